@@ -1,0 +1,136 @@
+"""What each feature contributed to a score: exact Shapley values of a forest.
+
+The game of a row: the worth of a set of features is the forest's mean score when only these features are
+known, each other split followed both ways in proportion to the training rows. Lundberg, Erion and Lee
+(2018), "Consistent individualized feature attribution for tree ensembles", algorithm 2, with an explicit
+stack instead of recursion.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import parallel
+from propriety.engine.compiling import inner, kernel
+from propriety.engine.predictor import Forest, step
+
+# Columns of a path: feature, share of rows that follow it unknown (zero), known (one), and weight.
+_FEATURE, _ZERO, _ONE, _WEIGHT = range(4)
+
+
+@inner
+def _extend(path, depth, zero, one, feature):
+    path[depth, _FEATURE], path[depth, _ZERO], path[depth, _ONE] = feature, zero, one
+    path[depth, _WEIGHT] = 1.0 if depth == 0 else 0.0
+    for i in range(depth - 1, -1, -1):
+        path[i + 1, _WEIGHT] += one * path[i, _WEIGHT] * (i + 1.0) / (depth + 1.0)
+        path[i, _WEIGHT] = zero * path[i, _WEIGHT] * (depth - i) / (depth + 1.0)
+
+
+@inner
+def _unwind(path, depth, index):
+    """Undo the extension by ``path[index]``; the path has depth + 1 entries before and depth after."""
+    zero, one = path[index, _ZERO], path[index, _ONE]
+    following = path[depth, _WEIGHT]
+    for i in range(depth - 1, -1, -1):
+        if one != 0.0:
+            kept = path[i, _WEIGHT]
+            path[i, _WEIGHT] = following * (depth + 1.0) / ((i + 1.0) * one)
+            following = kept - path[i, _WEIGHT] * zero * (depth - i) / (depth + 1.0)
+        else:
+            path[i, _WEIGHT] = path[i, _WEIGHT] * (depth + 1.0) / (zero * (depth - i))
+    for i in range(index, depth):
+        for column in range(3):
+            path[i, column] = path[i + 1, column]
+
+
+@inner
+def _unwound_sum(path, depth, index):
+    """Sum of the weights that :func:`_unwind` would leave."""
+    zero, one = path[index, _ZERO], path[index, _ONE]
+    following, total = path[depth, _WEIGHT], 0.0
+    for i in range(depth - 1, -1, -1):
+        if one != 0.0:
+            w = following * (depth + 1.0) / ((i + 1.0) * one)
+            total += w
+            following = path[i, _WEIGHT] - w * zero * (depth - i) / (depth + 1.0)
+        else:
+            total += path[i, _WEIGHT] * (depth + 1.0) / (zero * (depth - i))
+    return total
+
+
+@inner
+def _add_leaf(path, depth, value, row):
+    for i in range(1, depth + 1):
+        known = path[i, _ONE] - path[i, _ZERO]
+        row[np.int64(path[i, _FEATURE])] += _unwound_sum(path, depth, i) * known * value
+
+
+@inner
+def _descend(nodes, sets, root, x, row, paths, stack):
+    """Walk all leaves of a tree; ``stack`` holds (node, level, depth of path, zero, one, feature)."""
+    top = 0
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4], stack[0, 5] = root, 0, 0, 1.0, 1.0, -1.0
+    while top >= 0:
+        at, level, depth = np.int64(stack[top, 0]), np.int64(stack[top, 1]), np.int64(stack[top, 2])
+        zero, one, feature = stack[top, 3], stack[top, 4], stack[top, 5]
+        top -= 1
+        path = paths[level]
+        if level > 0:
+            path[: depth + 1] = paths[level - 1, : depth + 1]
+        for i in range(1, depth):  # a feature seen before: undo it, and multiply the shares
+            if path[i, _FEATURE] == feature:
+                zero *= path[i, _ZERO]
+                one *= path[i, _ONE]
+                _unwind(path, depth - 1, i)
+                depth -= 1
+                break
+        _extend(path, depth, zero, one, feature)
+        node = nodes[at]
+        if node.feature < 0:
+            _add_leaf(path, depth, node.value, row)
+            continue
+        hot = np.int64(step(node, x[node.feature], sets))
+        for child in (np.int64(node.left), np.int64(node.left + 1)):
+            share = nodes[child].weight / node.weight
+            if share > 0.0:
+                top += 1
+                stack[top, 0], stack[top, 1], stack[top, 2] = child, level + 1, depth + 1
+                stack[top, 3], stack[top, 4], stack[top, 5] = share, 1.0 if child == hot else 0.0, node.feature
+
+
+@kernel
+def _contribute(X, nodes, roots, sets, n_scores, max_depth, start, stop, result):
+    paths = np.zeros((max_depth + 2, max_depth + 2, 4))
+    stack = np.zeros((2 * max_depth + 4, 6))
+    x = np.empty(X.shape[1])
+    for i in range(start, stop):
+        for j in range(X.shape[1]):
+            x[j] = X[i, j]
+        for t in range(roots.size - 1):
+            _descend(nodes, sets, roots[t], x, result[i, t % n_scores], paths, stack)
+
+
+def mean_values(forest: Forest) -> NDArray[np.float64]:
+    """Mean score of the forest over its training rows, per score."""
+    means = np.zeros(forest.n_scores)
+    for t in range(len(forest.roots) - 1):
+        nodes = forest.nodes[forest.roots[t] : forest.roots[t + 1]]
+        leaves = nodes["feature"] < 0
+        means[t % forest.n_scores] += np.average(nodes["value"][leaves], weights=nodes["weight"][leaves])
+    return means
+
+
+def contributions(forest: Forest, X: NDArray[np.floating], n_jobs: int) -> NDArray[np.float64]:
+    """Contribution of each feature to each score, (n, n_scores, d).
+
+    With :func:`mean_values` added they are the forest's scores.
+    """
+    result = np.zeros((len(X), forest.n_scores, X.shape[1]))
+    max_depth = int(forest.nodes["depth"].max(initial=0))
+    arguments = (X, forest.nodes, forest.roots, forest.sets, forest.n_scores, max_depth)
+    parallel.for_blocks(
+        lambda s, e: _contribute(*arguments, s, e, result), len(X), n_jobs=n_jobs, block=max(1, -(-len(X) // (8 * n_jobs)))
+    )
+    return result

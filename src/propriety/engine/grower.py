@@ -1,0 +1,468 @@
+"""Growing a tree best-first.
+
+A split has three phases: *partition* decides the side of every row, block by block; *count* moves the
+rows and sums the smaller child's histogram; *search* derives the sibling's by subtraction and finds both
+children's best splits, chunk of features by chunk. The threads of a :mod:`~propriety.engine.team` share
+the blocks and chunks. All sums are integers, so the tree does not depend on who did what.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import parallel
+from propriety.engine import team
+from propriety.engine.histogram import add_rows, add_weights
+from propriety.engine.compiling import inner, kernel
+from propriety.engine.layout import BINS, CELLS, NODE, SET_WORDS, Binned, Rules, Signal, Workspace
+from propriety.engine.splitting import best_split, leaf_value
+
+#: Nodes up to this many rows count them per bin; above, a split is checked when it is made.
+_COUNTED_ROWS = 8192
+#: Cells (rows × features) that are worth a task of their own.
+_TASK_CELLS = 100_000
+_MAX_BLOCKS = 64
+_CHUNK = 8  # features
+_NODES, _SLOTS, _LEAVES = range(3)
+_PARTITION, _COUNT, _SEARCH = range(3)
+#: Literal numbers are wrapped in this where they are arguments, or Numba compiles the callee anew.
+_I = np.int64
+
+
+# --- the three phases -----------------------------------------------------------------------------
+
+
+@inner
+def _block(start, stop, n_blocks, k):
+    size = -(-(stop - start) // n_blocks)
+    return min(start + k * size, stop), min(start + (k + 1) * size, stop)
+
+
+@inner
+def _sides(node, bins_left, missing_bin):
+    """For each bin, 1 if it goes left."""
+    side = np.empty(BINS, dtype=np.uint8)
+    for b in range(BINS):
+        if node.by_set:
+            side[b] = (bins_left[b >> 5] >> np.uint32(b & 31)) & np.uint32(1)
+        elif b == missing_bin:
+            side[b] = node.missing_left
+        else:
+            side[b] = b <= node.bin
+    return side
+
+
+@inner
+def _partition(binned, work, node_id, n_blocks, k):
+    """Put the left rows of a block at the front of its scratch space, the right ones, reversed, at its back."""
+    node = work.nodes[node_id]
+    start, stop = _block(node.start, node.stop, n_blocks, k)
+    column = binned.columns[node.feature]
+    side = _sides(node, work.sets[node_id], binned.n_bins[node.feature])
+    left, right = np.uint64(start), np.uint64(stop - 1)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        row = work.index[i]
+        s = np.uint64(side[column[row]])
+        work.scratch[left] = row
+        work.scratch[right] = row
+        left += s
+        right -= np.uint64(1) - s
+    work.lefts[k] = np.int64(left) - start
+
+
+@inner
+def _count(binned, signal, work, node_id, n_blocks, k, small_id, worker):
+    """Move a block's rows to their final places, in their old order, and count the smaller child's."""
+    node = work.nodes[node_id]
+    start, stop = _block(node.start, node.stop, n_blocks, k)
+    before = np.int64(0)
+    for b in range(k):
+        before += work.lefts[b]
+    n_left = work.lefts[k]
+    to_left = np.uint64(node.start + before)
+    to_right = np.uint64(work.nodes[node.right].start + (start - node.start) - before)
+    for i in range(np.uint64(n_left)):
+        work.index[to_left + i] = work.scratch[np.uint64(start) + i]
+    for i in range(np.uint64(stop - start - n_left)):
+        work.index[to_right + i] = work.scratch[np.uint64(stop - 1) - i]
+    if small_id >= 0:
+        small = work.nodes[small_id]
+        first, last = (start, start + n_left) if small_id == node.left else (start + n_left, stop)
+        target = work.histograms[small.slot] if n_blocks == 1 else work.partials[worker]
+        add_rows(binned, signal, work.scratch, first, last, small.counted != 0, target)
+        work.dirty[worker] = n_blocks > 1
+
+
+@inner
+def _complete(work, small, large, first, last):
+    """Add up what the workers have counted, cells first … last−1, and subtract it from the sibling's."""
+    for worker in range(work.dirty.size):
+        if work.dirty[worker]:
+            for i in range(np.uint64(first), np.uint64(last)):
+                work.histograms[small, i] += work.partials[worker, i]
+                work.partials[worker, i] = 0
+    if large >= 0:
+        for i in range(np.uint64(first), np.uint64(last)):
+            work.histograms[large, i] -= work.histograms[small, i]
+
+
+@inner
+def _clear(cells):
+    for i in range(np.uint64(cells.size)):
+        cells[i] = 0
+
+
+@inner
+def _search(binned, signal, rules, work, node_ids, small_slot, large_slot, chunk, n_chunks):
+    """Complete the histograms of a chunk of features, then find each node's best split there."""
+    first, last = _block(_I(0), binned.n_bins.size, n_chunks, chunk)
+    _complete(work, small_slot, large_slot, first * CELLS, last * CELLS)
+    for i in range(2):
+        if node_ids[i] >= 0:
+            candidate = work.candidates[i, chunk]
+            candidate_set = work.candidate_sets[i, chunk]
+            histogram = work.histograms[candidate.slot]
+            best_split(histogram, work.allowed[i], binned, signal, rules, candidate, candidate_set, first, last)
+
+
+# --- decisions ------------------------------------------------------------------------------------
+
+
+@inner
+def _mix(x):
+    """A well-mixed 64-bit hash (the finalizer of SplitMix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@inner
+def _allow(rules, path_groups, node_id, allowed):
+    """Mark the features that the node may be split on: the tree's, its groups', the split's sample."""
+    d = allowed.size
+    usable = 0
+    for f in range(d):
+        joint = rules.groups.shape[0] == 0
+        for k in range(rules.groups.shape[0]):
+            joint = joint or (path_groups[k] != 0 and rules.groups[k, f] != 0)
+        allowed[f] = rules.features[f] != 0 and joint
+        usable += allowed[f]
+    excess = usable - rules.split_features
+    while excess > 0:
+        worst, most = -1, np.uint64(0)
+        for f in range(d):
+            if allowed[f]:
+                key = _mix(_mix(rules.seed + np.uint64(node_id)) + np.uint64(f))
+                if worst < 0 or key > most:
+                    worst, most = f, key
+        allowed[worst] = 0
+        excess -= 1
+
+
+@inner
+def _may_split(node, rules):
+    return node.depth < rules.max_depth and node.weight >= 2 * rules.min_weight
+
+
+@inner
+def _select(rules, work):
+    """The leaf whose split gains most; −1 when the tree is complete."""
+    best, chosen = 0.0, -1
+    if work.counts[_LEAVES] < rules.max_leaves:
+        for i in range(work.counts[_NODES]):
+            node = work.nodes[i]
+            if node.left < 0 and node.gain > best:
+                best, chosen = node.gain, i
+    return chosen
+
+
+@inner
+def _new_node(work, node_id, start, stop, gradient, curvature, weight, depth):
+    node = work.nodes[node_id]
+    node.start, node.stop, node.depth = start, stop, depth
+    node.gradient, node.curvature, node.weight = gradient, curvature, weight
+    node.lower, node.upper, node.gain = -np.inf, np.inf, -1.0
+    node.left, node.right, node.feature, node.slot = -1, -1, -1, -1
+    node.by_set, node.missing_left, node.missing_seen, node.counted = 0, 0, 0, 0
+    work.counts[_NODES] = node_id + 1
+    return node
+
+
+@inner
+def _bound(signal, rules, node, a, b):
+    """Hand the bounds down; across a monotone split, the middle of the two values parts the children."""
+    a.lower, a.upper, b.lower, b.upper = node.lower, node.upper, node.lower, node.upper
+    sign = rules.monotone[node.feature]
+    if sign == 0:
+        return
+    g, h = signal.gradient_unit, signal.curvature_unit
+    left = leaf_value(a.gradient * g, a.curvature * h, rules.l2, node.lower, node.upper)
+    right = leaf_value(b.gradient * g, b.curvature * h, rules.l2, node.lower, node.upper)
+    middle = 0.5 * (left + right)
+    if sign > 0:
+        a.upper, b.lower = middle, middle
+    else:
+        a.lower, b.upper = middle, middle
+
+
+@inner
+def _make_children(signal, rules, work, node_id, n_left):
+    node = work.nodes[node_id]
+    left_id = work.counts[_NODES]
+    middle, depth = node.start + n_left, node.depth + 1
+    g, h = node.left_gradient, node.left_curvature
+    w = n_left if signal.packed.size > 0 else node.left_weight
+    a = _new_node(work, left_id, node.start, middle, g, h, w, depth)
+    b = _new_node(
+        work, left_id + 1, middle, node.stop, node.gradient - g, node.curvature - h, node.weight - w, depth
+    )
+    node.left, node.right = left_id, left_id + 1
+    work.counts[_LEAVES] += 1
+    if not node.missing_seen and not node.by_set:
+        node.missing_left = a.weight >= b.weight
+    for k in range(rules.groups.shape[0]):
+        joint = work.path_groups[node_id, k] != 0 and rules.groups[k, node.feature] != 0
+        work.path_groups[left_id, k] = joint
+        work.path_groups[left_id + 1, k] = joint
+    _bound(signal, rules, node, a, b)
+
+
+@inner
+def _give_slots(signal, rules, work, node_id):
+    """Give the smaller child a fresh histogram and the larger one its parent's.
+
+    Returns the id of the smaller child, or −1 when neither child will be split.
+    """
+    node = work.nodes[node_id]
+    a, b = work.nodes[node.left], work.nodes[node.right]
+    if work.counts[_LEAVES] >= rules.max_leaves or not (_may_split(a, rules) or _may_split(b, rules)):
+        return -1
+    a_is_small = a.stop - a.start <= b.stop - b.start
+    small, large = (a, b) if a_is_small else (b, a)
+    small.slot = work.counts[_SLOTS]
+    work.counts[_SLOTS] += 1
+    _clear(work.histograms[small.slot])
+    small.counted = signal.packed.size == 0 or small.stop - small.start <= _COUNTED_ROWS
+    large.slot = node.slot
+    large.counted = small.counted and node.counted
+    node.slot = -1
+    return node.left if a_is_small else node.right
+
+
+# --- the loop -------------------------------------------------------------------------------------
+
+
+@inner
+def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
+    """One task of a phase; the argument is a node and, for a search, whether the node itself is meant."""
+    node_id = argument >> 1
+    if phase == _PARTITION:
+        _partition(binned, work, node_id, n_tasks, task)
+    elif phase == _COUNT:
+        if argument & 1:  # the root: nothing to move
+            start, stop = _block(work.nodes[0].start, work.nodes[0].stop, n_tasks, task)
+            target = work.histograms[0] if n_tasks == 1 else work.partials[worker]
+            add_rows(binned, signal, work.index, start, stop, work.nodes[0].counted != 0, target)
+            work.dirty[worker] = n_tasks > 1
+        else:
+            _count(binned, signal, work, node_id, n_tasks, task, _small_child(work, node_id), worker)
+    elif argument & 1:
+        slot = work.nodes[node_id].slot
+        _search(binned, signal, rules, work, (node_id, _I(-1)), slot, _I(-1), task, n_tasks)
+    else:
+        _search_children(binned, signal, rules, work, node_id, task, n_tasks)
+
+
+@inner
+def _small_child(work, node_id):
+    """The child whose histogram is counted: the one with the newest slot; −1 if none has one."""
+    node = work.nodes[node_id]
+    if work.nodes[node.left].slot < 0:
+        return -1
+    return node.left if work.nodes[node.left].slot > work.nodes[node.right].slot else node.right
+
+
+@inner
+def _search_children(binned, signal, rules, work, node_id, task, n_tasks):
+    node = work.nodes[node_id]
+    small_id = _small_child(work, node_id)
+    large_id = node.left + node.right - small_id
+    a = node.left if _may_split(work.nodes[node.left], rules) else _I(-1)
+    b = node.right if _may_split(work.nodes[node.right], rules) else _I(-1)
+    small_slot, large_slot = work.nodes[small_id].slot, work.nodes[large_id].slot
+    _search(binned, signal, rules, work, (a, b), small_slot, large_slot, task, n_tasks)
+
+
+@inner
+def _run(binned, signal, rules, work, phase, argument, n_tasks):
+    """Carry out a phase with whoever is there to help."""
+    if n_tasks == 1:
+        _do(binned, signal, rules, work, phase, argument, _I(0), _I(1), _I(0))
+        return
+    team.post(work.board, phase, argument, n_tasks)
+    while True:
+        task = team.claim(work.board)
+        if task < 0:
+            break
+        _do(binned, signal, rules, work, phase, argument, task, n_tasks, _I(0))
+        team.finish(work.board)
+    team.wait(work.board, n_tasks)
+
+
+@kernel
+def _help(binned, signal, rules, work):
+    """A helper's life: claim tasks until the board is closed."""
+    worker = team.join(work.board)
+    spins = 0
+    while True:
+        task = team.claim(work.board)
+        if task == -2:
+            return
+        if task < 0:
+            spins += 1
+            team.rest(spins)
+            continue
+        phase, argument, n_tasks = work.board[team.PHASE], work.board[team.ARGUMENT], team.tasks(work.board)
+        _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker)
+        team.finish(work.board)
+
+
+@inner
+def _find_splits(binned, signal, rules, work, node_id, itself):
+    """Search the node itself or its two children, and write down the best splits."""
+    node = work.nodes[node_id]
+    ids = (node_id, _I(-1)) if itself else (node.left, node.right)
+    n_chunks = _I(work.candidates.shape[1] if work.partials.shape[0] > 1 else 1)
+    for i in range(2):
+        if ids[i] >= 0:
+            _allow(rules, work.path_groups[ids[i]], ids[i], work.allowed[i])
+            for k in range(n_chunks):
+                work.candidates[i, k] = work.nodes[ids[i]]
+    _run(binned, signal, rules, work, _I(_SEARCH), 2 * node_id + itself, n_chunks)
+    work.dirty[:] = 0
+    for i in range(2):
+        if ids[i] >= 0 and _may_split(work.nodes[ids[i]], rules):
+            best = 0
+            for k in range(1, n_chunks):
+                if work.candidates[i, k].gain > work.candidates[i, best].gain:
+                    best = k
+            work.nodes[ids[i]] = work.candidates[i, best]
+            work.sets[ids[i]] = work.candidate_sets[i, best]
+
+
+@inner
+def _n_blocks(work, rows, d):
+    if work.partials.shape[0] == 1:
+        return _I(1)
+    return _I(max(1, min(rows * d // _TASK_CELLS, min(_MAX_BLOCKS, 4 * work.partials.shape[0]))))
+
+
+@inner
+def _split(binned, signal, rules, work, node_id):
+    """Split one node, unless that would leave too few rows on a side: then find it another split."""
+    node = work.nodes[node_id]
+    n_blocks = _n_blocks(work, node.stop - node.start, binned.n_bins.size)
+    _run(binned, signal, rules, work, _I(_PARTITION), 2 * node_id, n_blocks)
+    n_left = _I(0)
+    for k in range(n_blocks):
+        n_left += work.lefts[k]
+    if not node.counted and min(n_left, node.stop - node.start - n_left) < rules.min_weight:
+        add_weights(binned.rows, work.index, node.start, node.stop, work.histograms[node.slot])
+        node.counted = 1
+        _find_splits(binned, signal, rules, work, node_id, _I(1))
+        return
+    _make_children(signal, rules, work, node_id, n_left)
+    small_id = _give_slots(signal, rules, work, node_id)
+    _run(binned, signal, rules, work, _I(_COUNT), 2 * node_id, n_blocks)
+    if small_id >= 0:
+        _find_splits(binned, signal, rules, work, node_id, _I(0))
+
+
+@inner
+def _sum_root(signal, work, n_rows):
+    """The root's sums are those of any feature's bins."""
+    root = work.nodes[0]
+    for worker in range(-1, work.dirty.size):
+        if worker >= 0 and not work.dirty[worker]:
+            continue
+        cells = work.partials[worker] if worker >= 0 else work.histograms[0]
+        for b in range(0, CELLS, 3):
+            root.gradient += cells[b]
+            root.curvature += cells[b + 1]
+            root.weight += cells[b + 2]
+    if signal.packed.size > 0:
+        root.weight = n_rows
+
+
+@kernel
+def _grow(binned, signal, rules, work, n_rows):
+    """Grow a tree over the rows index[:n_rows]."""
+    zero = _I(0)
+    root = _new_node(work, zero, zero, n_rows, zero, zero, zero, zero)
+    root.slot, root.counted = 0, signal.packed.size == 0 or n_rows <= _COUNTED_ROWS
+    work.counts[_SLOTS], work.counts[_LEAVES] = 1, 1
+    work.path_groups[0] = 1
+    _clear(work.histograms[0])
+    _run(binned, signal, rules, work, _I(_COUNT), _I(1), _n_blocks(work, n_rows, binned.n_bins.size))
+    _sum_root(signal, work, n_rows)
+    if _may_split(root, rules):
+        _find_splits(binned, signal, rules, work, _I(0), _I(1))
+    while True:
+        node_id = _select(rules, work)
+        if node_id < 0:
+            break
+        _split(binned, signal, rules, work, node_id)
+    team.close_board(work.board)
+
+
+class Grower:
+    """Grows trees over one binned table, reusing one workspace.
+
+    Parameters
+    ----------
+    binned : Binned
+    max_leaves : int
+    n_groups : int
+        Number of interaction groups.
+    n_jobs : int
+    """
+
+    def __init__(self, binned: Binned, max_leaves: int, n_groups: int, n_jobs: int) -> None:
+        n, d = binned.rows.shape
+        self.binned = binned
+        self.n_workers = min(n_jobs, parallel.n_threads(None), max(1, n * d // (2 * _TASK_CELLS)))
+        n_nodes = 2 * max_leaves - 1
+        n_chunks = min(-(-d // _CHUNK), 4 * self.n_workers)
+        self.work = Workspace(
+            index=np.empty(n, dtype=np.uint32),
+            scratch=np.empty(n, dtype=np.uint32),
+            nodes=np.zeros(n_nodes, dtype=NODE),
+            sets=np.zeros((n_nodes, SET_WORDS), dtype=np.uint32),
+            path_groups=np.ones((n_nodes, n_groups), dtype=np.uint8),
+            histograms=np.zeros((max_leaves, d * CELLS), dtype=np.int64),
+            partials=np.zeros((self.n_workers, d * CELLS if self.n_workers > 1 else 0), dtype=np.int64),
+            dirty=np.zeros(self.n_workers, dtype=np.uint8),
+            counts=np.zeros(3, dtype=np.int64),
+            lefts=np.zeros(_MAX_BLOCKS, dtype=np.int64),
+            allowed=np.zeros((2, d), dtype=np.uint8),
+            candidates=np.zeros((2, n_chunks), dtype=NODE),
+            candidate_sets=np.zeros((2, n_chunks, SET_WORDS), dtype=np.uint32),
+            board=team.new_board(),
+        )
+
+    def grow(self, signal: Signal, rules: Rules, rows: NDArray[np.uint32] | None = None) -> NDArray[np.void]:
+        """Grow one tree over ``rows`` (default: all) and return its nodes, a view of the workspace.
+
+        The rows of a leaf are ``work.index[node.start:node.stop]``.
+        """
+        work, binned = self.work, self.binned
+        n_rows = len(work.index) if rows is None else len(rows)
+        work.index[:n_rows] = np.arange(n_rows, dtype=np.uint32) if rows is None else rows
+        if self.n_workers == 1:
+            _grow(binned, signal, rules, work, n_rows)
+        else:
+            team.open_board(work.board)
+            helpers = [lambda: _help(binned, signal, rules, work)] * (self.n_workers - 1)
+            parallel.run([lambda: _grow(binned, signal, rules, work, n_rows), *helpers], self.n_workers)
+        return work.nodes[: work.counts[_NODES]]

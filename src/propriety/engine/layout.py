@@ -1,0 +1,105 @@
+"""The arrays that the kernels share, and their meaning.
+
+Kernels are plain functions over these tuples; they own nothing. Indices are unsigned in the hot
+loops because a signed index costs a test for negative values (measured: 0.80 → 0.46 ns an update).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+BINS = 256  # cells per feature: at most 255 bins of values and one for missing values
+CELLS = 3 * BINS  # sums per feature: gradient, curvature and weight of each bin
+SET_WORDS = 8  # a set of bins is 8 words of 32 bits
+
+#: A node while its tree grows, with the best split found for it.
+NODE = np.dtype(
+    [
+        ("start", "i8"),  # its rows are index[start:stop]
+        ("stop", "i8"),
+        ("gradient", "i8"),  # fixed-point sums over its rows
+        ("curvature", "i8"),
+        ("weight", "i8"),
+        ("lower", "f8"),  # bounds on the value, from monotone constraints above it
+        ("upper", "f8"),
+        ("gain", "f8"),  # of the best split; −1: none
+        ("left_gradient", "i8"),
+        ("left_curvature", "i8"),
+        ("left_weight", "i8"),
+        ("feature", "i8"),
+        ("bin", "i8"),  # rows with a bin ≤ this go left
+        ("left", "i8"),  # −1: a leaf
+        ("right", "i8"),
+        ("depth", "i8"),
+        ("slot", "i8"),  # of its histogram; −1: none
+        ("missing_left", "u1"),
+        ("by_set", "u1"),  # the split is a set of bins
+        ("counted", "u1"),  # its histogram holds weights too
+        ("missing_seen", "u1"),  # it holds rows with a missing value of the split's feature
+    ],
+    align=True,
+)
+
+
+class Binned(NamedTuple):
+    """The table as bins, twice: rows for histograms, columns for partitions."""
+
+    rows: NDArray[np.uint8]  # (n, d)
+    columns: NDArray[np.uint8]  # (d, n)
+    n_bins: NDArray[np.int64]  # per feature; the missing values' bin has this number
+    has_missing: NDArray[np.uint8]
+    categorical: NDArray[np.uint8]
+
+
+class Signal(NamedTuple):
+    """Gradient and curvature of each row in fixed point: ``real = integer * unit``.
+
+    With unit weights ``packed`` holds gradient · 2³² + curvature and ``parts`` is empty; otherwise
+    ``parts`` holds (gradient, curvature, weight), each already multiplied by the row's weight.
+    """
+
+    packed: NDArray[np.int64]
+    parts: NDArray[np.int32]
+    gradient_unit: float
+    curvature_unit: float
+    weight_unit: float
+
+
+class Rules(NamedTuple):
+    """What a split must satisfy."""
+
+    max_leaves: int
+    max_depth: int
+    min_weight: int  # in units of ``Signal.weight_unit``
+    min_curvature: float
+    min_gain: float
+    l2: float
+    set_smoothing: float  # curvature added when the categories of a node are put in order
+    monotone: NDArray[np.int8]
+    any_monotone: bool
+    groups: NDArray[np.uint8]  # (groups, d): features that may interact; (0, d): all may
+    features: NDArray[np.uint8]  # (d,): features of this tree
+    split_features: int  # how many of them each split may look at
+    seed: np.uint64
+
+
+class Workspace(NamedTuple):
+    """What growing a tree needs beside the data; made once per fit."""
+
+    index: NDArray[np.uint32]
+    scratch: NDArray[np.uint32]
+    nodes: NDArray[np.void]  # of NODE
+    sets: NDArray[np.uint32]  # (nodes, SET_WORDS): bins that go left
+    path_groups: NDArray[np.uint8]  # (nodes, groups): groups that hold all features above the node
+    histograms: NDArray[np.int64]  # (slots, d · CELLS): gradient, curvature, weight per bin
+    partials: NDArray[np.int64]  # (workers, d · CELLS): what each worker adds to the node at hand
+    dirty: NDArray[np.uint8]  # (workers,): whose partial is not zero
+    counts: NDArray[np.int64]  # nodes, slots and leaves in use
+    lefts: NDArray[np.int64]  # (blocks,): left rows of each block of the node at hand
+    allowed: NDArray[np.uint8]  # (2, d): features that the nodes under search may use
+    candidates: NDArray[np.void]  # (2, chunks) of NODE: best split per chunk of features
+    candidate_sets: NDArray[np.uint32]  # (2, chunks, SET_WORDS)
+    board: NDArray[np.int64]

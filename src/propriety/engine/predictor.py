@@ -1,0 +1,173 @@
+"""Trees as they are kept, and the scores they give.
+
+A forest is one array of nodes, tree after tree, children side by side, so that a step down is
+``left + (x > threshold)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import parallel
+from propriety.engine.binning import Binner
+from propriety.engine.compiling import inner, kernel
+from propriety.engine.layout import SET_WORDS, Binned
+
+#: A node of a finished tree. ``set`` is −1 for a numeric split.
+TREE_NODE = np.dtype(
+    [
+        ("threshold", "f8"),  # x ≤ threshold goes left; at a leaf, unused
+        ("value", "f8"),  # what a leaf adds to the score
+        ("weight", "f8"),  # of the training rows that passed here
+        ("gain", "f8"),  # what the split gained, in units of the loss; 0 at a leaf
+        ("feature", "i4"),  # −1: a leaf
+        ("left", "i4"),  # the right child is next to it
+        ("bin", "i4"),
+        ("set", "i4"),
+        ("missing_left", "i4"),
+        ("depth", "i4"),
+    ],
+    align=True,
+)
+_ROWS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A finished tree: its nodes, and the sets of bins that its categorical splits send left."""
+
+    nodes: NDArray[np.void]
+    sets: NDArray[np.uint32]
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(np.count_nonzero(self.nodes["feature"] < 0))
+
+
+def finish_tree(grown, sets, binner: Binner, values: NDArray[np.float64], weight_unit: float) -> Tree:
+    """Keep what a prediction needs of the nodes that the grower left in its workspace.
+
+    ``values`` has one entry per node; those of inner nodes are not used.
+    """
+    nodes = np.zeros(len(grown), dtype=TREE_NODE)
+    inside = grown["left"] >= 0
+    nodes["feature"] = np.where(inside, grown["feature"], -1)
+    nodes["left"] = grown["left"]
+    nodes["value"] = np.where(inside, 0.0, values)
+    nodes["weight"] = grown["weight"] * weight_unit
+    nodes["gain"] = np.where(inside, grown["gain"], 0.0)
+    nodes["bin"], nodes["missing_left"], nodes["depth"] = grown["bin"], grown["missing_left"], grown["depth"]
+    nodes["set"] = -1
+    by_set = np.flatnonzero(inside & (grown["by_set"] != 0))
+    nodes["set"][by_set] = np.arange(len(by_set))
+    numeric = np.flatnonzero(inside & (grown["by_set"] == 0))
+    edges, last = binner.edges[grown["feature"][numeric]], grown["bin"][numeric]
+    # A cut after the last bin sends every value left: only missing values go right.
+    nodes["threshold"][numeric] = edges[np.arange(len(numeric)), np.minimum(last, edges.shape[1] - 1)]
+    return Tree(nodes, sets[by_set].copy())
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees joined into one array; tree t adds to the score number t mod ``n_scores``."""
+
+    nodes: NDArray[np.void]
+    roots: NDArray[np.int64]
+    sets: NDArray[np.uint32]
+    n_scores: int
+
+    @classmethod
+    def join(cls, trees: Sequence[Tree], n_scores: int) -> Forest:
+        """Concatenate trees."""
+        sizes = [len(t.nodes) for t in trees]
+        roots = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        nodes = np.concatenate([t.nodes for t in trees]) if trees else np.zeros(0, dtype=TREE_NODE)
+        sets = np.concatenate([t.sets for t in trees]) if trees else np.zeros((0, SET_WORDS), dtype=np.uint32)
+        first_set = np.concatenate(([0], np.cumsum([len(t.sets) for t in trees])))
+        for t, root in enumerate(roots[:-1]):
+            part = nodes[root : root + sizes[t]]
+            part["left"] += np.int32(root)
+            part["set"][part["set"] >= 0] += np.int32(first_set[t])
+        return cls(nodes, roots, sets, n_scores)
+
+    def add_scores(
+        self, X: NDArray[np.floating], scores: NDArray[np.float64], n_jobs: int, first: int = 0, last: int | None = None
+    ) -> None:
+        """Add the values of the trees first … last−1 to ``scores``, (n, n_scores), in place.
+
+        ``X`` is C-contiguous float32 or float64, categories as the numbers of their bins.
+        """
+        last = len(self.roots) - 1 if last is None else last
+        parallel.for_blocks(
+            lambda s, e: _score(X, self.nodes, self.roots, self.sets, first, last, s, e, scores),
+            len(X),
+            n_jobs=n_jobs,
+            block=max(_ROWS, -(-len(X) // (8 * n_jobs))),
+        )
+
+    def add_binned_scores(self, binned: Binned, scores: NDArray[np.float64], n_jobs: int) -> None:
+        """As :meth:`add_scores`, for rows that are binned already."""
+        parallel.for_blocks(
+            lambda s, e: _score_binned(
+                binned.rows, binned.n_bins, self.nodes, self.roots, self.sets, s, e, scores
+            ),
+            len(binned.rows),
+            n_jobs=n_jobs,
+            block=65536,
+        )
+
+
+@inner
+def contains(sets, which, bin_):
+    """Whether a set of bins holds a bin."""
+    return (sets[which, bin_ >> 5] >> np.uint32(bin_ & 31)) & np.uint32(1) != 0
+
+
+@inner
+def step(node, x, sets):
+    """The child that a value goes to."""
+    if x != x:
+        return node.left + (1 - node.missing_left)
+    if node.set >= 0:
+        return node.left + (0 if contains(sets, node.set, np.int64(x)) else 1)
+    return node.left + (1 if x > node.threshold else 0)
+
+
+@kernel
+def _score(X, nodes, roots, sets, first, last, start, stop, scores):
+    n_scores = scores.shape[1]
+    for block in range(start, stop, _ROWS):
+        end = min(block + _ROWS, stop)
+        for t in range(first, last):
+            k = t % n_scores
+            root = roots[t]
+            for i in range(block, end):
+                at = root
+                while nodes[at].feature >= 0:
+                    node = nodes[at]
+                    at = np.int64(step(node, np.float64(X[i, node.feature]), sets))
+                scores[i, k] += nodes[at].value
+
+
+@kernel
+def _score_binned(rows, n_bins, nodes, roots, sets, start, stop, scores):
+    for t in range(roots.size - 1):
+        k = t % scores.shape[1]
+        for i in range(start, stop):
+            at = roots[t]
+            while nodes[at].feature >= 0:
+                node = nodes[at]
+                bin_ = np.int64(rows[i, node.feature])
+                if bin_ == n_bins[node.feature]:
+                    left = node.missing_left != 0
+                elif node.set >= 0:
+                    left = contains(sets, node.set, bin_)
+                else:
+                    left = bin_ <= node.bin
+                at = np.int64(node.left + (0 if left else 1))
+            scores[i, k] += nodes[at].value

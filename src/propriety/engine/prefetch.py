@@ -1,0 +1,28 @@
+"""A software prefetch: ask for a cache line before it is needed."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+@intrinsic
+def prefetch(typingctx, array, position):
+    """Load the cache line of the contiguous ``array[position]``; never faults, returns nothing.
+
+    Rows of a tree node lie anywhere in memory, and the hardware cannot guess the next one.
+    """
+    signature = types.void(array, types.uint64)
+
+    def codegen(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        builder.call(function, [address, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return signature, codegen

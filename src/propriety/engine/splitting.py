@@ -1,0 +1,183 @@
+"""The best split of a node, read off its histogram.
+
+With gradient sum G and curvature sum H, a leaf of value v changes the loss by G v + ½ (H + l2) v² to
+second order; its best value is v = −G / (H + l2), and the gain of a split is what two such leaves save
+beyond one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from propriety.engine.compiling import inner
+from propriety.engine.layout import BINS, CELLS
+
+#: A histogram that was not counted holds no meaningful weights, so nothing is asked of them.
+_ANY_WEIGHT = -(2**62)
+_I, _U = np.int64, np.uint64
+_TINY_GAIN = 1e-12  # of the children's scores: what rounding alone may show as a gain
+
+
+@inner
+def leaf_value(gradient, curvature, l2, lower, upper):
+    """−G / (H + l2), within the bounds."""
+    value = -gradient / (curvature + l2) if curvature + l2 > 0 else 0.0
+    return min(max(value, lower), upper)
+
+
+@inner
+def _saving(gradient, curvature, l2, lower, upper):
+    """−2 (G v + ½ (H + l2) v²) at the leaf's value v."""
+    v = leaf_value(gradient, curvature, l2, lower, upper)
+    return -v * (2.0 * gradient + (curvature + l2) * v)
+
+
+@inner
+def _score(gl, hl, gr, hr, rules, sign, lower, upper):
+    """What two leaves save, doubled, within bounds; −1 where a monotone constraint forbids them."""
+    left = leaf_value(gl, hl, rules.l2, lower, upper)
+    right = leaf_value(gr, hr, rules.l2, lower, upper)
+    if sign * (right - left) < 0:
+        return -1.0
+    return _saving(gl, hl, rules.l2, lower, upper) + _saving(gr, hr, rules.l2, lower, upper)
+
+
+@inner
+def _accumulate(cells, order, size, start, sums):
+    """Sums of the first 1, 2, … bins in order; ``start`` is a bin to begin with (−1: none)."""
+    g = h = w = 0
+    if start >= 0:
+        g, h, w = cells[3 * start], cells[3 * start + 1], cells[3 * start + 2]
+    for i in range(np.uint64(size)):
+        at = _U(3) * order[i]
+        g += cells[at]
+        h += cells[at + _U(1)]
+        w += cells[at + _U(2)]
+        sums[0, i], sums[1, i], sums[2, i] = g, h, w
+
+
+@inner
+def _score_cuts(sums, size, node, min_weight, signal, rules, scores):
+    """G_l² / (H_l + l2) + G_r² / (H_r + l2) after each bin, −1 where a child would be too small.
+
+    Without a branch, and with a single division, so that it is compiled to vector instructions.
+    """
+    l2, least, whole = rules.l2, rules.min_curvature, node.curvature
+    for i in range(np.uint64(size)):
+        h, w = sums[1, i], sums[2, i]
+        a, b = h * signal.curvature_unit, (node.curvature - h) * signal.curvature_unit
+        gl, gr = sums[0, i] * signal.gradient_unit, (node.gradient - sums[0, i]) * signal.gradient_unit
+        ok = (a >= least) & (b >= least) & (h > 0) & (h < whole)
+        ok &= (w >= min_weight) & (node.weight - w >= min_weight)
+        a += l2
+        b += l2
+        scores[i] = (gl * gl * b + gr * gr * a) / (a * b) if ok else -1.0
+
+
+@inner
+def _scan(cells, order, size, start, node, signal, rules, sign, best, left, sums, scores):
+    """The position of the best cut if it beats ``best[0]``, else −1; its sums go to ``left``."""
+    _accumulate(cells, order, size, start, sums)
+    min_weight = rules.min_weight if node.counted else _ANY_WEIGHT
+    _score_cuts(sums, size, node, min_weight, signal, rules, scores)
+    found = -1
+    for i in range(np.uint64(size)):
+        if scores[i] > best[0]:
+            if rules.any_monotone:
+                gl, hl = sums[0, i] * signal.gradient_unit, sums[1, i] * signal.curvature_unit
+                gr = (node.gradient - sums[0, i]) * signal.gradient_unit
+                hr = (node.curvature - sums[1, i]) * signal.curvature_unit
+                score = _score(gl, hl, gr, hr, rules, sign, node.lower, node.upper)
+                if score <= best[0]:
+                    continue
+                best[0] = score
+            else:
+                best[0] = scores[i]
+            found = np.int64(i)
+    if found >= 0:
+        left[0], left[1], left[2] = sums[0, found], sums[1, found], sums[2, found]
+    return found
+
+
+@inner
+def _order_of_categories(cells, n_bins, smoothing, signal, order, keys):
+    """Non-empty bins by their mean gradient: the best set of them is a prefix of this order."""
+    size = 0
+    for b in range(n_bins + 1):
+        g, h = cells[3 * b], cells[3 * b + 1]
+        if g == 0 and h == 0:
+            continue
+        key = g * signal.gradient_unit / (h * signal.curvature_unit + smoothing)
+        at = size
+        while at > 0 and keys[at - 1] > key:
+            keys[at], order[at] = keys[at - 1], order[at - 1]
+            at -= 1
+        keys[at], order[at] = key, np.uint64(b)
+        size += 1
+    return size
+
+
+@inner
+def _take(node, f, bin_, left):
+    node.feature, node.bin = f, bin_
+    node.left_gradient, node.left_curvature, node.left_weight = left[0], left[1], left[2]
+
+
+@inner
+def _split_numeric(cells, n_bins, f, node, signal, rules, best, left, space):
+    sums, scores, identity, _ = space
+    missing_seen = cells[3 * n_bins] != 0 or cells[3 * n_bins + 1] != 0
+    # With missing values on the right, a cut after the last bin separates them from all others.
+    for missing_left in range(2 if missing_seen else 1):
+        start = n_bins if missing_left else _I(-1)
+        sign = rules.monotone[f]
+        found = _scan(cells, identity, n_bins, start, node, signal, rules, sign, best, left, sums, scores)
+        if found >= 0:
+            _take(node, f, found, left)
+            node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
+
+
+@inner
+def _split_categorical(cells, n_bins, f, node, signal, rules, best, left, space, bins_left):
+    sums, scores, identity, order = space
+    size = _order_of_categories(cells, n_bins, rules.set_smoothing, signal, order, scores)
+    found = _scan(cells, order, size, _I(-1), node, signal, rules, np.int8(0), best, left, sums, scores)
+    if found < 0:
+        return
+    _take(node, f, _I(0), left)
+    bins_left[:] = 0
+    for i in range(found + 1):
+        b = np.int64(order[i])
+        bins_left[b >> 5] |= np.uint32(1) << np.uint32(b & 31)
+    node.missing_left = (bins_left[n_bins >> 5] >> np.uint32(n_bins & 31)) & np.uint32(1)
+    node.by_set = 1
+    node.missing_seen = cells[3 * n_bins] != 0 or cells[3 * n_bins + 1] != 0
+
+
+@inner
+def best_split(histogram, allowed, binned, signal, rules, node, bins_left, first, last):
+    """Write the best split over the features first … last−1 into ``node`` and ``bins_left``.
+
+    ``node.gain`` is half the scores' difference, or −1 when no split is worth making.
+    """
+    gradient = node.gradient * signal.gradient_unit
+    curvature = node.curvature * signal.curvature_unit
+    own = _saving(gradient, curvature, rules.l2, node.lower, node.upper)
+    best = np.empty(1)
+    best[0] = (max(own, 0.0) + 2.0 * rules.min_gain) * (1.0 + _TINY_GAIN)
+    left = np.zeros(3, dtype=np.int64)
+    order = np.empty((2, BINS), dtype=np.uint64)
+    for b in range(BINS):
+        order[0, b] = b
+    space = (np.empty((3, BINS), dtype=np.int64), np.empty(BINS), order[0], order[1])
+    node.gain, node.feature = -1.0, -1
+    for f in range(first, last):
+        if allowed[f] == 0:
+            continue
+        cells, n_bins = histogram[f * CELLS : (f + 1) * CELLS], binned.n_bins[f]
+        if binned.categorical[f]:
+            _split_categorical(cells, n_bins, f, node, signal, rules, best, left, space, bins_left)
+        else:
+            _split_numeric(cells, n_bins, f, node, signal, rules, best, left, space)
+    if node.feature >= 0:
+        node.gain = 0.5 * (best[0] - own)
