@@ -1,0 +1,100 @@
+"""The algebra of proper losses: one small object carries a loss with all of its faces.
+
+>>> from propriety import losses
+>>> loss = losses.Beta(6, 14)
+>>> losses.parse("Beta(6, 14)") == loss
+True
+>>> 2 * losses.Log() + losses.Tailored(cost=0.1, focus=20)
+2 * Log() + Tailored(0.1, 20)
+"""
+
+from propriety.losses import links, simplex
+from propriety.losses.algebra import Mixture, Tilted
+from propriety.losses.base import Loss, SmoothLoss
+from propriety.losses.composite import Composite
+from propriety.losses.faces import (
+    CanonicalFor,
+    from_density,
+    from_entropy,
+    from_link_and_binding,
+    from_margin_loss,
+    from_partial_losses,
+    from_variance,
+    from_weight,
+)
+from propriety.losses.families import (
+    AlphaTunable,
+    Arcsine,
+    Beta,
+    Boosting,
+    CascadeDown,
+    CascadeUp,
+    CostWeighted,
+    DensityPower,
+    Exponential,
+    GBoost,
+    GGauss,
+    GLaplace,
+    GLog,
+    HandVinciotti,
+    Log,
+    LogCosh,
+    Matsushita,
+    Misclassification,
+    Mu,
+    Power,
+    Savage,
+    Spherical,
+    Squared,
+    Tailored,
+)
+from propriety.losses.registry import as_composite, as_link, as_loss, examples, names, parse, register
+
+__all__ = [
+    "AlphaTunable",
+    "Arcsine",
+    "Beta",
+    "Boosting",
+    "CanonicalFor",
+    "CascadeDown",
+    "CascadeUp",
+    "Composite",
+    "CostWeighted",
+    "DensityPower",
+    "Exponential",
+    "GBoost",
+    "GGauss",
+    "GLaplace",
+    "GLog",
+    "HandVinciotti",
+    "Log",
+    "LogCosh",
+    "Loss",
+    "Matsushita",
+    "Misclassification",
+    "Mixture",
+    "Mu",
+    "Power",
+    "Savage",
+    "SmoothLoss",
+    "Spherical",
+    "Squared",
+    "Tailored",
+    "Tilted",
+    "as_composite",
+    "as_link",
+    "as_loss",
+    "examples",
+    "from_density",
+    "from_entropy",
+    "from_link_and_binding",
+    "from_margin_loss",
+    "from_partial_losses",
+    "from_variance",
+    "from_weight",
+    "links",
+    "names",
+    "parse",
+    "register",
+    "simplex",
+]

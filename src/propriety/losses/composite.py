@@ -1,0 +1,253 @@
+"""A composite: a proper loss as a function of a real score, through a link.
+
+With t(F) the log-odds of the score, r = ω p q the weight relative to the log loss's and ρ = d log r/dt,
+
+    gradient  = (p − y) r t′
+    fisher    = p q r t′²
+    hessian   = y q r [(p − ρ) t′² − t″] + (1 − y) p r [(q + ρ) t′² + t″]
+
+every product of small and large numbers taken as the exponential of a sum of logarithms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety.losses.base import SmoothLoss
+from propriety.losses.links import Link
+from propriety.losses.point import Array, Point, as_float, at_log_odds, check_probability, plain, product
+from propriety.losses.value import Value, positive
+
+if TYPE_CHECKING:
+    from propriety.losses.properties import Properties
+
+#: Log-odds on which properties are decided: 2801 values from −35 to 35.
+GRID = np.linspace(-35, 35, 2801)
+
+
+class _Parts(NamedTuple):
+    x: Point
+    slope: Array  # t′
+    bend: Array  # t″
+    log_r: Array
+    dlog_r: Array
+    over: Array  # how far the score lies beyond the link's range, 0 inside
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Composite(Value):
+    """A proper loss with a link; ``loss.composite()`` and ``loss.with_link(link)`` make one.
+
+    >>> from propriety import losses, links
+    >>> c = losses.Log().with_link(links.Logit())
+    >>> c.gradient(1, 0.0), c.fisher(0.0), c.inverse(0.0)
+    (-0.5, 0.25, 0.5)
+    """
+
+    loss: SmoothLoss
+    link_: Link
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, SmoothLoss):
+            raise TypeError(f"a composite needs a loss with a weight function, got {self.loss!r}")
+        if not isinstance(self.link_, Link):
+            raise TypeError(f"a composite needs a link, got {self.link_!r}")
+
+    def __repr__(self) -> str:
+        loss = repr(self.loss)
+        return f"{f'({loss})' if ' ' in loss.split('(')[0] or ' + ' in loss else loss}.with_link({self.link_!r})"
+
+    # -- the loss of a score ---------------------------------------------------------------------------
+
+    def value(self, y: ArrayLike, F: ArrayLike) -> Any:
+        """ℓ(y, p(F)); beyond the range of a bounded canonical link, its convex continuation."""
+        return self._pointwise(y, F, self._value)
+
+    def gradient(self, y: ArrayLike, F: ArrayLike) -> Any:
+        """∂ℓ/∂F = −(y − p) ω(p) p′(F)."""
+        return self._pointwise(y, F, self._gradient)
+
+    def hessian(self, y: ArrayLike, F: ArrayLike) -> Any:
+        """∂²ℓ/∂F²; may be negative off the canonical link."""
+        return self._pointwise(y, F, self._hessian)
+
+    def fisher(self, F: ArrayLike) -> Any:
+        """ω p′², the mean of the Hessian when the score is right; never negative."""
+        F = as_float("F", F)
+        with np.errstate(all="ignore"):
+            return plain(self._fisher(self._parts(F)))
+
+    def inverse(self, F: ArrayLike) -> Any:
+        """Probability of the score."""
+        return self.link_.inverse(F)
+
+    def link(self, p: ArrayLike, q: ArrayLike | None = None) -> Any:
+        """Score of the probability."""
+        return self.link_.link(p, q)
+
+    def derivatives(
+        self,
+        y: ArrayLike,
+        F: ArrayLike,
+        *,
+        curvature: str = "fisher",
+        out: tuple[Array, Array] | None = None,
+        n_jobs: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Gradient and curvature in one compiled pass over arrays, on `n_jobs` threads.
+
+        Parameters
+        ----------
+        y, F : arrays of one length
+            Labels in [0, 1] (not checked here) and scores.
+        curvature : {"fisher", "newton"}
+            The Fisher weight ω p′², or the Hessian.
+        out : pair of float64 arrays, optional
+            Where to write.
+
+        >>> from propriety import losses
+        >>> g, h = losses.Log().composite().derivatives([1.0, 0.0], [0.0, 0.0])
+        >>> g, h
+        (array([-0.5,  0.5]), array([0.25, 0.25]))
+        """
+        from propriety.losses import fused
+
+        return fused.derivatives(self, y, F, curvature, out, n_jobs)
+
+    def values(self, y: ArrayLike, F: ArrayLike, *, n_jobs: int | None = None) -> Array:
+        """`value` in a compiled pass over arrays of one length; labels are not checked.
+
+        >>> from propriety import losses
+        >>> losses.Squared().composite().values([1.0, 0.0], [0.0, 0.0])
+        array([0.25, 0.25])
+        """
+        from propriety.losses import fused
+
+        return fused.values(self, y, F, n_jobs)
+
+    def _pointwise(self, y: ArrayLike, F: ArrayLike, formula: Any) -> Any:
+        y, F = check_probability("y", y), as_float("F", F)
+        with np.errstate(all="ignore"):
+            return plain(formula(y, self._parts(F)))
+
+    def _parts(self, F: Array) -> _Parts:
+        t, slope, bend = self.link_._log_odds(F)
+        x = at_log_odds(t)
+        if self._canonical_factor is None:
+            over = np.zeros_like(t)
+            return _Parts(x, slope, bend, self.loss._log_relative(x), self.loss._dlog_relative(x), over)
+        # Canonical: r t′ is constant, so log r follows from t′, and ρ t′² + t″ = 0 by itself.
+        over = np.maximum(F - self.link_.high, 0.0) - np.maximum(self.link_.low - F, 0.0)
+        log_r = np.log(self._canonical_factor) - np.log(slope)
+        return _Parts(x, slope, np.zeros_like(t), log_r, np.zeros_like(t), over)
+
+    def _value(self, y: Array, at: _Parts) -> Array:
+        inside = product(y, self.loss._partial1(at.x)) + product(1 - y, self.loss._partial0(at.x))
+        if self._canonical_factor is None:
+            return inside
+        # The conjugate of −H goes on with slope p − y, p at its end.
+        wrong = np.where(at.over > 0, 1 - y, y)
+        return inside + self._canonical_factor * wrong * np.abs(at.over)
+
+    def _gradient(self, y: Array, at: _Parts) -> Array:
+        down = product(y, np.exp(at.x.lq + at.log_r + np.log(at.slope)))
+        up = product(1 - y, np.exp(at.x.lp + at.log_r + np.log(at.slope)))
+        return up - down
+
+    def _fisher(self, at: _Parts) -> Array:
+        fisher = np.exp(at.x.lp + at.x.lq + at.log_r + 2 * np.log(at.slope))
+        return np.where(at.over == 0, fisher, 0.0)
+
+    def _hessian(self, y: Array, at: _Parts) -> Array:
+        if self._canonical_factor is not None:
+            return np.broadcast_to(self._fisher(at), np.broadcast_shapes(np.shape(y), np.shape(at.x.t))).copy()
+        square, x = at.slope**2, at.x
+        one = product(np.exp(x.lq + at.log_r), (x.p - at.dlog_r) * square - at.bend)
+        zero = product(np.exp(x.lp + at.log_r), (x.q + at.dlog_r) * square + at.bend)
+        return product(y, one) + product(1 - y, zero)
+
+    @cached_property
+    def _canonical_factor(self) -> float | None:
+        """The constant ω p′ if the link is canonical for the loss, up to scale and shift; else None.
+
+        Decided at 161 log-odds from −20 to 20.
+        """
+        x = at_log_odds(np.linspace(-20, 20, 161))
+        with np.errstate(all="ignore"):
+            log_a = self.loss._log_relative(x) + np.log(self.link_._log_odds(self.link_._score(x)).slope)
+        if not np.all(np.isfinite(log_a)) or np.ptp(log_a) > 1e-6:
+            return None
+        return float(np.exp(log_a[80]))
+
+    # -- the margin form -------------------------------------------------------------------------------
+
+    @cached_property
+    def has_margin_form(self) -> bool:
+        """Whether the loss depends on y and F through the margin v = (2y − 1) F alone."""
+        x = at_log_odds(np.linspace(-20, 20, 161))
+        with np.errstate(all="ignore"):
+            log_r = self.loss._log_relative(x)
+        same = np.allclose(np.exp(log_r - log_r[::-1]), 1, rtol=1e-9)
+        return bool(same) and self.link_.symmetric
+
+    def _check_margin(self, what: str) -> None:
+        if not self.has_margin_form:
+            raise ValueError(
+                f"{self!r} has no {what}: a margin form needs a loss symmetric about p = 1/2 and a link with p(-F) = 1 - p(F)"
+            )
+
+    def margin_loss(self, v: ArrayLike) -> Any:
+        """φ(v) = ℓ(1, p(v)), the loss as a function of the margin v = (2y − 1) F. [M (24)]"""
+        self._check_margin("margin loss")
+        return self.value(1.0, v)
+
+    def example_weight(self, v: ArrayLike) -> Any:
+        """w(v) = −φ′(v): the weight boosting gives an example of margin v."""
+        self._check_margin("example weight")
+        return plain(-self.gradient(1.0, v))
+
+    def binding(self, v: ArrayLike) -> Any:
+        """β(v) = H′(p(v)), odd and decreasing; it decides how outliers count. [M Thm 5]"""
+        self._check_margin("binding")
+        v = as_float("v", v)
+        with np.errstate(all="ignore"):
+            return plain(-self.loss._slope(at_log_odds(self.link_._log_odds(v).t)))
+
+    def regularization_strength(self, v: ArrayLike) -> Any:
+        """ρ(v) = 1/p′(v): how much score a change of probability takes. [M §3]"""
+        dp = self.link_.curve(v).dp
+        with np.errstate(divide="ignore"):
+            return plain(1 / dp)
+
+    @property
+    def loss_margin(self) -> float:
+        """μ = −φ′(0)/φ″(0) = ρ(0)/2; the loss regularizes iff μ ≥ ½. [M Thm 4]"""
+        return float(self.regularization_strength(0.0)) / 2
+
+    # -- gain ------------------------------------------------------------------------------------------
+
+    def with_gain(self, sigma: float) -> Composite:
+        """The same loss through the link stretched by σ: the loss margin grows σ times. [M §5]"""
+        return Composite(self.loss, self.link_.scaled(positive("sigma", sigma)))
+
+    def shrunk(self, sigma: float) -> Composite:
+        """φ_σ(v) = σ φ(v/σ): boosting with it is boosting φ with learning rate 1/σ. [M (51)]
+
+        Unlike a learning rate alone, its link knows of the shrinkage, and its probabilities are right.
+        """
+        sigma = positive("sigma", sigma)
+        scaled = sigma * self.loss
+        assert isinstance(scaled, SmoothLoss)
+        return Composite(scaled, self.link_.scaled(sigma))
+
+    def properties(self) -> Properties:
+        """What holds of this composite, each with the fact that decides it."""
+        from propriety.losses import properties
+
+        return properties.of_composite(self)

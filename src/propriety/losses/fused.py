@@ -1,0 +1,224 @@
+"""Gradient, curvature and value of a composite in one compiled pass over arrays.
+
+Any loss with any link runs through the same kernel, because the kernel never sees a formula. Both are
+functions of the score alone once the label is known, so it sees a table of them: polynomials of degree seven
+on narrow panels of the score, made from the NumPy formulas when first needed, and checked against them to
+1e-12. A loss written by a user, a mixture or a numerically inverted link is then as fast as a family, nothing
+is compiled for it, and the kernels are compiled once per machine.
+
+Scores beyond a table, where p < 1e-15 or so, and composites that no table fits (kinks, jumps) are computed
+by the formulas themselves, block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety import parallel
+from propriety.losses.links import Logit
+from propriety.losses.point import Array, as_float
+
+if TYPE_CHECKING:
+    from propriety.losses.composite import Composite
+
+_COEFFICIENTS = 8  # of degree seven; a row of them fills one cache line
+_PANELS_PER_UNIT = (32, 64, 128, 256)  # tried in turn until the table fits
+_REACH = 36.0  # log-odds covered by a table
+_WIDEST = 64.0  # units of the link's own scale covered by a table
+_TOLERANCE = 1e-12
+_NOTHING = 1e-280  # values below this need not keep their digits
+_BLOCK = 1 << 15
+
+Formula = Callable[[Array, Array], tuple[Array, Array]]
+
+
+class Table(NamedTuple):
+    """Two functions of a score for each label, as polynomials on equal panels.
+
+    ``coefficients[panel, label, function]`` are those of a polynomial in the distance from the panel's
+    centre, in panel widths.
+    """
+
+    low: float
+    high: float
+    per_unit: float
+    coefficients: Array
+
+
+def derivatives(
+    c: Composite,
+    y: ArrayLike,
+    F: ArrayLike,
+    curvature: str,
+    out: tuple[Array, Array] | None,
+    n_jobs: int | None,
+) -> tuple[Array, Array]:
+    """See `Composite.derivatives`."""
+    if curvature not in ("fisher", "newton"):
+        raise ValueError(f"curvature must be 'fisher' or 'newton', got {curvature!r}")
+    y, F = _arrays(y, F)
+    if out is None:
+        out = np.empty_like(F), np.empty_like(F)
+    for i, array in enumerate(out):
+        if array.shape != F.shape or array.dtype != np.float64:
+            raise ValueError(f"out[{i}] must be a float64 array of shape {F.shape}")
+    formula = _newton(c) if curvature == "newton" else _fisher(c)
+    _fill(out, formula, _derivative_kernel(c, curvature == "newton"), y, F, n_jobs)
+    return out
+
+
+def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None) -> Array:
+    """See `Composite.values`."""
+    y, F = _arrays(y, F)
+    value = np.empty_like(F)
+    _fill((value, np.empty_like(F)), _value(c), _value_kernel(c), y, F, n_jobs)
+    return value
+
+
+def _arrays(y: ArrayLike, F: ArrayLike) -> tuple[Any, Array]:
+    F = np.ascontiguousarray(as_float("F", F))
+    y = np.asarray(y)
+    if y.dtype != np.uint8:
+        y = as_float("y", y)
+    if F.ndim != 1 or y.shape != F.shape:
+        raise ValueError(f"y and F must be one-dimensional and of one length, got shapes {y.shape} and {F.shape}")
+    return np.ascontiguousarray(y), F
+
+
+class _Kernel(NamedTuple):
+    """A compiled loop over (y, F, out...) that returns how many rows it could not do, and its range."""
+
+    run: Callable[..., int]
+    low: float
+    high: float
+
+
+def _fill(
+    out: tuple[Array, Array], formula: Formula, kernel: _Kernel | None, y: Any, F: Array, n_jobs: int | None
+) -> None:
+    def exact(rows: Any) -> None:
+        out[0][rows], out[1][rows] = formula(np.asarray(y[rows], dtype=np.float64), F[rows])
+
+    def block(start: int, stop: int) -> None:
+        rows = slice(start, stop)
+        if kernel is None:
+            exact(rows)
+        elif kernel.run(y[rows], F[rows], out[0][rows], out[1][rows]):
+            here = F[rows]
+            exact(start + np.flatnonzero(~((here >= kernel.low) & (here <= kernel.high))))
+
+    parallel.for_blocks(block, len(F), n_jobs=n_jobs, block=_BLOCK)
+
+
+def _fisher(c: Composite) -> Formula:
+    def formula(y: Array, F: Array) -> tuple[Array, Array]:
+        with np.errstate(all="ignore"):
+            at = c._parts(F)
+            return c._gradient(y, at), c._fisher(at)
+
+    return formula
+
+
+def _newton(c: Composite) -> Formula:
+    def formula(y: Array, F: Array) -> tuple[Array, Array]:
+        with np.errstate(all="ignore"):
+            at = c._parts(F)
+            return c._gradient(y, at), c._hessian(y, at)
+
+    return formula
+
+
+def _value(c: Composite) -> Formula:
+    def formula(y: Array, F: Array) -> tuple[Array, Array]:
+        with np.errstate(all="ignore"):
+            value = c._value(y, c._parts(F))
+        return value, value
+
+    return formula
+
+
+@lru_cache(maxsize=256)
+def _derivative_kernel(c: Composite, newton: bool) -> _Kernel | None:
+    factor = c._canonical_factor
+    if factor is None or not isinstance(c.link_, Logit):
+        return _table_kernel(c, _newton(c) if newton else _fisher(c))
+    # The log loss: r t′ is constant, and the exponential itself is faster than a table.
+    from propriety.losses import kernels
+
+    scale, rate = c.link_.scale, factor
+    return _Kernel(lambda *arrays: kernels.logistic(*arrays, 1 / scale, rate), -700 * scale, 700 * scale)
+
+
+@lru_cache(maxsize=256)
+def _value_kernel(c: Composite) -> _Kernel | None:
+    return _table_kernel(c, _value(c))
+
+
+def _table_kernel(c: Composite, formula: Formula) -> _Kernel | None:
+    table = tabulate(c, formula)
+    if table is None:
+        return None
+    from propriety.losses import kernels
+
+    return _Kernel(lambda *arrays: kernels.look_up(*arrays, *table), table.low, table.high)
+
+
+def tabulate(c: Composite, formula: Formula) -> Table | None:
+    """A table of the formula for y = 0 and 1 as functions of the score, or None if none is good to 1e-12."""
+    link = c.link_
+    unit = float(link.link(0.75) - link.link(0.25)) / 2.2
+    tail = float(np.exp(-_REACH) / (1 + np.exp(-_REACH)))
+    ends = (float(link.link(tail, 1.0)), float(link.link(1.0, tail)))
+    low, high = (float(np.clip(end, -_WIDEST * unit, _WIDEST * unit)) for end in ends)
+    for per_unit in _PANELS_PER_UNIT:
+        # Whole panels from 0, so that a kink at F = 0 falls between two of them.
+        first, last = np.ceil(low / unit * per_unit), np.floor(high / unit * per_unit)
+        if last <= first:
+            return None
+        table = _table(formula, first, last, per_unit / unit)
+        if _fits(table, formula):
+            return table
+    return None
+
+
+def _table(formula: Formula, first: float, last: float, per_unit: float) -> Table:
+    centres = (np.arange(first, last) + 0.5) / per_unit
+    nodes, fit = _interpolation()
+    F = (centres[:, None] + nodes / per_unit).ravel()
+    coefficients = np.empty((len(centres), 2, 2, _COEFFICIENTS))
+    for label in (0, 1):
+        for j, values in enumerate(formula(np.full_like(F, float(label)), F)):
+            panels = values.reshape(-1, _COEFFICIENTS)
+            # Differences from one value a panel: a constant stays exactly that constant.
+            coefficients[:, label, j] = (panels - panels[:, :1]) @ fit.T
+            coefficients[:, label, j, 0] += panels[:, 0]
+    return Table(first / per_unit, last / per_unit, per_unit, coefficients)
+
+
+@lru_cache(maxsize=1)
+def _interpolation() -> tuple[Array, Array]:
+    """Chebyshev's nodes in panel widths from the centre, and the matrix from values to coefficients."""
+    nodes = 0.5 * np.cos(np.pi * (np.arange(_COEFFICIENTS) + 0.5) / _COEFFICIENTS)
+    return nodes, np.linalg.inv(np.vander(nodes, increasing=True))
+
+
+def _fits(table: Table, formula: Formula) -> bool:
+    """Compare with the formula at two random scores a panel, relative to the panel's largest value."""
+    rng = np.random.default_rng(0)
+    panels = len(table.coefficients)
+    for _ in range(2):
+        offset = rng.uniform(-0.5, 0.5, panels)
+        F = table.low + (np.arange(panels) + 0.5 + offset) / table.per_unit
+        powers = offset[:, None] ** np.arange(_COEFFICIENTS)
+        for label in (0, 1):
+            for j, truth in enumerate(formula(np.full_like(F, float(label)), F)):
+                estimate = np.sum(table.coefficients[:, label, j] * powers, axis=1)
+                scale = np.maximum(np.abs(truth), np.abs(table.coefficients[:, label, j, 0]))
+                if not np.all(np.abs(estimate - truth) <= _TOLERANCE * scale + _NOTHING):
+                    return False
+    return True

@@ -1,0 +1,204 @@
+"""Names of losses and links, and reading them back from text.
+
+``repr`` of a loss, a link or a composite can be parsed back; nothing but the registered names, numbers and
+the operators of the cone is ever evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from propriety.losses import links
+from propriety.losses.links import Link
+
+if TYPE_CHECKING:
+    from propriety.losses.base import Loss
+    from propriety.losses.composite import Composite
+
+T = TypeVar("T", bound=type)
+
+_families: dict[str, type] = {}
+_examples: dict[str, tuple[str, ...]] = {}
+
+#: What other libraries call a loss of ours.
+ALIASES = {
+    "AdaBoost": "Exponential",
+    "BinaryCrossEntropy": "Log",
+    "Brier": "Squared",
+    "CrossEntropy": "Log",
+    "Deviance": "Log",
+    "Entropy": "Log",
+    "Gini": "Squared",
+    "LogLoss": "Log",
+    "Logistic": "Log",
+    "Tsallis": "DensityPower",
+    "ZeroOne": "Misclassification",
+}
+
+#: Losses that people ask for and that are not proper, with the reason.
+IMPROPER = {
+    "Absolute": "the absolute deviation |y - p| is least at p = 0 or 1, never at a probability between",
+    "CressieRead": "Cressie-Read divergences depend on the unknown truth; no loss of y and p has them as its regret",
+    "Focal": "the focal loss (1 - p)^g (-log p) is least at a probability nearer to 1/2 than the true one",
+    "Hinge": "the hinge loss is least at a score of -1 or 1, which tells the likelier class and no probability",
+    "PowerDeviation": "|y - p|^r is proper only for r = 2, which is Squared()",
+}
+
+
+@overload
+def register(target: T) -> T: ...
+@overload
+def register(*target: str) -> Callable[[T], T]: ...
+def register(*target: Any) -> Any:
+    """Add a family to the registry, with examples that the laws are tested on.
+
+    ``@register`` suits a family without parameters; ``@register("Beta(6, 14)")`` names values to test.
+    """
+
+    def add(family: type, examples: tuple[str, ...]) -> type:
+        _families[family.__name__] = family
+        _examples[family.__name__] = examples or (f"{family.__name__}()",)
+        return family
+
+    if len(target) == 1 and isinstance(target[0], type):
+        return add(target[0], ())
+    return lambda family: add(family, target)
+
+
+def names() -> list[str]:
+    """Names of the registered families.
+
+    >>> from propriety import losses
+    >>> "Tailored" in losses.names()
+    True
+    """
+    return sorted(_families)
+
+
+def examples(name: str | None = None) -> list[Loss]:
+    """One loss or more of the named family, or of every family: what the laws are tested on.
+
+    >>> from propriety import losses
+    >>> losses.examples("Tailored")
+    [Tailored(0.1, 20), Tailored(0.3, by='mode')]
+    """
+    chosen = names() if name is None else [_known(name, _families, "loss")]
+    return [parse(text) for key in chosen for text in _examples[key]]
+
+
+def parse(text: str) -> Any:
+    """The loss, link or composite that `text` denotes; the inverse of ``repr``.
+
+    >>> from propriety import losses
+    >>> losses.parse("2 * Log() + Tailored(0.1, 20)")
+    2 * Log() + Tailored(0.1, 20)
+    >>> losses.parse("Squared().with_link(Probit())")
+    Squared().with_link(Probit())
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a loss must be a loss, a composite or a string, got {text!r}")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except SyntaxError as error:
+        raise ValueError(f"cannot read {text!r} as a loss: {error.msg}; write for example 'Beta(6, 14)'") from None
+    return _read(tree.body, text)
+
+
+def as_loss(loss: Loss | str) -> Loss:
+    """`loss` as a loss, read from text if need be."""
+    from propriety.losses.base import Loss
+
+    if isinstance(loss, str):
+        loss = parse(loss)
+    if not isinstance(loss, Loss):
+        raise TypeError(f"loss must be a proper loss or its name, got {loss!r}; see propriety.losses.names()")
+    return loss
+
+
+def as_link(link: Link | str) -> Link:
+    """`link` as a link, read from text if need be."""
+    if isinstance(link, str):
+        link = parse(link)
+    if not isinstance(link, Link):
+        raise TypeError(f"link must be a link or its name, got {link!r}; see propriety.links")
+    return link
+
+
+def as_composite(loss: Loss | Composite | str, link: Link | str | None = None) -> Composite:
+    """The composite of `loss` and `link`; a composite is itself, and then no link may be given.
+
+    >>> from propriety import losses
+    >>> losses.as_composite("Log", "Probit")
+    Log().with_link(Probit())
+    """
+    from propriety.losses.composite import Composite
+
+    if isinstance(loss, str):
+        loss = parse(loss)
+    if isinstance(loss, Composite):
+        if link is not None:
+            raise ValueError(f"loss={loss!r} has a link already; give link=None, or the loss without a link")
+        return loss
+    return as_loss(loss).composite(link)
+
+
+def _read(node: ast.expr, text: str) -> Any:
+    match node:
+        case ast.Constant(value=int() | float() | str() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_read(operand, text)
+        case ast.Tuple(elts=elements):
+            return tuple(_read(e, text) for e in elements)
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return _read(left, text) + _read(right, text)
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            return _read(left, text) * _read(right, text)
+        case ast.Name(id=name):
+            return _make(name, (), {})
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+            return _make(name, *_arguments(args, keywords, text))
+        case ast.Call(
+            func=ast.Attribute(value=owner, attr="with_link" | "with_gain" | "shrunk" | "tilted" as method),
+            args=args,
+            keywords=keywords,
+        ):
+            positional, named = _arguments(args, keywords, text)
+            return getattr(_read(owner, text), method)(*positional, **named)
+    raise ValueError(
+        f"cannot read {ast.unparse(node)!r} in {text!r}: a loss is a name with parameters, such as 'Beta(6, 14)', "
+        "or a sum of such"
+    )
+
+
+def _arguments(
+    args: list[ast.expr], keywords: list[ast.keyword], text: str
+) -> tuple[list[Any], dict[str, Any]]:
+    return [_read(a, text) for a in args], {str(k.arg): _read(k.value, text) for k in keywords}
+
+
+def _make(name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+    from propriety.losses.algebra import Tilted
+    from propriety.losses.faces import CanonicalFor
+
+    if name in IMPROPER:
+        raise ValueError(f"{name} is not a proper loss: {IMPROPER[name]}")
+    known: dict[str, Any] = {**_families, **{n: getattr(links, n) for n in links.__all__ if n != "Link"}}
+    known |= {"Tilted": Tilted, "CanonicalFor": CanonicalFor}
+    name = ALIASES.get(name, name)
+    try:
+        return known[_known(name, known, "loss or link")](*args, **kwargs)
+    except TypeError as error:
+        raise ValueError(f"cannot make {name} from these parameters: {error}") from None
+
+
+def _known(name: str, known: dict[str, Any], what: str) -> str:
+    if name not in known:
+        by_lower = {k.lower(): k for k in [*known, *ALIASES]}
+        near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+        hint = f"; did you mean {by_lower[near[0]]!r}?" if near else f"; the names are {', '.join(sorted(known))}"
+        raise ValueError(f"unknown {what} {name!r}{hint}")
+    return name

@@ -1,0 +1,104 @@
+"""Special functions that SciPy does not have, or not where we need them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from scipy import special
+
+from propriety.losses.point import Array
+
+SQRT_2 = np.sqrt(2.0)
+LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
+
+
+@lru_cache(maxsize=None)
+def gauss_legendre(n: int) -> tuple[Array, Array]:
+    """Nodes and weights of Gauss–Legendre quadrature on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return (nodes + 1) / 2, weights / 2
+
+
+def log_cosh(a: Array) -> Array:
+    """log cosh a without overflow."""
+    a = np.abs(a)
+    return a + np.log1p(np.exp(-2 * a)) - np.log(2)
+
+
+def inverse_mills(x: Array) -> Array:
+    """φ(x) / (1 − Φ(x)), the hazard of the normal distribution; exact for x ≥ 0, however large."""
+    return np.sqrt(2 / np.pi) / special.erfcx(x / SQRT_2)
+
+
+def inverse_mills_excess(x: Array) -> Array:
+    """φ(x) / (1 − Φ(x)) − x for x ≥ 0.
+
+    For large x the difference cancels, and Laplace's continued fraction 1/(x + 2/(x + 3/(x + ...)))
+    takes over.
+    """
+    large = np.maximum(x, 4.0)
+    fraction = large
+    for k in range(70, 1, -1):
+        fraction = large + k / fraction
+    return np.where(x < 4.0, inverse_mills(np.minimum(x, 4.0)) - x, 1 / fraction)
+
+
+def incomplete_beta(x: Array, y: Array, a: float, b: float) -> Array:
+    """∫_0^x u^(a−1) (1−u)^(b−1) du with y = 1 − x, for a > 0 and b > −1, b ≤ 0 included.
+
+    SciPy's regularized function needs b > 0. For b ≤ 0 the integral grows without bound as x → 1; then
+
+    - away from 1 the hypergeometric series x^a y^b / a · ₂F₁(1, a+b; a+1; x) has terms below x^n;
+    - near 1, (1 − y^b)/b + J + Σ ... separates the divergent part, which is exact through expm1 also in
+      the limit b → 0, from the constant J = B(a, b) − 1/b and a series in y.
+    """
+    x, y = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))
+    if b > 0:
+        # betainc takes x alone, so the side near 1 goes through the complement, in the exact y.
+        with np.errstate(under="ignore"):
+            total = np.exp(special.betaln(a, b))
+            return np.where(x <= 0.5, special.betainc(a, b, x), special.betaincc(b, a, y)) * total
+    near_one = min(0.5, 2 / a)
+    with np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore"):
+        away = _away_from_one(np.minimum(x, 1 - near_one), a, b)
+        near = _near_one(np.minimum(y, near_one), a, b)
+    return np.where(y >= near_one, away, near)
+
+
+def _away_from_one(x: Array, a: float, b: float) -> Array:
+    factor = np.exp(a * np.log(x) + b * np.log1p(-x)) / a
+    term = np.ones_like(x)
+    total = np.ones_like(x)
+    largest = float(np.max(x, initial=0.0))
+    for n in range(100_000):
+        ratio = (a + b + n) / (a + 1 + n)
+        term = term * ratio * x
+        total = total + term
+        if abs(ratio) * largest < 1 and np.max(np.abs(term), initial=0.0) <= 1e-17 * (1 - largest):
+            break
+    return factor * total
+
+
+def _near_one(y: Array, a: float, b: float) -> Array:
+    log_y = np.log(y)
+    divergent = -log_y if b == 0 else -np.expm1(b * log_y) / b
+    series = np.zeros_like(y)
+    coefficient = 1.0
+    for k in range(1, 60):
+        coefficient *= (k - a) / k
+        series = series + coefficient * np.exp((b + k) * log_y) / (b + k)
+    return divergent + _beta_minus_pole(a, b) - series
+
+
+def _beta_minus_pole(a: float, b: float) -> float:
+    """B(a, b) − 1/b, continued through b = 0, where it is −ψ(a) − γ."""
+    if abs(b) < 0.05:
+        # log[Γ(a) Γ(1+b) / Γ(a+b)] = Σ_n b^n/n! (ψ_{n−1}(1) − ψ_{n−1}(a)); divided by b term by term.
+        n = np.arange(1, 16)
+        terms = (special.polygamma(n - 1, 1.0) - special.polygamma(n - 1, a)) / special.factorial(n)
+        scaled = float(np.sum(terms * float(b) ** (n - 1)))
+        return scaled if b == 0 else float(np.expm1(b * scaled) / b)
+    log_ratio = special.gammaln(a) + special.gammaln(1 + b) - special.gammaln(a + b)
+    # gammaln loses the sign of Γ(a + b), which is negative for −1 < a + b < 0.
+    return float((special.gammasgn(a + b) * np.exp(log_ratio) - 1) / b)
