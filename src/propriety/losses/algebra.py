@@ -104,6 +104,9 @@ class SmoothMixture(Mixture, SmoothLoss):
 
     terms: tuple[tuple[float, SmoothLoss], ...]  # type: ignore[assignment]
 
+    def _accuracy(self, t: Array) -> Array:
+        return np.max([loss._accuracy(t) for _, loss in self.terms], axis=0)
+
     def _log_relative(self, x: Point) -> Array:
         return special.logsumexp(self._logs([s._log_relative(x) for _, s in self.terms]), axis=0)
 
@@ -165,6 +168,9 @@ class Tilted(SmoothLoss):
             return Tilted.of(loss.base, loss.positive * positive, loss.negative * negative)
         tilted = Tilted(loss, positive, negative)
         return loss if tilted.positive == tilted.negative == 1 else tilted
+
+    def _accuracy(self, t: Array) -> Array:
+        return self.base._accuracy(t + self._shift)
 
     @property
     def _shift(self) -> float:

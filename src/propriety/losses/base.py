@@ -182,6 +182,14 @@ class SmoothLoss(Loss):
         """d log ω/dp."""
         return (self._dlog_relative(x) - (x.q - x.p)) / (x.p * x.q)
 
+    def _accuracy(self, t: Array) -> Array:
+        """Relative accuracy of the formulas at the log-odds t."""
+        return np.full_like(t, 1e-12)
+
+    def _log_rate(self, link: Link, F: Array) -> Array | None:
+        """log(ω p′) at scores of a link for which the loss knows it directly; else None."""
+        return None
+
     def weight(self, p: ArrayLike, q: ArrayLike | None = None) -> Any:
         """ω(p) = −H″(p): how much errors about the cost threshold p count."""
         return _at(lambda x: np.exp(self._log_weight(x)), p, q)

@@ -35,8 +35,7 @@ class _Parts(NamedTuple):
     slope: Array  # t′
     bend: Array  # t″
     log_r: Array
-    dlog_r: Array
-    over: Array  # how far the score lies beyond the link's range, 0 inside
+    over: Array  # how far the score lies beyond a canonical link's range, 0 inside
 
 
 @final
@@ -140,12 +139,12 @@ class Composite(Value):
         t, slope, bend = self.link_._log_odds(F)
         x = at_log_odds(t)
         if self._canonical_factor is None:
-            over = np.zeros_like(t)
-            return _Parts(x, slope, bend, self.loss._log_relative(x), self.loss._dlog_relative(x), over)
-        # Canonical: r t′ is constant, so log r follows from t′, and ρ t′² + t″ = 0 by itself.
+            log_rate = self.loss._log_rate(self.link_, F)
+            log_r = self.loss._log_relative(x) if log_rate is None else log_rate - np.log(slope)
+            return _Parts(x, slope, bend, log_r, np.zeros_like(t))
+        # Canonical: r t′ is constant, so log r follows from t′.
         over = np.maximum(F - self.link_.high, 0.0) - np.maximum(self.link_.low - F, 0.0)
-        log_r = np.log(self._canonical_factor) - np.log(slope)
-        return _Parts(x, slope, np.zeros_like(t), log_r, np.zeros_like(t), over)
+        return _Parts(x, slope, bend, np.log(self._canonical_factor) - np.log(slope), over)
 
     def _value(self, y: Array, at: _Parts) -> Array:
         inside = product(y, self.loss._partial1(at.x)) + product(1 - y, self.loss._partial0(at.x))
@@ -167,9 +166,9 @@ class Composite(Value):
     def _hessian(self, y: Array, at: _Parts) -> Array:
         if self._canonical_factor is not None:
             return np.broadcast_to(self._fisher(at), np.broadcast_shapes(np.shape(y), np.shape(at.x.t))).copy()
-        square, x = at.slope**2, at.x
-        one = product(np.exp(x.lq + at.log_r), (x.p - at.dlog_r) * square - at.bend)
-        zero = product(np.exp(x.lp + at.log_r), (x.q + at.dlog_r) * square + at.bend)
+        square, x, growth = at.slope**2, at.x, self.loss._dlog_relative(at.x)
+        one = product(np.exp(x.lq + at.log_r), (x.p - growth) * square - at.bend)
+        zero = product(np.exp(x.lp + at.log_r), (x.q + growth) * square + at.bend)
         return product(y, one) + product(1 - y, zero)
 
     @cached_property

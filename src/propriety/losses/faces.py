@@ -34,6 +34,9 @@ class NumericLoss(SmoothLoss):
     #: H(0) and H(1)
     _ends: tuple[float, float] = (0.0, 0.0)
 
+    def _accuracy(self, t: Array) -> Array:
+        return np.full_like(t, 1e-9)  # of numerical derivatives
+
     def _partial1(self, x: Point) -> Array:
         return self._ends[1] + self._above.above(np.asarray(x.t))
 
@@ -55,7 +58,9 @@ class NumericLoss(SmoothLoss):
 
     def _mass(self, t: Array, side: str) -> Array:
         x = at_log_odds(t)
-        return np.exp(self._log_relative(x) + getattr(x, side))
+        mass = np.exp(self._log_relative(x) + getattr(x, side))
+        # At p of 1e-300 a user's function may leave the range of doubles; nothing of weight is there.
+        return np.where(np.isfinite(mass), mass, 0.0)
 
     def _check_integrable(self) -> None:
         """Both partial losses are finite inside (0, 1) iff the masses decay outwards."""
@@ -109,6 +114,11 @@ class FromWeight(NumericLoss):
     def __post_init__(self) -> None:
         self._check_weight("the weight")
         self._check_integrable()
+
+    def _accuracy(self, t: Array) -> Array:
+        # A function of p alone knows 1 − p to 1e-16, whatever 1 − p is.
+        lost = 0.0 if self._weight.takes_q else 1e-14 * np.exp(np.minimum(t, 30.0))
+        return np.full_like(t, 1e-12) + lost
 
     @cached_property
     def _weight(self) -> UserFunction:
@@ -402,12 +412,19 @@ class FromMarginLoss(NumericLoss):
     def _link(self) -> MarginLink:
         return MarginLink(self.function, self.derivative)
 
+    def _log_rate(self, link: Link, F: Array) -> Array | None:
+        if link != self._link:
+            return None
+        inner = np.clip(F, -self._link._reach, self._link._reach)
+        # −φ′(F) = (1 − p) A and −φ′(−F) = p A, with A = ω p′ = r t′.
+        return np.log(-self._link._slope_of_phi(inner) - self._link._slope_of_phi(-inner))
+
     def _log_relative(self, x: Point) -> Array:
         F = self._link._score(x)
         inner = np.clip(F, -self._link._reach, self._link._reach)
-        # −φ′(F) = (1 − p) A and −φ′(−F) = p A, with A = ω p′ = r t′.
-        total = -self._link._slope_of_phi(inner) - self._link._slope_of_phi(-inner)
-        return np.log(total) - np.log(self._link._odds_slope(inner))
+        log_rate = self._log_rate(self._link, inner)
+        assert log_rate is not None
+        return log_rate - np.log(self._link._odds_slope(inner))
 
     def _partial1(self, x: Point) -> Array:
         return self._link._phi(self._link._score(x))
@@ -472,10 +489,15 @@ class FromLinkAndBinding(NumericLoss):
         spread = float(self.link.link(0.75) - self.link.link(0.25))
         return derivative(self._binding, v, spread / 64)
 
-    def _log_relative(self, x: Point) -> Array:
+    def _log_rate(self, link: Link, F: Array) -> Array | None:
         # β′ = −ω p′ = −r t′.
+        return _log_positive(-self._slope_of_binding(F)) if link == self.link else None
+
+    def _log_relative(self, x: Point) -> Array:
         F = self.link._score(x)
-        return _log_positive(-self._slope_of_binding(F)) - np.log(self.link._log_odds(F).slope)
+        log_rate = self._log_rate(self.link, F)
+        assert log_rate is not None
+        return log_rate - np.log(self.link._log_odds(F).slope)
 
     def _default_link(self) -> Link:
         return self.link

@@ -1,12 +1,12 @@
 """Gradient, curvature and value of a composite in one compiled pass over arrays.
 
 Any loss with any link runs through the same kernel, because the kernel never sees a formula. Both are
-functions of the score alone once the label is known, so it sees a table of them: polynomials of degree seven
+functions of the score alone once the label is known, so it sees a table of them: polynomials of degree five
 on narrow panels of the score, made from the NumPy formulas when first needed, and checked against them to
-1e-12. A loss written by a user, a mixture or a numerically inverted link is then as fast as a family, nothing
+1e-12 (or to what the formulas themselves are good for, where they are numerical derivatives). A loss written by a user, a mixture or a numerically inverted link is then as fast as a family, nothing
 is compiled for it, and the kernels are compiled once per machine.
 
-Scores beyond a table, where p < 1e-15 or so, and composites that no table fits (kinks, jumps) are computed
+Scores beyond a table, where p < 1e-17 or so, and composites that no table fits (kinks, jumps) are computed
 by the formulas themselves, block by block.
 """
 
@@ -17,20 +17,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from propriety import parallel
 from propriety.losses.links import Logit
-from propriety.losses.point import Array, as_float
+from propriety.losses.point import Array, as_float, at_log_odds
 
 if TYPE_CHECKING:
     from propriety.losses.composite import Composite
 
-_COEFFICIENTS = 8  # of degree seven; a row of them fills one cache line
-_PANELS_PER_UNIT = (32, 64, 128, 256)  # tried in turn until the table fits
-_REACH = 36.0  # log-odds covered by a table
-_WIDEST = 64.0  # units of the link's own scale covered by a table
-_TOLERANCE = 1e-12
+_COEFFICIENTS = 6
+_PANELS_PER_UNIT = (64, 256, 1024, 4096)  # tried in turn until the table fits the usual scores
+_USUAL = 6.0  # log-odds that a table must cover
+_WIDEST = 40.0  # units of the link's own scale that it covers at most
+_MOST_PANELS = 1 << 17
 _NOTHING = 1e-280  # values below this need not keep their digits
 _BLOCK = 1 << 15
 
@@ -41,13 +41,15 @@ class Table(NamedTuple):
     """Two functions of a score for each label, as polynomials on equal panels.
 
     ``coefficients[panel, label, function]`` are those of a polynomial in the distance from the panel's
-    centre, in panel widths.
+    centre, in panel widths; the first panel begins at `origin`. The table holds for scores from `low` to
+    `high`, which may be infinite.
     """
 
-    low: float
-    high: float
+    origin: float
     per_unit: float
     coefficients: Array
+    low: float
+    high: float
 
 
 def derivatives(
@@ -169,21 +171,42 @@ def _table_kernel(c: Composite, formula: Formula) -> _Kernel | None:
 
 
 def tabulate(c: Composite, formula: Formula) -> Table | None:
-    """A table of the formula for y = 0 and 1 as functions of the score, or None if none is good to 1e-12."""
+    """A table of the formula for y = 0 and 1 as functions of the score, or None if none is good to 1e-12.
+
+    Panels are narrowed until every one fits. Where some never do, as where a user's function of p has used
+    up the digits of p near 1, the table ends there, if it then still covers the usual scores.
+    """
     link = c.link_
     unit = float(link.link(0.75) - link.link(0.25)) / 2.2
-    tail = float(np.exp(-_REACH) / (1 + np.exp(-_REACH)))
-    ends = (float(link.link(tail, 1.0)), float(link.link(1.0, tail)))
-    low, high = (float(np.clip(end, -_WIDEST * unit, _WIDEST * unit)) for end in ends)
+    low, high = _active(formula, max(link.low, -_WIDEST * unit), min(link.high, _WIDEST * unit))
+    if not high > low:
+        return None
+    usual = _score_of(c, -_USUAL), _score_of(c, _USUAL)
     for per_unit in _PANELS_PER_UNIT:
         # Whole panels from 0, so that a kink at F = 0 falls between two of them.
         first, last = np.ceil(low / unit * per_unit), np.floor(high / unit * per_unit)
-        if last <= first:
+        if last - first > _MOST_PANELS:
             return None
         table = _table(formula, first, last, per_unit / unit)
-        if _fits(table, formula):
-            return table
+        usable = _usable(table, _fitting(table, formula, c), *usual)
+        if usable is not None:
+            return _ended(usable, formula)
     return None
+
+
+def _score_of(c: Composite, t: float) -> float:
+    with np.errstate(all="ignore"):
+        return float(c.link_._score(at_log_odds(t)))
+
+
+def _active(formula: Formula, low: float, high: float) -> tuple[float, float]:
+    """The part of [low, high] outside which both functions are zero in effect for both labels."""
+    F = np.linspace(low, high, 4001)
+    sizes = [np.abs(v) for label in (0.0, 1.0) for v in formula(np.full_like(F, label), F)]
+    there = np.flatnonzero(np.max(sizes, axis=0) > _NOTHING)
+    if len(there) == 0:
+        return 0.0, 0.0
+    return float(F[max(there[0] - 1, 0)]), float(F[min(there[-1] + 1, len(F) - 1)])
 
 
 def _table(formula: Formula, first: float, last: float, per_unit: float) -> Table:
@@ -191,13 +214,14 @@ def _table(formula: Formula, first: float, last: float, per_unit: float) -> Tabl
     nodes, fit = _interpolation()
     F = (centres[:, None] + nodes / per_unit).ravel()
     coefficients = np.empty((len(centres), 2, 2, _COEFFICIENTS))
-    for label in (0, 1):
-        for j, values in enumerate(formula(np.full_like(F, float(label)), F)):
-            panels = values.reshape(-1, _COEFFICIENTS)
-            # Differences from one value a panel: a constant stays exactly that constant.
-            coefficients[:, label, j] = (panels - panels[:, :1]) @ fit.T
-            coefficients[:, label, j, 0] += panels[:, 0]
-    return Table(first / per_unit, last / per_unit, per_unit, coefficients)
+    with np.errstate(all="ignore"):
+        for label in (0, 1):
+            for j, values in enumerate(formula(np.full_like(F, float(label)), F)):
+                panels = values.reshape(-1, _COEFFICIENTS)
+                # Differences from one value a panel: a constant stays exactly that constant.
+                coefficients[:, label, j] = (panels - panels[:, :1]) @ fit.T
+                coefficients[:, label, j, 0] += panels[:, 0]
+    return Table(first / per_unit, per_unit, coefficients, first / per_unit, last / per_unit)
 
 
 @lru_cache(maxsize=1)
@@ -207,18 +231,55 @@ def _interpolation() -> tuple[Array, Array]:
     return nodes, np.linalg.inv(np.vander(nodes, increasing=True))
 
 
-def _fits(table: Table, formula: Formula) -> bool:
-    """Compare with the formula at two random scores a panel, relative to the panel's largest value."""
+def _fitting(table: Table, formula: Formula, c: Composite) -> NDArray[np.bool_]:
+    """Which panels agree with the formula at two random scores, as well as the formula itself is known."""
     rng = np.random.default_rng(0)
     panels = len(table.coefficients)
+    good = np.ones(panels, dtype=bool)
     for _ in range(2):
         offset = rng.uniform(-0.5, 0.5, panels)
-        F = table.low + (np.arange(panels) + 0.5 + offset) / table.per_unit
+        F = table.origin + (np.arange(panels) + 0.5 + offset) / table.per_unit
         powers = offset[:, None] ** np.arange(_COEFFICIENTS)
-        for label in (0, 1):
-            for j, truth in enumerate(formula(np.full_like(F, float(label)), F)):
-                estimate = np.sum(table.coefficients[:, label, j] * powers, axis=1)
-                scale = np.maximum(np.abs(truth), np.abs(table.coefficients[:, label, j, 0]))
-                if not np.all(np.abs(estimate - truth) <= _TOLERANCE * scale + _NOTHING):
-                    return False
-    return True
+        with np.errstate(all="ignore"):
+            accuracy = c.loss._accuracy(c.link_._log_odds(F).t)
+            for label in (0, 1):
+                for j, truth in enumerate(formula(np.full_like(F, float(label)), F)):
+                    error = np.abs(np.sum(table.coefficients[:, label, j] * powers, axis=1) - truth)
+                    good &= error <= accuracy * _size_nearby(truth) + _NOTHING
+    return good
+
+
+def _size_nearby(values: Array) -> Array:
+    """Largest absolute value among the nearest panels: a Hessian is not relative to itself where it crosses 0."""
+    size = np.abs(values)
+    return np.maximum.reduce([size, *(np.roll(size, k) for k in (-4, -2, -1, 1, 2, 4))])
+
+
+def _usable(table: Table, good: NDArray[np.bool_], low: float, high: float) -> Table | None:
+    """The run of fitting panels around the usual scores, if it covers them."""
+    centres = table.origin + (np.arange(len(good)) + 0.5) / table.per_unit
+    bad = centres[~good]
+    below, above = bad[bad < (low + high) / 2], bad[bad >= (low + high) / 2]
+    width = 0.5 / table.per_unit
+    start = float(below[-1]) + width if len(below) else table.low
+    stop = float(above[0]) - width if len(above) else table.high
+    if (len(below) and start > low) or (len(above) and stop < high):
+        return None
+    i, j = round((start - table.low) * table.per_unit), round((stop - table.low) * table.per_unit)
+    return Table(start, table.per_unit, table.coefficients[i:j], start, stop)
+
+
+def _ended(table: Table, formula: Formula) -> Table:
+    """A table whose last panels are zero needs no formula beyond them: one panel of zeros goes on for ever."""
+    origin, per_unit, coefficients, low, high = table
+    zeros = np.zeros((1, 2, 2, _COEFFICIENTS))
+
+    def nothing_at(F: float) -> bool:
+        parts = [v for y in (0.0, 1.0) for v in formula(np.array([y]), np.array([F]))]
+        return all(abs(float(v[0])) <= _NOTHING for v in parts)
+
+    if nothing_at(low):
+        origin, low, coefficients = origin - 1 / per_unit, -np.inf, np.concatenate([zeros, coefficients])
+    if nothing_at(high):
+        high, coefficients = np.inf, np.concatenate([coefficients, zeros])
+    return Table(origin, per_unit, np.ascontiguousarray(coefficients), low, high)

@@ -58,10 +58,8 @@ def logistic(y: Any, F: Any, gradient: Any, curvature: Any, inverse_scale: Any, 
 
 @njit(forceinline=True, **_OPTIONS)
 def _polynomial(table: Any, base: Any, z: Any) -> Any:
-    """Σ table[base + k] zᵏ, k = 0 … 7; unsigned indices spare the test for negative ones."""
-    s = table[base + np.uint64(7)]
-    s = s * z + table[base + np.uint64(6)]
-    s = s * z + table[base + np.uint64(5)]
+    """Σ table[base + k] zᵏ, k = 0 … 5; unsigned indices spare the test for negative ones."""
+    s = table[base + np.uint64(5)]
     s = s * z + table[base + np.uint64(4)]
     s = s * z + table[base + np.uint64(3)]
     s = s * z + table[base + np.uint64(2)]
@@ -71,30 +69,43 @@ def _polynomial(table: Any, base: Any, z: Any) -> Any:
 
 @njit(nogil=True, **_OPTIONS)
 def look_up(
-    y: Any, F: Any, first: Any, second: Any, low: Any, high: Any, per_unit: Any, coefficients: Any
+    y: Any, F: Any, first: Any, second: Any, origin: Any, per_unit: Any, coefficients: Any, low: Any, high: Any
 ) -> Any:
-    """Two tabulated functions of label and score; counts scores beyond the table (nan among them).
-
-    A label between 0 and 1 mixes the two labels' values: every loss is linear in the label.
-    """
+    """Two tabulated functions of label and score; counts scores beyond the table (nan among them)."""
     table = coefficients.reshape(-1)
     last = np.float64(coefficients.shape[0] - 1)
     beyond = 0
+    between = 0
     for i in range(F.shape[0]):
-        u = (F[i] - low) * per_unit
-        # A nan compares false everywhere, so it lands on panel 0 and never outside the table.
-        panel = np.int64(min(max(0.0, u), last)) if u > 0.0 else np.int64(0)
+        u = (F[i] - origin) * per_unit
+        # A nan compares false, so it goes to panel 0 and never outside the table.
+        c = u if u > 0.0 else 0.0
+        c = c if c < last else last
+        panel = np.int64(c)
         beyond += not (low <= F[i] <= high)
+        between += (y[i] != 0) & (y[i] != 1)
         z = u - panel - 0.5
-        label = y[i]
-        base = np.uint64(32 * panel + 16 * (label >= 0.5))
-        a = _polynomial(table, base, z)
-        b = _polynomial(table, base + np.uint64(8), z)
-        if label != 0.0 and label != 1.0:
-            other = np.uint64(32 * panel + 16 * (label < 0.5))
-            share = label if label >= 0.5 else 1.0 - label
-            a = share * a + (1.0 - share) * _polynomial(table, other, z)
-            b = share * b + (1.0 - share) * _polynomial(table, other + np.uint64(8), z)
-        first[i] = a
-        second[i] = b
+        base = np.uint64(24 * panel + 12 * (y[i] >= 0.5))
+        first[i] = _polynomial(table, base, z)
+        second[i] = _polynomial(table, base + np.uint64(6), z)
+    if between > 0:
+        _mix_labels(y, F, first, second, origin, per_unit, table, last)
     return beyond
+
+
+@njit(nogil=True, **_OPTIONS)
+def _mix_labels(
+    y: Any, F: Any, first: Any, second: Any, origin: Any, per_unit: Any, table: Any, last: Any
+) -> Any:
+    """A label between 0 and 1 mixes the two labels' values: every loss is linear in the label."""
+    for i in range(F.shape[0]):
+        u = (F[i] - origin) * per_unit
+        c = u if u > 0.0 else 0.0
+        panel = np.int64(c if c < last else last)
+        z = u - panel - 0.5
+        base = np.uint64(24 * panel)
+        zero = 1.0 - y[i]
+        first[i] = zero * _polynomial(table, base, z) + y[i] * _polynomial(table, base + np.uint64(12), z)
+        second[i] = zero * _polynomial(table, base + np.uint64(6), z) + y[i] * _polynomial(
+            table, base + np.uint64(18), z
+        )

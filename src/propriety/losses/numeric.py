@@ -37,11 +37,12 @@ def second_derivative(function: Function, x: Array, step: Any) -> Array:
 class Cumulative:
     """Integrals of a non-negative function from the left end and to the right end of an interval.
 
-    Panels are halved until two Gauss–Legendre rules agree to a relative 1e-13, or until they are too narrow
-    to matter, as at a jump. Sums run from the far end inwards, so tails keep their relative accuracy.
+    Panels are halved until two Gauss–Legendre rules agree to 1e-13 of the panel or 1e-14 of the whole, or until
+    they are too narrow to matter, as at a jump. Sums run from the far end inwards, so tails keep their
+    relative accuracy.
     """
 
-    _TOLERANCE = 1e-13
+    _OF_PANEL, _OF_WHOLE, _MOST_PANELS = 1e-13, 1e-14, 20_000
 
     def __init__(self, function: Function, edges: Array) -> None:
         self._function = function
@@ -75,15 +76,17 @@ class Cumulative:
     def _refine(self, edges: Array) -> tuple[Array, Array]:
         low, high = edges[:-1], edges[1:]
         whole = self._integrate(low, high)
+        negligible = self._OF_WHOLE * float(np.nansum(np.abs(whole)))
         done: list[tuple[Array, Array, Array]] = []
         for _ in range(48):
             middle = 0.5 * (low + high)
             left, right = self._integrate(low, middle), self._integrate(middle, high)
-            settled = np.abs(left + right - whole) <= self._TOLERANCE * np.abs(left + right)
+            settled = np.abs(left + right - whole) <= self._OF_PANEL * np.abs(left + right) + negligible
             settled |= high - low <= 1e-13 * (1 + np.abs(middle))
             done.append((low[settled], high[settled], (left + right)[settled]))
             go = ~settled
-            if not np.any(go):
+            if not np.any(go) or sum(len(part[0]) for part in done) + 2 * np.sum(go) > self._MOST_PANELS:
+                done.append((low[go], high[go], (left + right)[go]))
                 break
             low, high = np.concatenate([low[go], middle[go]]), np.concatenate([middle[go], high[go]])
             whole = np.concatenate([left[go], right[go]])
