@@ -7,8 +7,9 @@ content, so that copies of a row are sampled together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -25,13 +26,18 @@ _SEARCH = 255  # edges per feature, padded with +inf; the search needs 2⁸ − 
 
 
 class Columns(Protocol):
-    """A table that can be read in blocks of columns; categories are numbers 0, 1, …, missing is NaN."""
+    """A table that can be read column by column; categories are numbers 0, 1, …, missing is NaN."""
 
     n_rows: int
     n_features: int
 
-    def blocks(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.floating]]]:
-        """Yield (features, values of shape (n_rows, len(features)))."""
+    @property
+    def dense(self) -> NDArray[np.floating] | None:
+        """The whole table as an array, if it is one (categorical columns as they came)."""
+        ...
+
+    def column(self, f: int) -> NDArray[np.floating]:
+        """One column."""
         ...
 
 
@@ -68,7 +74,9 @@ def sample_rows(table: Columns, kept: NDArray[np.bool_] | None, n_jobs: int) -> 
     if n <= SAMPLE:
         return None if kept is None else np.flatnonzero(kept)
     hashes = np.zeros(n, dtype=np.uint64)
-    for _, X in table.blocks():
+    dense = table.dense
+    parts = [dense] if dense is not None else (table.column(f)[:, None] for f in range(table.n_features))
+    for X in parts:
         parallel.for_blocks(lambda s, e, X=X: _hash_rows(X, s, e, hashes), n, n_jobs=n_jobs, block=65536)
     _finish_hashes(hashes)
     if kept is not None:
@@ -164,21 +172,27 @@ def frequent_categories(
 
 
 @kernel
-def _bin_rows(X, features, edges, n_bins, start, stop, rows, columns):
+def _bin_rows(X, features, edges, n_bins, start, stop, columns):
     """Bin a block of rows: the number of edges below x, by eight halvings without a branch."""
-    for j in range(X.shape[1]):
+    for j in range(features.size):
         f = features[j]
         table = edges[f]
         missing = np.uint8(n_bins[f])
+        column = f if X.shape[1] > 1 else 0
         for i in range(start, stop):
-            x = np.float64(X[i, j])
+            x = np.float64(X[i, column])
             at = np.uint64(0)
             for step in (128, 64, 32, 16, 8, 4, 2, 1):
                 at += np.uint64(step) * np.uint64(x > table[at + np.uint64(step - 1)])
-            b = np.uint8(at) if x == x else missing
-            rows[i, f] = b
-            if columns.size:
-                columns[f, i] = b
+            columns[f, i] = np.uint8(at) if x == x else missing
+
+
+@kernel
+def _transpose(columns, rows, start, stop):
+    for first in range(start, stop, 64):
+        for f in range(columns.shape[0]):
+            for i in range(first, min(first + 64, stop)):
+                rows[i, f] = columns[f, i]
 
 
 @dataclass(frozen=True)
@@ -216,7 +230,8 @@ class Binner:
         found: list[NDArray[np.float64]] = [np.empty(0)] * table.n_features
         category_bins: list[NDArray[np.float64] | None] = [None] * table.n_features
 
-        def choose(f: int, x: NDArray[np.floating]) -> None:
+        def choose(f: int) -> None:
+            x = table.column(f)
             if counts[f]:
                 bins = frequent_categories(x, weights, counts[f], max_bins)
                 category_bins[f] = bins
@@ -225,33 +240,37 @@ class Binner:
                 x = x if sample is None else x[sample]
                 found[f] = quantile_edges(x, sampled_weights, max_bins)
 
-        for features, X in table.blocks():
-            parallel.run([lambda f=f, x=X[:, j]: choose(f, x) for j, f in enumerate(features)], n_jobs)
+        parallel.run([partial(choose, f) for f in range(table.n_features)], n_jobs)
         edges = np.full((table.n_features, _SEARCH), np.inf)
         for f, e in enumerate(found):
             edges[f, : len(e)] = e
         return cls(edges, np.array([len(e) + 1 for e in found], dtype=np.int64), tuple(category_bins))
 
-    def transform(self, table: Columns, n_jobs: int, *, columns: bool = True) -> Binned:
+    def transform(self, table: Columns, n_jobs: int) -> Binned:
         """Bin a table."""
         n, d = table.n_rows, table.n_features
-        by_row = np.empty((n, d), dtype=np.uint8)
-        by_column = np.empty((d, n) if columns else (d, 0), dtype=np.uint8)
-        for features, values in table.blocks():
-            X = values
-            if len(features) == 1 and self.category_bins[features[0]] is not None:
-                X = self.codes_to_bins(int(features[0]), values[:, 0])[:, None]
+        rows, columns = np.empty((n, d), dtype=np.uint8), np.empty((d, n), dtype=np.uint8)
+        categorical = np.array([b is not None for b in self.category_bins], dtype=np.uint8)
+        alone = np.arange(d)
+
+        def bin_one(f: int) -> None:
+            x = table.column(f)
+            x = x if self.category_bins[f] is None else self.codes_to_bins(f, x)
+            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, n, columns)
+
+        X = table.dense
+        if X is not None and d > 1:
+            features = np.flatnonzero(categorical == 0)
             parallel.for_blocks(
-                lambda s, e, X=X, features=features: _bin_rows(
-                    X, features, self.edges, self.n_bins, s, e, by_row, by_column
-                ),
+                lambda s, e: _bin_rows(X, features, self.edges, self.n_bins, s, e, columns),
                 n,
                 n_jobs=n_jobs,
                 block=_ROWS,
             )
-        has_missing = np.ones(d, dtype=np.uint8)
-        categorical = np.array([b is not None for b in self.category_bins], dtype=np.uint8)
-        return Binned(by_row, by_column, self.n_bins, has_missing, categorical)
+            alone = np.flatnonzero(categorical)
+        parallel.run([partial(bin_one, int(f)) for f in alone], n_jobs)
+        parallel.for_blocks(lambda s, e: _transpose(columns, rows, s, e), n, n_jobs=n_jobs, block=65536)
+        return Binned(rows, columns, self.n_bins, categorical)
 
     def codes_to_bins(self, feature: int, codes: NDArray[np.floating]) -> NDArray[np.float64]:
         """Bins of category codes; missing stays missing."""

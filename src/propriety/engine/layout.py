@@ -50,7 +50,6 @@ class Binned(NamedTuple):
     rows: NDArray[np.uint8]  # (n, d)
     columns: NDArray[np.uint8]  # (d, n)
     n_bins: NDArray[np.int64]  # per feature; the missing values' bin has this number
-    has_missing: NDArray[np.uint8]
     categorical: NDArray[np.uint8]
 
 

@@ -1,0 +1,403 @@
+"""BoostingClassifier: histogram gradient boosting for any proper loss."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+)
+
+from propriety import frames, parallel
+from propriety.boosting.parameters import Problem
+from propriety.boosting.progress import CallbackSupportMixin, Progress, with_callbacks
+from propriety.estimator import ProperClassifier
+
+if TYPE_CHECKING:
+    from propriety.engine.predictor import Forest
+
+Floats = NDArray[np.float64]
+
+
+class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
+    """Gradient-boosted trees for any proper loss, with its own probabilities and decisions.
+
+    The score starts at the link of the weighted base rate; each round adds a tree fitted to the loss's
+    gradient and curvature; the loss's link turns the score into a probability; ``fp_cost`` and
+    ``fn_cost`` turn that into a decision, class 1 iff p ≥ fp_cost / (fp_cost + fn_cost).
+
+    Parameters
+    ----------
+    loss : loss, composite or str, default="auto"
+        What is minimized; "auto" is the log loss. With three classes or more the loss on the simplex
+        (log, squared, density power), or one class against the rest.
+    link : link or str, default=None
+        Link of the score; None: the loss's own.
+    fp_cost, fn_cost : float, default=1.0
+        Cost of a false alarm and of a miss; they decide ``predict``.
+    step : {"fisher", "newton", "gradient", "exact"}, default="fisher"
+        Leaf value: −G/H with the Fisher curvature, with the Hessian (Fisher where it is not positive),
+        the weighted mean of the labels ±1 (BoostLR), or the exact minimum along the leaf.
+    max_iter : int, default=100
+        Rounds.
+    learning_rate : float, default=0.1
+    max_leaf_nodes : int, default=31
+    max_depth : int, default=None
+    min_samples_leaf : float or "auto", default="auto"
+        Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, or a twenty-fifth of
+        the total weight if that is less.
+    min_weight_leaf : float, default=1e-3
+        Least curvature of a leaf, in units of an average row's at the start.
+    l2_regularization : float, default=0.0
+        Shrinks leaf values as if a leaf held this many more average rows with gradient 0.
+    min_gain : float, default=0.0
+        Least gain of a split, in units of what a perfect first step would gain a row (½ for the log loss).
+    subsample : float, default=1.0
+        Share of the rows that each round sees.
+    max_features : float, default=1.0
+        Share of the features that each split looks at.
+    max_features_tree : float, default=1.0
+        Share of the features that each tree looks at.
+    max_bins : int, default=255
+        Bins per feature, 2 to 255, besides one for missing values.
+    categorical_features : "from_dtype", None, mask or list of columns, default="from_dtype"
+    monotonic_cst : list or dict, default=None
+        Per column −1, 0 or 1; for more than two classes a dict from class to such a list or dict.
+    interaction_cst : "pairwise", "no_interactions" or list of groups of columns, default=None
+    multiclass : {"auto", "ovr"}, default="auto"
+        With "ovr" every loss is taken one class against the rest.
+    class_weight : dict or "balanced", default=None
+    correct_class_weight : bool, default=False
+        Return probabilities of the unweighted classes: the factor of ``class_weight`` is divided out.
+    early_stopping : bool, default=False
+        Stop when the validation score has not risen for ``n_iter_no_change`` rounds, and keep the best.
+    validation_fraction : float, default=0.1
+        Share of the rows held out for it, unless ``fit`` is given ``X_val``.
+    n_iter_no_change : int, default=10
+    tol : float, default=1e-7
+    scoring : "loss", scorer or its name, default="loss"
+    warm_start : bool, default=False
+        Go on from the rounds already fitted.
+    n_jobs : int, default=None
+        Threads; None means all cores. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    n_iter_ : int
+        Rounds kept.
+    train_score_, validation_score_ : ndarray
+        Minus the loss (or the scorer's value) after each round, when early stopping is on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from propriety import BoostingClassifier
+    >>> X, y = make_classification(300, random_state=0)
+    >>> model = BoostingClassifier(loss="Tailored(0.1, 20)", fp_cost=1, fn_cost=9, max_iter=20).fit(X, y)
+    >>> model.predict_proba(X[:2]).round(1)
+    array([[..., ...],
+           [..., ...]])
+    """
+
+    def __init__(
+        self,
+        loss="auto",
+        *,
+        link=None,
+        fp_cost=1.0,
+        fn_cost=1.0,
+        step="fisher",
+        max_iter=100,
+        learning_rate=0.1,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf="auto",
+        min_weight_leaf=1e-3,
+        l2_regularization=0.0,
+        min_gain=0.0,
+        subsample=1.0,
+        max_features=1.0,
+        max_features_tree=1.0,
+        max_bins=255,
+        categorical_features="from_dtype",
+        monotonic_cst=None,
+        interaction_cst=None,
+        multiclass="auto",
+        class_weight=None,
+        correct_class_weight=False,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-7,
+        scoring="loss",
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.link = link
+        self.fp_cost = fp_cost
+        self.fn_cost = fn_cost
+        self.step = step
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_leaf = min_weight_leaf
+        self.l2_regularization = l2_regularization
+        self.min_gain = min_gain
+        self.subsample = subsample
+        self.max_features = max_features
+        self.max_features_tree = max_features_tree
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.correct_class_weight = correct_class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.scoring = scoring
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            NaN is missing; an infinite value is an ordinary extreme one.
+        y : array of shape (n,)
+            Labels of any type.
+        sample_weight : array of shape (n,), optional
+            A row of weight k counts as k rows; rows of weight 0 take no part.
+        X_val, y_val, sample_weight_val : optional
+            Rows for early stopping.
+
+        Returns
+        -------
+        self
+        """
+        problem = self._problem(X, y, sample_weight, X_val, y_val, sample_weight_val)
+        booster, validation, done = self._start(problem)
+        trees = list(self._trees) if done else []
+        progress = Progress(self, problem, booster)
+        try:
+            for number in range(done, self.max_iter):
+                new = booster.advance(number)
+                trees.extend(new)
+                if progress.after_round(number, trees, validation):
+                    break
+        finally:
+            # Ctrl-C in the middle of a round leaves the model of the rounds before it.
+            self._finish(problem, trees, validation, progress)
+        progress.end()
+        return self
+
+    def _problem(self, X, y, sample_weight, X_val, y_val, sample_weight_val) -> Problem:
+        """Check everything that was given, and put it in the form that the engine reads."""
+        again = self.warm_start and hasattr(self, "_trees")
+        if y is None:
+            raise ValueError("BoostingClassifier requires y to be passed, but the target y is None.")
+        frame = frames.is_frame(X)
+        if not frame:
+            X = frames.as_array(X)
+        _check_feature_names(self, X, reset=not again)
+        _check_n_features(self, X, reset=not again)
+        schema, table = frames.Schema.fit(X, self.categorical_features)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        check_classification_targets(labels)
+        weight = None if sample_weight is None else _check_sample_weight(
+            sample_weight, labels, dtype=np.float64, ensure_non_negative=True
+        )
+        if weight is not None and not np.any(weight > 0):
+            raise ValueError("sample_weight is zero everywhere: at least one row must have a positive weight")
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val must be given together")
+        held_out = None
+        if X_val is not None:
+            held_out = (schema.read(X_val), column_or_1d(y_val, warn=True), sample_weight_val)
+        return Problem.make(self, schema, table, labels, weight, held_out, again)
+
+    def _start(self, problem: Problem):
+        """A booster at the first round to fit, the validation rows, and the number of rounds already there."""
+        from propriety.boosting.rounds import Booster
+
+        done = problem.rounds_done
+        booster = Booster(
+            problem.binned, problem.binner, problem.objective, problem.weight, problem.settings, problem.start
+        )
+        validation = problem.validation()
+        if done:
+            from propriety.engine.predictor import Forest
+
+            Forest.join(self._trees, problem.n_scores).add_binned_scores(
+                problem.binned, booster.scores, problem.settings.n_jobs
+            )
+        if validation is not None:
+            validation.add(self._trees if done else [], problem.settings.n_jobs)
+        return booster, validation, done
+
+    def _finish(self, problem: Problem, trees, validation, progress: Progress) -> None:
+        k = problem.n_scores
+        if validation is not None and self.early_stopping:
+            kept = problem.rounds_done + validation.best(self.tol)
+            trees = trees[: max(kept, problem.rounds_done) * k]
+        self._trees, self._forest = trees, None
+        self._schema, self._binner, self._objective = problem.schema, problem.binner, problem.objective.bare()
+        self._start_score, self._seed = problem.start, problem.settings.seed
+        self._class_factors = problem.class_factors
+        self.classes_, self.n_iter_ = problem.classes, len(trees) // k
+        self.train_score_ = np.array(progress.train_score)
+        self.validation_score_ = np.array([] if validation is None else validation.history)
+
+    # --- using the model --------------------------------------------------------------------------
+
+    def decision_function(self, X) -> Floats:
+        """The score F: of shape (n,) for two classes, (n, K) for more."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_proba(self, X) -> Floats:
+        """Probabilities of the classes, of shape (n, K)."""
+        return self._probabilities(self._scores(X))
+
+    def predict(self, X):
+        """Decisions: for two classes by the costs, for more the most probable class."""
+        return self.classes_[self._decide(self.predict_proba(X))]
+
+    def staged_decision_function(self, X):
+        """Yield the score after each round."""
+        for scores in self._staged_scores(X):
+            yield (scores[:, 0] if scores.shape[1] == 1 else scores).copy()
+
+    def staged_predict_proba(self, X):
+        """Yield the probabilities after each round."""
+        for scores in self._staged_scores(X):
+            yield self._probabilities(scores)
+
+    def staged_predict(self, X):
+        """Yield the decisions after each round."""
+        for probabilities in self.staged_predict_proba(X):
+            yield self.classes_[self._decide(probabilities)]
+
+    def predict_contributions(self, X) -> Floats:
+        """What each feature added to the score: exact Shapley values, the score of no feature last.
+
+        Of shape (n, d + 1) for two classes and (n, K, d + 1) for more; they add up to the score.
+        """
+        from propriety.engine.contributions import contributions, mean_values
+
+        table, forest = self._table(X), self._joined()
+        n_scores = forest.n_scores
+        result = np.empty((table.n_rows, n_scores, self.n_features_in_ + 1))
+        for start, stop, values in table.chunks(self._encoders()):
+            result[start:stop, :, :-1] = contributions(forest, values, parallel.n_threads(self.n_jobs))
+        result[:, :, -1] = self._start_score + mean_values(forest)
+        return result[:, 0] if n_scores == 1 else result
+
+    def importances(self, kind: str = "gain") -> Floats:
+        """Importance of each feature: total "gain" of its splits, or their "count"; the sum is 1.
+
+        Without any split all are 0.
+        """
+        check_is_fitted(self, "_trees")
+        if kind not in ("gain", "count"):
+            raise ValueError(f"kind must be 'gain' or 'count', got {kind!r}")
+        total = np.zeros(self.n_features_in_)
+        for tree in self._trees:
+            inside = tree.nodes["feature"] >= 0
+            amounts = tree.nodes["gain"][inside] if kind == "gain" else None
+            total += np.bincount(tree.nodes["feature"][inside], weights=amounts, minlength=len(total))
+        return total / total.sum() if total.sum() > 0 else total
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each feature in the total gain."""
+        return self.importances("gain")
+
+    def _joined(self) -> Forest:
+        from propriety.engine.predictor import Forest
+
+        if self._forest is None:
+            self._forest = Forest.join(self._trees, self._objective.n_scores)
+        return self._forest
+
+    def _table(self, X) -> frames.Table:
+        check_is_fitted(self, "_trees")
+        if not frames.is_frame(X):
+            X = frames.as_array(X)
+        _check_feature_names(self, X, reset=False)
+        _check_n_features(self, X, reset=False)
+        return self._schema.read(X)
+
+    def _encoders(self):
+        return [
+            None if bins is None else partial(self._binner.codes_to_bins, f)
+            for f, bins in enumerate(self._binner.category_bins)
+        ]
+
+    def _scores(self, X) -> Floats:
+        table, forest = self._table(X), self._joined()
+        scores = np.tile(self._start_score, (table.n_rows, 1))
+        for start, stop, values in table.chunks(self._encoders()):
+            forest.add_scores(values, scores[start:stop], parallel.n_threads(self.n_jobs))
+        return scores
+
+    def _staged_scores(self, X):
+        table, forest = self._table(X), self._joined()
+        scores, k = np.tile(self._start_score, (table.n_rows, 1)), forest.n_scores
+        chunks = list(table.chunks(self._encoders()))
+        for first in range(0, len(forest.roots) - 1, k):
+            for start, stop, values in chunks:
+                forest.add_scores(values, scores[start:stop], parallel.n_threads(self.n_jobs), first, first + k)
+            yield scores
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        probabilities = self._objective.probabilities(scores)
+        if self.correct_class_weight and self._class_factors is not None:
+            probabilities = probabilities / self._class_factors
+            probabilities /= probabilities.sum(axis=1, keepdims=True)
+        return probabilities
+
+    def _decide(self, probabilities: Floats) -> NDArray[np.intp]:
+        if probabilities.shape[1] == 2:
+            return (probabilities[:, 1] >= self._threshold()).astype(np.intp)
+        return np.argmax(probabilities, axis=1)
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        state.pop("_forest", None)  # made again when needed
+        return {**state, "_forest": None} if "_trees" in state else state

@@ -1,0 +1,138 @@
+"""Leaf values: sums over the rows of each leaf, wide enough not to carry the histograms' rounding.
+
+The sums are in fixed point with some 40 bits a row, so they depend neither on the order of the rows nor on the
+number of threads, and k copies of a row count as one of weight k.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import parallel
+from propriety.engine.compiling import kernel
+
+_ROWS = 65536
+_MAX_STEPS = 100
+_TOLERANCE = 1e-12
+Floats = NDArray[np.float64]
+
+
+@kernel
+def _sum_rows(index, first, last, starts, g, h, w, copies, a, b, sums):
+    """Add rint(g·a) and rint(h·b), times the weight, of index[first:last] to the sums of their leaves."""
+    leaf = np.searchsorted(starts, first, side="right") - 1
+    for i in range(first, last):
+        while leaf + 1 < starts.size and i >= starts[leaf + 1]:
+            leaf += 1
+        row = index[i]
+        if w.size == 0:
+            sums[leaf, 0] += np.int64(np.rint(g[row] * a))
+            sums[leaf, 1] += np.int64(np.rint(h[row] * b))
+        elif copies:
+            sums[leaf, 0] += np.int64(np.rint(g[row] * a)) * np.int64(w[row])
+            sums[leaf, 1] += np.int64(np.rint(h[row] * b)) * np.int64(w[row])
+        else:
+            sums[leaf, 0] += np.int64(np.rint(g[row] * w[row] * a))
+            sums[leaf, 1] += np.int64(np.rint(h[row] * w[row] * b))
+
+
+@kernel
+def _add_values(index, first, last, starts, values, scores):
+    leaf = np.searchsorted(starts, first, side="right") - 1
+    for i in range(first, last):
+        while leaf + 1 < starts.size and i >= starts[leaf + 1]:
+            leaf += 1
+        scores[index[i]] += values[leaf]
+
+
+class Leaves:
+    """The leaves of a grown tree, in the order of their rows.
+
+    Parameters
+    ----------
+    nodes : array of NODE
+        As the grower returns them.
+    index : ndarray of uint32
+        The rows, leaf after leaf.
+    weight : ndarray or None
+        Row weights; ``copies`` says that they are whole numbers.
+    total : float
+        Sum of the weights.
+    """
+
+    def __init__(self, nodes, index, weight: Floats | None, copies: bool, total: float, n_jobs: int) -> None:
+        ids = np.flatnonzero(nodes["left"] < 0)
+        self.ids = ids[np.argsort(nodes["start"][ids])]
+        self.starts = nodes["start"][self.ids].astype(np.int64)
+        self.lower, self.upper = nodes["lower"][self.ids], nodes["upper"][self.ids]
+        self.n_rows = int(nodes["stop"][0])
+        self._index, self._copies, self._total, self._n_jobs = index, copies, total, n_jobs
+        self._weight = np.empty(0) if weight is None else weight
+
+    def sums(self, g: Floats, h: Floats) -> tuple[Floats, Floats]:
+        """Weighted sums of gradient and curvature per leaf."""
+        a, b = _scale(g, self._total), _scale(h, self._total)
+        parts = []
+
+        def add(start: int, stop: int) -> None:
+            part = np.zeros((len(self.ids), 2), dtype=np.int64)
+            _sum_rows(self._index, start, stop, self.starts, g, h, self._weight, self._copies, a, b, part)
+            parts.append(part)
+
+        parallel.for_blocks(add, self.n_rows, n_jobs=self._n_jobs, block=_ROWS)
+        whole = np.sum(parts, axis=0)
+        return whole[:, 0] / a, whole[:, 1] / b
+
+    def add(self, values: Floats, scores: Floats) -> None:
+        """Add each leaf's value to the scores of its rows."""
+        parallel.for_blocks(
+            lambda s, e: _add_values(self._index, s, e, self.starts, values, scores),
+            self.n_rows,
+            n_jobs=self._n_jobs,
+            block=_ROWS,
+        )
+
+    def step(self, g: Floats, h: Floats, l2: float) -> Floats:
+        """−G / (H + l2) per leaf, within its bounds."""
+        G, H = self.sums(g, h)
+        return np.clip(_ratio(-G, H + l2), self.lower, self.upper)
+
+    def line_search(
+        self, derivatives: Callable[[Floats], tuple[Floats, Floats]], g: Floats, h: Floats, l2: float, span: float
+    ) -> Floats:
+        """The value per leaf at which its gradient, l2 included, is zero; at most ``span`` in size.
+
+        ``derivatives(values)`` gives gradient and curvature of all rows after such a step. Newton's
+        steps, or halving where they leave the bracket; a leaf of one class ends at ±span.
+        """
+        low, high = np.full(len(self.ids), -span), np.full(len(self.ids), span)
+        G, H = self.sums(g, h)
+        value = np.zeros(len(self.ids))
+        for _ in range(_MAX_STEPS):
+            slope = G + l2 * value
+            high = np.where(slope > 0, value, high)
+            low = np.where(slope < 0, value, low)
+            proposal = value - _ratio(slope, H + l2)
+            inside = (proposal > low) & (proposal < high)
+            # Outside, halve: with a huge bracket the first Newton step of a pure leaf is always inside.
+            following = np.where(slope == 0, value, np.where(inside, proposal, 0.5 * (low + high)))
+            done = np.max(np.abs(following - value)) <= _TOLERANCE * max(1.0, float(np.max(np.abs(following))))
+            value = following
+            if done:
+                break
+            G, H = self.sums(*derivatives(value))
+        return np.clip(value, self.lower, self.upper)
+
+
+def _scale(x: Floats, total: float) -> float:
+    """A power of two that keeps ``total`` times the largest |x| below 2⁶¹."""
+    top = max(float(x.max()), -float(x.min()))
+    return 1.0 if top == 0.0 else 2.0 ** min(1000, math.floor(61 - math.log2(top) - math.log2(max(total, 1.0))))
+
+
+def _ratio(a: Floats, b: Floats) -> Floats:
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

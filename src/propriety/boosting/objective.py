@@ -1,0 +1,109 @@
+"""The loss of a table of scores: one column for two classes, one per class for more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import parallel
+
+STEPS = ("fisher", "newton", "gradient", "exact")
+_ROWS = 8192
+Floats = NDArray[np.float64]
+
+
+class BinaryObjective:
+    """A composite loss of labels y ∈ {0, 1}; the score is F, of shape (n, 1)."""
+
+    n_scores = 1
+
+    def __init__(self, composite: Any, y: NDArray[Any]) -> None:
+        self.composite, self.y = composite, y.astype(np.float64)
+
+    def bare(self) -> BinaryObjective:
+        """The same without the labels, for keeping."""
+        return BinaryObjective(self.composite, self.y[:0])
+
+    def start(self, weight: Floats | None) -> Floats:
+        """The score of the weighted base rate."""
+        return np.atleast_1d(self.composite.link(np.average(self.y, weights=weight)))
+
+    def derivatives(self, F: Floats, curvature: str, G: Floats, H: Floats, n_jobs: int) -> None:
+        """Write gradient and curvature, of shape (1, n)."""
+        self.composite.derivatives(self.y, F[:, 0], curvature=curvature, out=(G[0], H[0]), n_jobs=n_jobs)
+
+    def values(self, F: Floats, n_jobs: int) -> Floats:
+        """Loss of each row."""
+        return self.composite.values(self.y, F[:, 0], n_jobs=n_jobs)
+
+    def probabilities(self, F: Floats) -> Floats:
+        """Probabilities of both classes."""
+        p = np.asarray(self.composite.inverse(F[:, 0]))
+        return np.column_stack((1 - p, p))
+
+    def span(self, epsilon: float) -> float:
+        """Distance between the scores of the probabilities ε and 1 − ε."""
+        return float(np.ptp(self.composite.link(np.array([epsilon, 1 - epsilon]))))
+
+
+class SimplexObjective:
+    """A loss on the simplex of labels 0 … K−1; the score is F, of shape (n, K)."""
+
+    def __init__(self, loss: Any, y: NDArray[Any], n_classes: int) -> None:
+        self.loss, self.y, self.n_scores = loss, y.astype(np.intp), n_classes
+
+    def bare(self) -> SimplexObjective:
+        """The same without the labels, for keeping."""
+        return SimplexObjective(self.loss, self.y[:0], self.n_scores)
+
+    def start(self, weight: Floats | None) -> Floats:
+        """The scores of the weighted class shares."""
+        shares = np.bincount(self.y, weights=weight, minlength=self.n_scores).astype(np.float64)
+        return self.loss.link((shares / shares.sum())[None, :])[0]
+
+    def derivatives(self, F: Floats, curvature: str, G: Floats, H: Floats, n_jobs: int) -> None:
+        """Write gradient and diagonal curvature, of shape (K, n)."""
+
+        def block(start: int, stop: int) -> None:
+            g, h = self.loss.derivatives(self.y[start:stop], F[start:stop], curvature=curvature)
+            G[:, start:stop], H[:, start:stop] = g.T, h.T
+
+        parallel.for_blocks(block, len(F), n_jobs=n_jobs, block=_ROWS)
+
+    def values(self, F: Floats, n_jobs: int) -> Floats:
+        """Loss of each row."""
+        return self.loss.value(self.y, F)
+
+    def probabilities(self, F: Floats) -> Floats:
+        """Probabilities of the classes."""
+        return self.loss.inverse(F)
+
+    def span(self, epsilon: float) -> float:
+        """Distance between the scores of a class at the probabilities ε and 1 − ε."""
+        rest = (1 - epsilon) / (self.n_scores - 1)
+        low = np.full(self.n_scores, rest)
+        high = np.full(self.n_scores, epsilon / (self.n_scores - 1))
+        low[0], high[0] = epsilon, 1 - epsilon
+        scores = self.loss.link(np.array([low, high]))
+        return float(abs(scores[1, 0] - scores[0, 0]))
+
+
+Objective = BinaryObjective | SimplexObjective
+
+
+def derivatives(objective: Objective, F: Floats, step: str, G: Floats, H: Floats, n_jobs: int) -> None:
+    """Gradient and the curvature that the step divides by, never negative.
+
+    - fisher, exact: the Fisher weight ω p′².
+    - newton: the Hessian, and the Fisher weight where it is not positive.
+    - gradient: |gradient|, so that a leaf's value is the weighted mean of the labels ±1, BoostLR's weak learner.
+    """
+    objective.derivatives(F, "newton" if step == "newton" else "fisher", G, H, n_jobs)
+    if step == "gradient":
+        np.abs(G, out=H)
+    elif step == "newton" and H.min() <= 0:
+        unused, fisher = np.empty_like(G), np.empty_like(H)
+        objective.derivatives(F, "fisher", unused, fisher, n_jobs)
+        np.copyto(H, fisher, where=~(H > 0))

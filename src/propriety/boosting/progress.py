@@ -1,0 +1,91 @@
+"""What is seen of a fit while it runs: callbacks, the history of scores, a progress bar, early stopping."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mixin."""
+
+    def with_callbacks(method):  # type: ignore[no-redef]
+        """Stands in for scikit-learn's decorator."""
+        return method
+
+
+_WIDTH = 30
+
+
+class Progress:
+    """Looks at the model after each round and says whether to stop."""
+
+    def __init__(self, estimator: Any, problem: Any, booster: Any) -> None:
+        self._estimator, self._problem, self._booster = estimator, problem, booster
+        self.train_score: list[float] = []
+        self._began = time.perf_counter()
+        self._context = None
+        if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
+            rounds = max(0, estimator.max_iter - problem.rounds_done)
+            self._context = estimator._init_callback_context(max_subtasks=rounds)
+            self._context.call_on_fit_task_begin(estimator=estimator)
+        if estimator.early_stopping:
+            self.train_score.append(self._train_score())
+
+    def after_round(self, number: int, trees: list[Any], validation: Any) -> bool:
+        """Note the scores after a round; True if it was the last."""
+        estimator, problem = self._estimator, self._problem
+        stop = self._tell_callbacks(trees)
+        if validation is not None:
+            validation.add(trees[-problem.n_scores :], problem.settings.n_jobs)
+        if estimator.early_stopping:
+            self.train_score.append(self._train_score())
+            waited = len(validation.history) - 1 - validation.best(estimator.tol)
+            stop = stop or waited >= estimator.n_iter_no_change
+        if estimator.verbose:
+            self._draw(number + 1, validation, last=stop or number + 1 == estimator.max_iter)
+        return stop
+
+    def _train_score(self) -> float:
+        booster = self._booster
+        values = booster.objective.values(booster.scores, booster.settings.n_jobs)
+        return -float(np.average(values, weights=booster.weight))
+
+    def _tell_callbacks(self, trees: list[Any]) -> bool:
+        if self._context is None:
+            return False
+        problem = self._problem
+        so_far = {
+            "_trees": list(trees),
+            "_forest": None,
+            "_schema": problem.schema,
+            "_binner": problem.binner,
+            "_objective": problem.objective.bare(),
+            "_start_score": problem.start,
+            "_class_factors": problem.class_factors,
+            "classes_": problem.classes,
+            "n_iter_": len(trees) // problem.n_scores,
+        }
+        task = self._context.subcontext(task_name="round")
+        task.call_on_fit_task_begin(estimator=self._estimator)
+        return bool(task.call_on_fit_task_end(estimator=self._estimator, reconstruction_attributes=so_far))
+
+    def end(self) -> None:
+        """Tell the callbacks that the fit is over."""
+        if self._context is not None:
+            self._context.call_on_fit_task_end(estimator=self._estimator)
+
+    def _draw(self, done: int, validation: Any, *, last: bool) -> None:
+        total = self._estimator.max_iter
+        filled = _WIDTH * done // total
+        loss = f", validation {validation.history[-1]:.5f}" if validation is not None else ""
+        seconds = time.perf_counter() - self._began
+        bar = "#" * filled + "." * (_WIDTH - filled)
+        sys.stderr.write(f"\r[{bar}] round {done}/{total}{loss}, {seconds:.1f} s" + ("\n" if last else ""))
+        sys.stderr.flush()

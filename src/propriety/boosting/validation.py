@@ -1,0 +1,82 @@
+"""When to stop: the loss or a score on rows that the trees do not see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
+
+from propriety.boosting.objective import Objective
+from propriety.engine.layout import Binned
+from propriety.engine.predictor import Forest, Tree
+
+
+class Snapshot(ClassifierMixin, BaseEstimator):
+    """A classifier that answers for one table whose scores are known: what a scorer sees during the fit."""
+
+    def __init__(self, classes: Any, objective: Objective, scores: Any, decide: Any) -> None:
+        self.classes, self.objective, self.scores, self.decide = classes, objective, scores, decide
+        self.classes_ = classes
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the table's rows."""
+        return self.objective.probabilities(self.scores)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores of the table's rows."""
+        return self.scores[:, 0] if self.scores.shape[1] == 1 else self.scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Decisions for the table's rows."""
+        return self.classes[self.decide(self.predict_proba(X))]
+
+
+class Validation:
+    """Follows the loss, or a scorer, on held-out rows; larger is better, so the loss is negated.
+
+    Parameters
+    ----------
+    binned : Binned
+        The held-out rows.
+    objective : Objective
+        The loss, bound to their labels.
+    weight : ndarray or None
+    start : ndarray of shape (K,)
+    scoring : "loss", a scorer or its name
+    labels : ndarray
+        The labels as the user gave them, for the scorer.
+    """
+
+    def __init__(
+        self, binned: Binned, objective: Objective, weight: Any, start: Any, scoring: Any, labels: Any, classes: Any, decide: Any
+    ) -> None:
+        self._binned, self._objective, self._weight, self._labels = binned, objective, weight, labels
+        self._scores = np.tile(start, (len(binned.rows), 1)).astype(np.float64)
+        self._snapshot = Snapshot(classes, objective, self._scores, decide)
+        self._scorer = None if scoring == "loss" else check_scoring(self._snapshot, scoring=scoring)
+        self.history: list[float] = []
+
+    def add(self, trees: list[Tree], n_jobs: int) -> None:
+        """Take in the trees of one or more rounds and write down the score after them."""
+        if trees:
+            Forest.join(trees, self._objective.n_scores).add_binned_scores(self._binned, self._scores, n_jobs)
+        self.history.append(self._score(n_jobs))
+
+    def _score(self, n_jobs: int) -> float:
+        if self._scorer is None:
+            return -float(np.average(self._objective.values(self._scores, n_jobs), weights=self._weight))
+        rows = self._binned.rows
+        if self._weight is None:
+            return float(self._scorer(self._snapshot, rows, self._labels))
+        return float(self._scorer(self._snapshot, rows, self._labels, sample_weight=self._weight))
+
+    def best(self, tol: float) -> int:
+        """The first entry of the history that no later one beats by more than ``tol``."""
+        best = 0
+        for i, score in enumerate(self.history):
+            if score > self.history[best] + tol:
+                best = i
+        return best

@@ -1,0 +1,222 @@
+"""Tables in: names, categories and missing values of NumPy arrays, sparse matrices and data frames.
+
+A :class:`Schema` is what a fitted model knows of its columns; a :class:`Table` is one table read by it. Learners
+see numbers only: NaN is missing, a category is its index in the schema.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+_CHUNK = 16384
+
+
+def is_frame(X: Any) -> bool:
+    """Whether ``X`` is a data frame that narwhals reads: pandas, polars, Arrow and others."""
+    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of the training table.
+
+    Attributes
+    ----------
+    categories : tuple
+        Per column the sorted values of a categorical one, None for a numeric one.
+    names : tuple of str or None
+        Column names, if the table has them.
+    """
+
+    categories: tuple[tuple[Any, ...] | None, ...]
+    names: tuple[str, ...] | None
+
+    @classmethod
+    def fit(cls, X: Any, categorical: Any = "from_dtype") -> tuple[Schema, Table]:
+        """Read the training table.
+
+        ``categorical`` is ``"from_dtype"`` (the categorical columns of a data frame), None, a mask, or
+        names or positions of columns.
+
+        >>> schema, table = Schema.fit(np.array([[1.0, 7.0], [2.0, 5.0]]), categorical=[1])
+        >>> schema.categories, table.column(1)
+        ((None, (5.0, 7.0)), array([1., 0.]))
+        """
+        X = _as_columns(X)
+        names = tuple(X.columns) if isinstance(X, nw.DataFrame) else None
+        d = X.shape[1]
+        chosen = _categorical_columns(X, names, d, categorical)
+        categories = tuple(_categories(X, f) if f in chosen else None for f in range(d))
+        schema = cls(categories, names)
+        return schema, Table(X, schema)
+
+    def read(self, X: Any) -> Table:
+        """Read another table with the same columns."""
+        return Table(_as_columns(X), self)
+
+    def position(self, column: Any) -> int:
+        """Position of a column given by name or number.
+
+        >>> Schema((None, None), ("age", "size")).position("size")
+        1
+        """
+        return _position(column, self.names, len(self.categories))
+
+    @property
+    def n_categories(self) -> list[int]:
+        """Number of categories per column, 0 for a numeric one."""
+        return [0 if c is None else max(1, len(c)) for c in self.categories]
+
+
+class Table:
+    """A table as numbers, read column by column so that it is never copied whole."""
+
+    def __init__(self, X: Any, schema: Schema) -> None:
+        self._X, self._schema = X, schema
+        self.n_rows, self.n_features = X.shape
+        if sparse.issparse(X):
+            self._X = X.tocsc()
+
+    @property
+    def dense(self) -> NDArray[np.floating] | None:
+        """The array itself, if it is one; its categorical columns are not encoded."""
+        return self._X if isinstance(self._X, np.ndarray) else None
+
+    def column(self, f: int) -> NDArray[np.floating]:
+        """Column ``f`` as numbers: NaN is missing or unknown, categories are their index."""
+        categories = self._schema.categories[f]
+        if categories is not None:
+            codes, values = _factorize(self._X, f)
+            index = {value: float(i) for i, value in enumerate(categories)}
+            table = np.array([index.get(value, np.nan) for value in values] + [np.nan])
+            return table[codes]
+        if sparse.issparse(self._X):
+            start, stop = self._X.indptr[f : f + 2]
+            column = np.zeros(self.n_rows)
+            column[self._X.indices[start:stop]] = self._X.data[start:stop]
+            return column
+        if isinstance(self._X, np.ndarray):
+            return self._X[:, f]
+        return _to_float(self._X, f)
+
+    def chunks(self, encode: Sequence[Any]):
+        """Yield (start, stop, C-contiguous array) over the rows; ``encode[f]`` maps codes or is None."""
+        plain = all(e is None for e in encode)
+        if plain and isinstance(self._X, np.ndarray):
+            yield 0, self.n_rows, np.ascontiguousarray(self._X)
+        elif plain and sparse.issparse(self._X):
+            rows = self._X.tocsr()
+            for start in range(0, self.n_rows, _CHUNK):
+                stop = min(start + _CHUNK, self.n_rows)
+                yield start, stop, rows[start:stop].toarray().astype(np.float64)
+        else:
+            values = np.empty((self.n_rows, self.n_features))
+            for f in range(self.n_features):
+                column = self.column(f)
+                values[:, f] = column if encode[f] is None else encode[f](column)
+            yield 0, self.n_rows, values
+
+
+def _as_columns(X: Any) -> Any:
+    """A narwhals data frame, a float array or a CSC matrix; anything else is refused with the reason."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        if min(frame.shape) == 0:
+            raise ValueError(f"Found array with {frame.shape[0]} sample(s) and {frame.shape[1]} feature(s) (shape={frame.shape}) while a minimum of 1 is required.")
+        return frame
+    return as_array(X)
+
+
+def as_array(X: Any) -> Any:
+    """A two-dimensional float array or a sparse matrix; NaN is missing, infinite values are allowed."""
+    return check_array(
+        X, accept_sparse=("csc", "csr"), dtype=(np.float64, np.float32), ensure_all_finite=False, input_name="X"
+    )
+
+
+def _position(column: Any, names: tuple[str, ...] | None, d: int) -> int:
+    if isinstance(column, str):
+        if names is None or column not in names:
+            raise ValueError(f"there is no column {column!r}; columns are {'unnamed' if names is None else list(names)}")
+        return names.index(column)
+    if not isinstance(column, numbers.Integral) or not -d <= column < d:
+        raise ValueError(f"there is no column {column!r}; there are {d} columns")
+    return int(column) % d
+
+
+def _categorical_columns(X: Any, names: tuple[str, ...] | None, d: int, categorical: Any) -> set[int]:
+    if isinstance(categorical, str) and categorical == "from_dtype":
+        if not isinstance(X, nw.DataFrame):
+            return set()
+        kinds = (nw.Categorical, nw.Enum)
+        return {f for f, kind in enumerate(X.schema.dtypes()) if isinstance(kind, kinds)}
+    if categorical is None:
+        return set()
+    if isinstance(categorical, str):
+        raise ValueError(f"categorical_features must be 'from_dtype', None, a mask or a list, got {categorical!r}")
+    given = list(categorical)
+    if given and all(isinstance(c, bool | np.bool_) for c in given):
+        if len(given) != d:
+            raise ValueError(f"a mask of categorical features needs {d} entries, got {len(given)}")
+        return {f for f, c in enumerate(given) if c}
+    return {_position(c, names, d) for c in given}
+
+
+def _categories(X: Any, f: int) -> tuple[Any, ...]:
+    codes, values = _factorize(X, f)
+    seen = np.unique(codes[codes >= 0])
+    return tuple(sorted((values[i] for i in seen), key=lambda v: (isinstance(v, str), v)))
+
+
+def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
+    """Codes, −1 for missing, into a list of values."""
+    if not isinstance(X, nw.DataFrame):
+        column = Table(X, Schema((None,) * X.shape[1], None)).column(f)
+        values, codes = np.unique(column, return_inverse=True)
+        missing = np.isnan(values)
+        return np.where(missing[codes], -1, codes), values.tolist()
+    series = X[X.columns[f]]
+    native = series.to_native()
+    if series.implementation.is_pandas_like():
+        codes, values = native.factorize()
+        return np.asarray(codes, dtype=np.intp), list(values)
+    if series.implementation.is_pyarrow():
+        encoded = native.combine_chunks().dictionary_encode()
+        encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return codes.astype(np.intp), encoded.dictionary.to_pylist()
+    values = series.drop_nulls().unique().to_list()
+    category = series.cast(nw.String).cast(nw.Categorical)
+    physical = category.to_native().to_physical().fill_null(2**32 - 1).to_numpy().astype(np.int64)
+    distinct, inverse = np.unique(physical, return_inverse=True)
+    first = np.unique(inverse, return_index=True)[1]
+    heads = [series[int(i)] for i in first]
+    codes = np.where(distinct == 2**32 - 1, -1, np.arange(len(distinct)))[inverse]
+    return codes.astype(np.intp), heads
+
+
+def _to_float(frame: nw.DataFrame, f: int) -> NDArray[np.float64]:
+    name = frame.columns[f]
+    series = frame[name]
+    kind = series.dtype
+    if not (kind.is_numeric() or isinstance(kind, nw.Boolean | nw.Object)):
+        raise ValueError(
+            f"could not convert column {name!r} of type {kind} to numbers; make it categorical, or name it in "
+            "categorical_features"
+        )
+    native = series.to_native()
+    try:
+        if series.implementation.is_pandas_like():
+            return native.to_numpy(dtype=np.float64, na_value=np.nan)
+        return series.cast(nw.Float64).to_numpy().astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"could not convert column {name!r} to numbers: {error}") from error
