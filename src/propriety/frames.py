@@ -52,7 +52,8 @@ class Schema:
         ((None, (5.0, 7.0)), array([1., 0.]))
         """
         X = _as_columns(X)
-        names = tuple(X.columns) if isinstance(X, nw.DataFrame) else None
+        named = isinstance(X, nw.DataFrame) and all(isinstance(name, str) for name in X.columns)
+        names = tuple(X.columns) if named else None
         d = X.shape[1]
         chosen = _categorical_columns(X, names, d, categorical)
         categories = tuple(_categories(X, f) if f in chosen else None for f in range(d))
@@ -184,7 +185,7 @@ def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
         values, codes = np.unique(column, return_inverse=True)
         missing = np.isnan(values)
         return np.where(missing[codes], -1, codes), values.tolist()
-    series = X[X.columns[f]]
+    series = X[:, f]
     native = series.to_native()
     if series.implementation.is_pandas_like():
         codes, values = native.factorize()
@@ -206,7 +207,7 @@ def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
 
 def _to_float(frame: nw.DataFrame, f: int) -> NDArray[np.float64]:
     name = frame.columns[f]
-    series = frame[name]
+    series = frame[:, f]
     kind = series.dtype
     if not (kind.is_numeric() or isinstance(kind, nw.Boolean | nw.Object)):
         raise ValueError(

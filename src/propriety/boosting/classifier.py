@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_consistent_length
+from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -21,9 +20,6 @@ from propriety import frames, parallel
 from propriety.boosting.parameters import Problem
 from propriety.boosting.progress import CallbackSupportMixin, Progress, with_callbacks
 from propriety.estimator import ProperClassifier
-
-if TYPE_CHECKING:
-    from propriety.engine.predictor import Forest
 
 Floats = NDArray[np.float64]
 
@@ -53,8 +49,8 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
     max_leaf_nodes : int, default=31
     max_depth : int, default=None
     min_samples_leaf : float or "auto", default="auto"
-        Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, or a twenty-fifth of
-        the total weight if that is less.
+        Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, or a third of the
+        total weight if that is less.
     min_weight_leaf : float, default=1e-3
         Least curvature of a leaf, in units of an average row's at the start.
     l2_regularization : float, default=0.0
@@ -211,7 +207,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         """
         problem = self._problem(X, y, sample_weight, X_val, y_val, sample_weight_val)
         booster, validation, done = self._start(problem)
-        trees = list(self._trees) if done else []
+        trees = self._forest.split() if done else []
         progress = Progress(self, problem, booster)
         try:
             for number in range(done, self.max_iter):
@@ -227,7 +223,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
 
     def _problem(self, X, y, sample_weight, X_val, y_val, sample_weight_val) -> Problem:
         """Check everything that was given, and put it in the form that the engine reads."""
-        again = self.warm_start and hasattr(self, "_trees")
+        again = self.warm_start and hasattr(self, "_forest")
         if y is None:
             raise ValueError("BoostingClassifier requires y to be passed, but the target y is None.")
         frame = frames.is_frame(X)
@@ -237,6 +233,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         _check_n_features(self, X, reset=not again)
         schema, table = frames.Schema.fit(X, self.categorical_features)
         labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
         check_consistent_length(X, labels)
         check_classification_targets(labels)
         weight = None if sample_weight is None else _check_sample_weight(
@@ -261,21 +258,19 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         )
         validation = problem.validation()
         if done:
-            from propriety.engine.predictor import Forest
-
-            Forest.join(self._trees, problem.n_scores).add_binned_scores(
-                problem.binned, booster.scores, problem.settings.n_jobs
-            )
+            self._forest.add_binned_scores(problem.binned, booster.scores, problem.settings.n_jobs)
         if validation is not None:
-            validation.add(self._trees if done else [], problem.settings.n_jobs)
+            validation.add(self._forest.split() if done else [], problem.settings.n_jobs)
         return booster, validation, done
 
     def _finish(self, problem: Problem, trees, validation, progress: Progress) -> None:
+        from propriety.engine.predictor import Forest
+
         k = problem.n_scores
         if validation is not None and self.early_stopping:
             kept = problem.rounds_done + validation.best(self.tol)
             trees = trees[: max(kept, problem.rounds_done) * k]
-        self._trees, self._forest = trees, None
+        self._forest = Forest.join(trees, k)
         self._schema, self._binner, self._objective = problem.schema, problem.binner, problem.objective.bare()
         self._start_score, self._seed = problem.start, problem.settings.seed
         self._class_factors = problem.class_factors
@@ -296,7 +291,8 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
 
     def predict(self, X):
         """Decisions: for two classes by the costs, for more the most probable class."""
-        return self.classes_[self._decide(self.predict_proba(X))]
+        probabilities = self.predict_proba(X)
+        return self.classes_[self._decide(probabilities)]
 
     def staged_decision_function(self, X):
         """Yield the score after each round."""
@@ -320,7 +316,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         """
         from propriety.engine.contributions import contributions, mean_values
 
-        table, forest = self._table(X), self._joined()
+        table, forest = self._table(X), self._forest
         n_scores = forest.n_scores
         result = np.empty((table.n_rows, n_scores, self.n_features_in_ + 1))
         for start, stop, values in table.chunks(self._encoders()):
@@ -333,14 +329,12 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
 
         Without any split all are 0.
         """
-        check_is_fitted(self, "_trees")
+        check_is_fitted(self, "_forest")
         if kind not in ("gain", "count"):
             raise ValueError(f"kind must be 'gain' or 'count', got {kind!r}")
-        total = np.zeros(self.n_features_in_)
-        for tree in self._trees:
-            inside = tree.nodes["feature"] >= 0
-            amounts = tree.nodes["gain"][inside] if kind == "gain" else None
-            total += np.bincount(tree.nodes["feature"][inside], weights=amounts, minlength=len(total))
+        nodes = self._forest.nodes[self._forest.nodes["feature"] >= 0]
+        amounts = nodes["gain"] if kind == "gain" else np.ones(len(nodes))
+        total = np.bincount(nodes["feature"], weights=amounts, minlength=self.n_features_in_)
         return total / total.sum() if total.sum() > 0 else total
 
     @property
@@ -348,15 +342,8 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         """Share of each feature in the total gain."""
         return self.importances("gain")
 
-    def _joined(self) -> Forest:
-        from propriety.engine.predictor import Forest
-
-        if self._forest is None:
-            self._forest = Forest.join(self._trees, self._objective.n_scores)
-        return self._forest
-
     def _table(self, X) -> frames.Table:
-        check_is_fitted(self, "_trees")
+        check_is_fitted(self, "_forest")
         if not frames.is_frame(X):
             X = frames.as_array(X)
         _check_feature_names(self, X, reset=False)
@@ -370,14 +357,14 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         ]
 
     def _scores(self, X) -> Floats:
-        table, forest = self._table(X), self._joined()
+        table, forest = self._table(X), self._forest
         scores = np.tile(self._start_score, (table.n_rows, 1))
         for start, stop, values in table.chunks(self._encoders()):
             forest.add_scores(values, scores[start:stop], parallel.n_threads(self.n_jobs))
         return scores
 
     def _staged_scores(self, X):
-        table, forest = self._table(X), self._joined()
+        table, forest = self._table(X), self._forest
         scores, k = np.tile(self._start_score, (table.n_rows, 1)), forest.n_scores
         chunks = list(table.chunks(self._encoders()))
         for first in range(0, len(forest.roots) - 1, k):
@@ -396,8 +383,3 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         if probabilities.shape[1] == 2:
             return (probabilities[:, 1] >= self._threshold()).astype(np.intp)
         return np.argmax(probabilities, axis=1)
-
-    def __getstate__(self):
-        state = super().__getstate__()
-        state.pop("_forest", None)  # made again when needed
-        return {**state, "_forest": None} if "_trees" in state else state

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from propriety.engine.binning import Binner
     from propriety.engine.layout import Binned
 
-_AUTO_LEAF, _AUTO_SHARE = 20.0, 25.0
+_AUTO_LEAF, _AUTO_SHARE = 20.0, 3.0
 _SEEDS = np.iinfo(np.int32).max
 Floats = NDArray[np.float64]
 
@@ -101,7 +101,10 @@ def objective_of(estimator: Any, n_classes: int, y: NDArray[np.intp]) -> Objecti
 
 
 def class_factors(class_weight: Any, classes: Any, y: NDArray[np.intp], weight: Floats | None) -> Floats | None:
-    """Weight of each class; "balanced" gives every class the same total."""
+    """Weight of each class, in proportion: the total weight stays, so that ``min_samples_leaf`` keeps its meaning.
+
+    "balanced" gives every class the same total.
+    """
     if class_weight is None:
         return None
     shares = np.bincount(y, weights=weight, minlength=len(classes))
@@ -115,7 +118,7 @@ def class_factors(class_weight: Any, classes: Any, y: NDArray[np.intp], weight: 
     factors = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=np.float64)
     if not np.all(np.isfinite(factors) & (factors > 0)):
         raise ValueError(f"class_weight must be positive, got {class_weight!r}")
-    return factors
+    return factors * (shares.sum() / np.sum(shares * factors))
 
 
 @dataclass(frozen=True)
@@ -202,8 +205,6 @@ def encode_labels(labels: NDArray[Any], weight: Floats | None) -> tuple[NDArray[
 
     Rows of weight 0 may hold other labels; they get index 0, and take no part.
     """
-    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
-        raise ValueError("Input y contains NaN or infinity.")
     kept = labels if weight is None else labels[weight > 0]
     classes = np.unique(kept)
     if len(classes) < 2:

@@ -60,10 +60,11 @@ class Progress:
     def _tell_callbacks(self, trees: list[Any]) -> bool:
         if self._context is None:
             return False
+        from propriety.engine.predictor import Forest
+
         problem = self._problem
         so_far = {
-            "_trees": list(trees),
-            "_forest": None,
+            "_forest": Forest.join(trees, problem.n_scores),
             "_schema": problem.schema,
             "_binner": problem.binner,
             "_objective": problem.objective.bare(),

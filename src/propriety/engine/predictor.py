@@ -95,6 +95,18 @@ class Forest:
             part["set"][part["set"] >= 0] += np.int32(first_set[t])
         return cls(nodes, roots, sets, n_scores)
 
+    def split(self) -> list[Tree]:
+        """The trees again, as before :meth:`join`."""
+        trees, n_sets = [], 0
+        for root, end in zip(self.roots[:-1], self.roots[1:], strict=True):
+            nodes = self.nodes[root:end].copy()
+            nodes["left"] -= np.int32(root)
+            by_set = nodes["set"] >= 0
+            nodes["set"][by_set] -= np.int32(n_sets)
+            trees.append(Tree(nodes, self.sets[n_sets : n_sets + by_set.sum()]))
+            n_sets += int(by_set.sum())
+        return trees
+
     def add_scores(
         self, X: NDArray[np.floating], scores: NDArray[np.float64], n_jobs: int, first: int = 0, last: int | None = None
     ) -> None:
