@@ -166,9 +166,12 @@ class Composite(Value):
     def _hessian(self, y: Array, at: _Parts) -> Array:
         if self._canonical_factor is not None:
             return np.broadcast_to(self._fisher(at), np.broadcast_shapes(np.shape(y), np.shape(at.x.t))).copy()
-        square, x, growth = at.slope**2, at.x, self.loss._dlog_relative(at.x)
-        one = product(np.exp(x.lq + at.log_r), (x.p - growth) * square - at.bend)
-        zero = product(np.exp(x.lp + at.log_r), (x.q + growth) * square + at.bend)
+        # One factor t′ goes with r, so that its square cannot overflow.
+        x, growth = at.x, self.loss._dlog_relative(at.x)
+        one = np.exp(x.lq + at.log_r + np.log(at.slope))
+        one = product(one, (x.p - growth) * at.slope - at.bend / at.slope)
+        zero = np.exp(x.lp + at.log_r + np.log(at.slope))
+        zero = product(zero, (x.q + growth) * at.slope + at.bend / at.slope)
         return product(y, one) + product(1 - y, zero)
 
     @cached_property
