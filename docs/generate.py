@@ -1,0 +1,219 @@
+"""Write the pages that are made from the package itself: one for each family of losses, and the reference.
+
+Nothing here states a formula. Formulas, references and examples come from the docstrings, answers and
+their reasons from ``properties()``, pictures from ``plots.loss_faces``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.base import BaseEstimator
+
+import propriety
+from propriety import links, losses, plots
+from propriety.losses import registry, simplex
+
+_PAPERS = {
+    "B": "Buja, Stuetzle & Shen (2005)",
+    "C": "Collins, Schapire & Singer (2000)",
+    "M": "Masnadi-Shirazi & Vasconcelos (2015)",
+    "N8": "Nock & Nielsen (2008)",
+    "N9": "Nock & Nielsen (2009)",
+}
+_CITATION = re.compile(r"\[(B|C|M|N8|N9) ([^\]]+)\]")
+
+
+def write(docs: Path) -> None:
+    """Write the generated pages and pictures below `docs`."""
+    pages, reference = docs / "losses", docs / "generated"
+    for folder in (pages, reference):
+        folder.mkdir(exist_ok=True)
+    for name in losses.names():
+        _save(pages / f"{name}.rst", _family_page(name, pages))
+    _save(pages / "index.rst", _index_page())
+    _link_figure().savefig(reference / "links.svg")
+    _save(reference / "reference.rst", _reference_page())
+
+
+def _save(path: Path, text: str) -> None:
+    # A file that does not change keeps its time, so that Sphinx need not read it again.
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+# -- one page for each family --------------------------------------------------------------------------
+
+
+def _family_page(name: str, folder: Path) -> str:
+    examples = losses.examples(name)
+    several = len(examples) > 1
+    figure = Figure(figsize=(7.2, 2.3 if not _smooth(examples) else 6.4), layout="constrained")
+    plots.loss_faces(*examples, normalize=several, fig=figure).savefig(folder / f"{name}.svg")
+    caption = "Every face of " + ", ".join(f"``{loss!r}``" for loss in examples)
+    caption += ", each divided by its largest entropy." if several else "."
+    parts = [
+        _heading(name, "="),
+        ".. currentmodule:: propriety.losses",
+        f".. autoclass:: {name}\n   :no-members:",
+        _aliases(name),
+        f".. figure:: {name}.svg\n   :width: 100%\n   :alt: Faces of {name}\n\n   {caption}",
+        _heading("Properties", "-"),
+        *(_properties(loss) for loss in examples),
+        _references(getattr(losses, name)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _smooth(given: Iterable[losses.Loss]) -> bool:
+    return any(isinstance(loss, losses.SmoothLoss) for loss in given)
+
+
+def _aliases(name: str) -> str:
+    other = sorted(alias for alias, target in registry.ALIASES.items() if target == name)
+    if not other:
+        return ""
+    return f"``losses.parse`` also reads it as {', '.join(f'``{alias}``' for alias in other)}."
+
+
+def _properties(loss: losses.Loss) -> str:
+    if not isinstance(loss, losses.SmoothLoss):
+        return f"Of ``{loss!r}``:\n\n" + _facts(loss.properties())
+    c = loss.composite()
+    canonical = loss.canonical_link
+    text = f"Of ``{loss!r}`` with its default link ``{c.link_!r}``"
+    if canonical != c.link_:
+        text += f" (its canonical link is ``{canonical!r}``)"
+    return f"{text}:\n\n" + _facts(c.properties())
+
+
+def _facts(facts: losses.properties.Properties) -> str:
+    rows = [("property", "holds", "because")]
+    rows += [(name, "yes" if fact else "no", fact.reason) for name, fact in facts.items()]
+    return _table(rows, "25 10 65")
+
+
+def _references(family: type) -> str:
+    cited = _CITATION.findall(inspect.getdoc(family) or "")
+    if not cited:
+        return ""
+    lines = [f"- {_PAPERS[paper]}, {_place(place)}" for paper, place in cited]
+    return _heading("Reference", "-") + "\n\n" + "\n".join(lines) + "\n\nSee :doc:`/papers`."
+
+
+def _place(place: str) -> str:
+    place = place.replace("§", "section ").replace("Thm", "theorem")
+    return re.sub(r"^\(", "equation (", place)
+
+
+# -- the table of families -----------------------------------------------------------------------------
+
+
+def _index_page() -> str:
+    rows = [("loss", "in one line", "symmetric", "bounded", "convex")]
+    for name in losses.names():
+        loss = losses.examples(name)[0]
+        facts = loss.composite().properties() if isinstance(loss, losses.SmoothLoss) else loss.properties()
+        answers = ["yes" if facts[key] else "no" for key in ("symmetric", "bounded")]
+        convex = ("yes" if facts["convex"] else "no") if "convex" in facts else "–"
+        rows.append((f":doc:`{name}`", _summary(getattr(losses, name)), *answers, convex))
+    parts = [
+        _heading("The families of losses", "="),
+        "Every registered family, from its own docstring. The answers are those of the family's first "
+        "example with its default link; the page of a family has them all, with reasons. A dash means that "
+        "the loss has no weight function and so no score.",
+        _table(rows, "18 52 10 10 10"),
+        ".. toctree::\n   :hidden:\n\n" + "\n".join(f"   {name}" for name in losses.names()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(family: type) -> str:
+    first = (inspect.getdoc(family) or "").split("\n\n")[0].replace("\n", " ")
+    return _CITATION.sub("", first).replace("|", r"\|").strip()
+
+
+# -- links ---------------------------------------------------------------------------------------------
+
+
+def _link_figure() -> Figure:
+    """Inverse links, each scaled to the logit's slope at ½."""
+    figure = Figure(figsize=(7.2, 3.0), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    F = np.linspace(-6, 6, 401)
+    names = ["Logit", "Probit", "Laplace", "Algebraic", "Cauchit", "CLogLog", "LogLog"]
+    colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+    for name, colour in zip(names, colours, strict=True):
+        link = getattr(links, name)()
+        centre = link.link(0.5)
+        link = link.scaled(4 * float(link.curve(centre).dp))
+        p = link.inverse(F + link.link(0.5))
+        left.plot(F, p, color=colour, linewidth=1.4, label=name)
+        right.plot(F, np.minimum(p, 1 - p), color=colour, linewidth=1.4)
+    left.set(xlabel="score F (0 at p = ½)", ylabel="probability p", title="Inverse links of one slope at ½")
+    right.set(xlabel="score F (0 at p = ½)", ylabel="min(p, 1 − p)", yscale="log", title="Their tails")
+    right.set_ylim(1e-4, 0.7)
+    left.legend(frameon=False, fontsize=8)
+    for ax in (left, right):
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+# -- the reference -------------------------------------------------------------------------------------
+
+
+def _reference_page() -> str:
+    families = losses.names()
+    makers = [name for name in losses.__all__ if name.startswith("from_")]
+    estimators = [name for name in propriety.__all__ if _is_estimator(getattr(propriety, name))]
+    rest = ["Loss", "SmoothLoss", "Composite", "Mixture", "Tilted", "CanonicalFor"]
+    functions = ["names", "examples", "parse", "as_loss", "as_link", "as_composite", "register"]
+    parts = [
+        _heading("Reference", "="),
+        _heading("Estimators", "-") if estimators else "",
+        _autosummary("propriety", estimators, toctree=True) if estimators else "",
+        _heading("Losses and their faces", "-"),
+        _autosummary("propriety.losses", rest, toctree=True),
+        _heading("Families", "-"),
+        _autosummary("propriety.losses", families),
+        _heading("Losses from any face", "-"),
+        _autosummary("propriety.losses", makers),
+        _heading("Names and text", "-"),
+        _autosummary("propriety.losses", functions, toctree=True),
+        _heading("Links", "-"),
+        _autosummary("propriety.losses.links", links.__all__),
+        _heading("Several classes", "-"),
+        _autosummary("propriety.losses.simplex", simplex.__all__),
+        _heading("Plots", "-"),
+        _autosummary("propriety.plots", plots.__all__, toctree=True),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _is_estimator(thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, BaseEstimator)
+
+
+def _autosummary(module: str, names: Iterable[str], *, toctree: bool = False) -> str:
+    option = "   :toctree: .\n" if toctree else ""
+    entries = "\n".join(f"   {name}" for name in names)
+    return f".. currentmodule:: {module}\n\n.. autosummary::\n{option}\n{entries}"
+
+
+# -- reStructuredText ----------------------------------------------------------------------------------
+
+
+def _heading(text: str, underline: str) -> str:
+    return f"{text}\n{underline * max(len(text), 4)}"
+
+
+def _table(rows: list[tuple[str, ...]], widths: str) -> str:
+    lines = [f".. list-table::\n   :header-rows: 1\n   :widths: {widths}\n"]
+    for first, *others in rows:
+        lines += [f"   * - {first}", *(f"     - {cell}" for cell in others)]
+    return "\n".join(lines)

@@ -1,0 +1,56 @@
+"""
+What a gain does to link and margin
+===================================
+
+A gain σ stretches the link: scores are σ times as large, and a probability is read at F/σ. There are two
+things to do with the loss meanwhile. ``with_gain`` leaves it alone, ``shrunk`` multiplies it by σ too.
+"""
+
+# %%
+# ``shrunk``: the learning rate, made honest
+# ------------------------------------------
+# ``shrunk(σ)`` turns φ(v) into σ φ(v/σ). Boosting with it takes the same steps as boosting φ with the
+# learning rate 1/σ. The difference is that the loss knows: its link has been stretched too, and
+# probabilities are right. For the log loss it is ``GLog(σ)``.
+
+import numpy as np
+
+from propriety import losses, plots
+
+log = losses.Log().composite()
+gains = [0.5, 1, 2, 4]
+plots.loss_faces(
+    *(log.shrunk(gain) for gain in gains),
+    labels=[f"shrunk, σ = {gain:g}" for gain in gains],
+    margin=6,
+)
+
+# %%
+# A larger gain makes the link steeper, the margin loss rounder, and the regularization strength 1/p′
+# larger: it takes more score to move a probability. The loss margin μ = 1/(2 p′(0)) is that strength at the
+# boundary, halved.
+
+for gain in (0.1, *gains):
+    c = log.shrunk(gain)
+    print(f"σ = {gain:<3g}  μ = {c.loss_margin:g}  ", c.properties()["regularization loss"])
+
+# %%
+# ``with_gain``: the same loss, another link
+# ------------------------------------------
+# Weight, entropy and partial losses stay; everything that is about scores is stretched.
+
+plots.loss_faces(
+    *(log.with_gain(gain) for gain in gains),
+    labels=[f"with gain, σ = {gain:g}" for gain in gains],
+    margin=6,
+)
+
+# %%
+# What plain shrinkage forgets
+# ----------------------------
+# A model boosted with learning rate ¼ has scores of the loss with gain 4. Reading them with the link of the
+# loss without gain pushes every probability towards 0 or 1:
+
+scores = np.array([-4.0, -1.0, 1.0, 4.0])
+print("read with the gain:   ", log.shrunk(4).inverse(scores).round(3))
+print("read without the gain:", log.inverse(scores).round(3))
