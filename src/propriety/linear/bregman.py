@@ -1,0 +1,189 @@
+"""The Bregman-distance updates of Collins, Schapire and Singer, for every loss whose growth is bounded.
+
+All of them lower the bound that the loss's growth L allows (see `margins.rate_of_growth`),
+
+    Σ_i φ(v_i + (Mδ)_i) − φ(v_i) ≤ (1/L) Σ_i w_i (e^{−L(Mδ)_i} − 1),
+
+by Jensen's inequality on the rows of M, whose absolute sums are at most 1 after scaling. The paper has L = 1
+(logistic and exponential loss). For another L, the right side is that of the paper in the variable Lδ, with
+w in the place of q: the minimizing step is the paper's divided by L, and the proofs apply word for word.
+They converge for every convex margin loss with L < ∞ whose sublevel sets in w are bounded.
+
+Reference: Collins, Schapire & Singer (2000): Figures 1–3, sections 5–7 and 9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize, sparse
+
+from propriety.linear.design import Floats
+from propriety.linear.margins import Margins
+
+RULES = ("parallel", "sequential", "sequential2", "sphere", "lp")
+
+
+@dataclass(frozen=True)
+class State:
+    """Coefficients, margins and the objective there."""
+
+    coef: Floats
+    margins: Floats
+    value: float
+    edges: Floats
+
+
+@dataclass(frozen=True)
+class Updates:
+    """One of the rules, ready for a problem: the parts of M by sign, and the scale each rule asks for."""
+
+    problem: Margins
+    rule: str
+    positive: Any
+    negative: Any
+    size: float
+
+    @classmethod
+    def make(cls, problem: Margins, rule: str) -> Updates:
+        """Scale by the largest row: Σ_j |M_ij| ≤ 1 (parallel), |M_ij| ≤ 1 (both sequential), Σ_j M_ij² ≤ 1 (sphere).
+
+        The linear program has the rows' sums among its constraints; it takes the scale of the sequential rules.
+        """
+        if not np.isfinite(problem.loss.growth):
+            raise ValueError(
+                f"{problem.loss.composite!r} has unbounded growth: sup -phi''/phi' is infinite, so no step of the "
+                "Bregman updates is safe; use solver='uls' or 'fisher'"
+            )
+        absolute = problem.absolute()
+        if rule == "parallel":
+            size = float(np.max(absolute.sum(axis=1)))
+        elif rule == "sphere":
+            size = float(np.sqrt(np.max((absolute * absolute).sum(axis=1))))
+        else:
+            size = float(absolute.max())
+        positive, negative = (absolute + problem.M) / 2, (absolute - problem.M) / 2
+        return cls(problem, rule, positive, negative, size if size > 0 else 1.0)
+
+    def start(self, coef: Floats) -> State:
+        """State at given coefficients."""
+        return self._state(coef, np.asarray(self.problem.M @ coef).ravel())
+
+    def _state(self, coef: Floats, margins: Floats) -> State:
+        w = self.problem.weights(margins)
+        return State(coef, margins, self.problem.values(margins), self.problem.edges(w))
+
+    def step(self, state: State) -> State:
+        """One round: w from the margins, the update δ, and λ ← λ + δ."""
+        w = self.problem.weights(state.margins)
+        delta = self._delta(w) / (self.problem.loss.growth * self.size)
+        moved = np.flatnonzero(delta)
+        if len(moved) == 1:
+            change = self.problem.columns(moved) @ delta[moved]
+        else:
+            change = np.asarray(self.problem.M @ delta).ravel()
+        return self._state(state.coef + delta, state.margins + change)
+
+    def _delta(self, w: Floats) -> Floats:
+        """Step in the scaled features, for L = 1."""
+        if self.rule == "sequential":
+            return self._sequential(w)
+        # 1. W⁺_j = Σ_{M_ij > 0} w_i |M_ij| and W⁻_j, in the scale of the rule.
+        plus = np.asarray(self.positive.T @ w).ravel() / self.size
+        minus = np.asarray(self.negative.T @ w).ravel() / self.size
+        # 2. d_j = ½ ln(W⁺_j / W⁻_j); where one of them is nothing, a long but finite step.
+        little = 1e-12 * w.sum()
+        d = 0.5 * np.log((plus + little) / (minus + little))
+        # 3. a = argmax over A of Σ_j a_j (√W⁺_j − √W⁻_j)²; 4. δ_j = a_j d_j.
+        return self._scaling((np.sqrt(plus) - np.sqrt(minus)) ** 2) * d
+
+    def _scaling(self, gain: Floats) -> Floats:
+        if self.rule == "parallel":
+            return np.ones_like(gain)
+        if self.rule == "sequential2":
+            a = np.zeros_like(gain)
+            a[np.argmax(gain)] = 1.0
+            return a
+        if self.rule == "sphere":
+            norm = np.linalg.norm(gain)
+            return gain / norm if norm > 0 else gain
+        return self._program(gain)
+
+    def _program(self, gain: Floats) -> Floats:
+        """max Σ a_j gain_j subject to a ≥ 0 and Σ_j a_j |M_ij| ≤ 1 for all i."""
+        top = gain.max()
+        if not top > 0:
+            return np.zeros_like(gain)
+        rows = (self.positive + self.negative) / self.size
+        limit = np.ones(rows.shape[0])
+        result = optimize.linprog(-gain / top, A_ub=rows, b_ub=limit, bounds=(0, None), method="highs")
+        if result.status != 0:  # unbounded only if a feature with gain is 0 in all rows, which has none
+            raise RuntimeError(f"the linear program of the update failed: {result.message}")
+        a = np.maximum(result.x, 0.0)
+        # The solver's own tolerance must not break the condition of the proof.
+        return a / max(1.0, float(np.max(rows @ a)))
+
+    def _sequential(self, w: Floats) -> Floats:
+        """Fig. 2: j of the largest |r_j|, r_j = Σ_i w_i M_ij, Z = Σ_i w_i, δ = ½ ln((Z + r)/(Z − r))."""
+        r = self.problem.edges(w) / self.size
+        j = int(np.argmax(np.abs(r)))
+        Z = float(w.sum())
+        delta = np.zeros_like(r)
+        ratio = np.clip(r[j] / Z, -1 + 1e-12, 1 - 1e-12) if Z > 0 else 0.0
+        delta[j] = np.arctanh(ratio)
+        return delta
+
+
+@dataclass(frozen=True)
+class IterativeScaling:
+    """Generalized iterative scaling (Darroch & Ratcliff): the baseline of section 9, logistic loss only.
+
+    Features h_j(x, l) = x_f 1[l = c], one for each column f and each class c but the first when there are
+    two, plus a constant for every label that makes them non-negative and changes no probability; divided by
+    their largest sum. Then δ_j = ln(Σ_i h_j(x_i, y_i) / Σ_i Σ_l p(l|x_i) h_j(x_i, l)).
+    """
+
+    X: Any
+    y: np.ndarray
+    classes: np.ndarray  # those with coefficients
+    n_classes: int
+    weight: Floats
+    shift: Floats
+    size: float
+
+    @classmethod
+    def make(cls, X: Any, y: np.ndarray, n_classes: int, weight: Floats) -> IterativeScaling:
+        """Shift and scale of the features."""
+        X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        classes = np.array([1]) if n_classes == 2 else np.arange(n_classes)
+        shift = np.maximum(-X.min(axis=0), 0.0)
+        size = float(np.max(np.maximum(X.sum(axis=1), 0.0)) + len(classes) * shift.sum())
+        return cls(X, y, classes, n_classes, weight, shift, size if size > 0 else 1.0)
+
+    def start(self, coef: Floats) -> State:
+        """State at coefficients of shape (number of classes with coefficients, p), flattened."""
+        F = self._scores(coef)
+        log_total = np.logaddexp.reduce(F, axis=1)
+        value = float(self.weight @ (log_total - F[np.arange(len(F)), self.y]))
+        P = np.exp(F - log_total[:, None])
+        residual = (np.eye(self.n_classes)[self.y] - P) * self.weight[:, None]
+        return State(coef, F, value, (residual.T @ self.X)[self.classes].ravel())
+
+    def _scores(self, coef: Floats) -> Floats:
+        F = np.zeros((len(self.X), self.n_classes))
+        F[:, self.classes] = self.X @ coef.reshape(len(self.classes), -1).T
+        return F
+
+    def step(self, state: State) -> State:
+        """One round for all features at once."""
+        F = state.margins
+        P = np.exp(F - np.logaddexp.reduce(F, axis=1)[:, None])
+        constant = self.shift * self.weight.sum()
+        chosen = np.eye(self.n_classes)[self.y][:, self.classes]
+        seen = (chosen * self.weight[:, None]).T @ self.X + constant
+        expected = (P[:, self.classes] * self.weight[:, None]).T @ self.X + constant
+        little = 1e-300
+        delta = np.log((seen + little) / (expected + little)) / self.size
+        return self.start(state.coef + delta.ravel())

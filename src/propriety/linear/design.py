@@ -1,0 +1,275 @@
+"""The design matrix as the solvers see it: standardized on the fly, never copied.
+
+Coefficients θ belong to the columns (x − centre)/scale, the intercept is the last row of θ; the change of
+coordinates keeps tiny, huge and far-off columns from spoiling a step, and is undone by `unpack`. Rows are
+read in blocks that stay in cache, and sums over rows are gathered in a number of parts that depends on the
+data alone, so that the result is the same bit for bit whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from propriety import parallel
+
+Floats = NDArray[np.float64]
+
+_BLOCK_VALUES = 1 << 17  # values of X in a block: 1 MB
+_PARTS = 16  # partial sums
+_SAMPLE = 20_000  # rows from which scales are taken
+_FAR = 100.0  # standard deviations from 0 at which a column is centred
+
+
+class Design:
+    """X with a column of ones, in standardized coordinates.
+
+    Parameters
+    ----------
+    X : float array or CSR matrix of shape (n, d)
+    weight : array of shape (n,)
+    intercept : bool
+    n_jobs : int or None
+    standardize : bool
+        Whether to use the coordinates (x − centre)/scale; else X as it is.
+    """
+
+    def __init__(
+        self, X: Any, weight: Floats, intercept: bool, n_jobs: int | None = None, standardize: bool = True
+    ) -> None:
+        self.X, self.intercept, self.n_jobs = X, intercept, n_jobs
+        self.sparse = sparse.issparse(X)
+        self.n, self.d = X.shape
+        self.centre: Floats | None = None
+        self.inverse_scale = np.ones(self.d)
+        if standardize:
+            self._standardize(weight)
+        per_row = max(1, X.nnz // max(self.n, 1)) if self.sparse else max(self.d, 1)
+        self.block = max(64, _BLOCK_VALUES // per_row)
+        self.parts = max(1, min(_PARTS, self.n // self.block))
+
+    @property
+    def p(self) -> int:
+        """Number of coefficients for each score: the columns and the intercept."""
+        return self.d + self.intercept
+
+    def _standardize(self, weight: Floats) -> None:
+        stride = max(1, self.n // _SAMPLE)
+        rows, w = self.X[::stride], weight[::stride]
+        w = w / w.sum() if w.sum() > 0 else np.full(len(w), 1 / len(w))
+        if self.sparse:
+            mean = np.asarray(rows.T @ w).ravel()
+            largest = abs(self.X).max(axis=0).toarray().ravel().astype(np.float64)
+            unit = np.where(largest > 0, largest, 1.0)
+            square = np.asarray(rows.multiply(1 / unit).power(2).T @ w).ravel()
+            spread = unit * np.sqrt(np.maximum(square - (mean / unit) ** 2, 0.0))
+            constant = np.zeros(self.d, dtype=bool)
+            spread = np.where(spread > 0, spread, largest)
+        else:
+            rows = rows.astype(np.float64)
+            first = rows[0].copy()
+            with np.errstate(over="ignore", invalid="ignore"):
+                shifted = rows - first
+                unit = np.abs(shifted).max(axis=0, initial=0.0)
+                unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
+                shifted /= unit
+                shift = w @ shifted
+                spread = unit * np.sqrt(w @ (shifted - shift) ** 2)
+            mean = first + unit * shift
+            constant = spread <= 1e-14 * np.abs(mean)
+            for j in np.flatnonzero(constant):
+                constant[j] = np.ptp(self.X[:, j]) <= 1e-14 * abs(mean[j])
+            spread = np.where(constant | ~(spread > 0), np.abs(mean), spread)
+        with np.errstate(over="ignore"):
+            inverse = 1 / np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
+        self.inverse_scale = np.where(np.isfinite(inverse), inverse, 1.0)
+        if self.intercept:
+            # A constant column says what the intercept says: its coefficient is 0.
+            self.inverse_scale[constant] = 0.0
+            if not self.sparse and np.any(np.abs(mean) * self.inverse_scale > _FAR):
+                self.centre = np.where(constant, 0.0, mean)
+
+    # -- coordinates ----------------------------------------------------------------------------------
+
+    def unpack(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Coefficients of X, shape (K, d), and intercepts, shape (K,)."""
+        coef = theta[: self.d] * self.inverse_scale[:, None]
+        intercept = theta[self.d].copy() if self.intercept else np.zeros(theta.shape[1])
+        if self.centre is not None:
+            intercept = intercept - self.centre @ coef
+        return np.ascontiguousarray(coef.T), intercept
+
+    def pack(self, coef: Floats, intercept: Floats) -> Floats:
+        """Standardized coefficients from those of X."""
+        theta = np.zeros((self.p, len(coef)))
+        known = self.inverse_scale > 0
+        theta[: self.d][known] = coef.T[known] / self.inverse_scale[known, None]
+        if self.intercept:
+            theta[self.d] = intercept
+            if self.centre is not None:
+                theta[self.d] += self.centre @ coef.T
+        return theta
+
+    def transform(self) -> tuple[Floats, Floats]:
+        """Matrix T with (coefficients of X, intercept) = T θ for one score, as its diagonal and last row."""
+        diagonal = np.append(self.inverse_scale, 1.0) if self.intercept else self.inverse_scale.copy()
+        last = np.zeros(self.p)
+        if self.intercept:
+            last[-1] = 1.0
+            if self.centre is not None:
+                last[: self.d] = -self.centre * self.inverse_scale
+        return diagonal, last
+
+    # -- products -------------------------------------------------------------------------------------
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Dense rows as float64, centred if need be, not scaled."""
+        rows = self.X[start:stop]
+        if self.centre is not None:
+            return rows - self.centre
+        return rows if rows.dtype == np.float64 else rows.astype(np.float64)
+
+    def scaled(self, theta: Floats) -> Floats:
+        """θ with its scales undone: what multiplies the rows."""
+        return theta[: self.d] * self.inverse_scale[:, None]
+
+    def forward(self, start: int, stop: int, scaled: Floats, theta: Floats, out: Floats, rows: Any = None) -> None:
+        """Scores of a block of rows."""
+        out[...] = theta[self.d] if self.intercept else 0.0
+        if self.sparse:
+            from propriety.linear import kernels
+
+            X = self.X
+            kernels.rows_times(X.data, X.indices, X.indptr, start, stop, scaled, out)
+        else:
+            out += (self.rows(start, stop) if rows is None else rows) @ scaled
+
+    def backward(self, start: int, stop: int, g: Floats, out: Floats, rows: Any = None, power: int = 1) -> None:
+        """Add Xᵀg of a block of rows to `out`, unscaled; with power 2 the squares of X."""
+        if self.sparse:
+            from propriety.linear import kernels
+
+            X, kernel = self.X, kernels.rows_back if power == 1 else kernels.squares_back
+            kernel(X.data, X.indices, X.indptr, start, stop, g, out)
+        else:
+            rows = self.rows(start, stop) if rows is None else rows
+            out[: self.d] += (rows if power == 1 else rows**power).T @ g
+        if self.intercept:
+            out[self.d] += g.sum(axis=0)
+
+    def finish(self, partial: Floats, power: int = 1) -> Floats:
+        """Sum of the parts, in standardized coordinates."""
+        total = partial.sum(axis=0)
+        total[: self.d] *= self.inverse_scale[:, None] ** power
+        return total
+
+    def for_parts(self, work: Callable[[int, int, int], object], parts: int | None = None) -> None:
+        """Call ``work(part, start, stop)`` for every block, each part's blocks in order, parts in parallel."""
+        parts = self.parts if parts is None else parts
+        edges = np.linspace(0, self.n, parts + 1).astype(np.intp)
+
+        def task(part: int) -> None:
+            for start in range(edges[part], edges[part + 1], self.block):
+                work(part, start, int(min(start + self.block, edges[part + 1])))
+
+        if parts == 1:
+            task(0)
+            return
+        with threadpool_limits(1, "blas"):
+            parallel.run([lambda k=k: task(k) for k in range(parts)], self.n_jobs)
+
+    def scores(self, theta: Floats) -> Floats:
+        """F = X θ, of shape (n, K)."""
+        out, scaled = np.empty((self.n, theta.shape[1])), self.scaled(theta)
+        self.for_parts(lambda part, i, j: self.forward(i, j, scaled, theta, out[i:j]))
+        return out
+
+    def back(self, g: Floats, power: int = 1) -> Floats:
+        """Xᵀ g, of shape (p, K); with power 2 the squares of X."""
+        partial = np.zeros((self.parts, self.p, g.shape[1]))
+        self.for_parts(lambda part, i, j: self.backward(i, j, g[i:j], partial[part], power=power))
+        return self.finish(partial, power)
+
+    def gram(self, h: Floats, stride: int = 1, columns: Any = None) -> Floats:
+        """Xᵀ diag(h) X over every `stride`-th row, h of that length; of some columns if given.
+
+        Negative entries of h are allowed; without any, the product is that of a matrix with itself.
+        """
+        columns = np.arange(self.p) if columns is None else np.asarray(columns)
+        real = columns[columns < self.d]
+        q = len(columns)
+        rows = self.X[::stride] if stride > 1 else self.X
+        if self.sparse:
+            total = self._sparse_gram(rows, h, real, q)
+        else:
+            total = self._dense_gram(rows, h, real, q)
+        factor = np.ones(q)
+        factor[: len(real)] = self.inverse_scale[real]
+        return total * factor[:, None] * factor
+
+    def _dense_gram(self, X: Any, h: Floats, real: NDArray[np.intp], q: int) -> Floats:
+        every = len(real) == self.d
+        signed = bool(np.any(h < 0))
+        root = h if signed else np.sqrt(h)
+        n = len(h)
+        block = max(256, _BLOCK_VALUES // max(q, 1))
+        parts = max(1, min(_PARTS if q <= 256 else 1, n // block))
+        edges = np.linspace(0, n, parts + 1).astype(np.intp)
+        sums = np.zeros((parts, q, q))
+
+        def task(part: int) -> None:
+            plain, buffer = np.empty((block, q)), np.empty((block, q))
+            for start in range(edges[part], edges[part + 1], block):
+                stop = min(start + block, edges[part + 1])
+                r, B = root[start:stop, None], buffer[: stop - start]
+                rows = X[start:stop] if every else X[start:stop, real]
+                if self.centre is not None:
+                    rows = rows - self.centre[real]
+                np.multiply(rows, r, out=B[:, : len(real)])
+                B[:, len(real) :] = r
+                if signed:
+                    P = plain[: stop - start]
+                    P[:, : len(real)], P[:, len(real) :] = rows, 1.0
+                    sums[part] += P.T @ B
+                else:
+                    sums[part] += B.T @ B
+
+        if parts == 1:
+            task(0)
+        else:
+            with threadpool_limits(1, "blas"):
+                parallel.run([lambda k=k: task(k) for k in range(parts)], self.n_jobs)
+        return sums.sum(axis=0)
+
+    def _sparse_gram(self, X: Any, h: Floats, real: NDArray[np.intp], q: int) -> Floats:
+        A = X if len(real) == self.d else X[:, real]
+        weighted = sparse.diags_array(h) @ A
+        total = np.zeros((q, q))
+        m = len(real)
+        total[:m, :m] = (A.T @ weighted).toarray()
+        if q > m:
+            total[m, :m] = total[:m, m] = np.asarray(weighted.sum(axis=0)).ravel()
+            total[m, m] = h.sum()
+        return total
+
+    def sample(self, stride: int) -> Design:
+        """Every `stride`-th row, copied, in the same coordinates."""
+        small = copy(self)
+        small.X = self.X[::stride].copy()
+        small.n = small.X.shape[0]
+        small.parts = max(1, min(_PARTS, small.n // small.block))
+        return small
+
+    def restrict(self, columns: NDArray[np.intp]) -> Design:
+        """The same rows with some columns only, copied; the intercept stays."""
+        small = copy(self)
+        small.X, small.d = self.X[:, columns], len(columns)
+        small.centre = None if self.centre is None else self.centre[columns]
+        small.inverse_scale = self.inverse_scale[columns]
+        return small

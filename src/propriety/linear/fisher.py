@@ -1,0 +1,147 @@
+"""Fisher scoring, that is iteratively reweighted least squares, and Newton's method, with a line search.
+
+Reference: Buja, Stuetzle & Shen (2005), section 9, equations (30)–(33).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import linalg
+
+from propriety.linear.descent import Pairs, line_search
+from propriety.linear.design import Floats
+from propriety.linear.objective import Objective, Point
+
+_DENSE = 2500  # coefficients up to which the curvature is a matrix; conjugate gradients beyond
+_ROWS_PER_COLUMN = 1500  # rows of the sample that gives the curvature when there are many more
+_COSTLY = 200  # coefficients from which a curvature that works is kept
+_SLOW = 0.3  # a step that leaves more of the gradient than this calls for a new curvature
+_MEMORY = 8
+
+Solve = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the solver stands."""
+
+    point: Point
+    solve: Solve | None = None  # inverse of the curvature in use
+    stride: int = 1  # it comes from every `stride`-th row
+    pairs: Pairs = Pairs()
+    stuck: bool = False
+
+
+def start(objective: Objective, theta: Floats) -> State:
+    """State at θ; with far more rows than the curvature needs, it will come from a sample of them."""
+    n, size = objective.design.n, objective.shape[0] * objective.shape[1]
+    enough = max(_ROWS_PER_COLUMN * size, 20_000)
+    return State(objective.at(theta), stride=max(1, n // enough) if size <= _DENSE else 1)
+
+
+def step(state: State, objective: Objective, kind: str = "fisher") -> State:
+    """One step θ ← θ + t (XᵀWX)⁻¹XᵀWz, with W the Fisher weights or the Hessians, and t by a line search.
+
+    1. Curvature XᵀWX of a sample of rows, or of all. The gradient is always that of all rows, so the
+       sample decides how fast the minimum is reached, not where it is.
+    2. Direction −(XᵀWX)⁻¹ ∇f [B (33)], corrected by the gradient changes seen since the curvature was
+       taken (the two-loop recursion).
+    3. Line search: the non-convex tailored losses need it [B §15].
+    4. The curvature of a sample, or of very many columns, is kept while steps leave little of the gradient,
+       and taken anew otherwise, from more rows if a fresh one was of no use.
+    """
+    point = state.point
+    solve = state.solve or _curvature_solver(objective, point, kind, state.stride)
+    new = line_search(objective, point, state.pairs.direction(point.gradient, solve))
+    if new is None:
+        if state.solve is not None or state.stride > 1 or state.pairs.pairs:
+            return State(point, None, 1)  # once more with fresh curvature of all rows
+        return replace(state, stuck=True)
+    before, after = np.linalg.norm(point.gradient), np.linalg.norm(new.gradient)
+    moved = new.theta - point.theta, new.gradient - point.gradient
+    if state.stride > 1 and after > _SLOW * before:
+        return State(new, None, state.stride if state.solve is not None else max(1, state.stride // 4))
+    if state.stride > 1 or (after <= _SLOW / 3 * before and np.prod(objective.shape) > _COSTLY):
+        return State(new, solve, state.stride, state.pairs.add(*moved, _MEMORY))
+    # Fisher's weights are not the Hessian off the canonical link: when they converge slowly, steps seen help.
+    return State(new, None, 1, state.pairs.add(*moved, _MEMORY) if after > _SLOW / 3 * before else Pairs())
+
+
+def _curvature_solver(objective: Objective, point: Point, kind: str, stride: int) -> Solve:
+    p, K = objective.shape
+    if p * K > _DENSE:
+        return _conjugate_gradients(objective, point, kind)
+    matrix = objective.curvature(point, kind, stride)
+    if K > 1:
+        _fix_gauge(matrix, p, K, objective)
+    solve = inverse_of(matrix)
+    return lambda g: solve(g.T.ravel()).reshape(K, p).T.copy()
+
+
+def _fix_gauge(matrix: Floats, p: int, K: int, objective: Objective) -> None:
+    """Give the directions that move all K scores alike, which change nothing, a curvature of their own."""
+    size = np.maximum(np.diag(matrix).reshape(K, p).mean(axis=0), 1e-300)
+    free = np.flatnonzero(objective.penalty.l2[:, 0] == 0)
+    for a in range(K):
+        for b in range(K):
+            matrix[a * p + free, b * p + free] += size[free] / K
+
+
+def inverse_of(matrix: Floats) -> Solve:
+    """x ↦ A⁻¹x for a symmetric A: by Cholesky's factor, or by eigenvalues where A is not well positive.
+
+    A is scaled to a unit diagonal first. Eigenvalues that are zero to rounding are left out (the shortest
+    solution: collinear columns share their effect), negative ones taken by their absolute value.
+    """
+    diagonal = np.abs(np.diag(matrix))
+    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    A = matrix / root[:, None] / root
+    size = len(A)
+    A[np.diag_indices(size)] = np.where(diagonal > 0, np.diag(A), 1.0)
+    try:
+        factor = linalg.cho_factor(A, lower=True, check_finite=False)
+        if np.min(np.diag(factor[0])) ** 2 > 100 * size * np.finfo(float).eps:
+            return lambda x: linalg.cho_solve(factor, x / root, check_finite=False) / root
+    except linalg.LinAlgError:
+        pass
+    A = np.where(np.isfinite(A), A, 0.0)
+    values, vectors = linalg.eigh(A, check_finite=False)
+    keep = np.abs(values) > 100 * size * np.finfo(float).eps * max(1.0, float(np.max(np.abs(values))))
+    V, e = vectors[:, keep], np.abs(values[keep])
+    return lambda x: (V @ ((V.T @ (x / root)) / e)) / root
+
+
+def _conjugate_gradients(objective: Objective, point: Point, kind: str) -> Solve:
+    """x ↦ A⁻¹x to a share of |x|, by conjugate gradients with the diagonal as preconditioner."""
+    rows = objective.row_curvatures(point, kind)
+    product = objective.curvature_product(rows)
+    diagonal = objective.design.back(np.ascontiguousarray(np.einsum("maa->ma", rows)), power=2)
+    diagonal = diagonal + objective.penalty.l2
+    inverse = 1 / np.where(diagonal > 0, diagonal, 1.0)
+    # Forcing term: loose far from the minimum, tight near it, so that steps converge superlinearly.
+    share = min(0.1, float(np.max(np.abs(point.gradient), initial=0.0)) ** 0.5)
+
+    def solve(g: Floats) -> Floats:
+        x, r = np.zeros_like(g), g.copy()
+        z = inverse * r
+        d, rz = z.copy(), float(np.vdot(r, z))
+        target = share**2 * rz
+        for _ in range(250):
+            if rz <= target:
+                break
+            Ad = product(d)
+            curvature = float(np.vdot(d, Ad))
+            if curvature <= 0:
+                break
+            t = rz / curvature
+            x += t * d
+            r -= t * Ad
+            z = inverse * r
+            rz, old = float(np.vdot(r, z)), rz
+            d = z + (rz / old) * d
+        return x if np.any(x) else z
+
+    return solve

@@ -1,0 +1,48 @@
+"""L-BFGS with the Fisher weights' diagonal as its first guess: for many features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from propriety.linear.descent import Pairs, line_search
+from propriety.linear.design import Floats
+from propriety.linear.objective import Objective, Point
+
+_MEMORY = 20
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the solver stands."""
+
+    point: Point
+    diagonal: Floats
+    pairs: Pairs = Pairs()
+    stuck: bool = False
+
+
+def start(objective: Objective, theta: Floats) -> State:
+    """State at θ, with the diagonal of the Fisher curvature there."""
+    point = objective.at(theta)
+    rows = objective.row_curvatures(point, "fisher")
+    diagonal = objective.design.back(np.ascontiguousarray(np.einsum("maa->ma", rows)), power=2)
+    diagonal = diagonal + objective.penalty.l2
+    return State(point, np.where(diagonal > 0, diagonal, 1.0))
+
+
+def step(state: State, objective: Objective) -> State:
+    """One step along −H∇f, H from the last 20 steps."""
+    point, scale = state.point, 1.0
+    if state.pairs.pairs:
+        s, y = state.pairs.pairs[-1]
+        scale = float(np.vdot(s, y) / np.vdot(y, y / state.diagonal))
+    direction = state.pairs.direction(point.gradient, lambda q: scale * q / state.diagonal)
+    new = line_search(objective, point, direction)
+    if new is None:
+        if state.pairs.pairs:
+            return replace(state, pairs=Pairs())
+        return replace(state, stuck=True)
+    pairs = state.pairs.add(new.theta - point.theta, new.gradient - point.gradient, _MEMORY)
+    return State(new, state.diagonal, pairs)

@@ -1,0 +1,192 @@
+"""Margins v = Mλ and the losses of them: the common ground of boosting and Bregman-distance updates.
+
+Two classes: M_ij = y*_i h_j(x_i). More classes: rows are pairs (i, l), columns are pairs (class, feature),
+
+- logistic and AdaBoost.M2: l ≠ y_i, and v_il = f(x_i, y_i) − f(x_i, l);
+- AdaBoost.MH and every loss one class against the rest: all l, and v_il = ±f(x_i, l).
+
+Reference: Collins, Schapire & Singer (2000), sections 4 and 8.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from propriety import losses
+from propriety.linear.design import Floats
+from propriety.losses import simplex
+
+_GRID = np.linspace(-30, 30, 4801)
+
+
+class MarginLoss:
+    """Σ φ(v) with φ the margin loss of a convex composite."""
+
+    def __init__(self, composite: losses.Composite) -> None:
+        if not composite.has_margin_form:
+            composite.margin_loss(0.0)  # raises with the reason
+        convex = composite.properties()["convex"]
+        if not convex:
+            raise ValueError(
+                f"{composite!r} is not convex in the score ({convex.reason}), and this solver needs a convex "
+                "margin loss; use solver='fisher'"
+            )
+        self.composite = composite
+        self.growth = rate_of_growth(composite)
+
+    def values(self, v: Floats) -> Floats:
+        """φ(v) of each row."""
+        return self.composite.values(np.ones_like(v), v)
+
+    def weights(self, v: Floats) -> Floats:
+        """w = −φ′(v)."""
+        return -self.composite.derivatives(np.ones_like(v), v)[0]
+
+    def curvature(self, v: Floats, M: Floats, weight: Floats) -> Floats:
+        """Mᵀ diag(weight φ″) M."""
+        h = self.composite.derivatives(np.ones_like(v), v, curvature="newton")[1]
+        return M.T @ (M * (weight * np.maximum(h, 0.0))[:, None])
+
+
+class MultinomialMargins:
+    """Σ_i log(1 + Σ_l e^{−v_il}): the logistic loss of several classes, K − 1 margins a row."""
+
+    growth = 1.0
+
+    def __init__(self, others: int) -> None:
+        self.others = others
+
+    def _shares(self, v: Floats) -> tuple[Floats, Floats]:
+        u = -v.reshape(-1, self.others)
+        top = np.maximum(u.max(axis=1, keepdims=True), 0.0)
+        e = np.exp(u - top)
+        total = np.exp(-top) + e.sum(axis=1, keepdims=True)
+        return e / total, (top + np.log(total))[:, 0]
+
+    def values(self, v: Floats) -> Floats:
+        """Loss of each row of the data, spread over its margins evenly."""
+        return np.repeat(self._shares(v)[1] / self.others, self.others)
+
+    def weights(self, v: Floats) -> Floats:
+        """q_il = e^{−v_il}/(1 + Σ e^{−v_il})."""
+        return self._shares(v)[0].ravel()
+
+    def curvature(self, v: Floats, M: Floats, weight: Floats) -> Floats:
+        """Mᵀ (diag(q) − q qᵀ within each row of the data) M, weighted."""
+        q = self.weights(v)
+        qM = M * q[:, None]
+        sums = qM.reshape(-1, self.others, M.shape[1]).sum(axis=1)
+        return M.T @ (qM * weight[:, None]) - sums.T @ (sums * weight[:: self.others, None])
+
+
+def rate_of_growth(composite: losses.Composite) -> float:
+    """L = sup_v −φ″(v)/φ′(v), on 4801 log-odds from −30 to 30; infinite if it still grows at an end.
+
+    It is what the convergence proofs of the Bregman updates ask of a loss: with it finite,
+
+        φ(v + δ) ≤ φ(v) + (w(v)/L)(e^{−Lδ} − 1),   w = −φ′,
+
+    because (log w)′ ≥ −L makes w(v + s) ≥ w(v) e^{−Ls} for s > 0 and ≤ for s < 0: integrate −w from v to v + δ.
+    L = 1 for the exponential and the logistic loss.
+
+    >>> round(rate_of_growth(losses.Log().composite()), 9)
+    1.0
+    >>> rate_of_growth(losses.GGauss(1).composite())
+    inf
+    """
+    p = 1 / (1 + np.exp(-_GRID))
+    v = np.asarray(composite.link(p, p[::-1]))
+    with np.errstate(all="ignore"):
+        g, h = composite.gradient(1.0, v), composite.hessian(1.0, v)
+        ratio = np.where(g < 0, h / -g, np.nan)
+    good = np.isfinite(ratio)
+    ratio = ratio[good]
+    if len(ratio) < 100:
+        return np.inf
+    tenth = len(ratio) // 10
+    for end in (ratio[-1] / ratio[-tenth], ratio[0] / ratio[tenth]):
+        if end > 1 + 1e-3:
+            return np.inf
+    return float(ratio.max())
+
+
+class Margins:
+    """A margin problem: minimize Σ weight · loss(Mλ).
+
+    Parameters
+    ----------
+    M : array or CSR matrix of shape (rows, features)
+    loss : MarginLoss or MultinomialMargins
+    weight : array of shape (rows,)
+        Already divided by their sum and by the loss's scale.
+    """
+
+    def __init__(self, M: Any, loss: Any, weight: Floats) -> None:
+        self.M, self.loss, self.weight = M, loss, weight
+
+    def values(self, v: Floats) -> float:
+        """The objective."""
+        return float(self.weight @ self.loss.values(v))
+
+    def weights(self, v: Floats) -> Floats:
+        """Weights of the rows, those of the data included."""
+        return self.weight * self.loss.weights(v)
+
+    def edges(self, w: Floats) -> Floats:
+        """Σ_i w_i M_ij: minus the gradient."""
+        return np.asarray(self.M.T @ w).ravel()
+
+    def columns(self, T: Any) -> Floats:
+        """Dense columns."""
+        return self.M[:, T].toarray() if sparse.issparse(self.M) else self.M[:, T]
+
+    def absolute(self) -> Any:
+        """|M|."""
+        return abs(self.M) if sparse.issparse(self.M) else np.abs(self.M)
+
+
+def binary(X: Any, y: np.ndarray, composite: losses.Composite, weight: Floats) -> Margins:
+    """M_ij = y*_i x_ij."""
+    signs = np.where(y > 0, 1.0, -1.0)
+    M = (sparse.diags_array(signs) @ X).tocsr() if sparse.issparse(X) else X * signs[:, None]
+    return Margins(M, MarginLoss(composite), weight)
+
+
+def several(X: Any, y: np.ndarray, K: int, loss: simplex.SimplexLoss, weight: Floats) -> Margins:
+    """Margins of K classes, columns ordered class by class."""
+    X = sparse.csr_array(X)
+    n, p = X.shape
+    match loss:
+        case simplex.Log():
+            return Margins(_pairs(X, y, K), MultinomialMargins(K - 1), np.repeat(weight, K - 1))
+        case simplex.PairwiseExponential():
+            M, inner = _pairs(X, y, K), losses.Exponential().composite()
+            return Margins(M, MarginLoss(inner), np.repeat(weight, K - 1))
+        case simplex.MH():
+            inner, factor = losses.Exponential().composite(), 1.0
+        case simplex.OneVsRest():
+            inner, factor = loss.composite, 0.5
+        case _:
+            raise ValueError(
+                f"{loss!r} has no margin form for several classes; use the log loss, PairwiseExponential, MH or "
+                "multiclass='ovr', or solver='fisher'"
+            )
+    signs = np.where(y[:, None] == np.arange(K), 1.0, -1.0)
+    M = sparse.block_diag([sparse.diags_array(signs[:, k]) @ X for k in range(K)], format="csr")
+    return Margins(M, MarginLoss(inner), np.tile(weight * factor, K))
+
+
+def _pairs(X: Any, y: np.ndarray, K: int) -> Any:
+    """M_{(i,l),(c,f)} = x_if (1[c = y_i] − 1[c = l]) for l ≠ y_i."""
+    n, p = X.shape
+    others = np.array([[l for l in range(K) if l != c] for c in range(K)])[y]  # (n, K−1)
+    rows = np.repeat(np.arange(n), K - 1)
+    base = X[rows].tocoo()
+    own, other = y[rows][base.row], others.ravel()[base.row]
+    i = np.concatenate([base.row, base.row])
+    j = np.concatenate([own * p + base.col, other * p + base.col])
+    data = np.concatenate([base.data, -base.data])
+    return sparse.csr_array((data, (i, j)), shape=(n * (K - 1), K * p))

@@ -1,0 +1,213 @@
+"""What a linear model minimizes: the weighted mean loss, in units free of the loss's scale, plus a penalty.
+
+    f(θ) = Σ w_i ℓ(y_i, x_i θ) / (s Σ w_i) + penalty(θ)
+
+with s = (loss of stating the uniform distribution)/log K, so that the know-nothing statement costs log K
+under every loss, s = 1 for the log loss, and `alpha` means the same for ``loss`` and ``3 * loss``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from propriety.linear.design import Design, Floats
+from propriety.linear.penalties import Penalty
+
+
+class Loss(Protocol):
+    """The rows' loss: a `BinaryLoss` or a `SimplexRows`."""
+
+    n_scores: int
+    scale: float
+
+    def values(self, rows: Any, F: Floats) -> Floats:
+        """Loss of each row."""
+
+    def gradients(self, rows: Any, F: Floats) -> Floats:
+        """Derivative by the scores, of the scores' shape."""
+
+    def curvatures(self, rows: Any, F: Floats, kind: str) -> Floats:
+        """Second derivatives of each row: shape (m, K, K)."""
+
+
+class BinaryLoss:
+    """A composite loss of labels in {0, 1}."""
+
+    n_scores = 1
+
+    def __init__(self, composite: Any, y: Floats) -> None:
+        self.composite, self.y = composite, y
+        loss = composite.loss
+        floor = 0.5 * (float(loss.loss(1, 1.0)) + float(loss.loss(0, 0.0)))
+        self.scale = (float(loss.entropy(0.5)) - floor) / np.log(2)
+
+    def values(self, rows: Any, F: Floats) -> Floats:
+        """Loss of each row."""
+        return self.composite.values(self.y[rows], F[:, 0], n_jobs=1)
+
+    def gradients(self, rows: Any, F: Floats) -> Floats:
+        """Derivative by the score."""
+        return self.composite.derivatives(self.y[rows], F[:, 0], n_jobs=1)[0][:, None]
+
+    def curvatures(self, rows: Any, F: Floats, kind: str) -> Floats:
+        """Fisher weight or Hessian of each row."""
+        return self.composite.derivatives(self.y[rows], F[:, 0], curvature=kind, n_jobs=1)[1][:, None, None]
+
+    def start(self, weight: Floats) -> Floats:
+        """Score of the base rate."""
+        return np.atleast_1d(self.composite.link(np.average(self.y, weights=weight)))
+
+
+class SimplexRows:
+    """A loss on the simplex of labels 0 … K−1."""
+
+    def __init__(self, loss: Any, y: np.ndarray, n_classes: int) -> None:
+        self.loss, self.y, self.n_scores = loss, y.astype(np.intp), n_classes
+        uniform = np.full((1, n_classes), 1 / n_classes)
+        self.scale = float(loss.entropy(uniform)[0]) / np.log(n_classes)
+
+    def values(self, rows: Any, F: Floats) -> Floats:
+        """Loss of each row."""
+        return self.loss.value(self.y[rows], F)
+
+    def gradients(self, rows: Any, F: Floats) -> Floats:
+        """Derivative by the scores."""
+        return self.loss.derivatives(self.y[rows], F)[0]
+
+    def curvatures(self, rows: Any, F: Floats, kind: str) -> Floats:
+        """Mean of the Hessian at the stated probabilities, shape (m, K, K).
+
+        With Ḡ(P, F) = Σ_k P_k ∇ℓ(k, F), which is 0 at P = p(F) whatever F, the Fisher matrix is
+        ∂Ḡ/∂F = −Σ_k ∇ℓ(k, F) ⊗ ∂p_k/∂F. Hessians of single rows are not used: `kind` is ignored.
+        """
+        m, K = F.shape
+        gradients = np.stack([self.loss.derivatives(np.full(m, k), F)[0] for k in range(K)], axis=1)
+        step = 1e-5
+        slopes = np.empty((m, K, K))  # ∂p_k/∂F_b
+        for b in range(K):
+            moved = np.zeros(K)
+            moved[b] = step
+            slopes[:, :, b] = (self.loss.inverse(F + moved) - self.loss.inverse(F - moved)) / (2 * step)
+        fisher = -np.einsum("mka,mkb->mab", gradients, slopes)
+        return 0.5 * (fisher + fisher.transpose(0, 2, 1))
+
+    def start(self, weight: Floats) -> Floats:
+        """Scores of the class shares."""
+        shares = np.bincount(self.y, weights=weight, minlength=self.n_scores)
+        return self.loss.link((shares / shares.sum())[None, :])[0]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place the solver has looked at: coefficients, scores, value and gradient of the smooth part."""
+
+    theta: Floats
+    scores: Floats
+    value: float
+    gradient: Floats
+
+
+class Objective:
+    """Mean loss plus penalty as a function of θ, shape (p, K)."""
+
+    def __init__(self, design: Design, loss: Any, weight: Floats, penalty: Penalty) -> None:
+        self.design, self.loss, self.penalty = design, loss, penalty
+        self.weight = weight / (weight.sum() * loss.scale)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of θ."""
+        return self.design.p, self.loss.n_scores
+
+    def start(self) -> Floats:
+        """All slopes 0, the intercept at the base rate."""
+        theta = np.zeros(self.shape)
+        if self.design.intercept:
+            theta[-1] = self.loss.start(self.weight)
+        return theta
+
+    def at(self, theta: Floats) -> Point:
+        """Value and gradient at θ, in one pass over X."""
+        design, loss = self.design, self.loss
+        scores, scaled = np.empty((design.n, loss.n_scores)), design.scaled(theta)
+        values = np.zeros(design.parts)
+        partial = np.zeros((design.parts, *self.shape))
+
+        def work(part: int, i: int, j: int) -> None:
+            F, w, block = scores[i:j], self.weight[i:j], slice(i, j)
+            rows = None if design.sparse else design.rows(i, j)
+            design.forward(i, j, scaled, theta, F, rows)
+            g = loss.gradients(block, F)
+            values[part] += float(w @ loss.values(block, F))
+            design.backward(i, j, g * w[:, None], partial[part], rows)
+
+        design.for_parts(work)
+        gradient = design.finish(partial) + self.penalty.l2 * theta
+        return Point(theta, scores, float(values.sum()) + self.penalty.value(theta), gradient)
+
+    def value(self, theta: Floats, scores: Floats) -> float:
+        """Value from scores that are known."""
+        return float(self.weight @ self.loss.values(slice(None), scores)) + self.penalty.value(theta)
+
+    def stationarity(self, point: Point) -> float:
+        """Largest violation of the optimality conditions, in standardized coordinates."""
+        if point.gradient.size == 0:
+            return 0.0
+        return float(np.max(self.penalty.violation(point.theta, point.gradient)))
+
+    def row_curvatures(self, point: Point, kind: str, stride: int = 1) -> Floats:
+        """Weighted second derivatives of every `stride`-th row, shape (m, K, K)."""
+        rows = slice(None, None, stride)
+        total = self.loss.curvatures(rows, np.ascontiguousarray(point.scores[rows]), kind)
+        factor = self.weight[rows]
+        if stride > 1:
+            factor = factor * (self.weight.sum() / max(factor.sum(), 1e-300))
+        return total * factor[:, None, None]
+
+    def curvature(self, point: Point, kind: str = "fisher", stride: int = 1, columns: Any = None) -> Floats:
+        """Matrix of second derivatives, coordinates ordered class by class: shape (K q, K q)."""
+        rows = self.row_curvatures(point, kind, stride)
+        columns = np.arange(self.design.p) if columns is None else columns
+        q, K = len(columns), self.loss.n_scores
+        total = np.empty((K, q, K, q))
+        for a in range(K):
+            for b in range(a, K):
+                block = self.design.gram(np.ascontiguousarray(rows[:, a, b]), stride, columns)
+                total[a, :, b, :] = block
+                total[b, :, a, :] = block.T
+        total = total.reshape(K * q, K * q)
+        total[np.diag_indices(K * q)] += np.tile(self.penalty.l2[columns, 0], K)
+        return total
+
+    def curvature_product(self, rows: Floats) -> Callable[[Floats], Floats]:
+        """The map v ↦ (Xᵀ C X + penalty) v for row curvatures C, one pass over X each."""
+        design = self.design
+
+        def product(v: Floats) -> Floats:
+            scaled = design.scaled(v)
+            partial = np.zeros((design.parts, *self.shape))
+
+            def work(part: int, i: int, j: int) -> None:
+                F = np.empty((j - i, self.loss.n_scores))
+                x = None if design.sparse else design.rows(i, j)
+                design.forward(i, j, scaled, v, F, x)
+                F = rows[i:j, 0] * F if F.shape[1] == 1 else np.einsum("mab,mb->ma", rows[i:j], F)
+                design.backward(i, j, F, partial[part], x)
+
+            design.for_parts(work)
+            return design.finish(partial) + self.penalty.l2 * v
+
+        return product
+
+    def restrict(self, columns: np.ndarray) -> Objective:
+        """The problem on some columns of X (and the intercept)."""
+        design = self.design.restrict(columns)
+        kept = np.append(columns, self.design.d) if self.design.intercept else columns
+        small = copy(self)
+        small.design, small.penalty = design, self.penalty.restrict(kept)
+        return small

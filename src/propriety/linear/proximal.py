@@ -1,0 +1,87 @@
+"""Proximal Newton steps on a working set of features, for penalties with an L1 part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from propriety.linear.design import Floats
+from propriety.linear.objective import Objective, Point
+
+_SUFFICIENT = 1e-4
+_ROUNDING = 8 * np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the solver stands; `working` are the columns of X that the last step looked at."""
+
+    point: Point
+    working: np.ndarray
+    tol: float
+    stuck: bool = False
+
+
+def start(objective: Objective, theta: Floats, tol: float) -> State:
+    """State at θ; the working set begins with the coefficients that are not zero."""
+    d = objective.design.d
+    return State(objective.at(theta), np.flatnonzero(np.any(theta[:d] != 0, axis=1)), tol)
+
+
+def step(state: State, objective: Objective) -> State:
+    """Solve the problem on a working set, then look at all features.
+
+    1. Working set: the features in use, and as many again (at least 20) of those that violate the
+       optimality conditions most.
+    2. Proximal Newton steps on these columns alone, to a third of the tolerance.
+    3. One pass over X for the gradient of all features.
+    """
+    point, d = state.point, objective.design.d
+    violation = objective.penalty.violation(point.theta, point.gradient)[:d].max(axis=1, initial=0.0)
+    used = np.any(point.theta[:d] != 0, axis=1)
+    room = max(20, int(used.sum()))
+    worst = np.argsort(-np.where(used, 0.0, violation), kind="stable")[:room]
+    working = np.union1d(np.flatnonzero(used), worst[violation[worst] > 0.3 * state.tol]).astype(np.intp)
+    small = objective.restrict(working)
+    rows = np.append(working, d) if objective.design.intercept else working
+    inner = Point(point.theta[rows], point.scores, point.value, point.gradient[rows])
+    for _ in range(50):
+        if small.stationarity(inner) <= 0.3 * state.tol:
+            break
+        new = _newton(small, inner)
+        if new is None:
+            break
+        inner = new
+    theta = np.zeros_like(point.theta)
+    theta[rows] = inner.theta
+    if np.array_equal(theta, point.theta):
+        return replace(state, stuck=True)
+    return State(objective.at(theta), working, state.tol)
+
+
+def _newton(objective: Objective, point: Point) -> Point | None:
+    """One proximal Newton step with Armijo's line search; None if nothing lowers the objective."""
+    from propriety.linear import kernels
+
+    p, K = objective.shape
+    Q = objective.curvature(point)
+    Q[np.diag_indices(len(Q))] *= 1 + 1e-12
+    l1 = np.tile(objective.penalty.l1[:, 0], K)
+    g, theta = point.gradient.T.ravel(), point.theta.T.ravel()
+    accuracy = 0.03 * objective.stationarity(point)
+    d = kernels.lasso_descent(Q, g, theta, l1, accuracy, 2000)
+    direction = d.reshape(K, p).T.copy()
+    promised = float(g @ d) + float(l1 @ (np.abs(theta + d) - np.abs(theta)))
+    if not promised < 0:
+        return None
+    t = 1.0
+    for _ in range(40):
+        new = objective.at(point.theta + t * direction)
+        if new.value <= point.value + _SUFFICIENT * t * promised:
+            return new
+        flat = -promised * t <= 64 * _ROUNDING * abs(point.value)
+        if flat and new.value <= point.value + _ROUNDING * abs(point.value):
+            return new
+        t *= 0.5
+    return None

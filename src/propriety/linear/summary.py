@@ -1,0 +1,175 @@
+"""What a fitted linear model says about its coefficients.
+
+Model-based covariance, if the probabilities are right: A⁻¹ B A⁻¹ with A = Σ E[∂²ℓ] x xᵀ (Fisher's weights) and
+B = Σ E[(∂ℓ)²] x xᵀ; for the log loss B = A, and it is the inverse of Fisher's information. Sandwich, which does
+not believe the probabilities: A = Σ ∂²ℓ x xᵀ and B = Σ (∂ℓ)² x xᵀ with the labels that were seen.
+
+Reference: Buja, Stuetzle & Shen (2005), section 15, equations (40)–(41).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from propriety import losses
+from propriety.linear.design import Design, Floats
+from propriety.linear.fisher import inverse_of
+from propriety.linear.objective import BinaryLoss, SimplexRows
+from propriety.losses import simplex
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A table of coefficients, and the fit in a few numbers; prints as text, `frame` gives a data frame.
+
+    Attributes
+    ----------
+    columns : dict of str to array
+        term, coef, se, z, p, low, high (from the model), se_robust, z_robust, p_robust, low_robust,
+        high_robust (from the sandwich); with more than two classes also class.
+    facts : dict
+        Loss, rows, weights, total loss, the null model's, and the share explained.
+    """
+
+    columns: dict[str, Any]
+    facts: dict[str, Any]
+
+    def frame(self):
+        """The table as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns)
+
+    def __str__(self) -> str:
+        lines = [f"{name:<24}{_show(value)}" for name, value in self.facts.items()]
+        shown = [c for c in ("class", "term", "coef", "se", "z", "p", "low", "high", "se_robust", "p_robust") if c in self.columns]
+        cells = [[c, *(_show(v) for v in self.columns[c])] for c in shown]
+        widths = [max(map(len, column)) for column in cells]
+        rows = zip(*cells, strict=True)
+        lines.append("")
+        lines += ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join(lines)
+
+
+def _show(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def summarize(model: Any, data: Any, names: list[str], level: float) -> Summary:
+    """The summary of a fitted model on checked data."""
+    design = Design(data.X, data.weight, bool(model.fit_intercept), model.n_jobs)
+    problems = _problems(model, data)
+    terms = [*names, "(intercept)"] if model.fit_intercept else names
+    parts, total, null = [], 0.0, 0.0
+    for labels, rows, chosen in problems:
+        theta = design.pack(model.coef_[chosen], model.intercept_[chosen])
+        scores = design.scores(theta)
+        parts += _tables(design, rows, data.weight, theta, scores, terms, labels, level)
+        total += float(data.weight @ rows.values(slice(None), scores))
+        base = np.tile(rows.start(data.weight), (design.n, 1))
+        null += float(data.weight @ rows.values(slice(None), base))
+    columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    if len(data.classes) == 2:
+        del columns["class"]
+    facts = {
+        "loss": repr(model.loss_),
+        "rows": design.n,
+        "sum of weights": float(data.weight.sum()),
+        "total loss": total,
+        "loss of the null model": null,
+        "twice the difference": 2 * (null - total),
+        "share explained": 1 - total / null if null > 0 else float("nan"),
+        "steps": model.n_iter_,
+        "converged": bool(model.converged_),
+    }
+    if model.alpha > 0:
+        facts["note"] = "coefficients are shrunk by the penalty; errors and p values ignore the bias"
+    return Summary(columns, facts)
+
+
+def _problems(model: Any, data: Any) -> list[tuple[Any, Any, Any]]:
+    """Class labels, the rows' loss, and the rows of coef_: one problem, or one for each class against the rest."""
+    loss = model.loss_
+    if isinstance(loss, losses.Composite):
+        return [(data.classes[1:], BinaryLoss(loss, data.y.astype(np.float64)), [0])]
+    if isinstance(loss, simplex.MH | simplex.OneVsRest):
+        inner = losses.Exponential().composite() if isinstance(loss, simplex.MH) else loss.composite
+        return [
+            (data.classes[k : k + 1], BinaryLoss(inner, (data.y == k).astype(np.float64)), [k])
+            for k in range(len(data.classes))
+        ]
+    every = list(range(len(data.classes)))
+    return [(data.classes, SimplexRows(loss, data.y, len(every)), every)]
+
+
+def _tables(design, rows, weight, theta, scores, terms, labels, level) -> list[dict[str, Any]]:
+    model, robust = _covariances(design, rows, weight, scores)
+    K, p = rows.n_scores, design.p
+    diagonal, last = design.transform()
+    T = np.diag(diagonal)
+    if design.intercept:
+        T[-1] = last
+    coef = T @ theta
+    z_level = stats.norm.ppf(0.5 + level / 2)
+    tables = []
+    for k in range(K):
+        block = slice(k * p, (k + 1) * p)
+        table = {"class": np.repeat(labels[k], p), "term": np.array(terms, dtype=object), "coef": coef[:, k]}
+        for suffix, covariance in (("", model), ("_robust", robust)):
+            variance = np.einsum("ij,jk,ik->i", T, covariance[block, block], T)
+            se = np.sqrt(np.where(variance > 0, variance, np.nan))
+            z = coef[:, k] / se
+            table |= {
+                f"se{suffix}": se,
+                f"z{suffix}": z,
+                f"p{suffix}": 2 * stats.norm.sf(np.abs(z)),
+                f"low{suffix}": coef[:, k] - z_level * se,
+                f"high{suffix}": coef[:, k] + z_level * se,
+            }
+        tables.append(table)
+    return tables
+
+
+def _covariances(design: Design, rows: Any, weight: Floats, scores: Floats) -> tuple[Floats, Floats]:
+    """Model-based and sandwich covariance of θ, classes one after the other."""
+    every = slice(None)
+    fisher = _gram(design, rows.curvatures(every, scores, "fisher") * weight[:, None, None])
+    seen = rows.gradients(every, scores)
+    seen_squares = seen[:, :, None] * seen[:, None, :]
+    model = _sandwich(fisher, _gram(design, _expected_squares(rows, scores) * weight[:, None, None]))
+    hessian = _gram(design, rows.curvatures(every, scores, "newton") * weight[:, None, None])
+    return model, _sandwich(hessian, _gram(design, seen_squares * weight[:, None, None]))
+
+
+def _expected_squares(rows: Any, scores: Floats) -> Floats:
+    """E[∂ℓ ∂ℓᵀ] at the fitted probabilities, shape (n, K, K)."""
+    if rows.n_scores == 1:
+        F, ones = scores[:, 0], np.ones(len(scores))
+        p = np.asarray(rows.composite.inverse(F))
+        up = rows.composite.derivatives(0 * ones, F)[0]
+        down = rows.composite.derivatives(ones, F)[0]
+        return (p * down**2 + (1 - p) * up**2)[:, None, None]
+    P, total = rows.loss.inverse(scores), 0.0
+    for k in range(rows.n_scores):
+        g = rows.loss.derivatives(np.full(len(scores), k), scores)[0]
+        total = total + P[:, k, None, None] * g[:, :, None] * g[:, None, :]
+    return np.asarray(total)
+
+
+def _gram(design: Design, rows: Floats) -> Floats:
+    p, K = design.p, rows.shape[1]
+    total = np.empty((K, p, K, p))
+    for a in range(K):
+        for b in range(K):
+            total[a, :, b, :] = design.gram(np.ascontiguousarray(rows[:, a, b]))
+    return total.reshape(K * p, K * p)
+
+
+def _sandwich(A: Floats, B: Floats) -> Floats:
+    solve = inverse_of(A)
+    half = np.column_stack([solve(column) for column in B.T])
+    return np.column_stack([solve(row) for row in half])
