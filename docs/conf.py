@@ -7,6 +7,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import generate
 
 import propriety
+from propriety import losses
 
 project = "propriety"
 author = "The propriety developers"
@@ -63,7 +64,22 @@ def escape_bars(*args):
     lines[:] = [line if re.match(r"\s*(>>>|\.\.\. )", line) else line.replace("|", r"\|") for line in lines]
 
 
+def link_families(app, docname, source):
+    """`Tailored(cost, focus)` in the text of a written page leads to the page of its family."""
+    if app.env.doc2path(docname).suffix != ".md":
+        return
+    parts = re.split(r"(^```.*?^```)", source[0], flags=re.MULTILINE | re.DOTALL)
+    for i in range(0, len(parts), 2):
+        parts[i] = re.sub(r"(?<!\[)`([A-Z]\w+)(\([^`]*\))?`", _link_family, parts[i])
+    source[0] = "".join(parts)
+
+
+def _link_family(found):
+    return f"[{found[0]}](/losses/{found[1]}.rst)" if found[1] in losses.names() else found[0]
+
+
 def setup(app):
     app.connect("config-inited", lambda app, config: generate.write(Path(app.srcdir)))
+    app.connect("source-read", link_families)
     app.connect("autodoc-process-docstring", escape_bars)
     return {"parallel_read_safe": True}

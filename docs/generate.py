@@ -38,6 +38,7 @@ def write(docs: Path) -> None:
         _save(pages / f"{name}.rst", _family_page(name, pages))
     _save(pages / "index.rst", _index_page())
     _link_figure().savefig(reference / "links.svg")
+    _tutorial_figure().savefig(reference / "tutorial.svg")
     _save(reference / "reference.rst", _reference_page())
 
 
@@ -138,7 +139,7 @@ def _summary(family: type) -> str:
     return _CITATION.sub("", first).replace("|", r"\|").strip()
 
 
-# -- links ---------------------------------------------------------------------------------------------
+# -- pictures of the written pages ----------------------------------------------------------------------
 
 
 def _link_figure() -> Figure:
@@ -162,6 +163,11 @@ def _link_figure() -> Figure:
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def _tutorial_figure() -> Figure:
+    figure = Figure(figsize=(7.2, 6.4), layout="constrained")
+    return plots.loss_faces("Log", "Tailored(0.1, 20)", "CostWeighted(0.1)", normalize=True, fig=figure)
 
 
 # -- the reference -------------------------------------------------------------------------------------

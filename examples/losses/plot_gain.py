@@ -13,22 +13,25 @@ things to do with the loss meanwhile. ``with_gain`` leaves it alone, ``shrunk`` 
 # learning rate 1/σ. The difference is that the loss knows: its link has been stretched too, and
 # probabilities are right. For the log loss it is ``GLog(σ)``.
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from propriety import losses, plots
 
 log = losses.Log().composite()
 gains = [0.5, 1, 2, 4]
+colours = [plt.colormaps["viridis"](x) for x in np.linspace(0, 0.85, len(gains))]
 plots.loss_faces(
     *(log.shrunk(gain) for gain in gains),
     labels=[f"shrunk, σ = {gain:g}" for gain in gains],
+    colors=colours,
     margin=6,
 )
 
 # %%
-# A larger gain makes the link steeper, the margin loss rounder, and the regularization strength 1/p′
-# larger: it takes more score to move a probability. The loss margin μ = 1/(2 p′(0)) is that strength at the
-# boundary, halved.
+# A larger gain makes the link steeper and the margin loss rounder, and around the boundary it raises the
+# regularization strength 1/p′: it takes more score there to move a probability. The loss margin
+# μ = 1/(2 p′(0)) is that strength at the boundary, halved.
 
 for gain in (0.1, *gains):
     c = log.shrunk(gain)
@@ -42,6 +45,7 @@ for gain in (0.1, *gains):
 plots.loss_faces(
     *(log.with_gain(gain) for gain in gains),
     labels=[f"with gain, σ = {gain:g}" for gain in gains],
+    colors=colours,
     margin=6,
 )
 

@@ -1,11 +1,15 @@
 """The documents tell the truth: every snippet in them runs and prints what it says."""
 
 import doctest
+import importlib.util
 import re
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+
+from propriety import links, losses
+from propriety.losses import simplex
 
 mpl.use("Agg")
 
@@ -38,3 +42,43 @@ def test_the_snippets_are_found():
     assert counts["tutorial.md"] > 20
     assert counts["start.md"] > 5
     assert counts["own.md"] > 5
+
+
+@pytest.fixture(scope="module")
+def generate():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["Tailored", "CostWeighted", "GLaplace"])
+def test_the_page_of_a_family_has_its_docstring_properties_and_picture(generate, name, tmp_path):
+    page = generate._family_page(name, tmp_path)
+    assert f".. autoclass:: {name}" in page
+    for loss in losses.examples(name):
+        assert f"Of ``{loss!r}``" in page
+        assert loss.properties()["bounded"].reason in page
+    assert (tmp_path / f"{name}.svg").stat().st_size > 10_000
+
+
+def test_every_family_is_in_the_table_and_in_the_reference(generate):
+    table, reference = generate._index_page(), generate._reference_page()
+    for name in losses.names():
+        assert f":doc:`{name}`" in table
+        assert f"   {name}\n" in reference
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("links.md", links.__all__),
+        ("own.md", [name for name in losses.__all__ if name.startswith("from_")]),
+        ("own.md", simplex.__all__),
+    ],
+)
+def test_no_public_name_is_missing_from_its_page(page, names):
+    documented = re.findall(
+        r"auto(?:class|function):: (\w+)", (ROOT / "docs" / page).read_text(encoding="utf-8")
+    )
+    assert set(names) <= set(documented)

@@ -345,7 +345,7 @@ def _draw_panel(ax: Axes, panel: _Panel, subjects: Sequence[_Subject], at: _Grid
     x = at.p if panel.x == "p" else at.v
     ys: list[Array] = []
     # Curves often coincide: each is thinner than the one before, so that both are seen.
-    widths = np.linspace(1.2 + min(0.4 * (len(subjects) - 1), 2.0), 1.2, len(subjects))
+    widths = np.linspace(1.2 + min(0.8 * (len(subjects) - 1), 2.4), 1.2, len(subjects))
     for s, width in zip(subjects, widths, strict=True):
         if panel.has(s):
             for y, dashed in panel.curves(s, x):
