@@ -64,6 +64,11 @@ def escape_bars(*args):
     lines[:] = [line if re.match(r"\s*(>>>|\.\.\. )", line) else line.replace("|", r"\|") for line in lines]
 
 
+def skip_requests(app, what, name, obj, skip, options):  # noqa: PLR0917
+    """scikit-learn writes these methods for its metadata routing; they are documented there."""
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
+
+
 def link_families(app, docname, source):
     """`Tailored(cost, focus)` in the text of a written page leads to the page of its family."""
     if app.env.doc2path(docname).suffix != ".md":
@@ -80,6 +85,7 @@ def _link_family(found):
 
 def setup(app):
     app.connect("config-inited", lambda app, config: generate.write(Path(app.srcdir)))
+    app.connect("autodoc-skip-member", skip_requests)
     app.connect("source-read", link_families)
     app.connect("autodoc-process-docstring", escape_bars)
     return {"parallel_read_safe": True}

@@ -6,7 +6,9 @@ their reasons from ``properties()``, pictures from ``plots.loss_faces``.
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -176,13 +178,12 @@ def _tutorial_figure() -> Figure:
 def _reference_page() -> str:
     families = losses.names()
     makers = [name for name in losses.__all__ if name.startswith("from_")]
-    estimators = [name for name in propriety.__all__ if _is_estimator(getattr(propriety, name))]
     rest = ["Loss", "SmoothLoss", "Composite", "Mixture", "Tilted", "CanonicalFor"]
     functions = ["names", "examples", "parse", "as_loss", "as_link", "as_composite", "register"]
     parts = [
         _heading("Reference", "="),
-        _heading("Estimators", "-") if estimators else "",
-        _autosummary("propriety", estimators, toctree=True) if estimators else "",
+        _heading("Classifiers", "-"),
+        *(_autosummary(module, names, toctree=True) for module, names in _estimators().items()),
         _heading("Losses and their faces", "-"),
         _autosummary("propriety.losses", rest, toctree=True),
         _heading("Families", "-"),
@@ -201,8 +202,18 @@ def _reference_page() -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _is_estimator(thing: object) -> bool:
-    return isinstance(thing, type) and issubclass(thing, BaseEstimator)
+def _estimators() -> dict[str, list[str]]:
+    """Estimators of each part of the package, under the name by which users import them."""
+    found: dict[str, list[str]] = {}
+    for part in pkgutil.iter_modules(propriety.__path__):
+        if part.ispkg:
+            module = importlib.import_module(f"propriety.{part.name}")
+            for name in getattr(module, "__all__", []):
+                thing = getattr(module, name)
+                if isinstance(thing, type) and issubclass(thing, BaseEstimator):
+                    home = "propriety" if name in propriety.__all__ else module.__name__
+                    found.setdefault(home, []).append(name)
+    return found
 
 
 def _autosummary(module: str, names: Iterable[str], *, toctree: bool = False) -> str:
