@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.losses.base import SmoothLoss
-from propriety.losses.links import Link
+from propriety.losses.links import Canonical, Link
 from propriety.losses.point import Array, Point, as_float, at_log_odds, check_probability, plain, product
 from propriety.losses.value import Value, positive
 
@@ -178,14 +178,19 @@ class Composite(Value):
     def _canonical_factor(self) -> float | None:
         """The constant ω p′ if the link is canonical for the loss, up to scale and shift; else None.
 
-        Decided at 161 log-odds from −20 to 20.
+        Decided at 161 log-odds from −20 to 20. There log r of the loss is compared with −log t′ of the link,
+        taken from the formula of the link's own loss where that is how the link is known.
         """
         x = at_log_odds(np.linspace(-20, 20, 161))
         with np.errstate(all="ignore"):
-            log_a = self.loss._log_relative(x) + np.log(self.link_._log_odds(self.link_._score(x)).slope)
-        if not np.all(np.isfinite(log_a)) or np.ptp(log_a) > 1e-6:
+            if isinstance(self.link_, Canonical):
+                log_slope = -self.link_.loss._log_relative(x) - np.log(self.link_.scale)
+            else:
+                log_slope = np.log(self.link_._log_odds(self.link_._score(x)).slope)
+            log_rate = self.loss._log_relative(x) + log_slope
+        if not np.all(np.isfinite(log_rate)) or np.ptp(log_rate) > 1e-6:
             return None
-        return float(np.exp(log_a[80]))
+        return float(np.exp(log_rate[80]))
 
     # -- the margin form -------------------------------------------------------------------------------
 
@@ -195,7 +200,7 @@ class Composite(Value):
         x = at_log_odds(np.linspace(-20, 20, 161))
         with np.errstate(all="ignore"):
             log_r = self.loss._log_relative(x)
-        same = np.allclose(np.exp(log_r - log_r[::-1]), 1, rtol=1e-9)
+            same = np.allclose(np.exp(log_r - log_r[::-1]), 1, rtol=1e-9)
         return bool(same) and self.link_.symmetric
 
     def _check_margin(self, what: str) -> None:
