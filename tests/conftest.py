@@ -6,13 +6,14 @@ from pathlib import Path
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "propriety-numba-cache"))
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "propriety",
     deadline=None,
     derandomize=True,
-    max_examples=50,
+    max_examples=8,
+    phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("propriety")

@@ -482,24 +482,28 @@ class Shifted(Link):
 
 
 def invert_increasing(function: Any, slope: Any, target: Array, limit: float = 1400.0) -> Array:
-    """Root of function(t) = target on [−limit, limit]: Newton's steps, kept inside a shrinking bracket.
+    """Root of function(t) = target on [−limit, limit]: Newton's steps inside a shrinking bracket.
 
-    Targets beyond the function's range give ±limit.
+    Steps are taken on asinh of both sides, which is straight where the function is exponential, and a step
+    that leaves the bracket or is not half the last one is replaced by a bisection. Targets beyond the
+    function's range give ±limit.
     """
     target = np.asarray(target, dtype=np.float64)
+    goal = np.arcsinh(target)
     low, high = np.full_like(target, -limit), np.full_like(target, limit)
-    t = np.zeros_like(target)
+    t, last = np.zeros_like(target), np.full_like(target, 2 * limit)
     for _ in range(200):
-        excess = function(t) - target
-        high = np.where(excess >= 0, t, high)
-        low = np.where(excess <= 0, t, low)
         with np.errstate(all="ignore"):
-            newton = t - excess / slope(t)
-        inside = (newton > low) & (newton < high) & np.isfinite(newton)
-        new = np.where(excess == 0, t, np.where(inside, newton, 0.5 * (low + high)))
-        moved = np.abs(new - t)
+            value = function(t)
+            excess = value - target
+            high, low = np.where(excess >= 0, t, high), np.where(excess <= 0, t, low)
+            step = (np.arcsinh(value) - goal) * np.hypot(1, value) / slope(t)
+            newton = t - step
+        good = (newton >= low) & (newton <= high) & (np.abs(step) <= 0.5 * last)
+        new = np.where(excess == 0, t, np.where(good, newton, 0.5 * (low + high)))
+        last = np.abs(new - t)
         t = new
-        if np.all(moved <= 1e-15 * (1 + np.abs(t))):
+        if np.all(last <= 1e-15 * (1 + np.abs(t))):
             break
     return t
 

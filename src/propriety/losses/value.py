@@ -52,15 +52,17 @@ class Value:
         return self
 
     def __repr__(self) -> str:
-        parts = []
-        positional = True
+        positional, named = [], []
+        in_order = True
         for f in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, f.name)
             if f.default is not dataclasses.MISSING and value == f.default:
-                positional = positional and f.kw_only
-                continue
-            parts.append(show(value) if positional and not f.kw_only else f"{f.name}={show(value)}")
-        return f"{type(self).__name__}({', '.join(parts)})"
+                in_order = in_order and f.kw_only
+            elif in_order and not f.kw_only:
+                positional.append(show(value))
+            else:
+                named.append(f"{f.name}={show(value)}")
+        return f"{type(self).__name__}({', '.join(positional + named)})"
 
 
 def show(value: Any) -> str:
