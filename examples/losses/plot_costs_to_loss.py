@@ -55,7 +55,7 @@ def fit(loss, start):
         F = b[0] + b[1] * x
         gradient, _ = composite.derivatives(eta, F)
         scale = np.max(loss.entropy(p))
-        value = np.mean(composite.values(eta, F)) / scale
+        value = np.mean(composite.value(eta, F)) / scale
         return value, np.array([gradient.mean(), np.mean(gradient * x)]) / scale
 
     return minimize(objective, start, jac=True, method="BFGS").x
@@ -63,11 +63,9 @@ def fit(loss, start):
 
 fig, ax = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
 ax.plot(x, eta, color="black", linewidth=2, label="truth η(x)")
-b = np.zeros(2)
+b = np.zeros(2)  # each fit starts from the one before, because focused losses are not convex
 for focus, colour in zip(focuses, colours, strict=True):
-    b = fit(
-        losses.Tailored(c, focus), b
-    )  # each fit starts from the one before: focused losses are not convex
+    b = fit(losses.Tailored(c, focus), b)
     ax.plot(x, 1 / (1 + np.exp(-b[0] - b[1] * x)), color=colour, label=f"focus {focus}")
     decided = b[0] + b[1] * x >= np.log(c / (1 - c))
     mean_cost = np.mean(np.where(decided, (1 - eta) * fp_cost, eta * fn_cost))
@@ -95,6 +93,7 @@ means = np.array([eta[bins == k].mean() for k in range(12)])
 for focus in focuses:
     composite = losses.Tailored(c, focus).composite()
     scores = np.linspace(-5, 5, 20_001)
-    first_bin = composite.value(means[0], scores)
-    print(f"focus {focus:2}: best p for the first bin {composite.inverse(scores[np.argmin(first_bin)]):.4f}")
-print(f"mean of η in it: {means[0]:.4f}")
+    best_score = scores[np.argmin(composite.value(means[4], scores))]
+    print(f"focus {focus:2}: best p for the fifth bin {composite.inverse(best_score):.3f}")
+fifth = eta[bins == 4]
+print(f"η in it: from {fifth.min():.3f} to {fifth.max():.3f}, mean {means[4]:.3f}")
