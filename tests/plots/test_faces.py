@@ -124,6 +124,8 @@ def test_a_loss_without_a_weight_function_beside_one_that_has_it():
         losses.Squared().with_link(losses.Squared().canonical_link),
         losses.Log().with_link("CLogLog"),
         losses.Log().tilted(positive=9),
+        losses.Tailored(0.3, 1e5),
+        losses.from_weight(lambda p: np.where(p < 1e-4, 1.0, 0.0)),
     ],
     ids=[
         "mixture",
@@ -133,6 +135,8 @@ def test_a_loss_without_a_weight_function_beside_one_that_has_it():
         "bounded link",
         "asymmetric link",
         "tilted",
+        "underflow",
+        "corner",
     ],
 )
 def test_any_member_of_the_algebra_can_be_drawn(loss):
@@ -147,6 +151,17 @@ def test_normalized_losses_have_largest_entropy_one():
         [1, 1, 1], rel=1e-3
     )
     assert legend_texts(axes)[1] == "7 * Log()"
+
+
+def test_what_underflows_cannot_be_normalized():
+    with pytest.raises(ValueError, match="cannot be normalized: its largest entropy is 0"):
+        draw(losses.Tailored(0.3, 1e5), normalize=True)
+
+
+def test_scores_beyond_the_range_of_doubles_leave_a_figure():
+    fig = plots.loss_faces("Exponential", "Log", "Squared", margin=1000, fig=Figure(layout="constrained"))
+    fig.canvas.draw()
+    assert np.isfinite([ax.get_ylim() for ax in fig.axes]).all()
 
 
 def test_weights_over_decades_are_drawn_on_a_logarithmic_axis():

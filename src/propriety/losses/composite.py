@@ -34,7 +34,7 @@ class _Parts(NamedTuple):
     x: Point
     slope: Array  # t′
     bend: Array  # t″
-    log_r: Array
+    log_rate: Array  # log(ω p′) = log(r t′)
     over: Array  # how far the score lies beyond a canonical link's range, 0 inside
 
 
@@ -140,11 +140,11 @@ class Composite(Value):
         x = at_log_odds(t)
         if self._canonical_factor is None:
             log_rate = self.loss._log_rate(self.link_, F)
-            log_r = self.loss._log_relative(x) if log_rate is None else log_rate - np.log(slope)
-            return _Parts(x, slope, bend, log_r, np.zeros_like(t))
-        # Canonical: r t′ is constant, so log r follows from t′.
+            if log_rate is None:
+                log_rate = self.loss._log_relative(x) + np.log(slope)
+            return _Parts(x, slope, bend, log_rate, np.zeros_like(t))
         over = np.maximum(F - self.link_.high, 0.0) - np.maximum(self.link_.low - F, 0.0)
-        return _Parts(x, slope, bend, np.log(self._canonical_factor) - np.log(slope), over)
+        return _Parts(x, slope, bend, np.full_like(t, np.log(self._canonical_factor)), over)
 
     def _value(self, y: Array, at: _Parts) -> Array:
         inside = product(y, self.loss._partial1(at.x)) + product(1 - y, self.loss._partial0(at.x))
@@ -155,23 +155,21 @@ class Composite(Value):
         return inside + self._canonical_factor * wrong * np.abs(at.over)
 
     def _gradient(self, y: Array, at: _Parts) -> Array:
-        down = product(y, np.exp(at.x.lq + at.log_r + np.log(at.slope)))
-        up = product(1 - y, np.exp(at.x.lp + at.log_r + np.log(at.slope)))
+        down = product(y, np.exp(at.x.lq + at.log_rate))
+        up = product(1 - y, np.exp(at.x.lp + at.log_rate))
         return up - down
 
     def _fisher(self, at: _Parts) -> Array:
-        fisher = np.exp(at.x.lp + at.x.lq + at.log_r + 2 * np.log(at.slope))
+        fisher = np.exp(at.x.lp + at.x.lq + at.log_rate + np.log(at.slope))
         return np.where(at.over == 0, fisher, 0.0)
 
     def _hessian(self, y: Array, at: _Parts) -> Array:
         if self._canonical_factor is not None:
             return np.broadcast_to(self._fisher(at), np.broadcast_shapes(np.shape(y), np.shape(at.x.t))).copy()
-        # One factor t′ goes with r, so that its square cannot overflow.
+        # One factor t′ goes with r in the rate, so that its square cannot overflow.
         x, growth = at.x, self.loss._dlog_relative(at.x)
-        one = np.exp(x.lq + at.log_r + np.log(at.slope))
-        one = product(one, (x.p - growth) * at.slope - at.bend / at.slope)
-        zero = np.exp(x.lp + at.log_r + np.log(at.slope))
-        zero = product(zero, (x.q + growth) * at.slope + at.bend / at.slope)
+        one = product(np.exp(x.lq + at.log_rate), (x.p - growth) * at.slope - at.bend / at.slope)
+        zero = product(np.exp(x.lp + at.log_rate), (x.q + growth) * at.slope + at.bend / at.slope)
         return product(y, one) + product(1 - y, zero)
 
     @cached_property
