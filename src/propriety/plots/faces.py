@@ -176,7 +176,10 @@ def _subject(given: Any) -> _Subject:
 
 
 def _normalized(subject: _Subject) -> _Subject:
-    loss = (1 / float(np.max(subject.loss.entropy(_P)))) * subject.loss
+    largest = float(np.max(subject.loss.entropy(_P)))
+    if not 1 / np.finfo(np.float64).max < largest < np.inf:
+        raise ValueError(f"{subject.label} cannot be normalized: its largest entropy is {largest:g}")
+    loss = (1 / largest) * subject.loss
     composite = None if subject.composite is None else loss.with_link(subject.composite.link_)
     return replace(subject, loss=loss, composite=composite)
 
@@ -248,7 +251,7 @@ def _scaled(ax: Axes, ys: list[Array], keep: str) -> None:
     """
     values = np.concatenate(ys)
     values = values[np.isfinite(values) & (values > 0)]
-    low, high = values.min(), values.max()
+    low, high = (values.min(), values.max()) if len(values) else (1.0, 1.0)
     if high <= _LOG_FROM * low:
         ax.set_ylim(bottom=0)
         return
@@ -273,7 +276,7 @@ def _from_zero(ax: Axes, ys: list[Array]) -> None:
 
 
 def _capped(ax: Axes, ys: list[Array]) -> None:
-    ax.set_ylim(0, 1.05 * max(_height(y) for y in ys))
+    ax.set_ylim(0, 1.05 * max(_height(y) for y in ys) or 1.0)
 
 
 def _height(y: Array) -> float:
@@ -284,7 +287,7 @@ def _height(y: Array) -> float:
     eighth, middle = y[len(y) // 8], y[len(y) // 2]
     if np.argmax(y) == 0 and y[0] > 2 * eighth:
         return float(min(y[0], 6 * middle if 30 * middle > eighth else eighth))
-    return float(np.max(y[np.isfinite(y)]))
+    return float(np.max(y[np.isfinite(y)], initial=0.0))
 
 
 def _score_scale(ax: Axes, ys: list[Array]) -> None:
@@ -348,7 +351,11 @@ def _draw_panel(ax: Axes, panel: _Panel, subjects: Sequence[_Subject], at: _Grid
     widths = np.linspace(1.2 + min(0.8 * (len(subjects) - 1), 2.4), 1.2, len(subjects))
     for s, width in zip(subjects, widths, strict=True):
         if panel.has(s):
-            for y, dashed in panel.curves(s, x):
+            with np.errstate(
+                all="ignore"
+            ):  # far scores may leave the range of doubles; their curves end there
+                curves = panel.curves(s, x)
+            for y, dashed in curves:
                 ax.plot(x, y, color=s.color, linestyle="--" if dashed else "-", linewidth=width)
                 ys.append(y)
     ax.set_xlim((0, 1) if panel.x == "p" else (x[0], x[-1]))
