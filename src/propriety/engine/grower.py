@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.engine import team
-from propriety.engine.histogram import add_rows, add_weights
+from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
 from propriety.engine.compiling import inner, kernel
 from propriety.engine.layout import BINS, CELLS, NODE, SET_WORDS, Binned, Rules, Signal, Workspace
-from propriety.engine.splitting import best_split, leaf_value
+from propriety.engine.quantize import BLOCK
+from propriety.engine.splitting import best_split, best_split_of_rows, leaf_value
 
 #: Nodes up to this many rows count them per bin; above, a split is checked when it is made.
-_COUNTED_ROWS = 8192
+_COUNTED_ROWS = 2048
 #: Cells (rows × features) that are worth a task of their own.
-_TASK_CELLS = 100_000
+_TASK_CELLS = 32_768
+#: Children up to this many rows are searched without a histogram.
+_DIRECT_ROWS = 256
 _MAX_BLOCKS = 64
 _CHUNK = 8  # features
 _NODES, _SLOTS, _LEAVES = range(3)
@@ -90,34 +93,31 @@ def _count(binned, signal, work, node_id, n_blocks, k, small_id, worker):
         small = work.nodes[small_id]
         first, last = (start, start + n_left) if small_id == node.left else (start + n_left, stop)
         target = work.histograms[small.slot] if n_blocks == 1 else work.partials[worker]
-        add_rows(binned, signal, work.scratch, first, last, small.counted != 0, target)
+        add_rows(binned, signal, work.scratch, first, last, small, target)
         work.dirty[worker] = n_blocks > 1
 
 
 @inner
-def _complete(work, small, large, first, last):
-    """Add up what the workers have counted, cells first … last−1, and subtract it from the sibling's."""
+def _complete(binned, work, small_id, large_id, first, last):
+    """Add up what the workers have counted for some features, and subtract it from the sibling's."""
+    small = work.nodes[small_id]
+    sums = work.histograms[small.slot]
     for worker in range(work.dirty.size):
         if work.dirty[worker]:
-            for i in range(np.uint64(first), np.uint64(last)):
-                work.histograms[small, i] += work.partials[worker, i]
-                work.partials[worker, i] = 0
-    if large >= 0:
-        for i in range(np.uint64(first), np.uint64(last)):
-            work.histograms[large, i] -= work.histograms[small, i]
+            for f in range(first, last):
+                add_part(binned, f, small, work.partials[worker], sums)
+    if large_id >= 0:
+        large = work.nodes[large_id]
+        whole_packed = work.nodes[large.parent].packed != 0
+        for f in range(first, last):
+            subtract(binned, f, whole_packed, small, large, sums, work.histograms[large.slot])
 
 
 @inner
-def _clear(cells):
-    for i in range(np.uint64(cells.size)):
-        cells[i] = 0
-
-
-@inner
-def _search(binned, signal, rules, work, node_ids, small_slot, large_slot, chunk, n_chunks):
+def _search(binned, signal, rules, work, node_ids, small_id, large_id, chunk, n_chunks):
     """Complete the histograms of a chunk of features, then find each node's best split there."""
     first, last = _block(_I(0), binned.n_bins.size, n_chunks, chunk)
-    _complete(work, small_slot, large_slot, first * CELLS, last * CELLS)
+    _complete(binned, work, small_id, large_id, first, last)
     for i in range(2):
         if node_ids[i] >= 0:
             candidate = work.candidates[i, chunk]
@@ -178,13 +178,14 @@ def _select(rules, work):
 
 
 @inner
-def _new_node(work, node_id, start, stop, gradient, curvature, weight, depth):
+def _new_node(signal, work, node_id, parent, start, stop, gradient, curvature, weight, depth):
     node = work.nodes[node_id]
     node.start, node.stop, node.depth = start, stop, depth
     node.gradient, node.curvature, node.weight = gradient, curvature, weight
     node.lower, node.upper, node.gain = -np.inf, np.inf, -1.0
     node.left, node.right, node.feature, node.slot = -1, -1, -1, -1
     node.by_set, node.missing_left, node.missing_seen, node.counted = 0, 0, 0, 0
+    node.packed, node.parent = signal.packed.size > 0 and stop - start <= BLOCK, parent
     work.counts[_NODES] = node_id + 1
     return node
 
@@ -213,10 +214,9 @@ def _make_children(signal, rules, work, node_id, n_left):
     middle, depth = node.start + n_left, node.depth + 1
     g, h = node.left_gradient, node.left_curvature
     w = n_left if signal.packed.size > 0 else node.left_weight
-    a = _new_node(work, left_id, node.start, middle, g, h, w, depth)
-    b = _new_node(
-        work, left_id + 1, middle, node.stop, node.gradient - g, node.curvature - h, node.weight - w, depth
-    )
+    a = _new_node(signal, work, left_id, node_id, node.start, middle, g, h, w, depth)
+    rest = (node.gradient - g, node.curvature - h, node.weight - w)
+    b = _new_node(signal, work, left_id + 1, node_id, middle, node.stop, rest[0], rest[1], rest[2], depth)
     node.left, node.right = left_id, left_id + 1
     work.counts[_LEAVES] += 1
     if not node.missing_seen and not node.by_set:
@@ -229,21 +229,24 @@ def _make_children(signal, rules, work, node_id, n_left):
 
 
 @inner
-def _give_slots(signal, rules, work, node_id):
+def _give_slots(binned, signal, rules, work, node_id):
     """Give the smaller child a fresh histogram and the larger one its parent's.
 
-    Returns the id of the smaller child, or −1 when neither child will be split.
+    Returns the id of the smaller child, or −1 when neither child needs one: no split will follow, or both have so
+    few rows that they are searched directly.
     """
     node = work.nodes[node_id]
     a, b = work.nodes[node.left], work.nodes[node.right]
     if work.counts[_LEAVES] >= rules.max_leaves or not (_may_split(a, rules) or _may_split(b, rules)):
         return -1
+    if max(a.stop - a.start, b.stop - b.start) <= _DIRECT_ROWS:
+        return -1
     a_is_small = a.stop - a.start <= b.stop - b.start
     small, large = (a, b) if a_is_small else (b, a)
     small.slot = work.counts[_SLOTS]
     work.counts[_SLOTS] += 1
-    _clear(work.histograms[small.slot])
     small.counted = signal.packed.size == 0 or small.stop - small.start <= _COUNTED_ROWS
+    clear(binned, small, work.histograms[small.slot])
     large.slot = node.slot
     large.counted = small.counted and node.counted
     node.slot = -1
@@ -263,13 +266,12 @@ def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
         if argument & 1:  # the root: nothing to move
             start, stop = _block(work.nodes[0].start, work.nodes[0].stop, n_tasks, task)
             target = work.histograms[0] if n_tasks == 1 else work.partials[worker]
-            add_rows(binned, signal, work.index, start, stop, work.nodes[0].counted != 0, target)
+            add_rows(binned, signal, work.index, start, stop, work.nodes[0], target)
             work.dirty[worker] = n_tasks > 1
         else:
             _count(binned, signal, work, node_id, n_tasks, task, _small_child(work, node_id), worker)
     elif argument & 1:
-        slot = work.nodes[node_id].slot
-        _search(binned, signal, rules, work, (node_id, _I(-1)), slot, _I(-1), task, n_tasks)
+        _search(binned, signal, rules, work, (node_id, _I(-1)), node_id, _I(-1), task, n_tasks)
     else:
         _search_children(binned, signal, rules, work, node_id, task, n_tasks)
 
@@ -290,8 +292,7 @@ def _search_children(binned, signal, rules, work, node_id, task, n_tasks):
     large_id = node.left + node.right - small_id
     a = node.left if _may_split(work.nodes[node.left], rules) else _I(-1)
     b = node.right if _may_split(work.nodes[node.right], rules) else _I(-1)
-    small_slot, large_slot = work.nodes[small_id].slot, work.nodes[large_id].slot
-    _search(binned, signal, rules, work, (a, b), small_slot, large_slot, task, n_tasks)
+    _search(binned, signal, rules, work, (a, b), small_id, large_id, task, n_tasks)
 
 
 @inner
@@ -352,6 +353,16 @@ def _find_splits(binned, signal, rules, work, node_id, itself):
 
 
 @inner
+def _find_splits_directly(binned, signal, rules, work, node_id):
+    """Search a node of few rows, which has no histogram."""
+    node = work.nodes[node_id]
+    if _may_split(node, rules):
+        node.counted = 1
+        _allow(rules, work.path_groups[node_id], node_id, work.allowed[0])
+        best_split_of_rows(work.index, work.allowed[0], binned, signal, rules, node, work.sets[node_id])
+
+
+@inner
 def _n_blocks(work, rows, d):
     if work.partials.shape[0] == 1:
         return _I(1)
@@ -373,24 +384,27 @@ def _split(binned, signal, rules, work, node_id):
         _find_splits(binned, signal, rules, work, node_id, _I(1))
         return
     _make_children(signal, rules, work, node_id, n_left)
-    small_id = _give_slots(signal, rules, work, node_id)
+    small_id = _give_slots(binned, signal, rules, work, node_id)
     _run(binned, signal, rules, work, _I(_COUNT), 2 * node_id, n_blocks)
     if small_id >= 0:
         _find_splits(binned, signal, rules, work, node_id, _I(0))
+    elif work.counts[_LEAVES] < rules.max_leaves:
+        _find_splits_directly(binned, signal, rules, work, node.left)
+        _find_splits_directly(binned, signal, rules, work, node.right)
 
 
 @inner
-def _sum_root(signal, work, n_rows):
+def _sum_root(binned, signal, work, n_rows):
     """The root's sums are those of any feature's bins."""
     root = work.nodes[0]
     for worker in range(-1, work.dirty.size):
         if worker >= 0 and not work.dirty[worker]:
             continue
         cells = work.partials[worker] if worker >= 0 else work.histograms[0]
-        for b in range(0, CELLS, 3):
-            root.gradient += cells[b]
-            root.curvature += cells[b + 1]
-            root.weight += cells[b + 2]
+        for b in range(binned.n_bins[0] + 1):
+            root.gradient += cells[b] >> 32 if root.packed else cells[b]
+            root.curvature += cells[b] & LOW if root.packed else cells[b + BINS]
+            root.weight += cells[b + 2 * BINS]
     if signal.packed.size > 0:
         root.weight = n_rows
 
@@ -399,13 +413,13 @@ def _sum_root(signal, work, n_rows):
 def _grow(binned, signal, rules, work, n_rows):
     """Grow a tree over the rows index[:n_rows]."""
     zero = _I(0)
-    root = _new_node(work, zero, zero, n_rows, zero, zero, zero, zero)
+    root = _new_node(signal, work, zero, _I(-1), zero, n_rows, zero, zero, zero, zero)
     root.slot, root.counted = 0, signal.packed.size == 0 or n_rows <= _COUNTED_ROWS
     work.counts[_SLOTS], work.counts[_LEAVES] = 1, 1
     work.path_groups[0] = 1
-    _clear(work.histograms[0])
+    clear(binned, root, work.histograms[0])
     _run(binned, signal, rules, work, _I(_COUNT), _I(1), _n_blocks(work, n_rows, binned.n_bins.size))
-    _sum_root(signal, work, n_rows)
+    _sum_root(binned, signal, work, n_rows)
     if _may_split(root, rules):
         _find_splits(binned, signal, rules, work, _I(0), _I(1))
     while True:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.compiling import inner
-from propriety.engine.layout import BINS
-from propriety.engine.prefetch import prefetch
+from propriety.engine.intrinsics import prefetch, trailing_zeros
+from propriety.engine.layout import BINS, CELLS
 from propriety.engine.quantize import BLOCK
 
 _AHEAD = np.uint64(16)
 _ONE = np.uint64(1)
 _SHIFT = np.uint64(8)
 _U = np.uint64
+_CURVATURE, _WEIGHT = np.uint64(BINS), np.uint64(2 * BINS)
+LOW = 0xFFFFFFFF  # the curvature's half of a packed sum
 
 
 @inner
-def _add_packed(rows, packed, index, start, stop, cells):
-    """cells[f · 256 + bin] += packed value, for the rows index[start:stop]."""
+def _add_packed(rows, packed, index, start, stop, stride, cells):
+    """cells[f · stride + bin] += packed value, for the rows index[start:stop]."""
     d = _U(rows.shape[1])
     last = _U(stop - 1)
     for i in range(_U(start), _U(stop)):
@@ -28,28 +30,27 @@ def _add_packed(rows, packed, index, start, stop, cells):
         row = _U(index[i])
         value = packed[row]
         for f in range(d):
-            cells[(f << _SHIFT) + _U(rows[row, f])] += value
+            cells[f * stride + _U(rows[row, f])] += value
 
 
 @inner
-def _add_packed_counted(rows, packed, index, start, stop, cells, counts):
-    """The same, counting rows as well."""
+def _add_packed_counted(rows, packed, index, start, stop, sums):
+    """The same into a histogram, counting rows as well."""
     d = _U(rows.shape[1])
     for i in range(_U(start), _U(stop)):
         row = _U(index[i])
         value = packed[row]
         for f in range(d):
-            cell = (f << _SHIFT) + _U(rows[row, f])
-            cells[cell] += value
-            counts[cell] += np.int32(1)
+            cell = f * _U(CELLS) + _U(rows[row, f])
+            sums[cell] += value
+            sums[cell + _WEIGHT] += 1
 
 
 @inner
 def _add_parts(rows, parts, index, start, stop, sums):
-    """sums[(f · 256 + bin) · 3 + k] += parts[row, k]."""
+    """Add (gradient, curvature, weight) of each row to its cells."""
     d = _U(rows.shape[1])
     last = _U(stop - 1)
-    three = _U(3)
     for i in range(_U(start), _U(stop)):
         later = _U(index[min(i + _AHEAD, last)])
         prefetch(rows, later * d)
@@ -57,60 +58,145 @@ def _add_parts(rows, parts, index, start, stop, sums):
         row = _U(index[i])
         g, h, w = np.int64(parts[row, 0]), np.int64(parts[row, 1]), np.int64(parts[row, 2])
         for f in range(d):
-            cell = ((f << _SHIFT) + _U(rows[row, f])) * three
+            cell = f * _U(CELLS) + _U(rows[row, f])
             sums[cell] += g
-            sums[cell + _ONE] += h
-            sums[cell + _U(2)] += w
+            sums[cell + _CURVATURE] += h
+            sums[cell + _WEIGHT] += w
 
 
 @inner
 def _carry(cells, sums):
     """Move packed sums over to 64 bits each, and clear them."""
-    for i in range(_U(cells.size)):
-        value = cells[i]
-        if value != 0:
-            sums[i * _U(3)] += value >> 32
-            sums[i * _U(3) + _ONE] += value & 0xFFFFFFFF
-            cells[i] = 0
+    for f in range(_U(cells.size) >> _SHIFT):
+        for b in range(_U(BINS)):
+            value = cells[f * _U(BINS) + b]
+            sums[f * _U(CELLS) + b] += value >> 32
+            sums[f * _U(CELLS) + b + _CURVATURE] += value & LOW
+            cells[f * _U(BINS) + b] = 0
 
 
 @inner
-def _carry_counts(counts, sums):
-    for i in range(_U(counts.size)):
-        sums[i * _U(3) + _U(2)] += counts[i]
-        counts[i] = 0
+def add_rows(binned, signal, index, start, stop, node, sums):
+    """Add the rows index[start:stop], some of a node's, to its histogram.
 
-
-@inner
-def add_rows(binned, signal, index, start, stop, counted, sums):
-    """Add the rows index[start:stop] to a histogram, with weights if ``counted``.
-
-    Unit weights take the packed path, one addition per cell; its weights cost as much again, so a
-    large node leaves them out.
+    A node of at most ``BLOCK`` rows of unit weight is *packed*: one addition per cell, and gradient and curvature
+    stay together until its splits are scored. A larger one is summed block by block.
     """
     if signal.packed.size == 0:
         _add_parts(binned.rows, signal.parts, index, start, stop, sums)
-        return
-    size = binned.rows.shape[1] * BINS
-    cells = np.zeros(size, dtype=np.int64)
-    counts = np.zeros(size if counted else 0, dtype=np.int32)
-    for first in range(start, stop, BLOCK):
-        last = min(first + BLOCK, stop)
-        if counted:
-            _add_packed_counted(binned.rows, signal.packed, index, first, last, cells, counts)
-        else:
-            _add_packed(binned.rows, signal.packed, index, first, last, cells)
-        _carry(cells, sums)
-    if counted:
-        _carry_counts(counts, sums)
+    elif node.packed and node.counted:
+        _add_packed_counted(binned.rows, signal.packed, index, start, stop, sums)
+    elif node.packed:
+        _add_packed(binned.rows, signal.packed, index, start, stop, _U(CELLS), sums)
+    else:
+        cells = np.zeros(binned.rows.shape[1] * BINS, dtype=np.int64)
+        for first in range(start, stop, BLOCK):
+            last = min(first + BLOCK, stop)
+            _add_packed(binned.rows, signal.packed, index, first, last, _U(BINS), cells)
+            _carry(cells, sums)
 
 
 @inner
 def add_weights(rows, index, start, stop, sums):
     """Set the weights to the numbers of rows, in a histogram that was made without them."""
-    for cell in range(_U(2), _U(sums.size), _U(3)):
-        sums[cell] = 0
+    for f in range(_U(rows.shape[1])):
+        for b in range(_U(BINS)):
+            sums[f * _U(CELLS) + b + _WEIGHT] = 0
     for i in range(_U(start), _U(stop)):
         row = _U(index[i])
         for f in range(_U(rows.shape[1])):
-            sums[((f << _SHIFT) + _U(rows[row, f])) * _U(3) + _U(2)] += 1
+            sums[f * _U(CELLS) + _U(rows[row, f]) + _WEIGHT] += 1
+
+
+@inner
+def clear(binned, node, sums):
+    """Set a histogram to zero where the node will use it."""
+    for f in range(_U(binned.n_bins.size)):
+        for b in range(f * _U(CELLS), f * _U(CELLS) + _U(binned.n_bins[f] + 1)):
+            sums[b] = 0
+            sums[b + _WEIGHT] = 0
+        if not node.packed:
+            for b in range(f * _U(CELLS), f * _U(CELLS) + _U(binned.n_bins[f] + 1)):
+                sums[b + _CURVATURE] = 0
+
+
+@inner
+def add_part(binned, f, node, part, sums):
+    """Add what one worker has counted for a feature, and clear it."""
+    first = _U(f) * _U(CELLS)
+    for b in range(first, first + _U(binned.n_bins[f] + 1)):
+        sums[b] += part[b]
+        sums[b + _WEIGHT] += part[b + _WEIGHT]
+        part[b] = 0
+        part[b + _WEIGHT] = 0
+    if not node.packed:
+        for b in range(first + _CURVATURE, first + _CURVATURE + _U(binned.n_bins[f] + 1)):
+            sums[b] += part[b]
+            part[b] = 0
+
+
+@inner
+def subtract(binned, f, whole_packed, small, large, part, whole):
+    """A feature's cells of the larger child: its parent's, ``whole``, minus the smaller child's, in place."""
+    first = _U(f) * _U(CELLS)
+    last = first + _U(binned.n_bins[f] + 1)
+    for b in range(first, last):
+        whole[b + _WEIGHT] -= part[b + _WEIGHT]
+    if whole_packed or not small.packed:
+        for b in range(first, last):
+            whole[b] -= part[b]
+    else:
+        for b in range(first, last):
+            whole[b] -= part[b] >> 32
+            whole[b + _CURVATURE] -= part[b] & LOW
+    if not small.packed:
+        for b in range(first + _CURVATURE, last + _CURVATURE):
+            whole[b] -= part[b]
+    if large.packed and not whole_packed:
+        for b in range(first, last):
+            whole[b] = (whole[b] << 32) + whole[b + _CURVATURE]
+
+
+@inner
+def count_feature(binned, signal, index, start, stop, f, cells, present):
+    """Sums of one feature over a few rows, into cells that are zero, and the set of bins that occur."""
+    for i in range(_U(start), _U(stop)):
+        row = _U(index[i])
+        b = _U(binned.rows[row, f])
+        present[b >> _U(6)] |= _ONE << (b & _U(63))
+        if signal.packed.size:
+            cells[b] += signal.packed[row]
+            cells[b + _WEIGHT] += 1
+        else:
+            cells[b] += signal.parts[row, 0]
+            cells[b + _CURVATURE] += signal.parts[row, 1]
+            cells[b + _WEIGHT] += signal.parts[row, 2]
+
+
+@inner
+def list_bins(present, below, order):
+    """Write the bins of a set that are less than ``below``, ascending; returns their number."""
+    size = 0
+    for k in range(4):
+        word = present[k]
+        while word != _U(0):
+            b = _U(64 * k) + trailing_zeros(word)
+            if b < _U(below):
+                order[size] = b
+                size += 1
+            word &= word - _ONE
+    return size
+
+
+@inner
+def forget(present, cells):
+    """Set the cells of a set of bins to zero, and empty it."""
+    for k in range(4):
+        word = present[k]
+        while word != _U(0):
+            b = _U(64 * k) + trailing_zeros(word)
+            cells[b] = 0
+            cells[b + _CURVATURE] = 0
+            cells[b + _WEIGHT] = 0
+            word &= word - _ONE
+        present[k] = _U(0)

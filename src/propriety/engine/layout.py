@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BINS = 256  # cells per feature: at most 255 bins of values and one for missing values
-CELLS = 3 * BINS  # sums per feature: gradient, curvature and weight of each bin
+CELLS = 3 * BINS  # sums per feature: 256 gradients (or packed pairs), 256 curvatures, 256 weights
 SET_WORDS = 8  # a set of bins is 8 words of 32 bits
 
 #: A node while its tree grows, with the best split found for it.
@@ -33,11 +33,13 @@ NODE = np.dtype(
         ("bin", "i8"),  # rows with a bin ≤ this go left
         ("left", "i8"),  # −1: a leaf
         ("right", "i8"),
+        ("parent", "i8"),
         ("depth", "i8"),
         ("slot", "i8"),  # of its histogram; −1: none
         ("missing_left", "u1"),
         ("by_set", "u1"),  # the split is a set of bins
         ("counted", "u1"),  # its histogram holds weights too
+        ("packed", "u1"),  # its histogram holds gradient and curvature in one number
         ("missing_seen", "u1"),  # it holds rows with a missing value of the split's feature
     ],
     align=True,
@@ -93,7 +95,7 @@ class Workspace(NamedTuple):
     nodes: NDArray[np.void]  # of NODE
     sets: NDArray[np.uint32]  # (nodes, SET_WORDS): bins that go left
     path_groups: NDArray[np.uint8]  # (nodes, groups): groups that hold all features above the node
-    histograms: NDArray[np.int64]  # (slots, d · CELLS): gradient, curvature, weight per bin
+    histograms: NDArray[np.int64]  # (slots, d · CELLS)
     partials: NDArray[np.int64]  # (workers, d · CELLS): what each worker adds to the node at hand
     dirty: NDArray[np.uint8]  # (workers,): whose partial is not zero
     counts: NDArray[np.int64]  # nodes, slots and leaves in use

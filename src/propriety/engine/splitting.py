@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.compiling import inner
+from propriety.engine.histogram import LOW, count_feature, forget, list_bins
 from propriety.engine.layout import BINS, CELLS
 
 #: A histogram that was not counted holds no meaningful weights, so nothing is asked of them.
@@ -43,17 +44,26 @@ def _score(gl, hl, gr, hr, rules, sign, lower, upper):
 
 
 @inner
-def _accumulate(cells, order, size, start, sums):
-    """Sums of the first 1, 2, … bins in order; ``start`` is a bin to begin with (−1: none)."""
+def _accumulate(cells, order, size, start, node, sums):
+    """Sums of the first 1, 2, … bins in order; ``start`` is a bin to begin with (−1: none).
+
+    Packed sums are added packed, and taken apart afterwards.
+    """
     g = h = w = 0
     if start >= 0:
-        g, h, w = cells[3 * start], cells[3 * start + 1], cells[3 * start + 2]
-    for i in range(np.uint64(size)):
-        at = _U(3) * order[i]
-        g += cells[at]
-        h += cells[at + _U(1)]
-        w += cells[at + _U(2)]
-        sums[0, i], sums[1, i], sums[2, i] = g, h, w
+        g, h, w = cells[start], cells[start + BINS], cells[start + 2 * BINS]
+    for i in range(_U(size)):
+        g += cells[order[i]]
+        w += cells[order[i] + _U(2 * BINS)]
+        sums[0, i], sums[2, i] = g, w
+    if node.packed:
+        for i in range(_U(size)):
+            sums[1, i] = sums[0, i] & LOW
+            sums[0, i] >>= 32
+    else:
+        for i in range(_U(size)):
+            h += cells[order[i] + _U(BINS)]
+            sums[1, i] = h
 
 
 @inner
@@ -77,7 +87,7 @@ def _score_cuts(sums, size, node, min_weight, signal, rules, scores):
 @inner
 def _scan(cells, order, size, start, node, signal, rules, sign, best, left, sums, scores):
     """The position of the best cut if it beats ``best[0]``, else −1; its sums go to ``left``."""
-    _accumulate(cells, order, size, start, sums)
+    _accumulate(cells, order, size, start, node, sums)
     min_weight = rules.min_weight if node.counted else _ANY_WEIGHT
     _score_cuts(sums, size, node, min_weight, signal, rules, scores)
     found = -1
@@ -100,11 +110,13 @@ def _scan(cells, order, size, start, node, signal, rules, sign, best, left, sums
 
 
 @inner
-def _order_of_categories(cells, n_bins, smoothing, signal, order, keys):
+def _order_of_categories(cells, n_bins, node, smoothing, signal, order, keys):
     """Non-empty bins by their mean gradient: the best set of them is a prefix of this order."""
     size = 0
     for b in range(n_bins + 1):
-        g, h = cells[3 * b], cells[3 * b + 1]
+        g, h = cells[b], cells[b + BINS]
+        if node.packed:
+            g, h = g >> 32, g & LOW
         if g == 0 and h == 0:
             continue
         key = g * signal.gradient_unit / (h * signal.curvature_unit + smoothing)
@@ -118,29 +130,32 @@ def _order_of_categories(cells, n_bins, smoothing, signal, order, keys):
 
 
 @inner
+def _holds_any(cells, b, node):
+    return cells[b] != 0 or (not node.packed and cells[b + BINS] != 0)
+
+
+@inner
 def _take(node, f, bin_, left):
     node.feature, node.bin = f, bin_
     node.left_gradient, node.left_curvature, node.left_weight = left[0], left[1], left[2]
 
 
 @inner
-def _split_numeric(cells, n_bins, f, node, signal, rules, best, left, space):
-    sums, scores, identity, _ = space
-    missing_seen = cells[3 * n_bins] != 0 or cells[3 * n_bins + 1] != 0
+def _split_numeric(cells, n_bins, order, size, f, node, signal, rules, best, left, sums, scores):
+    missing_seen = _holds_any(cells, n_bins, node)
     # With missing values on the right, a cut after the last bin separates them from all others.
     for missing_left in range(2 if missing_seen else 1):
         start = n_bins if missing_left else _I(-1)
         sign = rules.monotone[f]
-        found = _scan(cells, identity, n_bins, start, node, signal, rules, sign, best, left, sums, scores)
+        found = _scan(cells, order, size, start, node, signal, rules, sign, best, left, sums, scores)
         if found >= 0:
-            _take(node, f, found, left)
+            _take(node, f, np.int64(order[found]), left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
 
 
 @inner
-def _split_categorical(cells, n_bins, f, node, signal, rules, best, left, space, bins_left):
-    sums, scores, identity, order = space
-    size = _order_of_categories(cells, n_bins, rules.set_smoothing, signal, order, scores)
+def _split_categorical(cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left):
+    size = _order_of_categories(cells, n_bins, node, rules.set_smoothing, signal, order, scores)
     found = _scan(cells, order, size, _I(-1), node, signal, rules, np.int8(0), best, left, sums, scores)
     if found < 0:
         return
@@ -151,7 +166,16 @@ def _split_categorical(cells, n_bins, f, node, signal, rules, best, left, space,
         bins_left[b >> 5] |= np.uint32(1) << np.uint32(b & 31)
     node.missing_left = (bins_left[n_bins >> 5] >> np.uint32(n_bins & 31)) & np.uint32(1)
     node.by_set = 1
-    node.missing_seen = cells[3 * n_bins] != 0 or cells[3 * n_bins + 1] != 0
+    node.missing_seen = _holds_any(cells, n_bins, node)
+
+
+@inner
+def _floor(node, signal, rules):
+    """The score that the node has by itself, and the score that a split must beat."""
+    gradient = node.gradient * signal.gradient_unit
+    curvature = node.curvature * signal.curvature_unit
+    own = _saving(gradient, curvature, rules.l2, node.lower, node.upper)
+    return own, (max(own, 0.0) + 2.0 * rules.min_gain) * (1.0 + _TINY_GAIN)
 
 
 @inner
@@ -160,24 +184,44 @@ def best_split(histogram, allowed, binned, signal, rules, node, bins_left, first
 
     ``node.gain`` is half the scores' difference, or −1 when no split is worth making.
     """
-    gradient = node.gradient * signal.gradient_unit
-    curvature = node.curvature * signal.curvature_unit
-    own = _saving(gradient, curvature, rules.l2, node.lower, node.upper)
-    best = np.empty(1)
-    best[0] = (max(own, 0.0) + 2.0 * rules.min_gain) * (1.0 + _TINY_GAIN)
-    left = np.zeros(3, dtype=np.int64)
-    order = np.empty((2, BINS), dtype=np.uint64)
+    best, left = np.empty(1), np.zeros(3, dtype=np.int64)
+    own, best[0] = _floor(node, signal, rules)
+    sums, scores = np.empty((3, BINS), dtype=np.int64), np.empty(BINS)
+    order, identity = np.empty(BINS, dtype=np.uint64), np.empty(BINS, dtype=np.uint64)
     for b in range(BINS):
-        order[0, b] = b
-    space = (np.empty((3, BINS), dtype=np.int64), np.empty(BINS), order[0], order[1])
+        identity[b] = b
     node.gain, node.feature = -1.0, -1
     for f in range(first, last):
         if allowed[f] == 0:
             continue
         cells, n_bins = histogram[f * CELLS : (f + 1) * CELLS], binned.n_bins[f]
         if binned.categorical[f]:
-            _split_categorical(cells, n_bins, f, node, signal, rules, best, left, space, bins_left)
+            _split_categorical(cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left)
         else:
-            _split_numeric(cells, n_bins, f, node, signal, rules, best, left, space)
+            _split_numeric(cells, n_bins, identity, n_bins, f, node, signal, rules, best, left, sums, scores)
+    if node.feature >= 0:
+        node.gain = 0.5 * (best[0] - own)
+
+
+@inner
+def best_split_of_rows(index, allowed, binned, signal, rules, node, bins_left):
+    """The same for a node of few rows, without its histogram: only the bins that occur are looked at."""
+    best, left = np.empty(1), np.zeros(3, dtype=np.int64)
+    own, best[0] = _floor(node, signal, rules)
+    sums, scores = np.empty((3, BINS), dtype=np.int64), np.empty(BINS)
+    order, cells = np.empty(BINS, dtype=np.uint64), np.zeros(CELLS, dtype=np.int64)
+    present = np.zeros(4, dtype=np.uint64)
+    node.gain, node.feature = -1.0, -1
+    for f in range(allowed.size):
+        if allowed[f] == 0:
+            continue
+        count_feature(binned, signal, index, node.start, node.stop, f, cells, present)
+        n_bins = binned.n_bins[f]
+        if binned.categorical[f]:
+            _split_categorical(cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left)
+        else:
+            size = _I(list_bins(present, n_bins, order))
+            _split_numeric(cells, n_bins, order, size, f, node, signal, rules, best, left, sums, scores)
+        forget(present, cells)
     if node.feature >= 0:
         node.gain = 0.5 * (best[0] - own)
