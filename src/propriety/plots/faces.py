@@ -255,12 +255,12 @@ def _scaled(ax: Axes, ys: list[Array], keep: str) -> None:
     if high <= _LOG_FROM * low:
         ax.set_ylim(bottom=0)
         return
-    ax.set_yscale("log")
     if keep == "largest":
         low = max(low, high / 10**_DECADES)
     else:
         high = min(high, low * 10**_DECADES)
     ax.set_ylim(low / 1.5, high * 1.5)
+    ax.set_yscale("log")
 
 
 def _weight_scale(ax: Axes, ys: list[Array]) -> None:
