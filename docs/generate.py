@@ -146,7 +146,7 @@ def _summary(family: type) -> str:
 
 def _link_figure() -> Figure:
     """Inverse links, each scaled to the logit's slope at ½."""
-    figure = Figure(figsize=(7.2, 3.0), layout="constrained")
+    figure = Figure(figsize=(7.2, 2.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     F = np.linspace(-6, 6, 401)
     names = ["Logit", "Probit", "Laplace", "Algebraic", "Cauchit", "CLogLog", "LogLog"]
@@ -163,6 +163,9 @@ def _link_figure() -> Figure:
     right.set_ylim(1e-4, 0.7)
     left.legend(frameon=False, fontsize=8)
     for ax in (left, right):
+        ax.tick_params(labelsize=7.5)
+        for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
+            text.set_fontsize(8.5)
         ax.spines[["top", "right"]].set_visible(False)
     return figure
 
