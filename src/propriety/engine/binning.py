@@ -95,18 +95,27 @@ def sample_rows(table: Columns, kept: NDArray[np.bool_] | None, n_jobs: int) -> 
 def _close_bins(weights, max_bins):
     """Positions of the values that end a bin, for distinct values in order with their weights.
 
-    A bin is closed when it has its share of what is left, or when the next value alone has one, so
-    that a frequent value does not eat the bins of the others.
+    A value with more than an equal share has a bin of its own; what is left is shared out among the others, so
+    that a frequent value does not eat their bins.
     """
     ends = np.empty(max_bins, dtype=np.int64)
-    left, inside, count = weights.sum(), 0.0, 0
+    equal = weights.sum() / max_bins
+    left, bins = 0.0, max_bins
+    for w in weights:
+        if w >= equal:
+            bins -= 1
+        else:
+            left += w
+    inside, count = 0.0, 0
     for i in range(weights.size - 1):
-        inside += weights[i]
-        share = left / (max_bins - count)
-        if inside >= share or (inside > 0.5 * share and weights[i + 1] >= share):
+        alone = weights[i] >= equal
+        inside += 0.0 if alone else weights[i]
+        share = left / max(bins, 1)
+        if alone or inside >= share or (inside > 0.5 * share and weights[i + 1] >= equal):
             ends[count] = i
             count += 1
             left -= inside
+            bins -= 0 if alone else 1
             inside = 0.0
             if count == max_bins - 1:
                 break

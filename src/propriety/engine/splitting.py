@@ -72,13 +72,16 @@ def _score_cuts(sums, size, node, min_weight, signal, rules, scores):
 
     Without a branch, and with a single division, so that it is compiled to vector instructions.
     """
-    l2, least, whole = rules.l2, rules.min_curvature, node.curvature
-    for i in range(np.uint64(size)):
-        h, w = sums[1, i], sums[2, i]
-        a, b = h * signal.curvature_unit, (node.curvature - h) * signal.curvature_unit
-        gl, gr = sums[0, i] * signal.gradient_unit, (node.gradient - sums[0, i]) * signal.gradient_unit
-        ok = (a >= least) & (b >= least) & (h > 0) & (h < whole)
-        ok &= (w >= min_weight) & (node.weight - w >= min_weight)
+    # Everything in locals: a field of the node might alias the scores, as far as the compiler knows.
+    l2, least = rules.l2, rules.min_curvature
+    gradient, curvature, weight = node.gradient, node.curvature, node.weight
+    g_unit, h_unit = signal.gradient_unit, signal.curvature_unit
+    for i in range(_U(size)):
+        g, h, w = sums[0, i], sums[1, i], sums[2, i]
+        a, b = h * h_unit, (curvature - h) * h_unit
+        gl, gr = g * g_unit, (gradient - g) * g_unit
+        ok = (a >= least) & (b >= least) & (h > 0) & (h < curvature)
+        ok &= (w >= min_weight) & (weight - w >= min_weight)
         a += l2
         b += l2
         scores[i] = (gl * gl * b + gr * gr * a) / (a * b) if ok else -1.0

@@ -1,0 +1,111 @@
+"""Bins are a function of the weighted distribution alone."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from propriety.engine import binning
+from propriety.engine.binning import Binner, frequent_categories, quantile_edges, sample_rows
+from propriety.frames import Schema
+
+
+def table_of(X, categorical=None):
+    return Schema.fit(X, categorical)
+
+
+def bins_of(X, weights=None, max_bins=255, n_jobs=1):
+    schema, table = table_of(X)
+    binner = Binner.fit(table, weights, schema.n_categories, max_bins, n_jobs)
+    return binner, binner.transform(table, n_jobs)
+
+
+def test_few_distinct_values_get_a_bin_each():
+    binner, binned = bins_of(np.array([[3.0], [1.0], [1.0], [7.0]]))
+    assert binned.rows[:, 0].tolist() == [1, 0, 0, 2]
+    assert binner.n_bins.tolist() == [3]
+
+
+@pytest.mark.parametrize("max_bins", [2, 7, 64, 255])
+def test_bins_have_about_equal_weight(rng, max_bins):
+    _, binned = bins_of(rng.normal(size=(20_000, 1)), max_bins=max_bins)
+    counts = np.bincount(binned.rows[:, 0])
+    assert len(counts) == max_bins
+    assert counts.max() <= 1.05 * 20_000 / max_bins + 1
+
+
+def test_a_frequent_value_does_not_eat_the_bins_of_the_others(rng):
+    x = np.concatenate([np.zeros(15_000), rng.normal(size=5_000)])[:, None]
+    binner, binned = bins_of(x, max_bins=64)
+    assert binner.n_bins[0] == 64
+    zero = binned.rows[0, 0]
+    others = np.bincount(binned.rows[:, 0])[np.arange(64) != zero]
+    assert others.max() < 3 * 5_000 / 63
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 4)), min_size=1, max_size=60), st.integers(2, 8))
+def test_weights_are_copies(pairs, max_bins):
+    values = np.array([float(v) for v, _ in pairs])
+    weights = np.array([float(w) for _, w in pairs])
+    copies = np.repeat(values, weights.astype(int))
+    np.testing.assert_array_equal(
+        quantile_edges(values, weights, max_bins), quantile_edges(copies, None, max_bins)
+    )
+
+
+def test_bin_agrees_with_its_edges(rng):
+    X = rng.normal(size=(5_000, 3)).astype(np.float32)
+    binner, binned = bins_of(X, max_bins=100, n_jobs=2)
+    for f in range(3):
+        edges = binner.edges[f, : binner.n_bins[f] - 1]
+        expected = np.searchsorted(edges, X[:, f].astype(np.float64), side="left")
+        np.testing.assert_array_equal(binned.rows[:, f], expected)
+    np.testing.assert_array_equal(binned.columns.T, binned.rows)
+
+
+def test_missing_and_infinite_values():
+    X = np.array([[np.nan], [-np.inf], [0.0], [np.inf], [1.0]])
+    binner, binned = bins_of(X)
+    assert binned.rows[:, 0].tolist() == [4, 0, 1, 3, 2]
+    assert np.all(np.isfinite(binner.edges[0, 1:3]))
+
+
+def test_neighbouring_floats_are_told_apart():
+    a = 1.0
+    b = np.nextafter(a, 2.0)
+    _, binned = bins_of(np.array([[a], [b]]))
+    assert binned.rows[:, 0].tolist() == [0, 1]
+
+
+def test_sample_holds_copies_together_and_ignores_order(monkeypatch, rng):
+    monkeypatch.setattr(binning, "SAMPLE", 200)
+    X = rng.normal(size=(1_000, 4))
+    chosen = {tuple(r) for r in X[sample_rows(table_of(X)[1], None, 1)]}
+    assert len(chosen) == 200
+    order = rng.permutation(3_000)
+    copies = np.repeat(X, 3, axis=0)[order][:, [2, 0, 1, 3]]
+    rows = copies[sample_rows(table_of(copies)[1], None, 2)][:, [1, 2, 0, 3]]
+    assert {tuple(r) for r in rows} == chosen
+    assert len(rows) == 600
+
+
+def test_few_distinct_rows_are_all_sampled(monkeypatch, rng):
+    monkeypatch.setattr(binning, "SAMPLE", 200)
+    X = np.repeat(rng.normal(size=(50, 2)), 100, axis=0)
+    assert sample_rows(table_of(X)[1], None, 1) is None
+
+
+def test_columns_of_a_frame_are_binned_like_an_array(rng):
+    pd = pytest.importorskip("pandas")
+    X = rng.normal(size=(300, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    np.testing.assert_array_equal(bins_of(X)[1].rows, bins_of(pd.DataFrame(X, columns=list("abc")))[1].rows)
+
+
+def test_rare_categories_share_a_bin():
+    codes = np.repeat(np.arange(300.0), np.arange(1, 301))
+    bins = frequent_categories(codes, None, 300, 255)
+    assert np.all(bins[:46] == 254)
+    assert len(np.unique(bins[46:])) == 254
+    by_weight = frequent_categories(np.arange(300.0), np.arange(1.0, 301.0), 300, 255)
+    np.testing.assert_array_equal(bins, by_weight)

@@ -1,0 +1,212 @@
+"""The grower against a plain search in Python, and against itself on other threads."""
+
+import numpy as np
+import pytest
+
+from propriety.engine.binning import Binner
+from propriety.engine.grower import Grower
+from propriety.engine.layout import Rules
+from propriety.engine.predictor import Forest, finish_tree
+from propriety.engine.quantize import Quantizer
+from propriety.frames import Schema
+
+
+def rules_for(d, **changes):
+    fields = {
+        "max_leaves": 31,
+        "max_depth": 2**30,
+        "min_weight": 1,
+        "min_curvature": 1e-9,
+        "min_gain": 0.0,
+        "l2": 0.0,
+        "set_smoothing": 1.0,
+        "monotone": np.zeros(d, dtype=np.int8),
+        "any_monotone": False,
+        "groups": np.zeros((0, d), dtype=np.uint8),
+        "features": np.ones(d, dtype=np.uint8),
+        "split_features": d,
+        "seed": np.uint64(0),
+    }
+    return Rules(**(fields | changes))
+
+
+def grow(X, g, h, weights=None, categorical=None, n_jobs=1, rows=None, **changes):
+    schema, table = Schema.fit(X, categorical)
+    binner = Binner.fit(table, weights, schema.n_categories, 255, n_jobs)
+    binned = binner.transform(table, n_jobs)
+    rules = rules_for(X.shape[1], **changes)
+    grower = Grower(binned, rules.max_leaves, len(rules.groups), n_jobs)
+    signal = Quantizer(len(X), weights)(g, h, n_jobs)
+    nodes = grower.grow(signal, rules, rows).copy()
+    return nodes, grower, binner, signal
+
+
+def gain(G, H, left):
+    def score(m):
+        return G[m].sum() ** 2 / H[m].sum()
+
+    return 0.5 * (score(left) + score(~left) - score(np.ones(len(G), dtype=bool)))
+
+
+def best_gain(X, g, h, least=1):
+    found = 0.0
+    for f in range(X.shape[1]):
+        for t in np.unique(X[:, f])[:-1]:
+            left = X[:, f] <= t
+            if min(left.sum(), (~left).sum()) >= least:
+                found = max(found, gain(g, h, left))
+    return found
+
+
+@pytest.mark.parametrize("n", [40, 700])
+@pytest.mark.parametrize("least", [1, 15])
+def test_root_split_is_the_best_of_all(rng, n, least):
+    X = rng.normal(size=(n, 4))
+    g, h = rng.normal(size=n), rng.random(n) + 0.1
+    nodes, *_ = grow(X, g, h, max_leaves=2, min_weight=least)
+    exact = np.unique(X[:, 0]).size <= 255
+    expected = best_gain(X, g, h, least)
+    assert nodes["gain"][0] <= expected * (1 + 1e-4)
+    assert nodes["gain"][0] >= expected * (1 - 1e-4 if exact else 0.8)
+
+
+def test_every_inner_node_gains_what_it_says(rng):
+    """Small nodes are searched directly, larger ones by histogram and subtraction: all must agree with sums."""
+    n = 6_000
+    X = np.round(rng.normal(size=(n, 5)), 1)
+    g, h = rng.normal(size=n) + X[:, 0] * X[:, 1], rng.random(n) + 0.1
+    nodes, grower, *_ = grow(X, g, h, max_leaves=64, min_weight=10)
+    index = grower.work.index
+    assert (nodes["left"] >= 0).sum() == 63
+    for node in nodes[nodes["left"] >= 0]:
+        rows = index[node["start"] : node["stop"]]
+        left = nodes[node["left"]]
+        mask = np.zeros(len(rows), dtype=bool)
+        mask[: left["stop"] - left["start"]] = True
+        assert gain(g[rows], h[rows], mask) == pytest.approx(node["gain"], rel=2e-3, abs=1e-3)
+        # No other cut of these rows, at the values that occur, gains more.
+        assert best_gain(X[rows], g[rows], h[rows], 10) <= node["gain"] * 1.002 + 1e-3
+
+
+def test_leaves_hold_their_minimum_and_all_rows_once(rng):
+    n = 30_000
+    X, g = rng.normal(size=(n, 3)), rng.normal(size=n)
+    nodes, grower, *_ = grow(X, g, np.ones(n), max_leaves=200, min_weight=97)
+    leaves = nodes[nodes["left"] < 0]
+    assert (leaves["stop"] - leaves["start"]).min() >= 97
+    assert sorted(grower.work.index.tolist()) == list(range(n))
+    assert (leaves["stop"] - leaves["start"]).sum() == n
+
+
+def test_a_split_that_leaves_too_few_rows_is_replaced_by_the_best_that_does_not(rng):
+    """Large nodes do not count rows per bin; one row with a huge gradient tempts them."""
+    n = 20_000
+    X, g = rng.normal(size=(n, 2)), rng.normal(size=n) * 0.1
+    X[0, 0], g[0] = 50.0, 300.0
+    nodes, *_ = grow(X, g, np.ones(n), max_leaves=2, min_weight=500)
+    children = nodes[1:3]
+    assert (children["stop"] - children["start"]).min() >= 500
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_threads_do_not_change_the_tree(rng, n_jobs, weighted):
+    n, d = 60_000, 6
+    X = rng.normal(size=(n, d))
+    X[rng.random((n, d)) < 0.05] = np.nan
+    g, h = rng.normal(size=n) + np.nan_to_num(X[:, 0]), rng.random(n)
+    w = rng.random(n) if weighted else None
+    one = grow(X, g, h, w, n_jobs=1, min_weight=20)
+    many = grow(X, g, h, w, n_jobs=n_jobs, min_weight=20)
+    assert one[0].tolist() == many[0].tolist()
+    np.testing.assert_array_equal(one[1].work.index, many[1].work.index)
+
+
+def test_missing_values_go_where_they_gain_most(rng):
+    X = rng.normal(size=(500, 1))
+    X[:100] = np.nan
+    g = np.where(np.isnan(X[:, 0]) | (X[:, 0] > 0), 1.0, -1.0)
+    nodes, *_ = grow(X, g, np.ones(500), max_leaves=2)
+    assert nodes["missing_left"][0] == 0
+    nodes, *_ = grow(-X, g, np.ones(500), max_leaves=2)
+    assert nodes["missing_left"][0] == 1
+    only = np.where(np.isnan(X[:, 0]), 1.0, -1.0)
+    nodes, *_ = grow(X, only, np.ones(500), max_leaves=2)
+    assert nodes["stop"][2] - nodes["start"][2] == 100
+
+
+def test_missing_values_never_seen_go_to_the_larger_child(rng):
+    X = rng.normal(size=(400, 1))
+    nodes, *_ = grow(X, np.where(X[:, 0] > 1.0, 1.0, -1.0), np.ones(400), max_leaves=2)
+    assert nodes["missing_left"][0] == 1
+
+
+def test_categories_are_split_by_their_scores(rng):
+    codes = rng.integers(0, 12, 3_000).astype(float)
+    high = np.isin(codes, [1, 4, 5, 9])
+    g = np.where(high, 1.0, -1.0) + 0.1 * rng.normal(size=3_000)
+    nodes, grower, *_ = grow(codes[:, None], g, np.ones(3_000), categorical=[0], max_leaves=2)
+    assert nodes["by_set"][0] == 1
+    left = {b for b in range(12) if grower.work.sets[0, b >> 5] >> (b & 31) & 1}
+    assert left in ({1, 4, 5, 9}, set(range(12)) - {1, 4, 5, 9})
+
+
+def test_depth_features_and_groups_are_respected(rng):
+    X, g = rng.normal(size=(5_000, 4)), rng.normal(size=5_000)
+    nodes, *_ = grow(X, g, np.ones(5_000), max_depth=2)
+    assert nodes["depth"].max() == 2
+    features = np.array([0, 1, 0, 1], dtype=np.uint8)
+    nodes, *_ = grow(X, g, np.ones(5_000), features=features)
+    assert set(nodes["feature"][nodes["left"] >= 0]) == {1, 3}
+    groups = np.array([[1, 1, 0, 0], [0, 0, 1, 1]], dtype=np.uint8)
+    nodes, *_ = grow(X, g, np.ones(5_000), groups=groups)
+    for i in np.flatnonzero(nodes["left"] >= 0):
+        path, at = set(), i
+        while at >= 0:
+            path.add(int(nodes["feature"][at]))
+            at = nodes["parent"][at]
+        assert path <= {0, 1} or path <= {2, 3}
+
+
+def test_split_features_are_drawn_anew_for_each_split(rng):
+    X, g = rng.normal(size=(5_000, 10)), rng.normal(size=5_000)
+    nodes, *_ = grow(X, g, np.ones(5_000), split_features=1)
+    assert len(set(nodes["feature"][nodes["left"] >= 0])) > 3
+
+
+def test_constant_gradient_is_not_split(rng):
+    X = rng.normal(size=(1_000, 3))
+    nodes, *_ = grow(X, np.full(1_000, 0.3), np.full(1_000, 0.2))
+    assert len(nodes) == 1
+
+
+def test_only_the_given_rows_are_used(rng):
+    X, g = rng.normal(size=(2_000, 2)), rng.normal(size=2_000)
+    rows = np.flatnonzero(rng.random(2_000) < 0.3).astype(np.uint32)
+    nodes, grower, *_ = grow(X, g, np.ones(2_000), rows=rows)
+    assert sorted(grower.work.index[: len(rows)].tolist()) == rows.tolist()
+    assert nodes["stop"][0] == len(rows)
+
+
+def test_scores_of_bins_and_of_values_are_the_same(rng):
+    n = 3_000
+    X = rng.normal(size=(n, 3))
+    X[:, 2] = rng.integers(0, 40, n)
+    X[rng.random((n, 3)) < 0.1] = np.nan
+    g = rng.normal(size=n) + np.nan_to_num(X[:, 0]) + np.isin(X[:, 2], [3, 17, 21])
+    nodes, grower, binner, signal = grow(X, g, np.ones(n), categorical=[2])
+    tree = finish_tree(nodes, grower.work.sets, binner, rng.normal(size=len(nodes)), signal.weight_unit)
+    forest = Forest.join([tree, tree], 1)
+    by_bin, by_value = np.zeros((n, 1)), np.zeros((n, 1))
+    forest.add_binned_scores(grower.binned, by_bin, 1)
+    encoded = X.copy()
+    encoded[:, 2] = binner.codes_to_bins(2, X[:, 2])
+    forest.add_scores(encoded, by_value, 2)
+    np.testing.assert_array_equal(by_bin, by_value)
+    expected = np.zeros(n)
+    for node in np.flatnonzero(nodes["left"] < 0):
+        expected[grower.work.index[nodes["start"][node] : nodes["stop"][node]]] = 2 * tree.nodes["value"][node]
+    np.testing.assert_allclose(by_bin[:, 0], expected, rtol=1e-14)
+    again = forest.split()
+    assert again[0].nodes.tobytes() == again[1].nodes.tobytes() == tree.nodes.tobytes()
+    assert (tree.nodes["set"] >= 0).any()
