@@ -198,8 +198,7 @@ class Composite(Value):
         x = at_log_odds(np.linspace(-20, 20, 161))
         with np.errstate(all="ignore"):
             log_r = self.loss._log_relative(x)
-            same = np.allclose(np.exp(log_r - log_r[::-1]), 1, rtol=1e-9)
-        return bool(same) and self.link_.symmetric
+        return np.allclose(log_r, log_r[::-1], rtol=0, atol=1e-9) and self.link_.symmetric
 
     def _check_margin(self, what: str) -> None:
         if not self.has_margin_form:
@@ -227,7 +226,7 @@ class Composite(Value):
     def regularization_strength(self, v: ArrayLike) -> Any:
         """ρ(v) = 1/p′(v): how much score a change of probability takes. [M §3]"""
         dp = self.link_.curve(v).dp
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return plain(1 / dp)
 
     @property

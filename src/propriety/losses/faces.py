@@ -65,7 +65,8 @@ class NumericLoss(SmoothLoss):
     def _check_integrable(self) -> None:
         """Both partial losses are finite inside (0, 1) iff the masses decay outwards."""
         for side, sign, label in (("lp", -1, 0), ("lq", 1, 1)):
-            t = sign * np.array([150.0, 300.0])
+            # Far out, but not so far that a power of p leaves the range of doubles.
+            t = sign * np.array([60.0, 120.0])
             with np.errstate(all="ignore"):
                 near, far = self._mass(t, side)
             if not (far < near or far == 0):
@@ -178,12 +179,21 @@ class FromEntropy(NumericLoss):
         if not np.all(np.isfinite(curvature)):
             raise ValueError("the entropy must be finite on (0, 1)")
         if np.any(curvature < -1e-6 * np.max(np.abs(curvature))):
-            bad = at_log_odds(np.linspace(-6, 6, 481)[np.argmin(curvature)]).p
-            raise ValueError(f"the entropy must be concave; its second derivative is positive at p = {bad:.4g}")
+            raise ValueError(self._reason(float(at_log_odds(np.linspace(-6, 6, 481)[np.argmin(curvature)]).p)))
         if not all(map(math.isfinite, self._ends)):
             raise ValueError("the entropy must be finite at p = 0 and p = 1")
         self._check_weight("minus the entropy's second derivative")
         self._check_integrable()
+
+    def _reason(self, p: float) -> str:
+        x = np.linspace(0.0025, 0.9975, 400)
+        h = self._entropy_function(x, 1 - x)
+        if np.all(h[1:-1] >= 0.5 * (h[:-2] + h[2:]) - 1e-12 * np.max(np.abs(h))):
+            return (
+                f"the entropy must be smooth; it is concave, but has a kink near p = {p:.3g}, that is, a point mass of weight: "
+                "use CostWeighted and its mixtures for that"
+            )
+        return f"the entropy must be concave; its second derivative is positive at p = {p:.4g}"
 
     @cached_property
     def _entropy_function(self) -> UserFunction:
@@ -198,8 +208,12 @@ class FromEntropy(NumericLoss):
     @cached_property
     def _ends(self) -> tuple[float, float]:  # type: ignore[override]
         h = self._entropy_function
-        tiny, near_one = np.array([1e-300]), np.array([1 - 1e-16])
-        return float(h(tiny, 1 - tiny)[0]), float(h(near_one, tiny)[0] if h.takes_q else h(near_one)[0])
+        ends = []
+        for exact, near in (((0.0, 1.0), (1e-300, 1.0)), ((1.0, 0.0), (1 - 1e-16, 1e-300))):
+            # p log p is nan at 0 as it is written, and 0 right beside it.
+            values = [float(h(np.array([p]), np.array([q]))[0]) for p, q in (exact, near)]
+            ends.append(values[0] if math.isfinite(values[0]) else values[1])
+        return ends[0], ends[1]
 
     def _curvature(self, x: Point) -> Array:
         """−H″ p q by differences with a step of min(p, q)/25, which keeps both tails relative."""
@@ -368,10 +382,11 @@ class MarginLink(Link):
         return LogOdds(t, slope / self.scale, bend / self.scale**2)
 
     def _score(self, x: Point) -> Array:
-        inverse = invert_increasing(
-            lambda F: self._log_odds(F).t, lambda F: self._log_odds(F).slope, x.t, limit=self.scale * self._reach * 4
-        )
-        return inverse
+        inside = invert_increasing(self._odds, self._odds_slope, x.t, limit=self._reach)
+        end = np.clip(inside, -self._reach, self._reach)
+        beyond = np.abs(end) == self._reach
+        excess = np.where(beyond, (x.t - self._odds(end)) / self._odds_slope(end), 0.0)
+        return self.scale * (inside + excess)
 
     def scaled(self, factor: float) -> Link:
         return MarginLink(self.function, self.derivative, self.scale * positive("factor", factor))
@@ -392,13 +407,16 @@ class FromMarginLoss(NumericLoss):
             raise ValueError(
                 f"the margin loss must fall at 0 (it has slope {slope:.3g} there): only then is it classification-calibrated"
             )
-        v = np.linspace(-1, 1, 401) * min(20 * 32 * link._step, link._reach)
+        v = np.linspace(-1, 1, 401) * 20 * 32 * link._step
         with np.errstate(all="ignore"):
-            falls, rises = link._slope_of_phi(v), link._odds_slope(v)
+            falls = link._slope_of_phi(v)
         if np.any(falls > 1e-9):
             raise ValueError(
                 f"the margin loss must be decreasing; it rises at v = {v[np.argmax(falls)]:.3g}, where a better score costs more"
             )
+        v = np.linspace(-1, 1, 401) * min(20 * 32 * link._step, link._reach)
+        with np.errstate(all="ignore"):
+            rises = link._odds_slope(v)
         if not np.all(rises > 1e-9 / (32 * link._step)):
             flat = v[~(rises > 1e-9 / (32 * link._step))]
             raise ValueError(
@@ -553,7 +571,7 @@ class CanonicalFor(NumericLoss):
 
 
 def from_density(density: Any, gain: float = 1.0) -> Loss:
-    """The canonical loss whose inverse link is the distribution function of a density. [M §5]
+    """The canonical loss whose inverse link is the distribution function of a density. [M §6.2]
 
     Parameters
     ----------
@@ -593,7 +611,10 @@ class DensityFunction:
         if np.any(self._density(v) < 0) or not np.all(np.isfinite(self._density(v))):
             raise ValueError("the density must be finite and not negative")
         reach = np.concatenate([np.geomspace(1e-3, 1, 40), np.geomspace(1.1, 1e4, 160)])
-        self._cumulative = Cumulative(self._density, np.concatenate([-reach[::-1], reach]))
+        # Far out a formula may be inf/inf where the density is nothing.
+        self._cumulative = Cumulative(
+            lambda v: np.nan_to_num(self._density(v), nan=0.0, posinf=0.0), np.concatenate([-reach[::-1], reach])
+        )
         self._total = float(self._cumulative.below(np.array([1e4]))[0])
         if not 0 < self._total < math.inf:
             raise ValueError("the density must have a finite, positive integral")

@@ -44,7 +44,7 @@ from propriety.losses.value import number, positive
 class Log(SymmetricLoss):
     """ℓ(1, p) = −log p: the logistic loss, cross-entropy, deviance.
 
-    ω = 1/(pq), H = −p log p − q log q. Canonical link: logit. [B §4]
+    ω = 1/(pq), H = −p log p − q log q. Canonical link: logit. [B §3]
 
     >>> Log().entropy(0.5)
     0.6931471805599453
@@ -72,7 +72,7 @@ class Log(SymmetricLoss):
 class Squared(SymmetricLoss):
     """ℓ(1, p) = (1 − p)²: Brier's score; its entropy pq is Gini's index.
 
-    ω = 2. Canonical link: 2p − 1, bounded, so the default link is the logit. [B §4]
+    ω = 2. Canonical link: 2p − 1, bounded, so the default link is the logit. [B §3]
 
     >>> Squared().loss([0, 1], 0.25)
     array([0.0625, 0.5625])
@@ -404,7 +404,7 @@ class Tailored(DerivedLoss):
 @final
 @dataclass(frozen=True, repr=False)
 class Arcsine(DerivedLoss):
-    """ℓ(1, p) = arcsin √q − √(pq): Beta(½, ½), between log and squared loss. [B §4]
+    """ℓ(1, p) = arcsin √q − √(pq): Beta(½, ½), between log and squared loss. [B §11]
 
     >>> round(Arcsine().loss(1, 0.0), 6)
     1.570796
@@ -517,7 +517,7 @@ class DensityPower(SymmetricLoss):
 @final
 @dataclass(frozen=True, repr=False)
 class HandVinciotti(SmoothLoss):
-    """ω = φ((p − c)/s), a Gaussian bump at the cost c with width s, φ the normal density. [B §14]
+    """ω = φ((p − c)/s), a Gaussian bump at the cost c with width s, φ the normal density. [B §13]
 
     >>> round(HandVinciotti(0.3, 0.1).weight(0.3), 6)
     0.398942

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 _COEFFICIENTS = 6
 _PANELS_PER_UNIT = (64, 256, 1024, 4096)  # tried in turn until the table fits the usual scores
 _USUAL = 6.0  # log-odds that a table must cover
-_WIDEST = 40.0  # units of the link's own scale that it covers at most
-_MOST_PANELS = 1 << 17
+_WIDEST = 40.0  # units of the link's own scale that it covers at most ...
+_WIDEST_FINE = 12.0  # ... where its panels are narrow
+_SMALL = 2000  # rows for which a table is not worth making
 _NOTHING = 1e-280  # values below this need not keep their digits
 _BLOCK = 1 << 15
 
@@ -70,7 +71,8 @@ def derivatives(
         if array.shape != F.shape or array.dtype != np.float64:
             raise ValueError(f"out[{i}] must be a float64 array of shape {F.shape}")
     formula = _newton(c) if curvature == "newton" else _fisher(c)
-    _fill(out, formula, _derivative_kernel(c, curvature == "newton"), y, F, n_jobs)
+    kernel = None if _too_few(F, c) else _derivative_kernel(c, curvature == "newton")
+    _fill(out, formula, kernel, y, F, n_jobs)
     return out
 
 
@@ -78,8 +80,17 @@ def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None) -> Arra
     """See `Composite.values`."""
     y, F = _arrays(y, F)
     value = np.empty_like(F)
-    _fill((value, np.empty_like(F)), _value(c), _value_kernel(c), y, F, n_jobs)
+    kernel = None if len(F) < _SMALL else _value_kernel(c)
+    _fill((value, np.empty_like(F)), _value(c), kernel, y, F, n_jobs)
     return value
+
+
+def _too_few(F: Array, c: Composite) -> bool:
+    return len(F) < _SMALL and not _is_logistic(c)
+
+
+def _is_logistic(c: Composite) -> bool:
+    return isinstance(c.link_, Logit) and c._canonical_factor is not None
 
 
 def _arrays(y: ArrayLike, F: ArrayLike) -> tuple[Any, Array]:
@@ -146,13 +157,12 @@ def _value(c: Composite) -> Formula:
 
 @lru_cache(maxsize=256)
 def _derivative_kernel(c: Composite, newton: bool) -> _Kernel | None:
-    factor = c._canonical_factor
-    if factor is None or not isinstance(c.link_, Logit):
+    if not _is_logistic(c):
         return _table_kernel(c, _newton(c) if newton else _fisher(c))
     # The log loss: r t′ is constant, and the exponential itself is faster than a table.
     from propriety.losses import kernels
 
-    scale, rate = c.link_.scale, factor
+    scale, rate = c.link_.scale, c._canonical_factor  # type: ignore[attr-defined]
     return _Kernel(lambda *arrays: kernels.logistic(*arrays, 1 / scale, rate), -700 * scale, 700 * scale)
 
 
@@ -178,19 +188,22 @@ def tabulate(c: Composite, formula: Formula) -> Table | None:
     """
     link = c.link_
     unit = float(link.link(0.75) - link.link(0.25)) / 2.2
-    low, high = _active(formula, max(link.low, -_WIDEST * unit), min(link.high, _WIDEST * unit))
-    if not high > low:
-        return None
     usual = _score_of(c, -_USUAL), _score_of(c, _USUAL)
     for per_unit in _PANELS_PER_UNIT:
+        widest = unit * (_WIDEST if per_unit <= 256 else _WIDEST_FINE)
+        low, high = _active(formula, max(link.low, -widest), min(link.high, widest))
         # Whole panels from 0, so that a kink at F = 0 falls between two of them.
-        first, last = np.ceil(low / unit * per_unit), np.floor(high / unit * per_unit)
-        if last - first > _MOST_PANELS:
+        panels = np.arange(np.ceil(low / unit * per_unit), np.floor(high / unit * per_unit))
+        tried = panels[(panels >= usual[0] / unit * per_unit) & (panels < usual[1] / unit * per_unit)]
+        if len(tried) == 0:
             return None
-        table = _table(formula, first, last, per_unit / unit)
-        usable = _usable(table, _fitting(table, formula, c), *usual)
-        if usable is not None:
-            return _ended(usable, formula)
+        # A few panels among the usual scores tell whether they are narrow enough.
+        sample = tried[:: max(1, len(tried) // 50)]
+        if np.all(_fitting(_table(formula, sample, per_unit / unit), sample, formula, c)):
+            table = _table(formula, panels, per_unit / unit)
+            usable = _usable(table, _fitting(table, panels, formula, c), *usual)
+            if usable is not None:
+                return _ended(usable, formula)
     return None
 
 
@@ -209,19 +222,21 @@ def _active(formula: Formula, low: float, high: float) -> tuple[float, float]:
     return float(F[max(there[0] - 1, 0)]), float(F[min(there[-1] + 1, len(F) - 1)])
 
 
-def _table(formula: Formula, first: float, last: float, per_unit: float) -> Table:
-    centres = (np.arange(first, last) + 0.5) / per_unit
+def _table(formula: Formula, panels: Array, per_unit: float) -> Table:
+    """Polynomials for the panels, numbered from score 0."""
+    centres = (panels + 0.5) / per_unit
     nodes, fit = _interpolation()
     F = (centres[:, None] + nodes / per_unit).ravel()
     coefficients = np.empty((len(centres), 2, 2, _COEFFICIENTS))
     with np.errstate(all="ignore"):
         for label in (0, 1):
             for j, values in enumerate(formula(np.full_like(F, float(label)), F)):
-                panels = values.reshape(-1, _COEFFICIENTS)
+                at_nodes = values.reshape(-1, _COEFFICIENTS)
                 # Differences from one value a panel: a constant stays exactly that constant.
-                coefficients[:, label, j] = (panels - panels[:, :1]) @ fit.T
-                coefficients[:, label, j, 0] += panels[:, 0]
-    return Table(first / per_unit, per_unit, coefficients, first / per_unit, last / per_unit)
+                coefficients[:, label, j] = (at_nodes - at_nodes[:, :1]) @ fit.T
+                coefficients[:, label, j, 0] += at_nodes[:, 0]
+    low, high = panels[0] / per_unit, (panels[-1] + 1) / per_unit
+    return Table(low, per_unit, coefficients, low, high)
 
 
 @lru_cache(maxsize=1)
@@ -231,14 +246,13 @@ def _interpolation() -> tuple[Array, Array]:
     return nodes, np.linalg.inv(np.vander(nodes, increasing=True))
 
 
-def _fitting(table: Table, formula: Formula, c: Composite) -> NDArray[np.bool_]:
+def _fitting(table: Table, panels: Array, formula: Formula, c: Composite) -> NDArray[np.bool_]:
     """Which panels agree with the formula at two random scores, as well as the formula itself is known."""
     rng = np.random.default_rng(0)
-    panels = len(table.coefficients)
-    good = np.ones(panels, dtype=bool)
+    good = np.ones(len(panels), dtype=bool)
     for _ in range(2):
-        offset = rng.uniform(-0.5, 0.5, panels)
-        F = table.origin + (np.arange(panels) + 0.5 + offset) / table.per_unit
+        offset = rng.uniform(-0.5, 0.5, len(panels))
+        F = (panels + 0.5 + offset) / table.per_unit
         powers = offset[:, None] ** np.arange(_COEFFICIENTS)
         with np.errstate(all="ignore"):
             accuracy = c.loss._accuracy(c.link_._log_odds(F).t)

@@ -503,7 +503,8 @@ def invert_increasing(function: Any, slope: Any, target: Array, limit: float = 1
         new = np.where(excess == 0, t, np.where(good, newton, 0.5 * (low + high)))
         last = np.abs(new - t)
         t = new
-        if np.all(last <= 1e-15 * (1 + np.abs(t))):
+        # The last step is quadratically far above the error it leaves.
+        if np.all(last <= 1e-13 * (1 + np.abs(t))):
             break
     return t
 

@@ -115,7 +115,17 @@ class UserFunction:
     def __call__(self, p: Array, q: Array | None = None) -> Array:
         args = (p, q) if self.takes_q else (p,)
         with np.errstate(all="ignore"):
-            return np.asarray(self._call(*args), dtype=np.float64)
+            try:
+                return np.asarray(self._call(*args), dtype=np.float64)
+            except ArithmeticError:
+                # Some functions raise where others return inf, as SciPy's densities at p = 1e-300.
+                return np.vectorize(self._or_nan, otypes=[np.float64])(*args)
+
+    def _or_nan(self, *args: float) -> float:
+        try:
+            return float(self.function(*args))
+        except ArithmeticError:
+            return float("nan")
 
     def _vectorized(self) -> Callable[..., Any]:
         probe = (np.array([0.3, 0.6]), np.array([0.7, 0.4]))[: 1 + self.takes_q]

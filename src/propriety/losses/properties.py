@@ -164,7 +164,7 @@ def _calibrated(loss: Loss) -> Fact:
 def _convex(c: Composite) -> Fact:
     # [B §15] in log-odds: −q t′ ≤ (log ω p′)′ ≤ p t′, that is, both partial Hessians are ≥ 0.
     if c._canonical_factor is not None:
-        return Fact(True, "the link is canonical, so the Hessian is p'(F)")
+        return Fact(True, "the link is canonical, so the Hessian is a multiple of p'(F)")
     x = at_log_odds(GRID)
     with np.errstate(all="ignore"):
         _, slope, bend = c.link_._log_odds(c.link_._score(x))

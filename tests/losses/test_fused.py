@@ -1,0 +1,110 @@
+"""The compiled pass against the formulas."""
+
+import numpy as np
+import pytest
+
+from propriety import links, losses
+from propriety.losses import fused
+
+SMOOTH = [loss for loss in losses.examples() if isinstance(loss, losses.SmoothLoss)]
+RNG = np.random.default_rng(3)
+LINKS = [
+    links.Logit(),
+    links.Probit(),
+    links.CLogLog(),
+    links.LogLog(),
+    links.Cauchit(),
+    links.Laplace(),
+    links.Identity(),
+    links.FromDistribution("t", (4.0,)),
+]
+USER = [
+    losses.from_weight(lambda p, q: 1 / (p * q)).with_link(links.Logit()),
+    losses.from_weight(lambda p: p**4.5 * (1 - p) ** 2.5).composite(),
+    losses.from_weight(lambda p: np.where(p < 0.3, 1.0, 2.0)).composite(),
+    losses.from_margin_loss(lambda v: np.log1p(np.exp(-v))).composite(),
+    (2 * losses.Log() + losses.Tailored(0.1, 20)).composite(),
+    losses.Log().tilted(positive=9).composite(),
+    losses.Tailored(0.3, 200).composite(),
+]
+CASES = [loss.composite() for loss in SMOOTH] + [losses.Log().with_link(link) for link in LINKS] + USER
+
+
+def tolerance(c, F):
+    """What the formulas themselves are good for: less where a user's function of p alone nears p = 1."""
+    with np.errstate(all="ignore"):
+        return 10 * c.loss._accuracy(c.link_._log_odds(F).t)
+
+
+@pytest.mark.parametrize("c", CASES, ids=repr)
+@pytest.mark.parametrize("curvature", ["fisher", "newton"])
+def test_derivatives_equal_the_formulas(c, curvature):
+    F = np.concatenate([RNG.normal(scale=3, size=3000), RNG.normal(scale=30, size=200), [0.0, -700.0, 700.0]])
+    y = (RNG.random(len(F)) < 0.4).astype(float)
+    y[:50] = RNG.random(50)
+    gradient, bend = c.derivatives(y, F, curvature=curvature)
+    fisher = c.fisher(F)
+    truth = c.hessian(y, F) if curvature == "newton" else fisher
+    rtol = tolerance(c, F)
+    assert np.all(np.abs(gradient - c.gradient(y, F)) <= rtol * np.abs(gradient) + 1e-250)
+    scale = np.abs(truth) + fisher + np.abs(c.hessian(0, F)) + np.abs(c.hessian(1, F))
+    finite = np.isfinite(truth)
+    assert np.all(np.abs(bend - truth)[finite] <= (100 * rtol * scale + 1e-250)[finite])
+    assert np.array_equal(bend[~finite], truth[~finite])
+
+
+@pytest.mark.parametrize("c", CASES, ids=repr)
+def test_values_equal_the_formulas(c):
+    F = np.concatenate([RNG.normal(scale=3, size=2500), RNG.normal(scale=20, size=100)])
+    y = (RNG.random(len(F)) < 0.4).astype(np.uint8)
+    truth = c.value(y, F)
+    assert np.all(np.abs(c.values(y, F) - truth) <= tolerance(c, F) * np.abs(truth) + 1e-250)
+
+
+def test_every_default_composite_has_a_kernel():
+    for loss in SMOOTH:
+        assert fused._derivative_kernel(loss.composite(), False) is not None, loss
+        assert fused._value_kernel(loss.composite()) is not None, loss
+    for c in USER:
+        jump = c is USER[2]
+        assert (fused._derivative_kernel(c, False) is None) == jump, c
+
+
+def test_threads_and_blocks_change_nothing():
+    F = RNG.normal(scale=4, size=150_001)
+    y = (RNG.random(len(F)) < 0.3).astype(np.uint8)
+    for c in (losses.Log().composite(), losses.Beta(6, 14).composite()):
+        one = c.derivatives(y, F, n_jobs=1)
+        for n_jobs in (2, 4, None):
+            again = c.derivatives(y.astype(float), F, n_jobs=n_jobs)
+            assert np.array_equal(one[0], again[0])
+            assert np.array_equal(one[1], again[1])
+
+
+def test_out_is_filled_and_strange_scores_do_no_harm():
+    c = losses.Squared().composite()
+    F = np.array([np.nan, np.inf, -np.inf, 1e300, 0.0])
+    out = np.full(5, 7.0), np.full(5, 7.0)
+    result = c.derivatives(np.ones(5), F, out=out)
+    assert result[0] is out[0]
+    assert np.isnan(out[0][0])
+    assert out[0][1] == 0
+    assert out[0][4] == -0.25
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"y": [1.0], "F": [0.0, 1.0]}, "of one length"),
+        ({"y": [1.0], "F": [0.0], "curvature": "hesse"}, "curvature must be"),
+        ({"y": [1.0], "F": [0.0], "out": (np.empty(2), np.empty(1))}, r"out\[0\] must be a float64 array"),
+        ({"y": [1.0], "F": ["a"]}, "F must be a number"),
+        ({"y": [1.0], "F": [0.0], "n_jobs": 0}, "n_jobs must be"),
+    ],
+)
+def test_bad_input(kwargs, message):
+    y, F = kwargs.pop("y"), kwargs.pop("F")
+    if "n_jobs" in kwargs:
+        y, F = np.zeros(100_000), np.zeros(100_000)
+    with pytest.raises((ValueError, TypeError), match=message):
+        losses.Log().composite().derivatives(y, F, **kwargs)
