@@ -1,7 +1,7 @@
 """Tables in: names, categories and missing values of NumPy arrays, sparse matrices and data frames.
 
-A :class:`Schema` is what a fitted model knows of its columns; a :class:`Table` is one table read by it. Learners
-see numbers only: NaN is missing, a category is its index in the schema.
+A :class:`Schema` is what a fitted model knows of its columns; a :class:`Table` is one table read by it.
+Learners see numbers only: NaN is missing, a category is its index in the schema.
 """
 
 from __future__ import annotations
@@ -132,7 +132,10 @@ def _as_columns(X: Any) -> Any:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         if min(frame.shape) == 0:
-            raise ValueError(f"Found array with {frame.shape[0]} sample(s) and {frame.shape[1]} feature(s) (shape={frame.shape}) while a minimum of 1 is required.")
+            raise ValueError(
+                f"Found array with {frame.shape[0]} sample(s) and {frame.shape[1]} feature(s) "
+                f"(shape={frame.shape}) while a minimum of 1 is required."
+            )
         return frame
     return as_array(X)
 
@@ -140,14 +143,20 @@ def _as_columns(X: Any) -> Any:
 def as_array(X: Any) -> Any:
     """A two-dimensional float array or a sparse matrix; NaN is missing, infinite values are allowed."""
     return check_array(
-        X, accept_sparse=("csc", "csr"), dtype=(np.float64, np.float32), ensure_all_finite=False, input_name="X"
+        X,
+        accept_sparse=("csc", "csr"),
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,
+        input_name="X",
     )
 
 
 def _position(column: Any, names: tuple[str, ...] | None, d: int) -> int:
     if isinstance(column, str):
         if names is None or column not in names:
-            raise ValueError(f"there is no column {column!r}; columns are {'unnamed' if names is None else list(names)}")
+            raise ValueError(
+                f"there is no column {column!r}; columns are {'unnamed' if names is None else list(names)}"
+            )
         return names.index(column)
     if not isinstance(column, numbers.Integral) or not -d <= column < d:
         raise ValueError(f"there is no column {column!r}; there are {d} columns")
@@ -163,7 +172,9 @@ def _categorical_columns(X: Any, names: tuple[str, ...] | None, d: int, categori
     if categorical is None:
         return set()
     if isinstance(categorical, str):
-        raise ValueError(f"categorical_features must be 'from_dtype', None, a mask or a list, got {categorical!r}")
+        raise ValueError(
+            f"categorical_features must be 'from_dtype', None, a mask or a list, got {categorical!r}"
+        )
     given = list(categorical)
     if given and all(isinstance(c, bool | np.bool_) for c in given):
         if len(given) != d:
@@ -211,8 +222,8 @@ def _to_float(frame: nw.DataFrame, f: int) -> NDArray[np.float64]:
     kind = series.dtype
     if not (kind.is_numeric() or isinstance(kind, nw.Boolean | nw.Object)):
         raise ValueError(
-            f"could not convert column {name!r} of type {kind} to numbers; make it categorical, or name it in "
-            "categorical_features"
+            f"could not convert column {name!r} of type {kind} to numbers; make it categorical, or name it "
+            "in categorical_features"
         )
     native = series.to_native()
     try:

@@ -6,8 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propriety.engine import binning
-from propriety.engine.binning import Binner, frequent_categories, quantile_edges, sample_rows
+from propriety.engine.binning import Binner, merge_categories, quantile_edges, sample_rows
 from propriety.frames import Schema
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
 
 
 def table_of(X, categorical=None):
@@ -16,7 +21,7 @@ def table_of(X, categorical=None):
 
 def bins_of(X, weights=None, max_bins=255, n_jobs=1):
     schema, table = table_of(X)
-    binner = Binner.fit(table, weights, schema.n_categories, max_bins, n_jobs)
+    binner = Binner.fit(table, weights, np.zeros(len(X)), schema.n_categories, max_bins, n_jobs)
     return binner, binner.transform(table, n_jobs)
 
 
@@ -102,10 +107,23 @@ def test_columns_of_a_frame_are_binned_like_an_array(rng):
     np.testing.assert_array_equal(bins_of(X)[1].rows, bins_of(pd.DataFrame(X, columns=list("abc")))[1].rows)
 
 
-def test_rare_categories_share_a_bin():
-    codes = np.repeat(np.arange(300.0), np.arange(1, 301))
-    bins = frequent_categories(codes, None, 300, 255)
-    assert np.all(bins[:46] == 254)
-    assert len(np.unique(bins[46:])) == 254
-    by_weight = frequent_categories(np.arange(300.0), np.arange(1.0, 301.0), 300, 255)
-    np.testing.assert_array_equal(bins, by_weight)
+def test_categories_beyond_the_bins_are_merged_with_those_of_nearest_mean(rng):
+    codes = rng.integers(0, 600, 60_000).astype(float)
+    target = (rng.random(60_000) < (codes % 10) / 10).astype(float)
+    bins = merge_categories(codes, None, target, 600, 255)
+    assert 250 <= len(np.unique(bins)) <= 255
+    means = np.array([target[codes == c].mean() for c in range(600)])
+    order = np.argsort(bins, kind="stable")
+    assert np.corrcoef(bins[order], means[order])[0, 1] > 0.95
+    mass = np.bincount(bins[codes.astype(int)].astype(int))
+    assert mass.max() < 4 * 60_000 / 255
+
+
+def test_merged_categories_do_not_depend_on_copies(rng):
+    codes, target = rng.integers(0, 400, 3_000).astype(float), rng.integers(0, 2, 3_000).astype(float)
+    w = rng.integers(1, 5, 3_000)
+    copies = rng.permutation(np.repeat(np.arange(3_000), w))
+    np.testing.assert_array_equal(
+        merge_categories(codes, w.astype(float), target, 400, 255),
+        merge_categories(codes[copies], None, target[copies], 400, 255),
+    )

@@ -11,6 +11,11 @@ from propriety.engine.quantize import Quantizer
 from propriety.frames import Schema
 
 
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
+
+
 def rules_for(d, **changes):
     fields = {
         "max_leaves": 31,
@@ -32,7 +37,7 @@ def rules_for(d, **changes):
 
 def grow(X, g, h, weights=None, categorical=None, n_jobs=1, rows=None, **changes):
     schema, table = Schema.fit(X, categorical)
-    binner = Binner.fit(table, weights, schema.n_categories, 255, n_jobs)
+    binner = Binner.fit(table, weights, g, schema.n_categories, 255, n_jobs)
     binned = binner.transform(table, n_jobs)
     rules = rules_for(X.shape[1], **changes)
     grower = Grower(binned, rules.max_leaves, len(rules.groups), n_jobs)
@@ -71,7 +76,7 @@ def test_root_split_is_the_best_of_all(rng, n, least):
 
 
 def test_every_inner_node_gains_what_it_says(rng):
-    """Small nodes are searched directly, larger ones by histogram and subtraction: all must agree with sums."""
+    """Small nodes are searched directly, larger ones by histogram and subtraction: all agree with sums."""
     n = 6_000
     X = np.round(rng.normal(size=(n, 5)), 1)
     g, h = rng.normal(size=n) + X[:, 0] * X[:, 1], rng.random(n) + 0.1
@@ -205,7 +210,9 @@ def test_scores_of_bins_and_of_values_are_the_same(rng):
     np.testing.assert_array_equal(by_bin, by_value)
     expected = np.zeros(n)
     for node in np.flatnonzero(nodes["left"] < 0):
-        expected[grower.work.index[nodes["start"][node] : nodes["stop"][node]]] = 2 * tree.nodes["value"][node]
+        expected[grower.work.index[nodes["start"][node] : nodes["stop"][node]]] = (
+            2 * tree.nodes["value"][node]
+        )
     np.testing.assert_allclose(by_bin[:, 0], expected, rtol=1e-14)
     again = forest.split()
     assert again[0].nodes.tobytes() == again[1].nodes.tobytes() == tree.nodes.tobytes()

@@ -6,6 +6,11 @@ import pytest
 from propriety.engine.quantize import BLOCK, LEVELS, MAX_COPIES, Quantizer
 
 
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
+
+
 def unpack(packed):
     return packed >> 32, packed & 0xFFFFFFFF
 

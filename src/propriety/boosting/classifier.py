@@ -208,7 +208,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         problem = self._problem(X, y, sample_weight, X_val, y_val, sample_weight_val)
         booster, validation, done = self._start(problem)
         trees = self._forest.split() if done else []
-        progress = Progress(self, problem, booster)
+        progress = Progress(self, problem, booster, X, y)
         try:
             for number in range(done, self.max_iter):
                 new = booster.advance(number)
@@ -236,8 +236,10 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         assert_all_finite(labels, input_name="y")
         check_consistent_length(X, labels)
         check_classification_targets(labels)
-        weight = None if sample_weight is None else _check_sample_weight(
-            sample_weight, labels, dtype=np.float64, ensure_non_negative=True
+        weight = (
+            None
+            if sample_weight is None
+            else _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
         )
         if weight is not None and not np.any(weight > 0):
             raise ValueError("sample_weight is zero everywhere: at least one row must have a positive weight")
@@ -249,7 +251,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         return Problem.make(self, schema, table, labels, weight, held_out, again)
 
     def _start(self, problem: Problem):
-        """A booster at the first round to fit, the validation rows, and the number of rounds already there."""
+        """A booster at the first round to fit, the validation rows, and the number of rounds there are."""
         from propriety.boosting.rounds import Booster
 
         done = problem.rounds_done
@@ -369,7 +371,9 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         chunks = list(table.chunks(self._encoders()))
         for first in range(0, len(forest.roots) - 1, k):
             for start, stop, values in chunks:
-                forest.add_scores(values, scores[start:stop], parallel.n_threads(self.n_jobs), first, first + k)
+                forest.add_scores(
+                    values, scores[start:stop], parallel.n_threads(self.n_jobs), first, first + k
+                )
             yield scores
 
     def _probabilities(self, scores: Floats) -> Floats:

@@ -15,9 +15,9 @@ from propriety.frames import Schema
 def monotone_signs(cst: Any, schema: Schema, classes: Any) -> NDArray[np.int8]:
     """Signs per score and feature, of shape (1, d) for two classes and (K, d) for more.
 
-    For two classes, a list of d signs or a dict from column to sign. For K classes, a dict from class to such a
-    list or dict: the class's *probability* is then monotone, because its own score rises where it must and all
-    other scores fall. Two classes cannot both be constrained in one column.
+    For two classes, a list of d signs or a dict from column to sign. For K classes, a dict from class to such
+    a list or dict: the class's *probability* is then monotone, because its own score rises where it must and
+    all other scores fall. Two classes cannot both be constrained in one column.
     """
     d, n_classes = len(schema.categories), len(classes)
     if n_classes == 2:
@@ -27,7 +27,8 @@ def monotone_signs(cst: Any, schema: Schema, classes: Any) -> NDArray[np.int8]:
         return signs
     if not isinstance(cst, Mapping) or not all(np.any(classes == c) for c in cst):
         raise ValueError(
-            f"monotonic_cst for {n_classes} classes must be a dict from class to signs; classes are {list(classes)}"
+            f"monotonic_cst for {n_classes} classes must be a dict from class to signs; "
+            f"the classes are {list(classes)}"
         )
     for label, given in cst.items():
         own = _signs(given, schema)
@@ -49,7 +50,9 @@ def _signs(cst: Any, schema: Schema) -> NDArray[np.int8]:
     else:
         given = list(cst)
         if len(given) != d:
-            raise ValueError(f"monotonic_cst has shape ({len(given)},) but the input data X has {d} features.")
+            raise ValueError(
+                f"monotonic_cst has shape ({len(given)},) but the input data X has {d} features."
+            )
         signs[:] = [_sign(s) for s in given]
     for f in np.flatnonzero(signs):
         if schema.categories[f] is not None:

@@ -1,12 +1,11 @@
 """Leaf values: sums over the rows of each leaf, wide enough not to carry the histograms' rounding.
 
-The sums are in fixed point with some 40 bits a row, so they depend neither on the order of the rows nor on the
-number of threads, and k copies of a row count as one of weight k.
+The sums are in fixed point with some 40 bits a row, so they depend neither on the order of the rows nor on
+the number of threads, and k copies of a row count as one of weight k.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -102,7 +101,12 @@ class Leaves:
         return np.clip(_ratio(-G, H + l2), self.lower, self.upper)
 
     def line_search(
-        self, derivatives: Callable[[Floats], tuple[Floats, Floats]], g: Floats, h: Floats, l2: float, span: float
+        self,
+        derivatives: Callable[[Floats], tuple[Floats, Floats]],
+        g: Floats,
+        h: Floats,
+        l2: float,
+        span: float,
     ) -> Floats:
         """The value per leaf at which its gradient, l2 included, is zero; at most ``span`` in size.
 
@@ -120,7 +124,9 @@ class Leaves:
             inside = (proposal > low) & (proposal < high)
             # Outside, halve: with a huge bracket the first Newton step of a pure leaf is always inside.
             following = np.where(slope == 0, value, np.where(inside, proposal, 0.5 * (low + high)))
-            done = np.max(np.abs(following - value)) <= _TOLERANCE * max(1.0, float(np.max(np.abs(following))))
+            done = np.max(np.abs(following - value)) <= _TOLERANCE * max(
+                1.0, float(np.max(np.abs(following)))
+            )
             value = following
             if done:
                 break
@@ -129,9 +135,9 @@ class Leaves:
 
 
 def _scale(x: Floats, total: float) -> float:
-    """A power of two that keeps ``total`` times the largest |x| below 2⁶¹."""
-    top = max(float(x.max()), -float(x.min()))
-    return 1.0 if top == 0.0 else 2.0 ** min(1000, math.floor(61 - math.log2(top) - math.log2(max(total, 1.0))))
+    """A factor that keeps ``total`` times the largest |x| below 2⁶¹."""
+    top = max(float(x.max()), -float(x.min())) * max(total, 1.0)
+    return 1.0 if top == 0.0 else 2.0**61 / top
 
 
 def _ratio(a: Floats, b: Floats) -> Floats:

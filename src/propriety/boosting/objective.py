@@ -98,7 +98,7 @@ def derivatives(objective: Objective, F: Floats, step: str, G: Floats, H: Floats
 
     - fisher, exact: the Fisher weight ω p′².
     - newton: the Hessian, and the Fisher weight where it is not positive.
-    - gradient: |gradient|, so that a leaf's value is the weighted mean of the labels ±1, BoostLR's weak learner.
+    - gradient: |gradient|, so that a leaf's value is the weighted mean of the labels ±1, BoostLR's learner.
     """
     objective.derivatives(F, "newton" if step == "newton" else "fisher", G, H, n_jobs)
     if step == "gradient":

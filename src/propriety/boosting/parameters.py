@@ -29,14 +29,26 @@ _SEEDS = np.iinfo(np.int32).max
 Floats = NDArray[np.float64]
 
 
-def _number(estimator: Any, name: str, low: float, high: float = math.inf, *, whole: bool = False, open_low: bool = False) -> Any:
+def _number(
+    estimator: Any,
+    name: str,
+    low: float,
+    high: float = math.inf,
+    *,
+    whole: bool = False,
+    open_low: bool = False,
+) -> Any:
     """The parameter, if it is a number in the range; else an error that says what it must be."""
     value = getattr(estimator, name)
     kind = numbers.Integral if whole else numbers.Real
-    fits = isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high and value < math.inf
+    fits = (
+        isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high and value < math.inf
+    )
     if not fits or (open_low and value == low):
         what = "a whole number" if whole else "a number"
-        bounds = f"{'above' if open_low else 'at least'} {low:g}" + (f" and at most {high:g}" if high < math.inf else "")
+        bounds = f"{'above' if open_low else 'at least'} {low:g}" + (
+            f" and at most {high:g}" if high < math.inf else ""
+        )
         raise ValueError(f"{name} must be {what} {bounds}, got {value!r}")
     return int(value) if whole else float(value)
 
@@ -49,7 +61,7 @@ def _choice(estimator: Any, name: str, allowed: tuple[str, ...]) -> str:
 
 
 def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed: int) -> Settings:
-    """Check the parameters and resolve what depends on the data: automatic values, numbers of features, threads."""
+    """Check the parameters and resolve what depends on the data: automatic values, numbers of features."""
     from propriety.boosting.rounds import Settings
 
     d = len(schema.categories)
@@ -85,7 +97,9 @@ def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed
 
 def objective_of(estimator: Any, n_classes: int, y: NDArray[np.intp]) -> Objective:
     """The loss, bound to encoded labels."""
-    composite = estimator._resolve_composite() if not isinstance(estimator.loss, losses.simplex.SimplexLoss) else None
+    composite = (
+        estimator._resolve_composite() if not isinstance(estimator.loss, losses.simplex.SimplexLoss) else None
+    )
     if n_classes == 2 and composite is not None:
         return BinaryObjective(composite, y)
     if (estimator.fp_cost, estimator.fn_cost) != (1, 1):
@@ -100,8 +114,10 @@ def objective_of(estimator: Any, n_classes: int, y: NDArray[np.intp]) -> Objecti
     return SimplexObjective(simplex, y, n_classes)
 
 
-def class_factors(class_weight: Any, classes: Any, y: NDArray[np.intp], weight: Floats | None) -> Floats | None:
-    """Weight of each class, in proportion: the total weight stays, so that ``min_samples_leaf`` keeps its meaning.
+def class_factors(
+    class_weight: Any, classes: Any, y: NDArray[np.intp], weight: Floats | None
+) -> Floats | None:
+    """Weight of each class; the total weight stays, so that ``min_samples_leaf`` keeps its meaning.
 
     "balanced" gives every class the same total.
     """
@@ -175,13 +191,33 @@ class Problem:
         start = estimator._start_score if again else objective.start(weight)
         if again:
             _check_same(estimator, schema, classes)
-        binner = estimator._binner if again else Binner.fit(
-            table, weight, schema.n_categories, estimator.max_bins, settings.n_jobs
+        binner = (
+            estimator._binner
+            if again
+            else Binner.fit(
+                table,
+                weight,
+                _target(y, weight, classes),
+                schema.n_categories,
+                estimator.max_bins,
+                settings.n_jobs,
+            )
         )
         binned = binner.transform(table, settings.n_jobs)
         done = estimator.n_iter_ if again else 0
         return cls(
-            schema, classes, binner, binned, weight, objective, settings, start, factors, done, held_out, estimator
+            schema,
+            classes,
+            binner,
+            binned,
+            weight,
+            objective,
+            settings,
+            start,
+            factors,
+            done,
+            held_out,
+            estimator,
         )
 
     def validation(self) -> Validation | None:
@@ -197,7 +233,9 @@ class Problem:
             binned = self.binned._replace(rows=self.binned.rows[where], columns=self.binned.columns[:, :0])
         objective = objective_of(self.estimator, len(self.classes), y)
         decide, scoring = self.estimator._decide, self.estimator.scoring
-        return Validation(binned, objective, weight, self.start, scoring, self.classes[y], self.classes, decide)
+        return Validation(
+            binned, objective, weight, self.start, scoring, self.classes[y], self.classes, decide
+        )
 
 
 def encode_labels(labels: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -208,10 +246,18 @@ def encode_labels(labels: NDArray[Any], weight: Floats | None) -> tuple[NDArray[
     kept = labels if weight is None else labels[weight > 0]
     classes = np.unique(kept)
     if len(classes) < 2:
-        raise ValueError(f"y must hold at least two classes with positive weight, got 1 class: {classes.tolist()}")
+        raise ValueError(
+            f"y must hold at least two classes with positive weight, got 1 class: {classes.tolist()}"
+        )
     y = np.searchsorted(classes, labels)
     y = np.where((y < len(classes)) & (classes[np.minimum(y, len(classes) - 1)] == labels), y, 0)
     return classes, y.astype(np.intp)
+
+
+def _target(y: NDArray[np.intp], weight: Floats | None, classes: Any) -> Floats:
+    """1 for rows of class 1 or, of several classes, of the largest one."""
+    largest = 1 if len(classes) == 2 else int(np.argmax(np.bincount(y, weights=weight)))
+    return (y == largest).astype(np.float64)
 
 
 def _times(weight: Floats | None, factors: Floats | None, y: NDArray[np.intp]) -> Floats | None:
@@ -243,5 +289,7 @@ def _encode_held_out(held_out: Any, classes: Any, factors: Floats | None) -> tup
 
 
 def _check_same(estimator: Any, schema: Schema, classes: Any) -> None:
-    if schema.n_categories != estimator._schema.n_categories or not np.array_equal(classes, estimator.classes_):
+    if schema.n_categories != estimator._schema.n_categories or not np.array_equal(
+        classes, estimator.classes_
+    ):
         raise ValueError("warm_start needs the columns, categories and classes of the first fit")

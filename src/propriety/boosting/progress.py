@@ -26,15 +26,16 @@ _WIDTH = 30
 class Progress:
     """Looks at the model after each round and says whether to stop."""
 
-    def __init__(self, estimator: Any, problem: Any, booster: Any) -> None:
+    def __init__(self, estimator: Any, problem: Any, booster: Any, X: Any, y: Any) -> None:
         self._estimator, self._problem, self._booster = estimator, problem, booster
+        self._data = {"X": X, "y": y}
         self.train_score: list[float] = []
         self._began = time.perf_counter()
         self._context = None
         if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
             rounds = max(0, estimator.max_iter - problem.rounds_done)
             self._context = estimator._init_callback_context(max_subtasks=rounds)
-            self._context.call_on_fit_task_begin(estimator=estimator)
+            self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
         if estimator.early_stopping:
             self.train_score.append(self._train_score())
 
@@ -74,13 +75,18 @@ class Progress:
             "n_iter_": len(trees) // problem.n_scores,
         }
         task = self._context.subcontext(task_name="round")
-        task.call_on_fit_task_begin(estimator=self._estimator)
-        return bool(task.call_on_fit_task_end(estimator=self._estimator, reconstruction_attributes=so_far))
+        task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        stop = task.call_on_fit_task_end(
+            estimator=self._estimator, reconstruction_attributes=so_far, **self._data
+        )
+        return bool(stop)
 
     def end(self) -> None:
         """Tell the callbacks that the fit is over."""
         if self._context is not None:
-            self._context.call_on_fit_task_end(estimator=self._estimator)
+            self._context.call_on_fit_task_end(
+                estimator=self._estimator, reconstruction_attributes={}, **self._data
+            )
 
     def _draw(self, done: int, validation: Any, *, last: bool) -> None:
         total = self._estimator.max_iter

@@ -56,7 +56,13 @@ class Booster:
     """
 
     def __init__(
-        self, binned: Binned, binner: Binner, objective: Objective, weight: Any, settings: Settings, start: Any
+        self,
+        binned: Binned,
+        binner: Binner,
+        objective: Objective,
+        weight: Any,
+        settings: Settings,
+        start: Any,
     ) -> None:
         n = len(binned.rows)
         self.binned, self.binner, self.objective, self.settings = binned, binner, objective, settings
@@ -80,7 +86,9 @@ class Booster:
         self._gradients()
         self.curvature = np.array([np.average(h, weights=self.weight) for h in self._H])
         square = np.array([np.average(g * g, weights=self.weight) for g in self._G])
-        self.gain = np.divide(0.5 * square, self.curvature, out=np.zeros_like(square), where=self.curvature > 0)
+        self.gain = np.divide(
+            0.5 * square, self.curvature, out=np.zeros_like(square), where=self.curvature > 0
+        )
 
     def _gradients(self) -> None:
         derivatives(self.objective, self.scores, self.settings.step, self._G, self._H, self.settings.n_jobs)
@@ -89,9 +97,13 @@ class Booster:
                 "the loss has infinite or undefined derivatives at the current scores; try a smaller "
                 "learning_rate, a larger l2_regularization or another link"
             )
+        self._leave_out(self._G, self._H)
+
+    def _leave_out(self, G: Any, H: Any) -> None:
+        """Rows of weight 0 must not even set the scale of the quantized gradients."""
         if self._out is not None:
-            self._G[:, self._out] = 0.0
-            self._H[:, self._out] = 0.0
+            G[:, self._out] = 0.0
+            H[:, self._out] = 0.0
 
     def advance(self, number: int) -> list[Tree]:
         """Fit round ``number`` and return its trees, one per score."""
@@ -106,7 +118,12 @@ class Booster:
             rules = self._rules(k, rng, signal.weight_unit)
             nodes = self._grower.grow(signal, rules, rows)
             leaves = Leaves(
-                nodes, self._grower.work.index, self.weight, self._quantizer.copies, self.total, settings.n_jobs
+                nodes,
+                self._grower.work.index,
+                self.weight,
+                self._quantizer.copies,
+                self.total,
+                settings.n_jobs,
             )
             found = settings.learning_rate * self._values(leaves, k, g, h)
             values = np.zeros(len(nodes))
@@ -114,7 +131,9 @@ class Booster:
             tree = finish_tree(nodes, self._grower.work.sets, self.binner, values, signal.weight_unit)
             trees.append(tree)
             if settings.subsample < 1.0:
-                Forest.join([tree], 1).add_binned_scores(self.binned, self.scores[:, k : k + 1], settings.n_jobs)
+                Forest.join([tree], 1).add_binned_scores(
+                    self.binned, self.scores[:, k : k + 1], settings.n_jobs
+                )
             else:
                 leaves.add(found, self.scores[:, k])
         return trees
@@ -161,6 +180,7 @@ class Booster:
             trial[:, k] = self.scores[:, k]
             leaves.add(values, trial[:, k])
             derivatives(self.objective, trial, "fisher", G, H, self.settings.n_jobs)
+            self._leave_out(G, H)
             return G[k], H[k]
 
         return leaves.line_search(after, g, h, l2, self.objective.span(0.5 / (self.total + 1.0)))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring
+from sklearn.metrics import get_scorer
 
 from propriety.boosting.objective import Objective
 from propriety.engine.layout import Binned
@@ -51,12 +51,20 @@ class Validation:
     """
 
     def __init__(
-        self, binned: Binned, objective: Objective, weight: Any, start: Any, scoring: Any, labels: Any, classes: Any, decide: Any
+        self,
+        binned: Binned,
+        objective: Objective,
+        weight: Any,
+        start: Any,
+        scoring: Any,
+        labels: Any,
+        classes: Any,
+        decide: Any,
     ) -> None:
         self._binned, self._objective, self._weight, self._labels = binned, objective, weight, labels
         self._scores = np.tile(start, (len(binned.rows), 1)).astype(np.float64)
         self._snapshot = Snapshot(classes, objective, self._scores, decide)
-        self._scorer = None if scoring == "loss" else check_scoring(self._snapshot, scoring=scoring)
+        self._scorer = None if isinstance(scoring, str) and scoring == "loss" else get_scorer(scoring)
         self.history: list[float] = []
 
     def add(self, trees: list[Tree], n_jobs: int) -> None:

@@ -1,7 +1,7 @@
 """Compiled kernels shared by trees and boosting.
 
 Data flows through the files in this order: ``binning`` (values to bins) → ``quantize`` (gradients to
-fixed point) → ``histogram`` (sums per bin) → ``splitting`` (best split of a node) → ``grower`` (a tree, with the threads of ``team``)
-→ ``predictor`` (scores of new rows) and ``contributions`` (what each feature added). ``layout`` names
-the arrays they share. Nothing here knows a loss; importing it imports Numba.
+fixed point) → ``histogram`` (sums per bin) → ``splitting`` (best split of a node) → ``grower`` (a tree, on
+the threads of a ``team``) → ``predictor`` (scores of new rows) and ``contributions`` (what each feature
+added). ``layout`` names the arrays they share. Nothing here knows a loss; importing it imports Numba.
 """

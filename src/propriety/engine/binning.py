@@ -22,6 +22,7 @@ from propriety.engine.layout import BINS, Binned
 #: Distinct rows that the quantiles are taken from.
 SAMPLE = 200_000
 _ROWS = 2048
+_SMOOTHING = 10.0
 _SEARCH = 255  # edges per feature, padded with +inf; the search needs 2⁸ − 1
 
 
@@ -95,8 +96,8 @@ def sample_rows(table: Columns, kept: NDArray[np.bool_] | None, n_jobs: int) -> 
 def _close_bins(weights, max_bins):
     """Positions of the values that end a bin, for distinct values in order with their weights.
 
-    A value with more than an equal share has a bin of its own; what is left is shared out among the others, so
-    that a frequent value does not eat their bins.
+    A value with more than an equal share has a bin of its own; what is left is shared out among the others,
+    so that a frequent value does not eat their bins.
     """
     ends = np.empty(max_bins, dtype=np.int64)
     equal = weights.sum() / max_bins
@@ -157,26 +158,33 @@ def quantile_edges(
     return np.where((middle >= below) & (middle < above), middle, below)
 
 
-def frequent_categories(
-    codes: NDArray[np.floating], weights: NDArray[np.float64] | None, n_categories: int, max_bins: int
+def merge_categories(
+    codes: NDArray[np.floating],
+    weights: NDArray[np.float64] | None,
+    target: NDArray[np.float64],
+    n_categories: int,
+    max_bins: int,
 ) -> NDArray[np.float64]:
-    """Bin of each category: its own for the heaviest ``max_bins − 1``, one shared bin for the rest.
+    """Bin of each category: its own while there are enough, else shared with those of nearest mean target.
 
-    >>> frequent_categories(np.array([2.0, 0.0, 2.0, 1.0, 1.0, 1.0]), None, 3, 2)
+    Means are drawn toward the overall mean by ``_SMOOTHING`` rows, so that rare categories are not told apart
+    by chance; neighbours in that order are merged to bins of about equal weight.
+
+    >>> merge_categories(np.array([0.0, 1.0, 2.0, 2.0]), None, np.array([1.0, 0.0, 1.0, 1.0]), 3, 2)
     array([1., 0., 1.])
     """
-    seen = ~np.isnan(codes)
-    mass = np.bincount(
-        codes[seen].astype(np.int64),
-        weights=None if weights is None else weights[seen],
-        minlength=n_categories,
-    )
     if n_categories <= max_bins:
         return np.arange(n_categories, dtype=np.float64)
-    order = np.argsort(-mass, kind="stable")
-    bins = np.full(n_categories, max_bins - 1.0)
-    kept = np.sort(order[: max_bins - 1])
-    bins[kept] = np.arange(max_bins - 1)
+    seen = ~np.isnan(codes)
+    index = codes[seen].astype(np.int64)
+    w = np.ones(len(index)) if weights is None else weights[seen]
+    mass = np.bincount(index, weights=w, minlength=n_categories)
+    total = np.bincount(index, weights=w * target[seen], minlength=n_categories)
+    score = (total + _SMOOTHING * total.sum() / mass.sum()) / (mass + _SMOOTHING)
+    order = np.argsort(score, kind="stable")
+    ends = _close_bins(mass[order], max_bins)
+    bins = np.empty(n_categories)
+    bins[order] = np.searchsorted(ends, np.arange(n_categories), side="left")
     return bins
 
 
@@ -193,7 +201,7 @@ def _bin_rows(X, features, edges, n_bins, start, stop, columns):
             at = np.uint64(0)
             for step in (128, 64, 32, 16, 8, 4, 2, 1):
                 at += np.uint64(step) * np.uint64(x > table[at + np.uint64(step - 1)])
-            columns[f, i] = np.uint8(at) if x == x else missing
+            columns[f, i] = missing if np.isnan(x) else np.uint8(at)
 
 
 @kernel
@@ -227,11 +235,15 @@ class Binner:
         cls,
         table: Columns,
         weights: NDArray[np.float64] | None,
+        target: NDArray[np.float64],
         n_categories: Iterable[int],
         max_bins: int,
         n_jobs: int,
     ) -> Binner:
-        """Choose the bins; ``n_categories[f]`` is 0 for a numeric feature."""
+        """Choose the bins; ``n_categories[f]`` is 0 for a numeric feature.
+
+        ``target`` orders the categories of features that have more of them than bins.
+        """
         kept = None if weights is None or np.all(weights > 0) else weights > 0
         sample = sample_rows(table, kept, n_jobs)
         sampled_weights = weights if weights is None or sample is None else weights[sample]
@@ -242,7 +254,7 @@ class Binner:
         def choose(f: int) -> None:
             x = table.column(f)
             if counts[f]:
-                bins = frequent_categories(x, weights, counts[f], max_bins)
+                bins = merge_categories(x, weights, target, counts[f], max_bins)
                 category_bins[f] = bins
                 found[f] = np.arange(int(bins.max())) + 0.5
             else:

@@ -97,7 +97,11 @@ def _descend(nodes, sets, root, x, row, paths, stack):
             if share > 0.0:
                 top += 1
                 stack[top, 0], stack[top, 1], stack[top, 2] = child, level + 1, depth + 1
-                stack[top, 3], stack[top, 4], stack[top, 5] = share, 1.0 if child == hot else 0.0, node.feature
+                stack[top, 3], stack[top, 4], stack[top, 5] = (
+                    share,
+                    1.0 if child == hot else 0.0,
+                    node.feature,
+                )
 
 
 @kernel
@@ -131,6 +135,9 @@ def contributions(forest: Forest, X: NDArray[np.floating], n_jobs: int) -> NDArr
     max_depth = int(forest.nodes["depth"].max(initial=0))
     arguments = (X, forest.nodes, forest.roots, forest.sets, forest.n_scores, max_depth)
     parallel.for_blocks(
-        lambda s, e: _contribute(*arguments, s, e, result), len(X), n_jobs=n_jobs, block=max(1, -(-len(X) // (8 * n_jobs)))
+        lambda s, e: _contribute(*arguments, s, e, result),
+        len(X),
+        n_jobs=n_jobs,
+        block=max(1, -(-len(X) // (8 * n_jobs))),
     )
     return result

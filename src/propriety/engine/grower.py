@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.engine import team
-from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
 from propriety.engine.compiling import inner, kernel
+from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
 from propriety.engine.layout import BINS, CELLS, NODE, SET_WORDS, Binned, Rules, Signal, Workspace
 from propriety.engine.quantize import BLOCK
 from propriety.engine.splitting import best_split, best_split_of_rows, leaf_value
@@ -58,7 +58,7 @@ def _sides(node, bins_left, missing_bin):
 
 @inner
 def _partition(binned, work, node_id, n_blocks, k):
-    """Put the left rows of a block at the front of its scratch space, the right ones, reversed, at its back."""
+    """Put a block's left rows at the front of its scratch space, the right ones, reversed, at its back."""
     node = work.nodes[node_id]
     start, stop = _block(node.start, node.stop, n_blocks, k)
     column = binned.columns[node.feature]
@@ -123,7 +123,9 @@ def _search(binned, signal, rules, work, node_ids, small_id, large_id, chunk, n_
             candidate = work.candidates[i, chunk]
             candidate_set = work.candidate_sets[i, chunk]
             histogram = work.histograms[candidate.slot]
-            best_split(histogram, work.allowed[i], binned, signal, rules, candidate, candidate_set, first, last)
+            best_split(
+                histogram, work.allowed[i], binned, signal, rules, candidate, candidate_set, first, last
+            )
 
 
 # --- decisions ------------------------------------------------------------------------------------
@@ -232,8 +234,8 @@ def _make_children(signal, rules, work, node_id, n_left):
 def _give_slots(binned, signal, rules, work, node_id):
     """Give the smaller child a fresh histogram and the larger one its parent's.
 
-    Returns the id of the smaller child, or −1 when neither child needs one: no split will follow, or both have so
-    few rows that they are searched directly.
+    Returns the id of the smaller child, or −1 when neither child needs one: no split will follow, or both
+    have so few rows that they are searched directly.
     """
     node = work.nodes[node_id]
     a, b = work.nodes[node.left], work.nodes[node.right]
@@ -366,7 +368,7 @@ def _find_splits_directly(binned, signal, rules, work, node_id):
 def _n_blocks(work, rows, d):
     if work.partials.shape[0] == 1:
         return _I(1)
-    return _I(max(1, min(rows * d // _TASK_CELLS, min(_MAX_BLOCKS, 4 * work.partials.shape[0]))))
+    return _I(max(1, min(rows * d // _TASK_CELLS, _MAX_BLOCKS, 4 * work.partials.shape[0])))
 
 
 @inner

@@ -79,8 +79,8 @@ def _carry(cells, sums):
 def add_rows(binned, signal, index, start, stop, node, sums):
     """Add the rows index[start:stop], some of a node's, to its histogram.
 
-    A node of at most ``BLOCK`` rows of unit weight is *packed*: one addition per cell, and gradient and curvature
-    stay together until its splits are scored. A larger one is summed block by block.
+    A node of at most ``BLOCK`` rows of unit weight is *packed*: one addition per cell, and gradient and
+    curvature stay together until its splits are scored. A larger one is summed block by block.
     """
     if signal.packed.size == 0:
         _add_parts(binned.rows, signal.parts, index, start, stop, sums)

@@ -61,7 +61,9 @@ def finish_tree(grown, sets, binner: Binner, values: NDArray[np.float64], weight
     nodes["value"] = np.where(inside, 0.0, values)
     nodes["weight"] = grown["weight"] * weight_unit
     nodes["gain"] = np.where(inside, grown["gain"], 0.0)
-    nodes["bin"], nodes["missing_left"], nodes["depth"] = grown["bin"], grown["missing_left"], grown["depth"]
+    nodes["bin"] = np.where(inside, grown["bin"], 0)
+    nodes["missing_left"] = np.where(inside, grown["missing_left"], 0)
+    nodes["depth"] = grown["depth"]
     nodes["set"] = -1
     by_set = np.flatnonzero(inside & (grown["by_set"] != 0))
     nodes["set"][by_set] = np.arange(len(by_set))
@@ -108,7 +110,12 @@ class Forest:
         return trees
 
     def add_scores(
-        self, X: NDArray[np.floating], scores: NDArray[np.float64], n_jobs: int, first: int = 0, last: int | None = None
+        self,
+        X: NDArray[np.floating],
+        scores: NDArray[np.float64],
+        n_jobs: int,
+        first: int = 0,
+        last: int | None = None,
     ) -> None:
         """Add the values of the trees first … last−1 to ``scores``, (n, n_scores), in place.
 
@@ -143,7 +150,7 @@ def contains(sets, which, bin_):
 @inner
 def step(node, x, sets):
     """The child that a value goes to."""
-    if x != x:
+    if np.isnan(x):
         return node.left + (1 - node.missing_left)
     if node.set >= 0:
         return node.left + (0 if contains(sets, node.set, np.int64(x)) else 1)

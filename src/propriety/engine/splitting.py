@@ -199,7 +199,9 @@ def best_split(histogram, allowed, binned, signal, rules, node, bins_left, first
             continue
         cells, n_bins = histogram[f * CELLS : (f + 1) * CELLS], binned.n_bins[f]
         if binned.categorical[f]:
-            _split_categorical(cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left)
+            _split_categorical(
+                cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left
+            )
         else:
             _split_numeric(cells, n_bins, identity, n_bins, f, node, signal, rules, best, left, sums, scores)
     if node.feature >= 0:
@@ -221,7 +223,9 @@ def best_split_of_rows(index, allowed, binned, signal, rules, node, bins_left):
         count_feature(binned, signal, index, node.start, node.stop, f, cells, present)
         n_bins = binned.n_bins[f]
         if binned.categorical[f]:
-            _split_categorical(cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left)
+            _split_categorical(
+                cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left
+            )
         else:
             size = _I(list_bins(present, n_bins, order))
             _split_numeric(cells, n_bins, order, size, f, node, signal, rules, best, left, sums, scores)

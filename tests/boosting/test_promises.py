@@ -1,0 +1,172 @@
+"""The promises of the library, for boosting."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from propriety import losses
+from propriety.boosting import BoostingClassifier
+
+LOSSES = [
+    "Log()",
+    "Squared()",
+    "Exponential()",
+    "Tailored(0.1, 20)",
+    "Beta(2, 1)",
+    "2 * Log() + Tailored(0.3, 10)",
+    "Matsushita()",
+    "GLaplace(1.0)",
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_classification(600, 8, n_informative=5, weights=[0.7], flip_y=0.05, random_state=3)
+    return X, y
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("step", ["fisher", "newton", "gradient", "exact"])
+def test_without_splits_the_probability_is_the_weighted_base_rate(data, loss, step):
+    X, y = data
+    w = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
+    model = BoostingClassifier(loss, step=step, max_iter=3, min_samples_leaf=10_000).fit(X, y, w)
+    np.testing.assert_allclose(model.predict_proba(X[:3])[:, 1], np.average(y, weights=w), atol=1e-9)
+
+
+def test_a_log_loss_of_ones_own_gives_the_built_in_trees(data):
+    X, y = data
+    own = losses.from_weight(lambda p: 1 / (p * (1 - p)))
+    built_in = BoostingClassifier("Log()", link="Logit()", max_iter=25).fit(X, y)
+    model = BoostingClassifier(own, link="Logit()", max_iter=25).fit(X, y)
+    for name in ("feature", "bin", "left"):
+        np.testing.assert_array_equal(model._forest.nodes[name], built_in._forest.nodes[name])
+    np.testing.assert_allclose(model.predict_proba(X), built_in.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES[:4])
+@pytest.mark.parametrize(
+    "regularizers", [{}, {"l2_regularization": 2.0, "min_gain": 0.5, "min_weight_leaf": 2.0}]
+)
+@pytest.mark.parametrize("step", ["fisher", "gradient", "exact"])
+def test_the_scale_of_the_loss_does_not_matter(data, loss, regularizers, step):
+    X, y = data
+    composite = losses.as_composite(loss)
+    tripled = (3 * composite.loss).with_link(composite.link_)
+    one = BoostingClassifier(composite, step=step, max_iter=10, **regularizers).fit(X, y)
+    three = BoostingClassifier(tripled, step=step, max_iter=10, **regularizers).fit(X, y)
+    np.testing.assert_allclose(one.predict_proba(X), three.predict_proba(X), atol=1e-9)
+    assert one._forest.nodes["depth"].max() > 1
+
+
+@pytest.mark.parametrize("loss", ["Log()", "Tailored(0.1, 20)"])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"step": "exact"}, {"min_samples_leaf": 3, "l2_regularization": 1.0}]
+)
+def test_a_weight_is_a_number_of_copies(data, loss, parameters):
+    X, y = data
+    rng = np.random.default_rng(1)
+    w = rng.integers(0, 5, len(y))
+    copies = rng.permutation(np.repeat(np.arange(len(y)), w))
+    weighted = BoostingClassifier(loss, max_iter=20, **parameters).fit(X, y, w.astype(float))
+    copied = BoostingClassifier(loss, max_iter=20, **parameters).fit(X[copies], y[copies])
+    assert_same_model(weighted, copied)
+    without = w > 0
+    assert_same_model(
+        weighted, BoostingClassifier(loss, max_iter=20, **parameters).fit(X[without], y[without], w[without])
+    )
+
+
+def test_a_weight_is_a_number_of_copies_for_several_classes():
+    X, y = make_classification(400, 6, n_informative=4, n_classes=3, random_state=0)
+    w = np.random.default_rng(1).integers(0, 4, len(y))
+    copies = np.repeat(np.arange(len(y)), w)
+    weighted = BoostingClassifier(max_iter=8).fit(X, y, w)
+    copied = BoostingClassifier(max_iter=8).fit(X[copies], y[copies])
+    np.testing.assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), atol=1e-9)
+
+
+def assert_same_model(a, b):
+    assert (
+        a._forest.nodes[["feature", "bin", "left", "missing_left"]].tolist()
+        == b._forest.nodes[["feature", "bin", "left", "missing_left"]].tolist()
+    )
+    np.testing.assert_allclose(a._forest.nodes["value"], b._forest.nodes["value"], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"subsample": 0.5, "max_features": 0.5}, {"loss": "Exponential()"}]
+)
+def test_the_model_does_not_depend_on_the_number_of_threads(parameters):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 10)).astype(np.float32)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = rng.random(40_000) < 1 / (1 + np.exp(-np.nan_to_num(X[:, 0] + X[:, 1] * X[:, 2])))
+    w = rng.random(40_000)
+    for weight in (None, w):
+        models = [
+            BoostingClassifier(max_iter=8, n_jobs=n, random_state=0, **parameters).fit(X, y, weight)
+            for n in (1, 2, 4, 2)
+        ]
+        first = models[0]._forest.nodes.tolist()
+        assert all(m._forest.nodes.tolist() == first for m in models[1:])
+        scores = [m.decision_function(X).tobytes() for m in models]
+        assert len(set(scores)) == 1
+
+
+def test_the_order_of_rows_and_columns_does_not_matter(data):
+    X, y = data
+    rows = np.random.default_rng(0).permutation(len(y))
+    columns = np.random.default_rng(1).permutation(X.shape[1])
+    one = BoostingClassifier(max_iter=15).fit(X, y)
+    assert_same_model(one, BoostingClassifier(max_iter=15).fit(X[rows], y[rows]))
+    other = BoostingClassifier(max_iter=15).fit(X[:, columns], y)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X[:, columns]), atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["Log()", "Squared()", "Exponential()"])
+def test_flipping_the_labels_flips_the_probabilities(data, loss):
+    X, y = data
+    one = BoostingClassifier(loss, max_iter=15).fit(X, y)
+    other = BoostingClassifier(loss, max_iter=15).fit(X, 1 - y)
+    np.testing.assert_allclose(one.predict_proba(X)[:, 1], other.predict_proba(X)[:, 0], atol=1e-9)
+
+
+def test_probabilities_scores_and_decisions(data):
+    X, y = data
+    model = BoostingClassifier("Tailored(0.1, 20)", fp_cost=1, fn_cost=9, max_iter=20).fit(
+        X, np.array(["no", "yes"])[y]
+    )
+    p = model.predict_proba(X)
+    assert p.dtype == np.float64
+    assert p.min() >= 0
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-15)
+    composite = losses.as_composite("Tailored(0.1, 20)")
+    np.testing.assert_allclose(composite.inverse(model.decision_function(X)), p[:, 1], atol=1e-15)
+    np.testing.assert_array_equal(model.predict(X) == "yes", p[:, 1] >= 0.1)
+
+
+def test_training_scores_are_predicted_scores(data):
+    """What the rounds saw is what ``decision_function`` returns, bit for bit."""
+    from propriety.boosting.parameters import Problem
+    from propriety.boosting.rounds import Booster
+    from propriety.frames import Schema
+
+    X, y = data
+    estimator = BoostingClassifier(max_iter=12)
+    schema, table = Schema.fit(X)
+    problem = Problem.make(estimator, schema, table, y, None, None, False)
+    booster = Booster(
+        problem.binned, problem.binner, problem.objective, None, problem.settings, problem.start
+    )
+    for number in range(12):
+        booster.advance(number)
+    np.testing.assert_array_equal(booster.scores[:, 0], estimator.fit(X, y).decision_function(X))
+
+
+@parametrize_with_checks(
+    [BoostingClassifier(max_iter=10), BoostingClassifier("Tailored(0.3, 10)", max_iter=10)]
+)
+def test_scikit_learn_estimator_checks(estimator, check):
+    check(estimator)

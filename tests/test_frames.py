@@ -1,0 +1,140 @@
+"""Tables of every kind are read alike."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from propriety.boosting import BoostingClassifier
+from propriety.frames import Schema
+
+
+@pytest.fixture(scope="module")
+def columns():
+    rng = np.random.default_rng(2)
+    n = 800
+    number = np.round(rng.normal(size=n), 2)
+    number[::9] = np.nan
+    size = rng.integers(0, 50, n)
+    flag = rng.random(n) < 0.5
+    city = np.array(["Oslo", "Rome", "Lima", "Cairo", "Quito"], dtype=object)[rng.integers(0, 5, n)]
+    city[::13] = None
+    y = rng.random(n) < 1 / (
+        1 + np.exp(-np.nan_to_num(number) - 2.0 * np.isin(city.astype(str), ["Rome", "Cairo"]) + 1)
+    )
+    return {"number": number, "size": size, "flag": flag, "city": city}, y
+
+
+def as_pandas(c):
+    return pd.DataFrame(c).astype({"city": "category"})
+
+
+def as_pandas_nullable(c):
+    frame = pd.DataFrame(c)
+    return frame.assign(
+        size=frame["size"].astype("Int64"),
+        flag=frame["flag"].astype("boolean"),
+        city=frame["city"].astype("category"),
+    )
+
+
+def as_polars(c):
+    return pl.DataFrame({k: v.tolist() for k, v in c.items()}).with_columns(
+        pl.col("city").cast(pl.Categorical), pl.col("number").fill_nan(None)
+    )
+
+
+def as_polars_enum(c):
+    return as_polars(c).with_columns(
+        pl.col("city").cast(pl.Enum(["Rome", "Oslo", "Cairo", "Lima", "Quito", "Pune"]))
+    )
+
+
+def as_arrow(c):
+    table = pa.table({k: pa.array(v.tolist()) for k, v in c.items()})
+    return table.set_column(3, "city", table["city"].dictionary_encode())
+
+
+KINDS = [as_pandas, as_pandas_nullable, as_polars, as_polars_enum, as_arrow]
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_columns_are_numbers_with_nan(columns, make):
+    c, _ = columns
+    schema, table = Schema.fit(make(c))
+    assert schema.names == ("number", "size", "flag", "city")
+    assert schema.categories == (None, None, None, ("Cairo", "Lima", "Oslo", "Quito", "Rome"))
+    np.testing.assert_array_equal(table.column(0), c["number"])
+    np.testing.assert_array_equal(table.column(1), c["size"])
+    np.testing.assert_array_equal(table.column(2), c["flag"].astype(float))
+    index = {name: float(i) for i, name in enumerate(schema.categories[3])}
+    np.testing.assert_array_equal(table.column(3), [index.get(v, np.nan) for v in c["city"]])
+
+
+@pytest.mark.parametrize("make", KINDS[1:])
+def test_every_kind_of_frame_gives_the_same_model(columns, make):
+    c, y = columns
+    expected = BoostingClassifier(max_iter=10).fit(as_pandas(c), y)
+    model = BoostingClassifier(max_iter=10).fit(make(c), y)
+    assert model._forest.nodes.tolist() == expected._forest.nodes.tolist()
+    assert (model._forest.nodes["set"] >= 0).any()
+    np.testing.assert_array_equal(model.predict_proba(make(c)), expected.predict_proba(as_pandas(c)))
+    assert model.feature_names_in_.tolist() == ["number", "size", "flag", "city"]
+
+
+def test_a_category_named_by_the_user_is_one_by_type(columns):
+    c, y = columns
+    frame = pd.DataFrame(c)
+    by_name = BoostingClassifier(max_iter=5, categorical_features=["city"]).fit(frame, y)
+    by_type = BoostingClassifier(max_iter=5).fit(as_pandas(c), y)
+    np.testing.assert_array_equal(by_name.predict_proba(frame), by_type.predict_proba(as_pandas(c)))
+    codes = frame.assign(city=frame["city"].map({"Cairo": 5, "Lima": 6, "Oslo": 7, "Quito": 8, "Rome": 9}))
+    mask = [False, False, False, True]
+    by_mask = BoostingClassifier(max_iter=5, categorical_features=mask).fit(codes.to_numpy(float), y)
+    np.testing.assert_array_equal(
+        by_mask.predict_proba(codes.to_numpy(float)), by_type.predict_proba(as_pandas(c))
+    )
+
+
+def test_unknown_and_missing_categories_are_missing(columns):
+    c, y = columns
+    model = BoostingClassifier(max_iter=5).fit(as_pandas(c), y)
+    known, unknown = pd.DataFrame(c).head(4), pd.DataFrame(c).head(4)
+    unknown["city"], known["city"] = "Atlantis", None
+    p = [model.predict_proba(f.astype({"city": "category"})) for f in (known, unknown)]
+    np.testing.assert_array_equal(p[0], p[1])
+
+
+def test_a_thousand_categories(columns):
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 1_000, 20_000)
+    effect = rng.normal(size=1_000) * 2
+    y = rng.random(20_000) < 1 / (1 + np.exp(-effect[code]))
+    frame = pd.DataFrame({"code": pd.Categorical(code.astype(str))})
+    model = BoostingClassifier(max_iter=30).fit(frame, y)
+    assert model.score(frame, y) > 0.75
+
+
+def test_other_columns_are_refused(columns):
+    c, y = columns
+    frame = as_pandas(c)
+    model = BoostingClassifier(max_iter=2).fit(frame, y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["size", "number", "flag", "city"]])
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"size": "length"}))
+    with pytest.raises(ValueError, match="'city'"):
+        BoostingClassifier().fit(pd.DataFrame(c).drop(columns="number").assign(city="x"), y)
+    with pytest.raises(ValueError, match="'when'"):
+        BoostingClassifier().fit(pd.DataFrame({"when": pd.date_range("2020", periods=len(y))}), y)
+    with pytest.raises(ValueError, match="minimum of 1"):
+        BoostingClassifier().fit(frame.head(0), y[:0])
+
+
+def test_names_in_constraints(columns):
+    c, y = columns
+    model = BoostingClassifier(max_iter=10, monotonic_cst={"number": 1}, interaction_cst=[["number", "city"]])
+    model.fit(as_pandas(c), y)
+    grid = as_pandas(c).iloc[[1] * 50].assign(number=np.linspace(-3, 3, 50))
+    assert np.all(np.diff(model.decision_function(grid)) >= 0)
