@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Lock
 
 import joblib
@@ -26,7 +27,7 @@ def n_threads(n_jobs: int | None) -> int:
     2
     """
     if n_jobs is None or n_jobs == -1:
-        return joblib.cpu_count()
+        return int(joblib.cpu_count())
     if isinstance(n_jobs, bool) or int(n_jobs) != n_jobs or n_jobs == 0:
         raise ValueError(f"n_jobs must be a non-zero integer or None, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + int(n_jobs))
@@ -69,10 +70,7 @@ def for_blocks(function: Callable[[int, int], object], n: int, *, n_jobs: int | 
     if n <= block:
         function(0, n)
         return
-    run(
-        [lambda s=start: function(s, min(s + block, n)) for start in range(0, n, block)],
-        n_jobs,
-    )
+    run([partial(function, start, min(start + block, n)) for start in range(0, n, block)], n_jobs)
 
 
 def _executor() -> ThreadPoolExecutor:
@@ -84,7 +82,7 @@ def _executor() -> ThreadPoolExecutor:
 
 
 def _forget_pool() -> None:
-    global _pool, _lock  # noqa: PLW0603
+    global _pool, _lock
     _pool, _lock = None, Lock()
 
 

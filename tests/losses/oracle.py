@@ -97,7 +97,8 @@ def oracle(loss) -> Family:
         case losses.Mu(mu=m):
             m = mp.mpf(m)
             return Family(
-                lambda p, q: (1 - m) * BOOSTING.weight(p, q) / 2, lambda p, q: m + (1 - m) * mp.sqrt(q / p) / 2
+                lambda p, q: (1 - m) * BOOSTING.weight(p, q) / 2,
+                lambda p, q: m + (1 - m) * mp.sqrt(q / p) / 2,
             )
         case losses.Power(upsilon=u):
             u = mp.mpf(u)
@@ -111,8 +112,10 @@ def oracle(loss) -> Family:
                 lambda p, q: z / 2 * mp.sech(z / 4 * (p - q)) ** 2,
                 with_digits(
                     700,
-                    lambda p, q: 2 / z * (mp.log(mp.cosh(z / 4)) - mp.log(mp.cosh(z / 4 * (1 - 2 * q))))
-                    - q * mp.tanh(z / 4 * (1 - 2 * q)),
+                    lambda p, q: (
+                        2 / z * (mp.log(mp.cosh(z / 4)) - mp.log(mp.cosh(z / 4 * (1 - 2 * q))))
+                        - q * mp.tanh(z / 4 * (1 - 2 * q))
+                    ),
                 ),
             )
         case losses.Beta(alpha=a, beta=b):
@@ -128,7 +131,11 @@ def oracle(loss) -> Family:
             a = mp.mpf(a)
             return Family(
                 lambda p, q: a * (a + 1) * p ** (a - 1),
-                lambda p, q: 1 - (a + 1) * p**a + a * p ** (a + 1) if q > 1e-6 else a * (a + 1) * beta_integral(2, a, q),
+                lambda p, q: (
+                    1 - (a + 1) * p**a + a * p ** (a + 1)
+                    if q > 1e-6
+                    else a * (a + 1) * beta_integral(2, a, q)
+                ),
                 lambda p, q: a * p ** (a + 1),
             )
         case losses.CascadeDown(b=b):

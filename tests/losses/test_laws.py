@@ -7,13 +7,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import integrate, special
 
-import propriety.losses.families as families
 from propriety import links, losses
+from propriety.losses import families, tunable
 from propriety.losses.base import DerivedLoss, Loss
 
 ALL = losses.examples()
 SMOOTH = [loss for loss in ALL if isinstance(loss, losses.SmoothLoss)]
-MIXED = [2 * losses.Log() + losses.Tailored(0.1, 20), losses.Log().tilted(positive=9), losses.Log() + losses.Savage()]
+MIXED = [
+    2 * losses.Log() + losses.Tailored(0.1, 20),
+    losses.Log().tilted(positive=9),
+    losses.Log() + losses.Savage(),
+]
 LINKS = [
     links.Logit(),
     links.Logit(2.5),
@@ -27,8 +31,9 @@ LINKS = [
     links.Shifted(links.Logit(), 1.5),
 ]
 COMPOSITES = [loss.composite() for loss in SMOOTH + MIXED]
-COMPOSITES += [loss.with_link(link) for loss in (losses.Log(), losses.Beta(6, 14), losses.GGauss(2)) for link in LINKS]
-
+COMPOSITES += [
+    loss.with_link(link) for loss in (losses.Log(), losses.Beta(6, 14), losses.GGauss(2)) for link in LINKS
+]
 
 
 def several(low, high):
@@ -44,7 +49,7 @@ def sigmoid(t):
     return 1 / (1 + np.exp(-t))
 
 
-def close(value, truth, rel=0.0, abs=0.0):  # noqa: A002
+def close(value, truth, rel=0.0, abs=0.0):
     """Every |value − truth| ≤ rel·|truth| + abs, and no nan."""
     value, truth = np.asarray(value), np.asarray(truth)
     excess = np.abs(value - truth) - (rel * np.abs(truth) + abs)
@@ -54,8 +59,11 @@ def close(value, truth, rel=0.0, abs=0.0):  # noqa: A002
 def test_every_family_is_registered_and_exported():
     stated = {
         name
-        for name, cls in vars(families).items()
-        if isinstance(cls, type) and issubclass(cls, Loss) and cls.__module__ == families.__name__
+        for module in (families, tunable)
+        for name, cls in vars(module).items()
+        if isinstance(cls, type)
+        and issubclass(cls, Loss)
+        and cls.__module__ == module.__name__
         and not name.startswith("_")
     }
     assert stated == set(losses.names())
@@ -79,7 +87,9 @@ def test_weight_slope_is_the_weights_derivative(loss, t):
     p = sigmoid(t)
     step = 1e-4 * np.minimum(p, 1 - p)
     numeric = (loss.weight(p + step) - loss.weight(p - step)) / (2 * step)
-    assert close(numeric, loss.weight_slope(p), rel=1e-4, abs=1e-4 * loss.weight(p) / np.minimum(p, 1 - p) + 1e-300)
+    assert close(
+        numeric, loss.weight_slope(p), rel=1e-4, abs=1e-4 * loss.weight(p) / np.minimum(p, 1 - p) + 1e-300
+    )
 
 
 @pytest.mark.parametrize("loss", ALL + MIXED, ids=repr)
@@ -134,7 +144,13 @@ def test_no_split_loses_information(loss, a, b, share):
     assert np.all(whole >= parts - 1e-12 * (1 + np.abs(whole)))
 
 
-@given(a=st.floats(0.01, 100), b=st.floats(0.01, 100), p=probability, i=st.integers(0, 100), j=st.integers(0, 100))
+@given(
+    a=st.floats(0.01, 100),
+    b=st.floats(0.01, 100),
+    p=probability,
+    i=st.integers(0, 100),
+    j=st.integers(0, 100),
+)
 def test_the_cone_is_linear(a, b, p, i, j):
     first, second = ALL[i % len(ALL)], ALL[j % len(ALL)]
     mixed = a * first + b * second
@@ -145,7 +161,9 @@ def test_the_cone_is_linear(a, b, p, i, j):
     if isinstance(mixed, losses.SmoothLoss):
         for face in ("weight", "weight_slope"):
             parts = [a * getattr(first, face)(p), b * getattr(second, face)(p)]
-            assert close(getattr(mixed, face)(p), sum(parts), rel=1e-9, abs=1e-9 * np.max(np.abs(parts), axis=0))
+            assert close(
+                getattr(mixed, face)(p), sum(parts), rel=1e-9, abs=1e-9 * np.max(np.abs(parts), axis=0)
+            )
 
 
 @pytest.mark.parametrize("c", COMPOSITES, ids=repr)

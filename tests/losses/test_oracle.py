@@ -62,7 +62,7 @@ def test_faces_in_probability(loss):
 
 
 def digits(F):
-    """Working precision: at large scores 1 − e^{−|F|} and the cancellation in a Hessian need hundreds of digits."""
+    """Working precision: far out, 1 − e^{−|F|} and the cancellation in a Hessian need hundreds of digits."""
     return 700 if abs(F) > 100 else 40
 
 

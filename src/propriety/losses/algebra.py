@@ -39,8 +39,8 @@ class Mixture(Loss):
         if len(merged) == 1 and next(iter(merged.values())) == 1.0:
             return next(iter(merged))
         flat = tuple((factor, loss) for loss, factor in merged.items())
-        smooth = all(isinstance(loss, SmoothLoss) for _, loss in flat)
-        return SmoothMixture(flat) if smooth else PlainMixture(flat)
+        smooth = tuple((factor, loss) for factor, loss in flat if isinstance(loss, SmoothLoss))
+        return SmoothMixture(smooth) if len(smooth) == len(flat) else PlainMixture(flat)
 
     @property
     def _terms(self) -> tuple[tuple[float, Loss], ...]:
@@ -70,11 +70,13 @@ class Mixture(Loss):
     def replace(self, **params: Any) -> Any:
         """The mixture with some factors or parts changed."""
         known = self.get_params(deep=False)
-        terms = [list(term) for term in self.terms]
+        terms: list[list[Any]] = [list(term) for term in self.terms]
         for key, value in params.items():
             name, _, rest = key.partition("__")
             if name not in known:
-                raise ValueError(f"a mixture of {len(terms)} losses has no parameter {name!r}; it has {', '.join(known)}")
+                raise ValueError(
+                    f"a mixture of {len(terms)} losses has no parameter {name!r}; it has {', '.join(known)}"
+                )
             i, is_part = int(name.lstrip("factorp")), name.startswith("part")
             terms[i][is_part] = terms[i][1].replace(**{rest: value}) if rest else value
         return Mixture.of((positive("the factor of a loss", a), loss) for a, loss in terms)
@@ -102,7 +104,7 @@ class PlainMixture(Mixture):
 class SmoothMixture(Mixture, SmoothLoss):
     """A mixture of smooth losses."""
 
-    terms: tuple[tuple[float, SmoothLoss], ...]  # type: ignore[assignment]
+    terms: tuple[tuple[float, SmoothLoss], ...]
 
     def _accuracy(self, t: Array) -> Array:
         return np.max([loss._accuracy(t) for _, loss in self.terms], axis=0)
@@ -163,7 +165,9 @@ class Tilted(SmoothLoss):
     def of(loss: Loss, positive: float, negative: float) -> Loss:
         """The tilted loss, flat: tilting twice multiplies the weights."""
         if not isinstance(loss, SmoothLoss):
-            raise TypeError(f"{loss!r} has no weight function, so it cannot be tilted; weight the rows instead")
+            raise TypeError(
+                f"{loss!r} has no weight function, so it cannot be tilted; weight the rows instead"
+            )
         if isinstance(loss, Tilted):
             return Tilted.of(loss.base, loss.positive * positive, loss.negative * negative)
         tilted = Tilted(loss, positive, negative)

@@ -60,7 +60,9 @@ class Composite(Value):
 
     def __repr__(self) -> str:
         loss = repr(self.loss)
-        return f"{f'({loss})' if ' ' in loss.split('(')[0] or ' + ' in loss else loss}.with_link({self.link_!r})"
+        return (
+            f"{f'({loss})' if ' ' in loss.split('(')[0] or ' + ' in loss else loss}.with_link({self.link_!r})"
+        )
 
     # -- the loss of a score ---------------------------------------------------------------------------
 
@@ -165,7 +167,9 @@ class Composite(Value):
 
     def _hessian(self, y: Array, at: _Parts) -> Array:
         if self._canonical_factor is not None:
-            return np.broadcast_to(self._fisher(at), np.broadcast_shapes(np.shape(y), np.shape(at.x.t))).copy()
+            return np.broadcast_to(
+                self._fisher(at), np.broadcast_shapes(np.shape(y), np.shape(at.x.t))
+            ).copy()
         # One factor t′ goes with r in the rate, so that its square cannot overflow.
         x, growth = at.x, self.loss._dlog_relative(at.x)
         one = product(np.exp(x.lq + at.log_rate), (x.p - growth) * at.slope - at.bend / at.slope)
@@ -203,7 +207,8 @@ class Composite(Value):
     def _check_margin(self, what: str) -> None:
         if not self.has_margin_form:
             raise ValueError(
-                f"{self!r} has no {what}: a margin form needs a loss symmetric about p = 1/2 and a link with p(-F) = 1 - p(F)"
+                f"{self!r} has no {what}: a margin form needs a loss symmetric about p = 1/2 "
+                "and a link with p(-F) = 1 - p(F)"
             )
 
     def margin_loss(self, v: ArrayLike) -> Any:

@@ -7,8 +7,6 @@ References
 ----------
 .. [B] Buja, Stuetzle, Shen (2005), Loss functions for binary class probability estimation and
    classification: structure and applications.
-.. [M] Masnadi-Shirazi, Vasconcelos (2015), A view of margin losses as regularizers of probability
-   estimates.
 .. [N8] Nock, Nielsen (2008), On the efficient minimization of classification calibrated surrogates.
 .. [N9] Nock, Nielsen (2009), Bregman divergences and surrogates for learning.
 """
@@ -24,16 +22,15 @@ import numpy as np
 from scipy import special
 
 from propriety.losses.base import DerivedLoss, Loss, SmoothLoss, SymmetricLoss
-from propriety.losses.links import Algebraic, Identity, Laplace, Link, Logit, Probit
+from propriety.losses.links import Algebraic, Identity, Link, Logit
 from propriety.losses.point import Array, Point
 from propriety.losses.registry import register
 from propriety.losses.special import (
     LOG_SQRT_2PI,
     gauss_legendre,
     incomplete_beta,
-    inverse_mills,
-    inverse_mills_excess,
     log_cosh,
+    normal_density,
 )
 from propriety.losses.value import number, positive
 
@@ -202,7 +199,7 @@ class Matsushita(DerivedLoss):
     @property
     def core(self) -> SmoothLoss:
         """`Boosting`, halved."""
-        return _smooth(0.5 * Boosting())
+        return multiple(0.5 * Boosting())
 
     def _canonical_link(self) -> Link:
         return Algebraic(0.5)
@@ -394,7 +391,7 @@ class Tailored(DerivedLoss):
             raise ValueError(f"by must be 'mean' or 'mode', got {self.by!r}")
 
     @cached_property
-    def core(self) -> SmoothLoss:  # type: ignore[override]
+    def core(self) -> SmoothLoss:
         """The Beta loss."""
         shift = 1.0 if self.by == "mode" else 0.0
         return Beta(shift + self.focus * self.cost, shift + self.focus * (1 - self.cost))
@@ -434,9 +431,9 @@ class CascadeUp(DerivedLoss):
         object.__setattr__(self, "a", positive("a", self.a))
 
     @cached_property
-    def core(self) -> SmoothLoss:  # type: ignore[override]
+    def core(self) -> SmoothLoss:
         """A multiple of a Beta loss."""
-        return _smooth(self.a * (self.a + 1) * Beta(self.a, 1))
+        return multiple(self.a * (self.a + 1) * Beta(self.a, 1))
 
     def _entropy(self, x: Point) -> Array:
         return np.where(x.p == 0, 0.0, x.p * -np.expm1(_power(self.a, x.lp)))
@@ -460,9 +457,9 @@ class CascadeDown(DerivedLoss):
         object.__setattr__(self, "b", positive("b", self.b))
 
     @cached_property
-    def core(self) -> SmoothLoss:  # type: ignore[override]
+    def core(self) -> SmoothLoss:
         """A multiple of a Beta loss."""
-        return _smooth(self.b * (self.b + 1) * Beta(1, self.b))
+        return multiple(self.b * (self.b + 1) * Beta(1, self.b))
 
     def _entropy(self, x: Point) -> Array:
         return np.where(x.q == 0, 0.0, x.q * -np.expm1(_power(self.b, x.lq)))
@@ -532,7 +529,9 @@ class HandVinciotti(SmoothLoss):
 
     def _partial1(self, x: Point) -> Array:
         # c' = 1 − c and z measured from the far end make this the mirror image of ℓ(0, p).
-        return self._mass_beyond(x, self.c, (x.p - self.c) / self.width, (1 - self.c) / self.width, 1 - self.c)
+        return self._mass_beyond(
+            x, self.c, (x.p - self.c) / self.width, (1 - self.c) / self.width, 1 - self.c
+        )
 
     def _partial0(self, x: Point) -> Array:
         return self._mass_beyond(
@@ -543,7 +542,7 @@ class HandVinciotti(SmoothLoss):
         """∫ (distance to the end) φ over [z, end] in units of the width, times its square's scale."""
         s = self.width
         tail = special.ndtr(-z) - special.ndtr(-end)
-        direct = s * (reach * tail - s * (_normal_density(z) - _normal_density(np.asarray(end))))
+        direct = s * (reach * tail - s * (normal_density(z) - normal_density(np.asarray(end))))
         return np.where(x.q < s, _bump_tail(x.q, c, s), direct)
 
     def _log_weight(self, x: Point) -> Array:
@@ -551,177 +550,6 @@ class HandVinciotti(SmoothLoss):
 
     def _dlog_weight(self, x: Point) -> Array:
         return -(x.p - self.c) / self.width**2
-
-
-@register("AlphaTunable(2, 0.25)")
-@final
-@dataclass(frozen=True, repr=False)
-class AlphaTunable(SymmetricLoss):
-    """ω = σ g (Beta(−α, α) + Beta(α, −α)), g = (1 − α)/(2 − 3α), link σ·logit. [M (53)]
-
-    φ′(v) = −(1 − p) g (e^{−αv/σ} + e^{αv/σ}) for 0 ≤ α ≤ ½: α = 0 is `GLog(gain)`, α = ½ the exponential
-    loss with gain. In between, how much outliers weigh (α) and how much the loss regularizes (gain) are
-    chosen apart.
-
-    >>> AlphaTunable(1.0, 0.0).loss(1, 0.3) == Log().loss(1, 0.3)
-    True
-    """
-
-    gain: float = 1.0
-    alpha: float = 0.25
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gain", positive("gain", self.gain))
-        object.__setattr__(self, "alpha", number("alpha", self.alpha, 0, 0.5, closed="both"))
-
-    @property
-    def _scale(self) -> float:
-        return self.gain * (1 - self.alpha) / (2 - 3 * self.alpha)
-
-    def _partial1(self, x: Point) -> Array:
-        a = self.alpha
-        parts = incomplete_beta(x.q, x.p, 1 + a, -a) + incomplete_beta(x.q, x.p, 1 - a, a)
-        return self._scale * parts
-
-    def _log_relative(self, x: Point) -> Array:
-        return math.log(2 * self._scale) + log_cosh(self.alpha * x.t)
-
-    def _dlog_relative(self, x: Point) -> Array:
-        return self.alpha * np.tanh(self.alpha * x.t)
-
-    def _canonical_link(self) -> Link:
-        return Logit(self.gain) if self.alpha == 0 else super()._canonical_link()
-
-    def _default_link(self) -> Link:
-        return Logit(self.gain)
-
-
-class _GainLoss(DerivedLoss):
-    """σ times a loss, read through its canonical link stretched by σ. [M Table 2]"""
-
-    gain: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gain", positive("gain", self.gain))
-
-    def _default_link(self) -> Link:
-        return self.canonical_link
-
-
-@register("GLog(2)")
-@final
-@dataclass(frozen=True, repr=False)
-class GLog(_GainLoss):
-    """φ(v) = σ log(1 + e^{−v/σ}): the logistic loss with gain σ. [M Table 2]
-
-    >>> GLog(2.0).composite().loss_margin
-    4.0
-    """
-
-    gain: float = 1.0
-
-    @cached_property
-    def core(self) -> SmoothLoss:  # type: ignore[override]
-        """A multiple of the log loss."""
-        return _smooth(self.gain * Log())
-
-    def _canonical_link(self) -> Link:
-        return Logit(self.gain)
-
-
-@register("GBoost(2)")
-@final
-@dataclass(frozen=True, repr=False)
-class GBoost(_GainLoss):
-    """φ(v) = (σ/2)(√(4 + (v/σ)²) − v/σ): the canonical boosting loss with gain σ. [M Table 2]
-
-    >>> GBoost(2.0).composite().margin_loss(0.0)
-    2.0
-    """
-
-    gain: float = 1.0
-
-    @cached_property
-    def core(self) -> SmoothLoss:  # type: ignore[override]
-        """A multiple of the boosting loss."""
-        return _smooth(self.gain * Boosting())
-
-    def _canonical_link(self) -> Link:
-        return Algebraic(self.gain)
-
-
-@register("GGauss(2)")
-@final
-@dataclass(frozen=True, repr=False)
-class GGauss(SymmetricLoss):
-    """H = (2σ/π) exp(−erf⁻¹(2p − 1)²), canonical for the probit link with gain σ. [M Table 2]
-
-    Written with x = Φ⁻¹(p): ω = 4σ e^{x²/2}, ℓ(1, p) = 2σ√(2/π) (φ(x) − x(1 − p)).
-
-    >>> GGauss(1.0).composite().gradient(1, 0.0)
-    -0.5
-    """
-
-    gain: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gain", positive("gain", self.gain))
-
-    def _partial1(self, x: Point) -> Array:
-        z = Probit()._unit_score(x)
-        up = np.maximum(z, 0)
-        # φ − z(1 − Φ) = (1 − Φ)(φ/(1 − Φ) − z), whose bracket is known without cancellation.
-        right = np.exp(special.log_ndtr(-up)) * inverse_mills_excess(up)
-        left = _normal_density(z) - z * x.q
-        return 2 * self.gain * math.sqrt(2 / math.pi) * np.where(z > 0, right, left)
-
-    def _slope(self, x: Point) -> Array:
-        return self.canonical_link._score(x)
-
-    def _log_relative(self, x: Point) -> Array:
-        z = np.abs(Probit()._unit_score(x))
-        # r = 4σ e^{z²/2} p q = (4σ/√2π) · larger tail / hazard.
-        return math.log(4 * self.gain) - LOG_SQRT_2PI + special.log_ndtr(z) - np.log(inverse_mills(z))
-
-    def _dlog_relative(self, x: Point) -> Array:
-        _, slope, bend = Probit()._unit_log_odds(Probit()._unit_score(x))
-        return -bend / slope**2
-
-    def _canonical_link(self) -> Link:
-        return Probit(self.gain * math.sqrt(8 / math.pi))
-
-
-@register("GLaplace(2)")
-@final
-@dataclass(frozen=True, repr=False)
-class GLaplace(SymmetricLoss):
-    """H = σ u (1 − log u), u = 1 − |2p − 1|: canonical for the Laplace link with gain σ. [M Table 2]
-
-    ω = 2σ/min(p, q), φ(v) = σ e^{−|v|/2σ} + (|v| − v)/2.
-
-    >>> GLaplace(1.0).composite().margin_loss(0.0)
-    1.0
-    """
-
-    gain: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gain", positive("gain", self.gain))
-
-    def _partial1(self, x: Point) -> Array:
-        return 2 * self.gain * np.where(x.t >= 0, x.q, x.p - (x.lp + math.log(2)))
-
-    def _slope(self, x: Point) -> Array:
-        return self.canonical_link._score(x)
-
-    def _log_relative(self, x: Point) -> Array:
-        return math.log(2 * self.gain) + np.maximum(x.lp, x.lq)
-
-    def _dlog_relative(self, x: Point) -> Array:
-        return np.sign(x.t) * np.minimum(x.p, x.q)
-
-    def _canonical_link(self) -> Link:
-        return Laplace(2 * self.gain)
 
 
 @register("CostWeighted(0.1)")
@@ -772,8 +600,8 @@ class Misclassification(Loss):
         return np.minimum(x.p, x.q)
 
 
-def _smooth(loss: Loss) -> SmoothLoss:
-    """A multiple of a smooth loss is smooth; the cone's operators promise only a loss."""
+def multiple(loss: Loss) -> SmoothLoss:
+    """A multiple of a smooth loss, as smooth: the cone's operators promise only a loss."""
     assert isinstance(loss, SmoothLoss)
     return loss
 
@@ -786,10 +614,6 @@ def _power(exponent: float, log_base: Array) -> Array:
 def _ratio(numerator: float, denominator: Array) -> Array:
     """numerator / denominator, with 0/0 = 0."""
     return np.zeros_like(denominator) if numerator == 0 else numerator / denominator
-
-
-def _normal_density(z: Array) -> Array:
-    return np.exp(-0.5 * z * z - LOG_SQRT_2PI)
 
 
 def _tail_integral(loss: SmoothLoss, x: Point) -> Array:
@@ -808,5 +632,5 @@ def _bump_tail(q: Array, c: float, width: float) -> Array:
     """q² ∫_0^1 u φ((1 − q u − c)/width) du."""
     total = np.zeros_like(q)
     for u, a in zip(*gauss_legendre(32), strict=True):
-        total = total + a * u * _normal_density((1 - q * u - c) / width)
+        total = total + a * u * normal_density((1 - q * u - c) / width)
     return q**2 * total

@@ -3,8 +3,9 @@
 Any loss with any link runs through the same kernel, because the kernel never sees a formula. Both are
 functions of the score alone once the label is known, so it sees a table of them: polynomials of degree five
 on narrow panels of the score, made from the NumPy formulas when first needed, and checked against them to
-1e-12 (or to what the formulas themselves are good for, where they are numerical derivatives). A loss written by a user, a mixture or a numerically inverted link is then as fast as a family, nothing
-is compiled for it, and the kernels are compiled once per machine.
+1e-12, or to what the formulas themselves are good for, where they are numerical derivatives. A loss written
+by a user, a mixture or a numerically inverted link is then as fast as a family, nothing is compiled for it,
+and the kernels are compiled once per machine.
 
 Scores beyond a table, where p < 1e-17 or so, and composites that no table fits (kinks, jumps) are computed
 by the formulas themselves, block by block.
@@ -99,7 +100,9 @@ def _arrays(y: ArrayLike, F: ArrayLike) -> tuple[Any, Array]:
     if y.dtype != np.uint8:
         y = as_float("y", y)
     if F.ndim != 1 or y.shape != F.shape:
-        raise ValueError(f"y and F must be one-dimensional and of one length, got shapes {y.shape} and {F.shape}")
+        raise ValueError(
+            f"y and F must be one-dimensional and of one length, got shapes {y.shape} and {F.shape}"
+        )
     return np.ascontiguousarray(y), F
 
 
@@ -193,7 +196,7 @@ def tabulate(c: Composite, formula: Formula) -> Table | None:
         widest = unit * (_WIDEST if per_unit <= 256 else _WIDEST_FINE)
         low, high = _active(formula, max(link.low, -widest), min(link.high, widest))
         # Whole panels from 0, so that a kink at F = 0 falls between two of them.
-        panels = np.arange(np.ceil(low / unit * per_unit), np.floor(high / unit * per_unit))
+        panels = np.arange(np.ceil(low / unit * per_unit), np.floor(high / unit * per_unit), dtype=np.float64)
         tried = panels[(panels >= usual[0] / unit * per_unit) & (panels < usual[1] / unit * per_unit)]
         if len(tried) == 0:
             return None
@@ -243,7 +246,7 @@ def _table(formula: Formula, panels: Array, per_unit: float) -> Table:
 def _interpolation() -> tuple[Array, Array]:
     """Chebyshev's nodes in panel widths from the centre, and the matrix from values to coefficients."""
     nodes = 0.5 * np.cos(np.pi * (np.arange(_COEFFICIENTS) + 0.5) / _COEFFICIENTS)
-    return nodes, np.linalg.inv(np.vander(nodes, increasing=True))
+    return nodes, np.linalg.inv(np.vander(nodes, increasing=True)).astype(np.float64)
 
 
 def _fitting(table: Table, panels: Array, formula: Formula, c: Composite) -> NDArray[np.bool_]:
@@ -264,7 +267,7 @@ def _fitting(table: Table, panels: Array, formula: Formula, c: Composite) -> NDA
 
 
 def _size_nearby(values: Array) -> Array:
-    """Largest absolute value among the nearest panels: a Hessian is not relative to itself where it crosses 0."""
+    """Largest absolute value among the nearest panels: what a Hessian is relative to where it crosses 0."""
     size = np.abs(values)
     return np.maximum.reduce([size, *(np.roll(size, k) for k in (-4, -2, -1, 1, 2, 4))])
 
@@ -284,7 +287,7 @@ def _usable(table: Table, good: NDArray[np.bool_], low: float, high: float) -> T
 
 
 def _ended(table: Table, formula: Formula) -> Table:
-    """A table whose last panels are zero needs no formula beyond them: one panel of zeros goes on for ever."""
+    """A table that ends in zeros needs no formula beyond them: one panel of zeros goes on for ever."""
     origin, per_unit, coefficients, low, high = table
     zeros = np.zeros((1, 2, 2, _COEFFICIENTS))
 

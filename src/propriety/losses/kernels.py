@@ -69,7 +69,15 @@ def _polynomial(table: Any, base: Any, z: Any) -> Any:
 
 @njit(nogil=True, **_OPTIONS)
 def look_up(
-    y: Any, F: Any, first: Any, second: Any, origin: Any, per_unit: Any, coefficients: Any, low: Any, high: Any
+    y: Any,
+    F: Any,
+    first: Any,
+    second: Any,
+    origin: Any,
+    per_unit: Any,
+    coefficients: Any,
+    low: Any,
+    high: Any,
 ) -> Any:
     """Two tabulated functions of label and score; counts scores beyond the table (nan among them)."""
     table = coefficients.reshape(-1)

@@ -37,8 +37,8 @@ def second_derivative(function: Function, x: Array, step: Any) -> Array:
 class Cumulative:
     """Integrals of a non-negative function from the left end and to the right end of an interval.
 
-    Panels are halved until two Gauss–Legendre rules agree to 1e-13 of the panel or 1e-14 of the whole, or until
-    they are too narrow to matter, as at a jump. Sums run from the far end inwards, so tails keep their
+    Panels are halved until two Gauss–Legendre rules agree to 1e-13 of the panel or 1e-14 of the whole, or
+    until they are too narrow to matter, as at a jump. Sums run from the far end inwards, so tails keep their
     relative accuracy.
     """
 
@@ -113,6 +113,7 @@ class UserFunction:
         self._call = self._vectorized()
 
     def __call__(self, p: Array, q: Array | None = None) -> Array:
+        """Values at p, or at p and q."""
         args = (p, q) if self.takes_q else (p,)
         with np.errstate(all="ignore"):
             try:

@@ -72,8 +72,10 @@ def of_loss(loss: Loss) -> Properties:
         "strict": strict,
         "symmetric": symmetric,
         "permissible": Fact(
-            permissible, "its entropy is strictly concave and symmetric about 1/2" if permissible
-            else f"its entropy is not {'strictly concave' if not strict else 'symmetric about 1/2'}"
+            permissible,
+            "its entropy is strictly concave and symmetric about 1/2"
+            if permissible
+            else f"its entropy is not {'strictly concave' if not strict else 'symmetric about 1/2'}",
         ),
         "bounded": bounded,
         "normalized": normalized,
@@ -93,17 +95,21 @@ def of_composite(c: Composite) -> Properties:
     facts |= {
         "canonical": Fact(
             factor is not None,
-            f"weight(p) dp/dF {'is constant' if factor is not None else 'varies'} at 161 log-odds from -20 to 20",
+            f"weight(p) dp/dF {'varies' if factor is None else 'is constant'} at 161 log-odds in [-20, 20]",
         ),
         "convex": _convex(c),
         "margin form": Fact(
             c.has_margin_form,
-            "the loss is symmetric and p(-F) = 1 - p(F)" if c.has_margin_form
-            else "the link is not symmetric" if facts["symmetric"] else "the loss is not symmetric",
+            "the loss is symmetric and p(-F) = 1 - p(F)"
+            if c.has_margin_form
+            else "the link is not symmetric"
+            if facts["symmetric"]
+            else "the loss is not symmetric",
         ),
         "real range": Fact(
             c.link_.has_real_range,
-            "every score has a probability" if c.link_.has_real_range
+            "every score has a probability"
+            if c.link_.has_real_range
             else f"scores lie in [{c.link_.low:.4g}, {c.link_.high:.4g}]",
         ),
         "regularization loss": _regularization(c),
@@ -123,7 +129,9 @@ def _strict(loss: Loss) -> Fact:
     strict = next((part for part in smooth if _strict(part)), None)
     if strict is not None:
         return Fact(True, f"its part {strict!r} is strict")
-    return Fact(False, "its weight is a point mass: statements on the same side of the cost are charged alike")
+    return Fact(
+        False, "its weight is a point mass: statements on the same side of the cost are charged alike"
+    )
 
 
 def _symmetric(loss: Loss) -> Fact:

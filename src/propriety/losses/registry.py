@@ -41,15 +41,15 @@ ALIASES = {
 #: Losses that people ask for and that are not proper, with the reason.
 IMPROPER = {
     "Absolute": "the absolute deviation |y - p| is least at p = 0 or 1, never at a probability between",
-    "CressieRead": "Cressie-Read divergences depend on the unknown truth; no loss of y and p has them as its regret",
+    "CressieRead": "no loss of y and p has a Cressie-Read divergence from the unknown truth as its regret",
     "Focal": "the focal loss (1 - p)^g (-log p) is least at a probability nearer to 1/2 than the true one",
-    "Hinge": "the hinge loss is least at a score of -1 or 1, which tells the likelier class and no probability",
+    "Hinge": "the hinge loss is least at a score of -1 or 1, which tells the likelier class only",
     "PowerDeviation": "|y - p|^r is proper only for r = 2, which is Squared()",
 }
 
 
 @overload
-def register(target: T) -> T: ...
+def register(*target: T) -> T: ...
 @overload
 def register(*target: str) -> Callable[[T], T]: ...
 def register(*target: Any) -> Any:
@@ -103,7 +103,9 @@ def parse(text: str) -> Any:
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError as error:
-        raise ValueError(f"cannot read {text!r} as a loss: {error.msg}; write for example 'Beta(6, 14)'") from None
+        raise ValueError(
+            f"cannot read {text!r} as a loss: {error.msg}; write for example 'Beta(6, 14)'"
+        ) from None
     return _read(tree.body, text)
 
 
@@ -145,7 +147,7 @@ def as_composite(loss: Loss | Composite | str, link: Link | str | None = None) -
     return as_loss(loss).composite(link)
 
 
-def _read(node: ast.expr, text: str) -> Any:
+def _read(node: ast.expr, text: str) -> Any:  # noqa: PLR0911
     match node:
         case ast.Constant(value=int() | float() | str() as value):
             return value
@@ -169,8 +171,8 @@ def _read(node: ast.expr, text: str) -> Any:
             positional, named = _arguments(args, keywords, text)
             return getattr(_read(owner, text), method)(*positional, **named)
     raise ValueError(
-        f"cannot read {ast.unparse(node)!r} in {text!r}: a loss is a name with parameters, such as 'Beta(6, 14)', "
-        "or a sum of such"
+        f"cannot read {ast.unparse(node)!r} in {text!r}: a loss is a name with parameters, such as "
+        "'Beta(6, 14)', or a sum of such"
     )
 
 
@@ -182,7 +184,7 @@ def _arguments(
 
 def _make(name: str, args: Any, kwargs: dict[str, Any]) -> Any:
     from propriety.losses.algebra import Tilted
-    from propriety.losses.faces import CanonicalFor
+    from propriety.losses.margins import CanonicalFor
 
     if name in IMPROPER:
         raise ValueError(f"{name} is not a proper loss: {IMPROPER[name]}")
@@ -199,6 +201,10 @@ def _known(name: str, known: dict[str, Any], what: str) -> str:
     if name not in known:
         by_lower = {k.lower(): k for k in [*known, *ALIASES]}
         near = difflib.get_close_matches(name.lower(), by_lower, n=1)
-        hint = f"; did you mean {by_lower[near[0]]!r}?" if near else f"; the names are {', '.join(sorted(known))}"
+        hint = (
+            f"; did you mean {by_lower[near[0]]!r}?"
+            if near
+            else f"; the names are {', '.join(sorted(known))}"
+        )
         raise ValueError(f"unknown {what} {name!r}{hint}")
     return name

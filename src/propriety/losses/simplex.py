@@ -99,9 +99,11 @@ class _Softmax(SimplexLoss):
         """γ of ω_k = p_k^(γ−1)."""
 
     def inverse(self, F: ArrayLike) -> Array:
+        """Probabilities of the scores."""
         return special.softmax(_scores(F), axis=-1)
 
     def link(self, P: ArrayLike) -> Array:
+        """Scores of the probabilities."""
         with np.errstate(divide="ignore"):
             logs = np.log(_distributions("P", P))
         finite = np.where(np.isfinite(logs), logs, 0.0)
@@ -203,9 +205,11 @@ class PairwiseExponential(SimplexLoss):
     """
 
     def inverse(self, F: ArrayLike) -> Array:
+        """Probabilities of the scores."""
         return special.softmax(2 * _scores(F), axis=-1)
 
     def link(self, P: ArrayLike) -> Array:
+        """Scores of the probabilities."""
         return 0.5 * Log().link(P)
 
     def _value(self, Y: Array, F: Array) -> Array:
@@ -253,11 +257,13 @@ class OneVsRest(SimplexLoss):
         return self.loss_
 
     def inverse(self, F: ArrayLike) -> Array:
+        """Probabilities of the scores."""
         p = np.asarray(self.loss_.inverse(_scores(F)))
         total = p.sum(axis=-1, keepdims=True)
         return np.where(total > 0, p / np.where(total > 0, total, 1), 1 / p.shape[-1])
 
     def link(self, P: ArrayLike) -> Array:
+        """Scores of the probabilities."""
         return np.asarray(self.loss_.link(_distributions("P", P)))
 
     def _value(self, Y: Array, F: Array) -> Array:
@@ -280,9 +286,11 @@ class MH(SimplexLoss):
     """
 
     def inverse(self, F: ArrayLike) -> Array:
+        """Probabilities of the scores."""
         return _MH_CORE.inverse(F)
 
     def link(self, P: ArrayLike) -> Array:
+        """Scores of the probabilities."""
         return _MH_CORE.link(P)
 
     def _value(self, Y: Array, F: Array) -> Array:
@@ -338,7 +346,9 @@ def _labels(y: ArrayLike, classes: int) -> Array:
     array = np.asarray(y)
     if array.ndim >= 1 and array.shape[-1] == classes and array.dtype.kind == "f":
         return _distributions("y", array)
-    index = array.astype(np.intp)
-    if array.dtype.kind not in "iub" or np.any((index < 0) | (index >= classes)):
-        raise ValueError(f"y must be class indices from 0 to {classes - 1}, or rows of {classes} probabilities")
+    index = array.astype(np.intp) if array.dtype.kind in "iub" else np.array([-1])
+    if np.any((index < 0) | (index >= classes)):
+        raise ValueError(
+            f"y must be class indices from 0 to {classes - 1}, or rows of {classes} probabilities"
+        )
     return np.eye(classes)[index]

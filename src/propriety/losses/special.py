@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 from scipy import special
@@ -13,7 +13,7 @@ SQRT_2 = np.sqrt(2.0)
 LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
 
-@lru_cache(maxsize=None)
+@cache
 def gauss_legendre(n: int) -> tuple[Array, Array]:
     """Nodes and weights of Gauss–Legendre quadrature on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
@@ -24,6 +24,11 @@ def log_cosh(a: Array) -> Array:
     """log cosh a without overflow."""
     a = np.abs(a)
     return a + np.log1p(np.exp(-2 * a)) - np.log(2)
+
+
+def normal_density(z: Array) -> Array:
+    """φ(z)."""
+    return np.exp(-0.5 * z * z - LOG_SQRT_2PI)
 
 
 def inverse_mills(x: Array) -> Array:

@@ -57,7 +57,7 @@ class Value:
         for f in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, f.name)
             if f.default is not dataclasses.MISSING and value == f.default:
-                in_order = in_order and f.kw_only
+                in_order = in_order and f.kw_only is True
             elif in_order and not f.kw_only:
                 positional.append(show(value))
             else:
