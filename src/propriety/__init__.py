@@ -7,9 +7,39 @@ State what a false alarm and a miss cost, or any proper loss at all, and fit a m
 True
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from propriety import losses
 from propriety.losses import links
 
+if TYPE_CHECKING:
+    from propriety import plots
+    from propriety.boosting import BoostingClassifier
+    from propriety.linear import LinearClassifier
+
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "links", "losses"]
+__all__ = ["BoostingClassifier", "LinearClassifier", "__version__", "links", "losses", "plots"]
+
+# Estimators are imported when first asked for: scikit-learn's base class alone brings in pandas.
+_LATER = {
+    "BoostingClassifier": "propriety.boosting",
+    "LinearClassifier": "propriety.linear",
+    "plots": "propriety.plots",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'propriety' has no attribute {name!r}")
+    module = import_module(_LATER[name])
+    value = module if _LATER[name] == f"propriety.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
