@@ -1,6 +1,18 @@
 """Linear models for any proper loss: Fisher scoring, universal linear separators, Bregman updates."""
 
 from propriety.linear.classifier import LinearClassifier
-from propriety.linear.separation import SeparationWarning
+from propriety.linear.path import LinearPath, Path, path
+from propriety.linear.separation import SeparationWarning, separating_direction
+from propriety.linear.summary import Summary
+from propriety.linear.tailoring import SlopeWarning
 
-__all__ = ["LinearClassifier", "SeparationWarning"]
+__all__ = [
+    "LinearClassifier",
+    "LinearPath",
+    "Path",
+    "SeparationWarning",
+    "SlopeWarning",
+    "Summary",
+    "path",
+    "separating_direction",
+]

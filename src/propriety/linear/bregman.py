@@ -48,14 +48,15 @@ class Updates:
 
     @classmethod
     def make(cls, problem: Margins, rule: str) -> Updates:
-        """Scale by the largest row: Σ_j |M_ij| ≤ 1 (parallel), |M_ij| ≤ 1 (both sequential), Σ_j M_ij² ≤ 1 (sphere).
+        """Scale M: Σ_j |M_ij| ≤ 1 (parallel), |M_ij| ≤ 1 (both sequential), Σ_j M_ij² ≤ 1 (sphere).
 
-        The linear program has the rows' sums among its constraints; it takes the scale of the sequential rules.
+        The linear program has the rows' sums among its constraints, and takes the scale of the sequential
+        rules.
         """
         if not np.isfinite(problem.loss.growth):
             raise ValueError(
-                f"{problem.loss.composite!r} has unbounded growth: sup -phi''/phi' is infinite, so no step of the "
-                "Bregman updates is safe; use solver='uls' or 'fisher'"
+                f"{problem.loss.composite!r} has unbounded growth: sup -phi''/phi' is infinite, so no step of "
+                "the Bregman updates is safe; use solver='uls' or 'fisher'"
             )
         absolute = problem.absolute()
         if rule == "parallel":

@@ -16,10 +16,13 @@ from propriety import losses
 from propriety.estimator import ProperClassifier
 from propriety.linear import fitting, separation, summary
 from propriety.linear.design import Design, Floats
+from propriety.linear.tailoring import SlopeWarning
 from propriety.losses import simplex
 from propriety.losses.value import number
 
 _ITERATIONS = {"fisher": 100, "newton": 100, "lbfgs": 2000}
+#: Probability from which separation is suspected.
+_EXTREME = 1e-6
 _TWO_CLASSES = {
     simplex.Log: "Log",
     simplex.Brier: "Squared",
@@ -31,17 +34,18 @@ _TWO_CLASSES = {
 class LinearClassifier(ProperClassifier):
     r"""A linear score F = Xb + b₀ fitted to any proper loss with any link.
 
-    It minimizes Σ wᵢ ℓ(yᵢ, q(Fᵢ))/(s Σ wᵢ) + alpha (l1_ratio ‖b‖₁ + ½ (1 − l1_ratio) ‖b‖²). The loss is measured
-    in units in which stating ½ costs log 2 (s = 1 for the log loss), so that `alpha` means the same for
+    It minimizes Σ wᵢ ℓ(yᵢ, q(Fᵢ))/(s Σ wᵢ) + alpha (l1_ratio ‖b‖₁ + ½ (1 − l1_ratio) ‖b‖²). The loss is
+    measured in units in which stating ½ costs log 2 (s = 1 for the log loss), so that `alpha` means the same for
     ``loss`` and ``3 * loss``; for the log loss alpha is 1/(n C) of scikit-learn. The intercept is never
     penalized.
 
     Parameters
     ----------
     loss : loss, composite, simplex loss or str, default="auto"
-        "auto" is ``Tailored(c)`` for c = fp_cost/(fp_cost + fn_cost) when the costs differ, else the log loss.
-        A loss that is not convex in the score starts from the log loss's fit and follows a path of growing
-        focus to its own.
+        "auto" is ``Tailored(c)`` for c = fp_cost/(fp_cost + fn_cost) when the costs differ, else the log
+        loss. A loss that is not convex in the score starts from the log loss's fit and follows a path of growing
+        focus to its own; "auto" stops on the way where more focus would let the slopes grow without bound
+        (`loss_` says where).
     link : link or str, optional
         The loss's default link if not given; not together with a composite.
     fp_cost, fn_cost : float, default=1
@@ -52,11 +56,11 @@ class LinearClassifier(ProperClassifier):
         0 is the ridge, 1 the lasso (fitted by proximal Newton steps), between them the elastic net.
     fit_intercept : bool, default=True
     solver : str, default="fisher"
-        - "fisher": iteratively reweighted least squares with Fisher's weights and a line search; "newton": with
-          the Hessian; "lbfgs": quasi-Newton, for very many features.
+        - "fisher": iteratively reweighted least squares with Fisher's weights and a line search; "newton":
+          with the Hessian; "lbfgs": quasi-Newton, for very many features.
         - "uls": universal linear separators: boosting of the columns of X, see `features`.
-        - "parallel", "sequential", "sequential2", "sphere", "lp": Bregman-distance updates; "gis": generalized
-          iterative scaling. These and "uls" take convex losses with a margin form and no penalty.
+        - "parallel", "sequential", "sequential2", "sphere", "lp": Bregman-distance updates; "gis":
+          generalized iterative scaling. These and "uls" take convex losses with a margin form and no penalty.
     features : {"one", "all", "active"} or int, default="one"
         Features that a round of "uls" updates: the one of largest edge, all, all used so far and the one of
         largest edge, or as many of the largest edges.
@@ -97,7 +101,7 @@ class LinearClassifier(ProperClassifier):
     >>> y = np.array([0, 1, 0, 1])
     >>> model = LinearClassifier().fit(X, y)
     >>> model.coef_.round(4), model.intercept_.round(4)
-    (array([[0.8047]]), array([-1.2071]))
+    (array([[0.9082]]), array([-1.3623]))
     """
 
     def __init__(
@@ -160,6 +164,7 @@ class LinearClassifier(ProperClassifier):
         data = self._data(X, y, sample_weight)
         loss = self._loss(data.n_classes)
         fitted = fitting.fit(data, loss, settings, start)
+        loss = loss if fitted.loss is None else fitted.loss
         self.classes_, self.loss_, self.report_ = data.classes, loss, fitted.report
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
         self.n_iter_, self.converged_ = max(1, fitted.n_iter), fitted.converged
@@ -177,7 +182,9 @@ class LinearClassifier(ProperClassifier):
             raise ValueError("solver='lbfgs' has no L1 penalty: use solver='fisher' or l1_ratio=0")
         if self.multiclass not in ("auto", "ovr"):
             raise ValueError(f"multiclass must be 'auto' or 'ovr', got {self.multiclass!r}")
-        whole = isinstance(self.features, Integral) and not isinstance(self.features, bool) and self.features > 0
+        whole = (
+            isinstance(self.features, Integral) and not isinstance(self.features, bool) and self.features > 0
+        )
         if self.features not in ("one", "all", "active") and not whole:
             raise ValueError(
                 f"features must be 'one', 'all', 'active' or a positive integer, got {self.features!r}"
@@ -187,7 +194,15 @@ class LinearClassifier(ProperClassifier):
             raise ValueError(f"max_iter must be a positive integer or None, got {self.max_iter!r}")
         tol = number("tol", self.tol, 0, np.inf)
         return fitting.Settings(
-            self.solver, alpha, ratio, bool(self.fit_intercept), tol, int(most), self.features, self.n_jobs
+            self.solver,
+            alpha,
+            ratio,
+            bool(self.fit_intercept),
+            tol,
+            int(most),
+            self.features,
+            self.n_jobs,
+            isinstance(self.loss, str) and self.loss == "auto",
         )
 
     def _start(self) -> tuple[Floats, Floats] | None:
@@ -205,8 +220,6 @@ class LinearClassifier(ProperClassifier):
         weight = np.ones(len(codes))
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not np.any(weight > 0):
-                raise ValueError("sample_weight is zero everywhere: at least one row must have a positive weight")
             if np.any(weight == 0):
                 X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
             if len(np.unique(codes)) < len(classes):
@@ -242,21 +255,33 @@ class LinearClassifier(ProperClassifier):
 
     def _warn(self, data: fitting.Data, fitted: fitting.Fit, settings: fitting.Settings) -> None:
         if settings.alpha == 0:
-            said = self._separation(data)
+            said = self._separation(data, fitted)
             if said is not None:
                 warnings.warn(said, separation.SeparationWarning, stacklevel=3)
                 return
+            if fitted.ran_off:
+                warnings.warn(
+                    f"{self.loss_!r} is not convex, and its slopes grew without bound: with this focus a steep "
+                    "step costs less than any sloping fit. Lower the focus, or set alpha > 0 to shrink the slopes",
+                    SlopeWarning,
+                    stacklevel=3,
+                )
+                return
         if not fitted.converged:
             warnings.warn(
-                f"solver {settings.solver!r} stopped after {fitted.n_iter} steps with a gradient of {fitted.gap:.2g} "
-                f"(tol={settings.tol:.2g}): raise max_iter or tol"
+                f"solver {settings.solver!r} stopped after {fitted.n_iter} steps with a gradient of "
+                f"{fitted.gap:.2g} (tol={settings.tol:.2g}): raise max_iter or tol"
                 + (", or set alpha > 0" if settings.alpha == 0 else ""),
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-    def _separation(self, data: fitting.Data) -> str | None:
+    def _separation(self, data: fitting.Data, fitted: fitting.Fit) -> str | None:
         """Words on separation, looked for only when some fitted probability is next to 0 or 1."""
+        if fitted.span is not None and isinstance(self.loss_, losses.Composite):
+            low, high = self.loss_.inverse(np.array(fitted.span))
+            if low > _EXTREME and 1 - high > _EXTREME:
+                return None
         scores = self._scores(data.X)
         for k in range(scores.shape[1]):
             if isinstance(self.loss_, losses.Composite):
@@ -264,7 +289,7 @@ class LinearClassifier(ProperClassifier):
             else:
                 own, p = data.y == k, self.loss_.inverse(scores)[:, k]
             right = np.where(own, p, 1 - p)
-            if np.max(right) < 1 - 1e-6:
+            if np.max(right) < 1 - _EXTREME:
                 continue
             said = separation.message(data.X, own, right - 0.5, bool(self.fit_intercept))
             if said is not None:
@@ -293,7 +318,7 @@ class LinearClassifier(ProperClassifier):
         return np.column_stack([1 - p, p])
 
     def summary(self, X=None, y=None, sample_weight=None, *, level=0.95) -> summary.Summary:
-        """Coefficients with standard errors, z and p values and intervals, and the loss against the null model.
+        """Coefficients with standard errors, z and p values and intervals, and the loss beside the null model's.
 
         Uses the rows of the last fit, or the rows given (after unpickling, they must be given).
 
@@ -313,7 +338,4 @@ class LinearClassifier(ProperClassifier):
         return summary.summarize(self, data, names, number("level", level, 0, 1))
 
     def __getstate__(self):
-        state = super().__getstate__()
-        state.pop("_training", None)
-        return state
-
+        return {key: value for key, value in super().__getstate__().items() if key != "_training"}

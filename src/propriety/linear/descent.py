@@ -43,7 +43,8 @@ def line_search(objective: Objective, point: Point, direction: Floats, most: int
     """The first point along the direction that lowers the objective enough; None if there is none.
 
     Armijo's rule with halving, the full step first. Near the minimum, where the promised descent is below
-    rounding, a step is taken if the value does not rise beyond rounding and the gradient shrinks.
+    rounding, a step is taken only if the value does not rise beyond rounding and the gradient shrinks by a
+    tenth.
     """
     slope = float(np.vdot(point.gradient, direction))
     if not slope < 0:
@@ -56,8 +57,8 @@ def line_search(objective: Objective, point: Point, direction: Floats, most: int
             if new.value <= point.value + _SUFFICIENT * step * slope:
                 return new
             flat = -slope * step <= 64 * _ROUNDING * max(abs(point.value), 1e-300)
-            quiet = new.value <= point.value + _ROUNDING * abs(point.value)
-            if flat and quiet:
-                return new if np.linalg.norm(new.gradient) < size else None
+            if flat:
+                quiet = new.value <= point.value + _ROUNDING * abs(point.value)
+                return new if quiet and np.linalg.norm(new.gradient) < 0.9 * size else None
         step *= 0.5
     return None

@@ -50,8 +50,12 @@ class Design:
         self.inverse_scale = np.ones(self.d)
         if standardize:
             self._standardize(weight)
-        per_row = max(1, X.nnz // max(self.n, 1)) if self.sparse else max(self.d, 1)
-        self.block = max(64, _BLOCK_VALUES // per_row)
+        self._divide()
+
+    def _divide(self) -> None:
+        """Set the rows in a block, and the number of partial sums."""
+        per_row = max(1, self.X.nnz // max(self.n, 1)) if self.sparse else max(self.d, 1)
+        self.block = max(256, _BLOCK_VALUES // per_row)
         self.parts = max(1, min(_PARTS, self.n // self.block))
 
     @property
@@ -139,7 +143,9 @@ class Design:
         """θ with its scales undone: what multiplies the rows."""
         return theta[: self.d] * self.inverse_scale[:, None]
 
-    def forward(self, start: int, stop: int, scaled: Floats, theta: Floats, out: Floats, rows: Any = None) -> None:
+    def forward(
+        self, start: int, stop: int, scaled: Floats, theta: Floats, out: Floats, rows: Any = None
+    ) -> None:
         """Scores of a block of rows."""
         out[...] = theta[self.d] if self.intercept else 0.0
         if self.sparse:
@@ -150,7 +156,9 @@ class Design:
         else:
             out += (self.rows(start, stop) if rows is None else rows) @ scaled
 
-    def backward(self, start: int, stop: int, g: Floats, out: Floats, rows: Any = None, power: int = 1) -> None:
+    def backward(
+        self, start: int, stop: int, g: Floats, out: Floats, rows: Any = None, power: int = 1
+    ) -> None:
         """Add Xᵀg of a block of rows to `out`, unscaled; with power 2 the squares of X."""
         if self.sparse:
             from propriety.linear import kernels
@@ -170,7 +178,7 @@ class Design:
         return total
 
     def for_parts(self, work: Callable[[int, int, int], object], parts: int | None = None) -> None:
-        """Call ``work(part, start, stop)`` for every block, each part's blocks in order, parts in parallel."""
+        """Call ``work(part, start, stop)`` for every block: parts in parallel, blocks in order."""
         parts = self.parts if parts is None else parts
         edges = np.linspace(0, self.n, parts + 1).astype(np.intp)
 
@@ -205,10 +213,7 @@ class Design:
         real = columns[columns < self.d]
         q = len(columns)
         rows = self.X[::stride] if stride > 1 else self.X
-        if self.sparse:
-            total = self._sparse_gram(rows, h, real, q)
-        else:
-            total = self._dense_gram(rows, h, real, q)
+        total = (self._sparse_gram if self.sparse else self._dense_gram)(rows, h, real, q)
         factor = np.ones(q)
         factor[: len(real)] = self.inverse_scale[real]
         return total * factor[:, None] * factor
@@ -263,13 +268,20 @@ class Design:
         small = copy(self)
         small.X = self.X[::stride].copy()
         small.n = small.X.shape[0]
-        small.parts = max(1, min(_PARTS, small.n // small.block))
+        small._divide()
         return small
 
     def restrict(self, columns: NDArray[np.intp]) -> Design:
-        """The same rows with some columns only, copied; the intercept stays."""
+        """The same rows with some columns only, copied column by column; the intercept stays."""
         small = copy(self)
-        small.X, small.d = self.X[:, columns], len(columns)
+        if self.sparse:
+            small.X = self.X[:, columns]
+        else:
+            small.X = np.empty((self.n, len(columns)), dtype=self.X.dtype, order="F")
+            for start in range(0, self.n, 256):
+                small.X[start : start + 256] = self.X[start : start + 256, columns]
+        small.d = len(columns)
+        small._divide()
         small.centre = None if self.centre is None else self.centre[columns]
         small.inverse_scale = self.inverse_scale[columns]
         return small

@@ -6,7 +6,7 @@ Reference: Buja, Stuetzle & Shen (2005), section 9, equations (30)–(33).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import linalg
@@ -15,7 +15,9 @@ from propriety.linear.descent import Pairs, line_search
 from propriety.linear.design import Floats
 from propriety.linear.objective import Objective, Point
 
-_DENSE = 2500  # coefficients up to which the curvature is a matrix; conjugate gradients beyond
+_DENSE = 400  # coefficients up to which the curvature is a matrix; beyond, conjugate gradients,
+_LARGEST = 2500  # unless there are few rows
+_CHEAP = 4e9
 _ROWS_PER_COLUMN = 1500  # rows of the sample that gives the curvature when there are many more
 _COSTLY = 200  # coefficients from which a curvature that works is kept
 _SLOW = 0.3  # a step that leaves more of the gradient than this calls for a new curvature
@@ -31,7 +33,7 @@ class State:
     point: Point
     solve: Solve | None = None  # inverse of the curvature in use
     stride: int = 1  # it comes from every `stride`-th row
-    pairs: Pairs = Pairs()
+    pairs: Pairs = field(default_factory=Pairs)
     stuck: bool = False
 
 
@@ -39,7 +41,12 @@ def start(objective: Objective, theta: Floats) -> State:
     """State at θ; with far more rows than the curvature needs, it will come from a sample of them."""
     n, size = objective.design.n, objective.shape[0] * objective.shape[1]
     enough = max(_ROWS_PER_COLUMN * size, 20_000)
-    return State(objective.at(theta), stride=max(1, n // enough) if size <= _DENSE else 1)
+    return State(objective.at(theta), stride=max(1, n // enough) if _is_dense(objective) else 1)
+
+
+def _is_dense(objective: Objective) -> bool:
+    size = objective.shape[0] * objective.shape[1]
+    return size <= _DENSE or (size <= _LARGEST and objective.design.n * size**2 <= _CHEAP)
 
 
 def step(state: State, objective: Objective, kind: str = "fisher") -> State:
@@ -64,7 +71,8 @@ def step(state: State, objective: Objective, kind: str = "fisher") -> State:
     moved = new.theta - point.theta, new.gradient - point.gradient
     if state.stride > 1 and after > _SLOW * before:
         return State(new, None, state.stride if state.solve is not None else max(1, state.stride // 4))
-    if state.stride > 1 or (after <= _SLOW / 3 * before and np.prod(objective.shape) > _COSTLY):
+    kept = after <= _SLOW / 3 * before and _is_dense(objective) and np.prod(objective.shape) > _COSTLY
+    if state.stride > 1 or kept:
         return State(new, solve, state.stride, state.pairs.add(*moved, _MEMORY))
     # Fisher's weights are not the Hessian off the canonical link: when they converge slowly, steps seen help.
     return State(new, None, 1, state.pairs.add(*moved, _MEMORY) if after > _SLOW / 3 * before else Pairs())
@@ -72,7 +80,7 @@ def step(state: State, objective: Objective, kind: str = "fisher") -> State:
 
 def _curvature_solver(objective: Objective, point: Point, kind: str, stride: int) -> Solve:
     p, K = objective.shape
-    if p * K > _DENSE:
+    if not _is_dense(objective):
         return _conjugate_gradients(objective, point, kind)
     matrix = objective.curvature(point, kind, stride)
     if K > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from propriety.linear.design import Design, Floats
 from propriety.linear.objective import BinaryLoss, Objective, SimplexRows
 from propriety.linear.penalties import Penalty
 from propriety.linear.solve import SMOOTH, Run, sampled, solve
-from propriety.linear.tailoring import stations
+from propriety.linear.tailoring import RoughLoss, ran_off, stations
 from propriety.losses import simplex
 
 #: gradient that is left when the objective is flat to rounding
@@ -49,6 +49,7 @@ class Settings:
     max_iter: int
     features: str | int
     n_jobs: int | None
+    flexible: bool = False  # may stop at an earlier station of a loss that runs off
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,10 @@ class Fit:
     n_iter: int
     converged: bool
     gap: float
-    report: Any = field(default=None)
+    report: Any = None
+    span: tuple[float, float] | None = None  # least and largest score, if known
+    ran_off: bool = False
+    loss: Any = None  # if not the one that was asked for
 
 
 def fit(data: Data, loss: Any, settings: Settings, start: tuple[Floats, Floats] | None) -> Fit:
@@ -72,7 +76,7 @@ def fit(data: Data, loss: Any, settings: Settings, start: tuple[Floats, Floats] 
     penalty = Penalty.make(design, settings.alpha, settings.l1_ratio)
     theta = None if start is None else design.pack(*start)
     if isinstance(loss, losses.Composite):
-        return _joined(design, [_fit_binary(design, data.y.astype(np.float64), data.weight, loss, penalty, settings, theta)])
+        return _fit_two(design, data, loss, penalty, settings, theta)
     if isinstance(loss, simplex.MH | simplex.OneVsRest):
         inner = losses.Exponential().composite() if isinstance(loss, simplex.MH) else loss.composite
         runs = []
@@ -84,7 +88,9 @@ def fit(data: Data, loss: Any, settings: Settings, start: tuple[Floats, Floats] 
     rows = SimplexRows(loss, data.y, data.n_classes)
     objective = Objective(design, rows, data.weight, penalty)
     begin = objective.start() if theta is None else theta
-    return _centred(_joined(design, [solve(objective, begin, settings.solver, settings.tol, settings.max_iter)]), settings)
+    return _centred(
+        _joined(design, [solve(objective, begin, settings.solver, settings.tol, settings.max_iter)]), settings
+    )
 
 
 def _centred(fit: Fit, settings: Settings) -> Fit:
@@ -107,7 +113,31 @@ def _joined(design: Design, runs: list[Run]) -> Fit:
         max(r.n_iter for r in runs),
         all(r.converged for r in runs),
         max(r.stationarity for r in runs),
+        span=(min(float(r.point.scores.min()) for r in runs), max(float(r.point.scores.max()) for r in runs)),
     )
+
+
+def _fit_two(
+    design: Design,
+    data: Data,
+    loss: losses.Composite,
+    penalty: Penalty,
+    settings: Settings,
+    theta: Floats | None,
+) -> Fit:
+    """Fit two classes; if the slopes run off, say so, or stop at the last station where they do not."""
+    y = data.y.astype(np.float64)
+    run = _fit_binary(design, y, data.weight, loss, penalty, settings, theta)
+    scores = run.point.scores
+    separated = np.all((scores[:, 0] > float(loss.link(0.5))) == (y > 0))
+    if loss.properties()["convex"] or separated or not ran_off(loss, scores):
+        return _joined(design, [run])
+    if settings.flexible:
+        for earlier in reversed(stations(loss)[1:-1]):
+            again = _fit_binary(design, y, data.weight, earlier, penalty, settings, None)
+            if not ran_off(earlier, again.point.scores):
+                return replace(_joined(design, [again]), loss=earlier)
+    return replace(_joined(design, [run]), ran_off=True)
 
 
 def _fit_binary(
@@ -123,29 +153,42 @@ def _fit_binary(
     objective = Objective(design, BinaryLoss(composite, y), weight, penalty)
     route = stations(composite) if theta is None else (composite,)
     if theta is None:
-        stride = sampled(design, weight)
+        stride = sampled(design, weight, 1000 if len(route) == 1 else 100)
         label = y[::stride]
         if stride > 1 and 0 < label @ weight[::stride] < weight[::stride].sum():
             small, few = design.sample(stride), weight[::stride].copy()
-            for c in route:
-                part = Objective(small, BinaryLoss(c, label.copy()), few, penalty)
-                begin = part.start() if theta is None else theta
-                theta = solve(part, begin, settings.solver, 1e-4, settings.max_iter).point.theta
+            theta = _along(route, small, label.copy(), few, penalty, settings)
             route = (composite,)
-    for c in route[:-1]:
-        part = Objective(design, BinaryLoss(c, y), weight, penalty)
-        begin = part.start() if theta is None else theta
-        theta = solve(part, begin, settings.solver, 1e-4, settings.max_iter).point.theta
+    if len(route) > 1:
+        theta = _along(route[:-1], design, y, weight, penalty, settings)
     begin = objective.start() if theta is None else theta
     return solve(objective, begin, settings.solver, settings.tol, settings.max_iter)
+
+
+def _along(
+    route: tuple[losses.Composite, ...],
+    design: Design,
+    y: Floats,
+    weight: Floats,
+    penalty: Penalty,
+    settings: Settings,
+) -> Floats:
+    """Follow the minimum along the stations, to 1e-4."""
+    theta = None
+    for composite in route:
+        rows = BinaryLoss(composite, y) if len(route) == 1 else RoughLoss(composite, y)
+        objective = Objective(design, rows, weight, penalty)
+        begin = objective.start() if theta is None else theta
+        theta = solve(objective, begin, settings.solver, 1e-4, settings.max_iter).point.theta
+    return theta
 
 
 def _fit_margins(data: Data, loss: Any, settings: Settings, start: tuple[Floats, Floats] | None) -> Fit:
     """Boosting of features and Bregman updates, on the features as they are, the constant among them."""
     if settings.alpha > 0:
         raise ValueError(
-            f"solver={settings.solver!r} minimizes the loss alone, without a penalty: use alpha=0, or a solver "
-            f"among {', '.join(SMOOTH)}"
+            f"solver={settings.solver!r} minimizes the loss alone, without a penalty: use alpha=0, or a "
+            f"solver among {', '.join(SMOOTH)}"
         )
     X = _with_ones(data.X) if settings.intercept else data.X
     X = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
@@ -171,13 +214,17 @@ def _fit_margins(data: Data, loss: Any, settings: Settings, start: tuple[Floats,
     )
 
 
-def _iterate(data: Data, X: Any, loss: Any, settings: Settings, coef: Floats) -> tuple[Any, list[float], Any, bool]:
+def _iterate(
+    data: Data, X: Any, loss: Any, settings: Settings, coef: Floats
+) -> tuple[Any, list[float], Any, bool]:
     K, state = data.n_classes, None
     rows = BinaryLoss(loss, data.y) if K == 2 else SimplexRows(loss, data.y, K)
     weight = data.weight / (data.weight.sum() * rows.scale)
     if settings.solver == "gis":
         if not _is_logistic(loss):
-            raise ValueError(f"generalized iterative scaling is for the log loss with the logit link, not {loss!r}")
+            raise ValueError(
+                f"generalized iterative scaling is for the log loss with the logit link, not {loss!r}"
+            )
         problem: Any = bregman.IterativeScaling.make(X, data.y.astype(np.intp), K, weight)
         state, step = problem.start(coef), problem.step
     else:

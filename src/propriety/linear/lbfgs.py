@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ class State:
 
     point: Point
     diagonal: Floats
-    pairs: Pairs = Pairs()
+    pairs: Pairs = field(default_factory=Pairs)
     stuck: bool = False
 
 

@@ -89,7 +89,8 @@ def rate_of_growth(composite: losses.Composite) -> float:
 
         φ(v + δ) ≤ φ(v) + (w(v)/L)(e^{−Lδ} − 1),   w = −φ′,
 
-    because (log w)′ ≥ −L makes w(v + s) ≥ w(v) e^{−Ls} for s > 0 and ≤ for s < 0: integrate −w from v to v + δ.
+    because (log w)′ ≥ −L makes w(v + s) ≥ w(v) e^{−Ls} for s > 0 and ≤ for s < 0: integrate −w from v
+    to v + δ.
     L = 1 for the exponential and the logistic loss.
 
     >>> round(rate_of_growth(losses.Log().composite()), 9)
@@ -158,7 +159,6 @@ def binary(X: Any, y: np.ndarray, composite: losses.Composite, weight: Floats) -
 def several(X: Any, y: np.ndarray, K: int, loss: simplex.SimplexLoss, weight: Floats) -> Margins:
     """Margins of K classes, columns ordered class by class."""
     X = sparse.csr_array(X)
-    n, p = X.shape
     match loss:
         case simplex.Log():
             return Margins(_pairs(X, y, K), MultinomialMargins(K - 1), np.repeat(weight, K - 1))
@@ -171,8 +171,8 @@ def several(X: Any, y: np.ndarray, K: int, loss: simplex.SimplexLoss, weight: Fl
             inner, factor = loss.composite, 0.5
         case _:
             raise ValueError(
-                f"{loss!r} has no margin form for several classes; use the log loss, PairwiseExponential, MH or "
-                "multiclass='ovr', or solver='fisher'"
+                f"{loss!r} has no margin form for several classes; use the log loss, PairwiseExponential, MH "
+                "or multiclass='ovr', or solver='fisher'"
             )
     signs = np.where(y[:, None] == np.arange(K), 1.0, -1.0)
     M = sparse.block_diag([sparse.diags_array(signs[:, k]) @ X for k in range(K)], format="csr")

@@ -35,28 +35,40 @@ class Loss(Protocol):
         """Second derivatives of each row: shape (m, K, K)."""
 
 
+#: Rows up to which the formulas of a loss are cheaper than the table of them that is made for many rows.
+_FEW = 10_000
+
+
 class BinaryLoss:
     """A composite loss of labels in {0, 1}."""
 
     n_scores = 1
 
     def __init__(self, composite: Any, y: Floats) -> None:
-        self.composite, self.y = composite, y
+        self.composite, self.y, self.few = composite, y, len(y) <= _FEW
         loss = composite.loss
         floor = 0.5 * (float(loss.loss(1, 1.0)) + float(loss.loss(0, 0.0)))
         self.scale = (float(loss.entropy(0.5)) - floor) / np.log(2)
 
     def values(self, rows: Any, F: Floats) -> Floats:
         """Loss of each row."""
-        return self.composite.values(self.y[rows], F[:, 0], n_jobs=1)
+        y, F = self.y[rows], F[:, 0]
+        return self.composite.value(y, F) if self.few else self.composite.values(y, F, n_jobs=1)
 
     def gradients(self, rows: Any, F: Floats) -> Floats:
         """Derivative by the score."""
-        return self.composite.derivatives(self.y[rows], F[:, 0], n_jobs=1)[0][:, None]
+        y, F = self.y[rows], F[:, 0]
+        g = self.composite.gradient(y, F) if self.few else self.composite.derivatives(y, F, n_jobs=1)[0]
+        return g[:, None]
 
     def curvatures(self, rows: Any, F: Floats, kind: str) -> Floats:
         """Fisher weight or Hessian of each row."""
-        return self.composite.derivatives(self.y[rows], F[:, 0], curvature=kind, n_jobs=1)[1][:, None, None]
+        y, F, c = self.y[rows], F[:, 0], self.composite
+        if self.few:
+            h = c.fisher(F) if kind == "fisher" else c.hessian(y, F)
+        else:
+            h = c.derivatives(y, F, curvature=kind, n_jobs=1)[1]
+        return h[:, None, None]
 
     def start(self, weight: Floats) -> Floats:
         """Score of the base rate."""

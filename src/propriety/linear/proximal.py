@@ -10,6 +10,7 @@ from propriety.linear.design import Floats
 from propriety.linear.objective import Objective, Point
 
 _SUFFICIENT = 1e-4
+_SWEEPS = 2000
 _ROUNDING = 8 * np.finfo(float).eps
 
 
@@ -65,12 +66,15 @@ def _newton(objective: Objective, point: Point) -> Point | None:
     from propriety.linear import kernels
 
     p, K = objective.shape
-    Q = objective.curvature(point)
-    Q[np.diag_indices(len(Q))] *= 1 + 1e-12
-    l1 = np.tile(objective.penalty.l1[:, 0], K)
+    l1, l2 = np.tile(objective.penalty.l1[:, 0], K), np.tile(objective.penalty.l2[:, 0], K)
     g, theta = point.gradient.T.ravel(), point.theta.T.ravel()
     accuracy = 0.03 * objective.stationarity(point)
-    d = kernels.lasso_descent(Q, g, theta, l1, accuracy, 2000)
+    if K > 1:
+        Q = objective.curvature(point)
+        Q[np.diag_indices(len(Q))] *= 1 + 1e-12
+        d = kernels.lasso_descent(Q, g, theta, l1, accuracy, _SWEEPS)
+    else:
+        d = _by_columns(objective, point, (g, theta, l1, l2, accuracy, _SWEEPS))
     direction = d.reshape(K, p).T.copy()
     promised = float(g @ d) + float(l1 @ (np.abs(theta + d) - np.abs(theta)))
     if not promised < 0:
@@ -85,3 +89,17 @@ def _newton(objective: Objective, point: Point) -> Point | None:
             return new
         t *= 0.5
     return None
+
+
+def _by_columns(objective: Objective, point: Point, arguments: tuple) -> Floats:
+    """The step of one score, from the columns of X as they are."""
+    from propriety.linear import kernels
+
+    design = objective.design
+    h = np.ascontiguousarray(objective.row_curvatures(point, "fisher")[:, 0, 0])
+    if design.sparse:
+        columns = design.X.tocsc()
+        parts = columns.data, columns.indices, columns.indptr, design.inverse_scale
+        return kernels.lasso_sparse(*parts, h, *arguments)
+    centre = np.zeros(design.d) if design.centre is None else design.centre
+    return kernels.lasso_dense(np.asfortranarray(design.X), centre, design.inverse_scale, h, *arguments)

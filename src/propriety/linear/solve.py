@@ -28,7 +28,7 @@ class Run:
 
 
 def solve(objective: Objective, theta: Floats, solver: str, tol: float, max_iter: int) -> Run:
-    """Minimize from θ on: the largest violation of the optimality conditions falls to `tol`, or steps run out."""
+    """Minimize from θ on, until the optimality conditions hold to `tol` or the steps run out."""
     state: Any
     if objective.penalty.has_l1:
         state, step = proximal.start(objective, theta, tol), proximal.step
@@ -48,9 +48,9 @@ def solve(objective: Objective, theta: Floats, solver: str, tol: float, max_iter
     return Run(state.point, tuple(trace), iterations, converged, gap)
 
 
-def sampled(design: Design, weight: Floats) -> int:
+def sampled(design: Design, weight: Floats, per_column: int) -> int:
     """Stride of the rows on which a first solution is worth finding; 1 if there are too few rows for that."""
     if design.n < 4 * _SAMPLE or design.p > 1000:
         return 1
-    stride = max(1, design.n // max(_SAMPLE, 50 * design.p))
+    stride = max(1, design.n // max(_SAMPLE, per_column * design.p))
     return stride if stride > 2 and np.count_nonzero(weight[::stride]) > 0 else 1

@@ -1,8 +1,8 @@
 """What a fitted linear model says about its coefficients.
 
-Model-based covariance, if the probabilities are right: A⁻¹ B A⁻¹ with A = Σ E[∂²ℓ] x xᵀ (Fisher's weights) and
-B = Σ E[(∂ℓ)²] x xᵀ; for the log loss B = A, and it is the inverse of Fisher's information. Sandwich, which does
-not believe the probabilities: A = Σ ∂²ℓ x xᵀ and B = Σ (∂ℓ)² x xᵀ with the labels that were seen.
+Model-based covariance, if the probabilities are right: A⁻¹ B A⁻¹ with A = Σ E[∂²ℓ] x xᵀ (Fisher's weights)
+and B = Σ E[(∂ℓ)²] x xᵀ; for the log loss B = A, and it is the inverse of Fisher's information. Sandwich, which
+does not believe the probabilities: A = Σ ∂²ℓ x xᵀ and B = Σ (∂ℓ)² x xᵀ with the labels that were seen.
 
 Reference: Buja, Stuetzle & Shen (2005), section 15, equations (40)–(41).
 """
@@ -46,12 +46,18 @@ class Summary:
 
     def __str__(self) -> str:
         lines = [f"{name:<24}{_show(value)}" for name, value in self.facts.items()]
-        shown = [c for c in ("class", "term", "coef", "se", "z", "p", "low", "high", "se_robust", "p_robust") if c in self.columns]
+        shown = [
+            c
+            for c in ("class", "term", "coef", "se", "z", "p", "low", "high", "se_robust", "p_robust")
+            if c in self.columns
+        ]
         cells = [[c, *(_show(v) for v in self.columns[c])] for c in shown]
         widths = [max(map(len, column)) for column in cells]
         rows = zip(*cells, strict=True)
         lines.append("")
-        lines += ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        lines += [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+        ]
         return "\n".join(lines)
 
 
@@ -92,7 +98,7 @@ def summarize(model: Any, data: Any, names: list[str], level: float) -> Summary:
 
 
 def _problems(model: Any, data: Any) -> list[tuple[Any, Any, Any]]:
-    """Class labels, the rows' loss, and the rows of coef_: one problem, or one for each class against the rest."""
+    """Labels, the rows' loss, and rows of coef_: of one problem, or of each class against the rest."""
     loss = model.loss_
     if isinstance(loss, losses.Composite):
         return [(data.classes[1:], BinaryLoss(loss, data.y.astype(np.float64)), [0])]

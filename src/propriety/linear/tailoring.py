@@ -7,9 +7,24 @@ begins at the log loss's fit, which is unique, and follows the minimum as the lo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
 from propriety import losses
+from propriety.linear.design import Floats
+from propriety.linear.objective import BinaryLoss
+
+
+class SlopeWarning(UserWarning):
+    """A loss that is not convex has no finite minimum on these data: a step beats every slope."""
+
+
+def ran_off(composite: losses.Composite, scores: Floats) -> bool:
+    """Whether most rows have a probability next to 0 or 1: the slopes have grown without bound."""
+    p = np.asarray(composite.inverse(scores[:, 0]))
+    return bool(np.mean(np.minimum(p, 1 - p) < 1e-6) > 0.5)
 
 
 def stations(composite: losses.Composite) -> tuple[losses.Composite, ...]:
@@ -33,3 +48,34 @@ def stations(composite: losses.Composite) -> tuple[losses.Composite, ...]:
         return (first, *(m.with_link(link) for m in mixtures), composite)
     doublings = 2.0 ** np.arange(0, np.ceil(np.log2(max(loss.focus, 1e-300))))
     return (first, *(loss.replace(focus=float(k)).with_link(link) for k in doublings), composite)
+
+
+class RoughLoss(BinaryLoss):
+    """A loss on the way, whose minimum need not be exact: values to about 1e-8, at the price of gradients.
+
+    The value is the integral of the gradient over a grid of the score, between whose points a cubic runs.
+    Special functions in a value can cost a hundred times its derivative.
+    """
+
+    def __init__(self, composite: losses.Composite, y: Floats) -> None:
+        super().__init__(composite, y)
+        self.few = True
+        low, high = composite.link(np.array([1e-9, 1 - 1e-9]))
+        grid = np.linspace(low, high, 2049)
+        middle = (grid[1:] + grid[:-1]) / 2
+        self.splines = []
+        for label in (0.0, 1.0):
+            g, between = composite.gradient(label, grid), composite.gradient(label, middle)
+            panels = np.diff(grid) * (g[1:] + 4 * between + g[:-1]) / 6  # Simpson's rule
+            values = np.concatenate([[0.0], np.cumsum(panels)])
+            if label == 1:
+                values -= values[-1]
+            self.splines.append(CubicHermiteSpline(grid, values, g))
+
+    def values(self, rows: Any, F: Floats) -> Floats:
+        """Loss of each row; beyond the grid, that of its end."""
+        y, F = self.y[rows], F[:, 0]
+        inside = np.clip(F, self.splines[0].x[0], self.splines[0].x[-1])
+        slopes = [spline(inside, 1) for spline in self.splines]
+        zero, one = (s(inside) + d * (F - inside) for s, d in zip(self.splines, slopes, strict=True))
+        return np.where(y > 0, one, zero)

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from propriety import losses
+from propriety.linear import LinearClassifier
+from propriety.linear.fisher import inverse_of
+
+L = sm.families.links
+LINKS = {"Logit()": L.Logit(), "Probit()": L.Probit(), "CLogLog()": L.CLogLog(), "Cauchit()": L.Cauchy()}
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("solver", ["fisher", "newton", "lbfgs"])
+def test_agrees_with_statsmodels(problem, link, solver):
+    X, y = problem
+    model = LinearClassifier("Log", link=link, solver=solver, tol=1e-11).fit(X, y)
+    family = sm.families.Binomial(link=LINKS[link])
+    oracle = sm.GLM(y, sm.add_constant(X, prepend=False), family=family).fit(tol=1e-15, maxiter=500)
+    # The oracle stops by its deviance; one Newton step on its score equation shows what it leaves.
+    np.testing.assert_allclose(np.append(model.coef_, model.intercept_), oracle.params, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(model.summary().columns["se"], oracle.bse, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], oracle.predict(), atol=1e-8)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("solver", ["fisher", "newton", "lbfgs"])
+def test_ridge_agrees_with_scikit_learn(problem, solver, fit_intercept):
+    X, y = problem
+    alpha = 0.05
+    model = LinearClassifier(alpha=alpha, solver=solver, fit_intercept=fit_intercept).fit(X, y)
+    C = 1 / (alpha * len(y))
+    oracle = LogisticRegression(C=C, tol=1e-10, max_iter=10_000, fit_intercept=fit_intercept).fit(X, y)
+    np.testing.assert_allclose(model.coef_, oracle.coef_, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, oracle.intercept_, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["fisher", "lbfgs"])
+def test_several_classes_agree_with_scikit_learn(three_classes, solver):
+    X, y = three_classes
+    model = LinearClassifier(alpha=0.02, solver=solver).fit(X, y)
+    oracle = LogisticRegression(C=1 / (0.02 * len(y)), tol=1e-10, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), oracle.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(model.coef_, oracle.coef_, atol=1e-6)
+
+
+def test_wide_problem_by_conjugate_gradients():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((600, 3000), density=0.02, rng=rng, format="csr")
+    y = (rng.random(600) < 0.5).astype(int)
+    alpha = 1e-2
+    model = LinearClassifier(alpha=alpha).fit(X, y)
+    oracle = LogisticRegression(C=1 / (alpha * 600), tol=1e-11, max_iter=10_000).fit(X, y)
+    assert model.converged_
+    np.testing.assert_allclose(model.coef_, oracle.coef_, atol=1e-6)
+
+
+def test_many_rows_use_a_sample_and_reach_the_same_minimum(make):
+    X, y = make(n=100_000, d=5, seed=2)
+    model = LinearClassifier().fit(X, y)
+    F = model.decision_function(X)
+    residual = 1 / (1 + np.exp(-F)) - y
+    assert np.abs(X.T @ residual).max() / len(y) < 2e-8
+    assert abs(residual.mean()) < 2e-8
+
+
+@pytest.mark.parametrize(
+    "name", ["Log", "Exponential", "Squared", "Beta(-0.3, 0.4)", "GLaplace(1)", "Matsushita"]
+)
+def test_gradient_is_zero_at_the_solution(problem, name):
+    X, y = problem
+    model = LinearClassifier(name).fit(X, y)
+    c = losses.as_composite(name, None)
+    g = c.gradient(y.astype(float), model.decision_function(X))
+    assert model.converged_
+    np.testing.assert_allclose(X.T @ g / len(y), 0, atol=3e-8)
+    np.testing.assert_allclose(g.mean(), 0, atol=3e-8)
+
+
+def test_inverse_leaves_out_what_is_zero_and_flips_what_is_negative():
+    solve = inverse_of(np.array([[1.0, 1.0], [1.0, 1.0]]))
+    np.testing.assert_allclose(solve(np.array([2.0, 2.0])), [1.0, 1.0])
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((6, 6))
+    A = A @ A.T + np.eye(6)
+    x = rng.standard_normal(6)
+    np.testing.assert_allclose(A @ inverse_of(A)(x), x, atol=1e-10)
+    indefinite = np.array([[0.0, 1.0], [1.0, 0.0]])
+    step = inverse_of(indefinite + np.diag([1e-3, 1e-3]))(np.array([1.0, -1.0]))
+    assert step @ np.array([1.0, -1.0]) > 0

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from propriety.linear import LinearClassifier, LinearPath, path
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 12))
+    return X, (X[:, 0] - X[:, 1] + 1.5 * rng.standard_normal(200) > 0).astype(int)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.5, 1.0])
+def test_each_point_is_the_fit_at_its_alpha(noisy, ratio):
+    X, y = noisy
+    way = path(LinearClassifier(l1_ratio=ratio), X, y, alphas=[0.1, 0.01, 0.03])
+    assert list(way.alphas) == [0.1, 0.03, 0.01]
+    for alpha, coef, objective in zip(way.alphas, way.coefs, way.objectives, strict=True):
+        alone = LinearClassifier(alpha=alpha, l1_ratio=ratio).fit(X, y)
+        np.testing.assert_allclose(coef, alone.coef_, atol=1e-6)
+        assert objective == pytest.approx(alone.trace_[-1], abs=1e-12)
+
+
+def test_first_alpha_is_where_slopes_begin(noisy):
+    X, y = noisy
+    way = path(LinearClassifier(l1_ratio=1.0), X * 7, y, alphas=30)
+    assert np.count_nonzero(way.coefs[0]) == 0
+    assert np.count_nonzero(way.coefs[1]) >= 1
+    assert np.all(np.diff(way.objectives) < 0)
+
+
+def test_cross_validation_chooses_alpha(noisy):
+    X, y = noisy
+    model = LinearPath(LinearClassifier(l1_ratio=1.0), alphas=25).fit(X, y)
+    assert model.cv_loss_.shape == (5, 25)
+    assert model.alpha_ == model.alphas_[np.argmin(model.cv_loss_.mean(axis=0))]
+    assert model.alphas_[-1] < model.alpha_ < model.alphas_[0]
+    cautious = LinearPath(LinearClassifier(l1_ratio=1.0), alphas=25, rule="one_se").fit(X, y)
+    assert cautious.alpha_ > model.alpha_
+    assert np.count_nonzero(cautious.coef_) <= np.count_nonzero(model.coef_)
+    np.testing.assert_array_equal(model.predict(X), model.estimator_.predict(X))
+
+
+def test_several_classes(three_classes):
+    X, y = three_classes
+    way = path(LinearClassifier(), X, y, alphas=[0.1, 0.01])
+    assert way.coefs.shape == (2, 3, 3)
+    alone = LinearClassifier(alpha=0.01).fit(X, y)
+    np.testing.assert_allclose(way.coefs[1], alone.coef_, atol=1e-6)
+
+
+def test_bad_parameters(noisy):
+    X, y = noisy
+    with pytest.raises(ValueError, match="a path needs one of the solvers"):
+        path(LinearClassifier(solver="uls"), X, y)
+    with pytest.raises(ValueError, match="rule must be"):
+        LinearPath(rule="luck").fit(X, y)

@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from propriety import losses
+from propriety.linear import LinearClassifier
+
+
+def test_table_agrees_with_statsmodels(problem):
+    X, y = problem
+    model = LinearClassifier(tol=1e-12).fit(X, y)
+    oracle = sm.GLM(y, sm.add_constant(X, prepend=False), family=sm.families.Binomial())
+    plain, robust = oracle.fit(tol=1e-14), oracle.fit(tol=1e-14, cov_type="HC0")
+    frame = model.summary().frame()
+    np.testing.assert_allclose(frame["se"], plain.bse, rtol=1e-7)
+    np.testing.assert_allclose(frame["z"], plain.tvalues, rtol=1e-6)
+    np.testing.assert_allclose(frame["p"], plain.pvalues, rtol=1e-5, atol=1e-300)
+    np.testing.assert_allclose(frame[["low", "high"]], plain.conf_int(), atol=1e-7)
+    np.testing.assert_allclose(frame["se_robust"], robust.bse, rtol=1e-6)
+    facts = model.summary().facts
+    assert 2 * facts["total loss"] == pytest.approx(plain.deviance, rel=1e-10)
+    assert 2 * facts["loss of the null model"] == pytest.approx(plain.null_deviance, rel=1e-10)
+
+
+def test_weights_count_as_rows(problem):
+    X, y = problem
+    weight = 1 + np.arange(len(y)) % 3
+    one = LinearClassifier(tol=1e-11).fit(X, y, sample_weight=weight).summary()
+    other = LinearClassifier(tol=1e-11).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).summary()
+    for key in ("se", "se_robust", "p"):
+        np.testing.assert_allclose(one.columns[key], other.columns[key], rtol=1e-6)
+
+
+def test_far_and_wide_columns_do_not_spoil_the_errors(problem):
+    X, y = problem
+    scale, shift = np.array([1e6, 1.0, 1e-6, 1.0]), np.array([0.0, 1e5, 0.0, 0.0])
+    plain = LinearClassifier(tol=1e-11).fit(X, y).summary().columns
+    moved = LinearClassifier(tol=1e-11).fit(X * scale + shift, y).summary().columns
+    np.testing.assert_allclose(moved["se"][:4] * scale, plain["se"][:4], rtol=1e-5)
+    np.testing.assert_allclose(moved["z"][:4], plain["z"][:4], rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["Exponential", "Tailored(0.4, 6)"])
+def test_sandwich_is_the_estimators_spread(loss):
+    """Standard errors against the spread of the coefficient over 150 samples from the model."""
+    rng = np.random.default_rng(0)
+    coefs, model_errors, robust_errors = [], [], []
+    for _ in range(150):
+        X = rng.standard_normal((400, 1))
+        y = (rng.random(400) < losses.links.Logit().inverse(0.8 * X[:, 0] - 0.2)).astype(int)
+        model = LinearClassifier(loss, tol=1e-6).fit(X, y)
+        columns = model.summary().columns
+        coefs.append(columns["coef"][0])
+        model_errors.append(columns["se"][0])
+        robust_errors.append(columns["se_robust"][0])
+    spread = np.std(coefs)
+    assert np.mean(model_errors) == pytest.approx(spread, rel=0.2)
+    assert np.mean(robust_errors) == pytest.approx(spread, rel=0.2)
+
+
+def test_several_classes(three_classes):
+    X, y = three_classes
+    for multiclass in ("auto", "ovr"):
+        frame = LinearClassifier(multiclass=multiclass).fit(X, y).summary().frame()
+        assert list(frame["class"]) == [0] * 4 + [1] * 4 + [2] * 4
+        assert np.all(frame["se"] > 0)
+
+
+def test_multinomial_contrasts_agree_with_statsmodels(three_classes):
+    X, y = three_classes
+    model = LinearClassifier(tol=1e-11).fit(X, y)
+    oracle = sm.MNLogit(y, sm.add_constant(X, prepend=False)).fit(disp=False, tol=1e-12)
+    contrast = np.column_stack([model.coef_, model.intercept_])
+    np.testing.assert_allclose((contrast[1:] - contrast[0]).T, oracle.params, atol=1e-7)
+
+
+def test_text_has_everything(problem):
+    X, y = problem
+    text = str(LinearClassifier(alpha=0.1).fit(X, y).summary())
+    for word in ("Log()", "total loss", "(intercept)", "se_robust", "shrunk by the penalty", "x3"):
+        assert word in text
