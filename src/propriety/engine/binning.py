@@ -171,7 +171,7 @@ def merge_categories(
     by chance; neighbours in that order are merged to bins of about equal weight.
 
     >>> merge_categories(np.array([0.0, 1.0, 2.0, 2.0]), None, np.array([1.0, 0.0, 1.0, 1.0]), 3, 2)
-    array([1., 0., 1.])
+    array([0., 0., 1.])
     """
     if n_categories <= max_bins:
         return np.arange(n_categories, dtype=np.float64)

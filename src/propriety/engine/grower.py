@@ -15,7 +15,18 @@ from propriety import parallel
 from propriety.engine import team
 from propriety.engine.compiling import inner, kernel
 from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
-from propriety.engine.layout import BINS, CELLS, NODE, SET_WORDS, Binned, Rules, Signal, Workspace
+from propriety.engine.layout import (
+    BINS,
+    CELLS,
+    CURVATURES,
+    NODE,
+    SET_WORDS,
+    WEIGHTS,
+    Binned,
+    Rules,
+    Signal,
+    Workspace,
+)
 from propriety.engine.quantize import BLOCK
 from propriety.engine.splitting import best_split, best_split_of_rows, leaf_value
 
@@ -405,8 +416,8 @@ def _sum_root(binned, signal, work, n_rows):
         cells = work.partials[worker] if worker >= 0 else work.histograms[0]
         for b in range(binned.n_bins[0] + 1):
             root.gradient += cells[b] >> 32 if root.packed else cells[b]
-            root.curvature += cells[b] & LOW if root.packed else cells[b + BINS]
-            root.weight += cells[b + 2 * BINS]
+            root.curvature += cells[b] & LOW if root.packed else cells[b + CURVATURES]
+            root.weight += cells[b + WEIGHTS]
     if signal.packed.size > 0:
         root.weight = n_rows
 

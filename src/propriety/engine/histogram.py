@@ -6,14 +6,14 @@ import numpy as np
 
 from propriety.engine.compiling import inner
 from propriety.engine.intrinsics import prefetch, trailing_zeros
-from propriety.engine.layout import BINS, CELLS
+from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
 from propriety.engine.quantize import BLOCK
 
 _AHEAD = np.uint64(16)
 _ONE = np.uint64(1)
 _SHIFT = np.uint64(8)
 _U = np.uint64
-_CURVATURE, _WEIGHT = np.uint64(BINS), np.uint64(2 * BINS)
+_CURVATURE, _WEIGHT = np.uint64(CURVATURES), np.uint64(WEIGHTS)
 LOW = 0xFFFFFFFF  # the curvature's half of a packed sum
 
 

@@ -12,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 BINS = 256  # cells per feature: at most 255 bins of values and one for missing values
-CELLS = 3 * BINS  # sums per feature: 256 gradients (or packed pairs), 256 curvatures, 256 weights
+#: Where a feature's weights and curvatures begin, after its 256 gradients (or packed pairs), and how many
+#: numbers it has. The padding keeps a bin's sums from lying 4096 bytes apart, where processors take a load of
+#: one for a load of the other that was just stored.
+WEIGHTS, CURVATURES, CELLS = 264, 528, 792
 SET_WORDS = 8  # a set of bins is 8 words of 32 bits
 
 #: A node while its tree grows, with the best split found for it.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,14 @@ TREE_NODE = np.dtype(
     ],
     align=True,
 )
+#: What a step down the tree needs, and no more; a leaf leads to itself.
+_STEP = np.dtype(
+    [("threshold", "f8"), ("left", "u4"), ("feature", "u4"), ("set", "i4"), ("missing_right", "u4")],
+    align=True,
+)
 _ROWS = 256
+_TOGETHER = 8
+_U = np.uint64
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +91,19 @@ class Forest:
     sets: NDArray[np.uint32]
     n_scores: int
 
+    @cached_property
+    def _steps(self) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+        """The nodes as steps, and the depth of each tree."""
+        nodes, steps = self.nodes, np.zeros(len(self.nodes), dtype=_STEP)
+        leaf = nodes["feature"] < 0
+        steps["threshold"] = np.where(leaf, np.inf, nodes["threshold"])
+        steps["left"] = np.where(leaf, np.arange(len(nodes)), nodes["left"])
+        steps["feature"] = np.where(leaf, 0, nodes["feature"])
+        steps["set"] = np.where(leaf, -1, nodes["set"])
+        steps["missing_right"] = np.where(leaf, 0, 1 - nodes["missing_left"])
+        depths = np.maximum.reduceat(nodes["depth"], self.roots[:-1]) if len(nodes) else np.zeros(0)
+        return steps, depths.astype(np.int64)
+
     @classmethod
     def join(cls, trees: Sequence[Tree], n_scores: int) -> Forest:
         """Concatenate trees."""
@@ -122,8 +143,11 @@ class Forest:
         ``X`` is C-contiguous float32 or float64, categories as the numbers of their bins.
         """
         last = len(self.roots) - 1 if last is None else last
+        steps, depths = self._steps
         parallel.for_blocks(
-            lambda s, e: _score(X, self.nodes, self.roots, self.sets, first, last, s, e, scores),
+            lambda s, e: _score(
+                X, self.nodes, steps, depths, self.roots, self.sets, first, last, s, e, scores
+            ),
             len(X),
             n_jobs=n_jobs,
             block=max(_ROWS, -(-len(X) // (8 * n_jobs))),
@@ -157,20 +181,42 @@ def step(node, x, sets):
     return node.left + (1 if x > node.threshold else 0)
 
 
+@inner
+def _descend(X, row, at, steps, depth, sets, any_set):
+    """Take eight rows from the root to their leaves, step by step together.
+
+    A leaf leads to itself, so all take as many steps as the tree is deep, and no step waits for another row's.
+    """
+    for _ in range(depth):
+        for j in range(_U(_TOGETHER)):
+            node = steps[at[j]]
+            x = np.float64(X[row + j, _U(node.feature)])
+            right = np.uint64(x > node.threshold) | (np.uint64(np.isnan(x)) & np.uint64(node.missing_right))
+            if any_set and node.set >= 0 and not np.isnan(x):
+                right = _U(0) if contains(sets, node.set, np.int64(x)) else _U(1)
+            at[j] = _U(node.left) + right
+
+
 @kernel
-def _score(X, nodes, roots, sets, first, last, start, stop, scores):
-    n_scores = scores.shape[1]
+def _score(X, nodes, steps, depths, roots, sets, first, last, start, stop, scores):
+    n_scores, any_set = scores.shape[1], sets.shape[0] > 0
+    at = np.empty(_TOGETHER, dtype=np.uint64)
     for block in range(start, stop, _ROWS):
         end = min(block + _ROWS, stop)
         for t in range(first, last):
             k = t % n_scores
-            root = roots[t]
-            for i in range(block, end):
-                at = root
-                while nodes[at].feature >= 0:
-                    node = nodes[at]
-                    at = np.int64(step(node, np.float64(X[i, node.feature]), sets))
-                scores[i, k] += nodes[at].value
+            even = block + (end - block) // _TOGETHER * _TOGETHER
+            for i in range(block, even, _TOGETHER):
+                for j in range(_TOGETHER):
+                    at[j] = _U(roots[t])
+                _descend(X, _U(i), at, steps, depths[t], sets, any_set)
+                for j in range(_TOGETHER):
+                    scores[i + j, k] += nodes[at[j]].value
+            for i in range(even, end):
+                node = roots[t]
+                while nodes[node].feature >= 0:
+                    node = np.int64(step(nodes[node], np.float64(X[i, nodes[node].feature]), sets))
+                scores[i, k] += nodes[node].value
 
 
 @kernel

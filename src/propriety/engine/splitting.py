@@ -11,7 +11,7 @@ import numpy as np
 
 from propriety.engine.compiling import inner
 from propriety.engine.histogram import LOW, count_feature, forget, list_bins
-from propriety.engine.layout import BINS, CELLS
+from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
 
 #: A histogram that was not counted holds no meaningful weights, so nothing is asked of them.
 _ANY_WEIGHT = -(2**62)
@@ -51,10 +51,10 @@ def _accumulate(cells, order, size, start, node, sums):
     """
     g = h = w = 0
     if start >= 0:
-        g, h, w = cells[start], cells[start + BINS], cells[start + 2 * BINS]
+        g, h, w = cells[start], cells[start + CURVATURES], cells[start + WEIGHTS]
     for i in range(_U(size)):
         g += cells[order[i]]
-        w += cells[order[i] + _U(2 * BINS)]
+        w += cells[order[i] + _U(WEIGHTS)]
         sums[0, i], sums[2, i] = g, w
     if node.packed:
         for i in range(_U(size)):
@@ -62,7 +62,7 @@ def _accumulate(cells, order, size, start, node, sums):
             sums[0, i] >>= 32
     else:
         for i in range(_U(size)):
-            h += cells[order[i] + _U(BINS)]
+            h += cells[order[i] + _U(CURVATURES)]
             sums[1, i] = h
 
 
@@ -117,7 +117,7 @@ def _order_of_categories(cells, n_bins, node, smoothing, signal, order, keys):
     """Non-empty bins by their mean gradient: the best set of them is a prefix of this order."""
     size = 0
     for b in range(n_bins + 1):
-        g, h = cells[b], cells[b + BINS]
+        g, h = cells[b], cells[b + CURVATURES]
         if node.packed:
             g, h = g >> 32, g & LOW
         if g == 0 and h == 0:
@@ -134,7 +134,7 @@ def _order_of_categories(cells, n_bins, node, smoothing, signal, order, keys):
 
 @inner
 def _holds_any(cells, b, node):
-    return cells[b] != 0 or (not node.packed and cells[b + BINS] != 0)
+    return cells[b] != 0 or (not node.packed and cells[b + CURVATURES] != 0)
 
 
 @inner
