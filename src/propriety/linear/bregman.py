@@ -55,8 +55,8 @@ class Updates:
         """
         if not np.isfinite(problem.loss.growth):
             raise ValueError(
-                f"{problem.loss.composite!r} has unbounded growth: sup -phi''/phi' is infinite, so no step of "
-                "the Bregman updates is safe; use solver='uls' or 'fisher'"
+                f"{problem.loss.composite!r} has unbounded growth: sup -phi''/phi' is infinite, so no step "
+                "of the Bregman updates is safe; use solver='uls' or 'fisher'"
             )
         absolute = problem.absolute()
         if rule == "parallel":

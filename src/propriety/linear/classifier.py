@@ -35,16 +35,16 @@ class LinearClassifier(ProperClassifier):
     r"""A linear score F = Xb + b₀ fitted to any proper loss with any link.
 
     It minimizes Σ wᵢ ℓ(yᵢ, q(Fᵢ))/(s Σ wᵢ) + alpha (l1_ratio ‖b‖₁ + ½ (1 − l1_ratio) ‖b‖²). The loss is
-    measured in units in which stating ½ costs log 2 (s = 1 for the log loss), so that `alpha` means the same for
-    ``loss`` and ``3 * loss``; for the log loss alpha is 1/(n C) of scikit-learn. The intercept is never
+    measured in units in which stating ½ costs log 2 (s = 1 for the log loss), so that `alpha` means the same
+    for ``loss`` and ``3 * loss``; for the log loss alpha is 1/(n C) of scikit-learn. The intercept is never
     penalized.
 
     Parameters
     ----------
     loss : loss, composite, simplex loss or str, default="auto"
         "auto" is ``Tailored(c)`` for c = fp_cost/(fp_cost + fn_cost) when the costs differ, else the log
-        loss. A loss that is not convex in the score starts from the log loss's fit and follows a path of growing
-        focus to its own; "auto" stops on the way where more focus would let the slopes grow without bound
+        loss. A loss that is not convex in the score starts from the log loss's fit and follows a path of
+        growing focus to its own; "auto" stops on the way where more focus would let the slopes grow without bound
         (`loss_` says where).
     link : link or str, optional
         The loss's default link if not given; not together with a composite.
@@ -261,8 +261,9 @@ class LinearClassifier(ProperClassifier):
                 return
             if fitted.ran_off:
                 warnings.warn(
-                    f"{self.loss_!r} is not convex, and its slopes grew without bound: with this focus a steep "
-                    "step costs less than any sloping fit. Lower the focus, or set alpha > 0 to shrink the slopes",
+                    f"{self.loss_!r} is not convex, and its slopes grew without bound: with this focus a "
+                    "steep step costs less than any sloping fit. Lower the focus, or set alpha > 0 to shrink "
+                    "the slopes",
                     SlopeWarning,
                     stacklevel=3,
                 )
@@ -318,7 +319,7 @@ class LinearClassifier(ProperClassifier):
         return np.column_stack([1 - p, p])
 
     def summary(self, X=None, y=None, sample_weight=None, *, level=0.95) -> summary.Summary:
-        """Coefficients with standard errors, z and p values and intervals, and the loss beside the null model's.
+        """Coefficients with standard errors, z, p values and intervals; the loss beside the null model's.
 
         Uses the rows of the last fit, or the rows given (after unpickling, they must be given).
 

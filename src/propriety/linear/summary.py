@@ -1,8 +1,8 @@
 """What a fitted linear model says about its coefficients.
 
 Model-based covariance, if the probabilities are right: A⁻¹ B A⁻¹ with A = Σ E[∂²ℓ] x xᵀ (Fisher's weights)
-and B = Σ E[(∂ℓ)²] x xᵀ; for the log loss B = A, and it is the inverse of Fisher's information. Sandwich, which
-does not believe the probabilities: A = Σ ∂²ℓ x xᵀ and B = Σ (∂ℓ)² x xᵀ with the labels that were seen.
+and B = Σ E[(∂ℓ)²] x xᵀ; for the log loss B = A, and it is the inverse of Fisher's information. Sandwich,
+which does not believe the probabilities: A = Σ ∂²ℓ x xᵀ and B = Σ (∂ℓ)² x xᵀ with the labels that were seen.
 
 Reference: Buja, Stuetzle & Shen (2005), section 15, equations (40)–(41).
 """
