@@ -17,6 +17,7 @@ import time
 import numba
 import numpy as np
 import scipy
+from scipy import special
 
 from propriety import links, losses
 from propriety.parallel import n_threads
@@ -25,34 +26,89 @@ ROWS = 1_000_000
 REPEATS = 7
 
 
-def sharp(p, q):
+def bump(p, q):
     return np.exp(-0.5 * ((p - 0.2) / 0.05) ** 2)
 
 
-def cases():
-    smooth = [loss for loss in losses.examples() if isinstance(loss, losses.SmoothLoss)]
-    mine = {
-        "user: weight 1/(p q)": losses.from_weight(lambda p, q: 1 / (p * q)).with_link(links.Logit()),
-        "user: weight p^4.5 (1-p)^2.5": losses.from_weight(lambda p: p**4.5 * (1 - p) ** 2.5).composite(),
-        "user: Gaussian weight": losses.from_weight(sharp).composite(),
-        "user: entropy sqrt(p q)": losses.from_entropy(lambda p, q: np.sqrt(p * q)).with_link(links.Logit()),
-        "user: margin loss": losses.from_margin_loss(lambda v: np.log1p(np.exp(-v))).composite(),
-        "user: 2 Log + Tailored(0.1, 20)": (2 * losses.Log() + losses.Tailored(0.1, 20)).composite(),
-    }
-    return {repr(loss): loss.composite() for loss in smooth} | mine
+# The plain side: weights and inverse links as one would type them, on whole arrays.
+WEIGHTS = {
+    "Log()": lambda p: 1 / (p * (1 - p)),
+    "GLog(2)": lambda p: 2 / (p * (1 - p)),
+    "Squared()": lambda p: np.full_like(p, 2.0),
+    "Savage()": lambda p: np.full_like(p, 2.0),
+    "Spherical()": lambda p: (p**2 + (1 - p) ** 2) ** -1.5,
+    "Boosting()": lambda p: 0.5 * (p * (1 - p)) ** -1.5,
+    "Exponential()": lambda p: 0.5 * (p * (1 - p)) ** -1.5,
+    "GBoost(2)": lambda p: (p * (1 - p)) ** -1.5,
+    "Matsushita()": lambda p: 0.25 * (p * (1 - p)) ** -1.5,
+    "Mu(0.5)": lambda p: 0.125 * (p * (1 - p)) ** -1.5,
+    "Power(0.3)": lambda p: 0.3 * (p * (1 - p)) ** -1.7 * (0.7 * (1 - 2 * p) ** 2 + 2 * p * (1 - p)),
+    "LogCosh(8)": lambda p: 4 / np.cosh(4 * (p - 0.5)) ** 2,
+    "Beta(6, 14)": lambda p: p**5.0 * (1 - p) ** 13.0,
+    "Beta(-0.3, 0.4)": lambda p: p**-1.3 * (1 - p) ** -0.6,
+    "Beta(0, 0.5)": lambda p: p**-1.0 * (1 - p) ** -0.5,
+    "Tailored(0.1, 20)": lambda p: p**1.0 * (1 - p) ** 17.0,
+    "Tailored(0.3, by='mode')": lambda p: p**3.0 * (1 - p) ** 7.0,
+    "Arcsine()": lambda p: (p * (1 - p)) ** -0.5,
+    "CascadeUp(16)": lambda p: 272 * p**15.0,
+    "CascadeDown(31)": lambda p: 992 * (1 - p) ** 30.0,
+    "DensityPower(0.5)": lambda p: p**-0.5 + (1 - p) ** -0.5,
+    "DensityPower(2)": lambda p: p + (1 - p),
+    "HandVinciotti(0.3)": lambda p: np.exp(-0.5 * ((p - 0.3) / 0.1) ** 2) / np.sqrt(2 * np.pi),
+    "AlphaTunable(2)": lambda p: 1.2 * (p**-1.25 * (1 - p) ** -0.75 + p**-0.75 * (1 - p) ** -1.25),
+    "GGauss(2)": lambda p: 8 * np.exp(special.erfinv(2 * p - 1) ** 2),
+    "GLaplace(2)": lambda p: 4 / np.minimum(p, 1 - p),
+    "user: weight 1/(p q)": lambda p: 1 / (p * (1 - p)),
+    "user: weight p^4.5 (1-p)^2.5": lambda p: p**4.5 * (1 - p) ** 2.5,
+    "user: Gaussian weight": lambda p: bump(p, 1 - p),
+    "user: entropy sqrt(p q)": lambda p: 0.25 * (p * (1 - p)) ** -1.5,
+    "user: margin loss": lambda p: 1 / (p * (1 - p)),
+    "user: 2 Log + Tailored(0.1, 20)": lambda p: 2 / (p * (1 - p)) + p**1.0 * (1 - p) ** 17.0,
+}
 
 
-def plain_numpy(c, y, F):
-    """The textbook expressions on whole arrays: p, p′, ω, then −(y − p) ω p′ and ω p′²."""
-    curve = c.link_.curve(F)
-    weight = c.loss.weight(curve.p, curve.q)
+def inverse_link(link, F):
+    """p and p′, as one would type them."""
+    z = F / getattr(link, "scale", 1.0)
+    if isinstance(link, links.Probit):
+        return special.ndtr(z), np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / link.scale
+    if isinstance(link, links.Laplace):
+        tail = 0.5 * np.exp(-np.abs(z))
+        return np.where(z < 0, tail, 1 - tail), tail / link.scale
+    if isinstance(link, links.Algebraic):
+        root = np.sqrt(4 + z * z)
+        return 0.5 + z / (2 * root), 2 / root**3 / link.scale
+    p = 1 / (1 + np.exp(-z))
+    return p, p * (1 - p) / getattr(link, "scale", 1.0)
+
+
+def plain_numpy(name, c, y, F):
+    """p, p′, ω, then −(y − p) ω p′ and ω p′²."""
     with np.errstate(all="ignore"):
-        return -(y - curve.p) * weight * curve.dp, weight * curve.dp**2
+        p, dp = inverse_link(c.link_, F)
+        rate = WEIGHTS[name](p) * dp
+        return -(y - p) * rate, rate * dp
 
 
 def logistic_numpy(y, F):
     p = 1 / (1 + np.exp(-F))
     return p - y, p * (1 - p)
+
+
+def cases():
+    """Every family with its default link, the logit where that is a numerical inverse, and a user's."""
+    smooth = [loss for loss in losses.examples() if isinstance(loss, losses.SmoothLoss)]
+    families = {repr(loss): loss.composite() for loss in smooth}
+    families["Power(0.3)"] = losses.Power(0.3).with_link(links.Logit())
+    mine = {
+        "user: weight 1/(p q)": losses.from_weight(lambda p, q: 1 / (p * q)).with_link(links.Logit()),
+        "user: weight p^4.5 (1-p)^2.5": losses.from_weight(lambda p: p**4.5 * (1 - p) ** 2.5).composite(),
+        "user: Gaussian weight": losses.from_weight(bump).composite(),
+        "user: entropy sqrt(p q)": losses.from_entropy(lambda p, q: np.sqrt(p * q)).with_link(links.Logit()),
+        "user: margin loss": losses.from_margin_loss(lambda v: np.log1p(np.exp(-v))).composite(),
+        "user: 2 Log + Tailored(0.1, 20)": (2 * losses.Log() + losses.Tailored(0.1, 20)).composite(),
+    }
+    return families | mine
 
 
 def best(functions):
@@ -72,7 +128,10 @@ def best(functions):
 def import_ratio():
     def seconds(module):
         code = f"import time; s = time.perf_counter(); import {module}; print(time.perf_counter() - s)"
-        runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)]
+        runs = [
+            subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            for _ in range(5)
+        ]
         return min(float(run.stdout) for run in runs)
 
     return seconds("propriety") / seconds("sklearn")
@@ -89,7 +148,7 @@ def main() -> None:
     print("| loss | faster than NumPy | time against log/logit |")
     print("|---|---:|---:|")
     for name, c in cases().items():
-        plain = logistic_numpy if c == log else lambda y, F, c=c: plain_numpy(c, y, F)
+        plain = logistic_numpy if c == log else lambda y, F, name=name, c=c: plain_numpy(name, c, y, F)
         compiled, reference, numpy_time = best(
             [
                 lambda c=c: c.derivatives(y, F, out=out),

@@ -25,7 +25,7 @@ USER = [
     losses.from_margin_loss(lambda v: np.log1p(np.exp(-v))).composite(),
     (2 * losses.Log() + losses.Tailored(0.1, 20)).composite(),
     losses.Log().tilted(positive=9).composite(),
-    losses.Tailored(0.3, 200).composite(),
+    losses.Tailored(0.3, 90).composite(),
 ]
 CASES = [loss.composite() for loss in SMOOTH] + [losses.Log().with_link(link) for link in LINKS] + USER
 

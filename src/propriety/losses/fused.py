@@ -1,7 +1,7 @@
 """Gradient, curvature and value of a composite in one compiled pass over arrays.
 
 Any loss with any link runs through the same kernel, because the kernel never sees a formula. Both are
-functions of the score alone once the label is known, so it sees a table of them: polynomials of degree five
+functions of the score alone once the label is known, so it sees a table of them: polynomials
 on narrow panels of the score, made from the NumPy formulas when first needed, and checked against them to
 1e-12, or to what the formulas themselves are good for, where they are numerical derivatives. A loss written
 by a user, a mixture or a numerically inverted link is then as fast as a family, nothing is compiled for it,
@@ -27,10 +27,10 @@ from propriety.losses.point import Array, as_float, at_log_odds
 if TYPE_CHECKING:
     from propriety.losses.composite import Composite
 
-_COEFFICIENTS = 6
-_PANELS_PER_UNIT = (64, 256, 1024, 4096)  # tried in turn until the table fits the usual scores
+# Coefficients of a polynomial and panels a unit, tried in turn until the table fits the usual scores.
+_RESOLUTIONS = ((6, 64), (6, 256), (8, 256), (8, 1024), (8, 4096))
 _USUAL = 6.0  # log-odds that a table must cover
-_WIDEST = 40.0  # units of the link's own scale that it covers at most ...
+_WIDEST = 64.0  # units of the link's own scale that it covers at most ...
 _WIDEST_FINE = 12.0  # ... where its panels are narrow
 _SMALL = 2000  # rows for which a table is not worth making
 _NOTHING = 1e-280  # values below this need not keep their digits
@@ -120,15 +120,22 @@ def _fill(
     def exact(rows: Any) -> None:
         out[0][rows], out[1][rows] = formula(np.asarray(y[rows], dtype=np.float64), F[rows])
 
+    if kernel is None:
+        parallel.for_blocks(lambda a, b: exact(slice(a, b)), len(F), n_jobs=n_jobs, block=_BLOCK)
+        return
+    beyond: list[NDArray[np.intp]] = []
+
     def block(start: int, stop: int) -> None:
         rows = slice(start, stop)
-        if kernel is None:
-            exact(rows)
-        elif kernel.run(y[rows], F[rows], out[0][rows], out[1][rows]):
-            here = F[rows]
-            exact(start + np.flatnonzero(~((here >= kernel.low) & (here <= kernel.high))))
+        if kernel.run(y[rows], F[rows], out[0][rows], out[1][rows]):
+            inside = (F[rows] >= kernel.low) & (F[rows] <= kernel.high)
+            beyond.append(start + np.flatnonzero(~inside))
 
     parallel.for_blocks(block, len(F), n_jobs=n_jobs, block=_BLOCK)
+    if beyond:
+        # A few rows from all over: one call of the formulas for all of them.
+        rest = np.concatenate(beyond)
+        parallel.for_blocks(lambda a, b: exact(rest[a:b]), len(rest), n_jobs=n_jobs, block=_BLOCK)
 
 
 def _fisher(c: Composite) -> Formula:
@@ -192,7 +199,7 @@ def tabulate(c: Composite, formula: Formula) -> Table | None:
     link = c.link_
     unit = float(link.link(0.75) - link.link(0.25)) / 2.2
     usual = _score_of(c, -_USUAL), _score_of(c, _USUAL)
-    for per_unit in _PANELS_PER_UNIT:
+    for size, per_unit in _RESOLUTIONS:
         widest = unit * (_WIDEST if per_unit <= 256 else _WIDEST_FINE)
         low, high = _active(formula, max(link.low, -widest), min(link.high, widest))
         # Whole panels from 0, so that a kink at F = 0 falls between two of them.
@@ -202,8 +209,8 @@ def tabulate(c: Composite, formula: Formula) -> Table | None:
             return None
         # A few panels among the usual scores tell whether they are narrow enough.
         sample = tried[:: max(1, len(tried) // 50)]
-        if np.all(_fitting(_table(formula, sample, per_unit / unit), sample, formula, c)):
-            table = _table(formula, panels, per_unit / unit)
+        if np.all(_fitting(_table(formula, sample, per_unit / unit, size), sample, formula, c)):
+            table = _table(formula, panels, per_unit / unit, size)
             usable = _usable(table, _fitting(table, panels, formula, c), *usual)
             if usable is not None:
                 return _ended(usable, formula)
@@ -225,16 +232,16 @@ def _active(formula: Formula, low: float, high: float) -> tuple[float, float]:
     return float(F[max(there[0] - 1, 0)]), float(F[min(there[-1] + 1, len(F) - 1)])
 
 
-def _table(formula: Formula, panels: Array, per_unit: float) -> Table:
+def _table(formula: Formula, panels: Array, per_unit: float, size: int) -> Table:
     """Polynomials for the panels, numbered from score 0."""
     centres = (panels + 0.5) / per_unit
-    nodes, fit = _interpolation()
+    nodes, fit = _interpolation(size)
     F = (centres[:, None] + nodes / per_unit).ravel()
-    coefficients = np.empty((len(centres), 2, 2, _COEFFICIENTS))
+    coefficients = np.empty((len(centres), 2, 2, size))
     with np.errstate(all="ignore"):
         for label in (0, 1):
             for j, values in enumerate(formula(np.full_like(F, float(label)), F)):
-                at_nodes = values.reshape(-1, _COEFFICIENTS)
+                at_nodes = values.reshape(-1, size)
                 # Differences from one value a panel: a constant stays exactly that constant.
                 coefficients[:, label, j] = (at_nodes - at_nodes[:, :1]) @ fit.T
                 coefficients[:, label, j, 0] += at_nodes[:, 0]
@@ -242,10 +249,10 @@ def _table(formula: Formula, panels: Array, per_unit: float) -> Table:
     return Table(low, per_unit, coefficients, low, high)
 
 
-@lru_cache(maxsize=1)
-def _interpolation() -> tuple[Array, Array]:
+@lru_cache(maxsize=4)
+def _interpolation(size: int) -> tuple[Array, Array]:
     """Chebyshev's nodes in panel widths from the centre, and the matrix from values to coefficients."""
-    nodes = 0.5 * np.cos(np.pi * (np.arange(_COEFFICIENTS) + 0.5) / _COEFFICIENTS)
+    nodes = 0.5 * np.cos(np.pi * (np.arange(size) + 0.5) / size)
     return nodes, np.linalg.inv(np.vander(nodes, increasing=True)).astype(np.float64)
 
 
@@ -256,7 +263,7 @@ def _fitting(table: Table, panels: Array, formula: Formula, c: Composite) -> NDA
     for _ in range(2):
         offset = rng.uniform(-0.5, 0.5, len(panels))
         F = (panels + 0.5 + offset) / table.per_unit
-        powers = offset[:, None] ** np.arange(_COEFFICIENTS)
+        powers = offset[:, None] ** np.arange(table.coefficients.shape[3])
         with np.errstate(all="ignore"):
             accuracy = c.loss._accuracy(c.link_._log_odds(F).t)
             for label in (0, 1):
@@ -289,7 +296,7 @@ def _usable(table: Table, good: NDArray[np.bool_], low: float, high: float) -> T
 def _ended(table: Table, formula: Formula) -> Table:
     """A table that ends in zeros needs no formula beyond them: one panel of zeros goes on for ever."""
     origin, per_unit, coefficients, low, high = table
-    zeros = np.zeros((1, 2, 2, _COEFFICIENTS))
+    zeros = np.zeros_like(coefficients[:1])
 
     def nothing_at(F: float) -> bool:
         parts = [v for y in (0.0, 1.0) for v in formula(np.array([y]), np.array([F]))]

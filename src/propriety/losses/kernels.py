@@ -57,9 +57,11 @@ def logistic(y: Any, F: Any, gradient: Any, curvature: Any, inverse_scale: Any, 
 
 
 @njit(forceinline=True, **_OPTIONS)
-def _polynomial(table: Any, base: Any, z: Any) -> Any:
-    """Σ table[base + k] zᵏ, k = 0 … 5; unsigned indices spare the test for negative ones."""
+def _polynomial(table: Any, base: Any, z: Any, size: Any) -> Any:
+    """Σ table[base + k] zᵏ for k below `size`, 6 or 8; unsigned indices spare the test for negative ones."""
     s = table[base + np.uint64(5)]
+    if size == 8:
+        s = (table[base + np.uint64(7)] * z + table[base + np.uint64(6)]) * z + s
     s = s * z + table[base + np.uint64(4)]
     s = s * z + table[base + np.uint64(3)]
     s = s * z + table[base + np.uint64(2)]
@@ -79,8 +81,9 @@ def look_up(
     low: Any,
     high: Any,
 ) -> Any:
-    """Two tabulated functions of label and score; counts scores beyond the table (nan among them)."""
+    """Two tabulated functions of label and score; counts scores beyond the table, nan among them."""
     table = coefficients.reshape(-1)
+    size = np.uint64(coefficients.shape[3])
     last = np.float64(coefficients.shape[0] - 1)
     beyond = 0
     between = 0
@@ -89,31 +92,32 @@ def look_up(
         # A nan compares false, so it goes to panel 0 and never outside the table.
         c = u if u > 0.0 else 0.0
         c = c if c < last else last
-        panel = np.int64(c)
+        panel = np.uint64(c)
         beyond += not (low <= F[i] <= high)
         between += (y[i] != 0) & (y[i] != 1)
-        z = u - panel - 0.5
-        base = np.uint64(24 * panel + 12 * (y[i] >= 0.5))
-        first[i] = _polynomial(table, base, z)
-        second[i] = _polynomial(table, base + np.uint64(6), z)
+        z = u - np.float64(panel) - 0.5
+        base = size * (np.uint64(4) * panel + np.uint64(2 * (y[i] >= 0.5)))
+        first[i] = _polynomial(table, base, z, size)
+        second[i] = _polynomial(table, base + size, z, size)
     if between > 0:
-        _mix_labels(y, F, first, second, origin, per_unit, table, last)
+        _mix_labels(y, F, first, second, origin, per_unit, table, size, last)
     return beyond
 
 
 @njit(nogil=True, **_OPTIONS)
 def _mix_labels(
-    y: Any, F: Any, first: Any, second: Any, origin: Any, per_unit: Any, table: Any, last: Any
+    y: Any, F: Any, first: Any, second: Any, origin: Any, per_unit: Any, table: Any, size: Any, last: Any
 ) -> Any:
     """A label between 0 and 1 mixes the two labels' values: every loss is linear in the label."""
     for i in range(F.shape[0]):
         u = (F[i] - origin) * per_unit
         c = u if u > 0.0 else 0.0
-        panel = np.int64(c if c < last else last)
-        z = u - panel - 0.5
-        base = np.uint64(24 * panel)
+        panel = np.uint64(c if c < last else last)
+        z = u - np.float64(panel) - 0.5
+        base = np.uint64(4) * size * panel
+        other = base + np.uint64(2) * size
         zero = 1.0 - y[i]
-        first[i] = zero * _polynomial(table, base, z) + y[i] * _polynomial(table, base + np.uint64(12), z)
-        second[i] = zero * _polynomial(table, base + np.uint64(6), z) + y[i] * _polynomial(
-            table, base + np.uint64(18), z
+        first[i] = zero * _polynomial(table, base, z, size) + y[i] * _polynomial(table, other, z, size)
+        second[i] = zero * _polynomial(table, base + size, z, size) + y[i] * _polynomial(
+            table, other + size, z, size
         )
