@@ -2,8 +2,8 @@
 
 Run ``python benchmarks/linear.py`` (all cases) or ``python benchmarks/linear.py dense tailored`` (some). Each
 case runs the programs in turn, several times over, and keeps the best time of each; a ratio is a program's
-time over ours. Accuracy is the largest violation of the optimality conditions of the mean loss, on the data's own
-scale, computed here in the same way for all.
+time over ours. Accuracy is the largest violation of the optimality conditions of the mean loss, on the data's
+own scale, computed here in the same way for all.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def memory(repeats):
     watcher.join()
     size, more = X.nbytes / 2**20, max(seen) - before
     print(
-        f"\n### Memory, 2,000,000 × 50\n\nX takes {size:.0f} MB; fitting takes {more:.0f} MB more at its peak:",
+        f"\n### Memory, 2,000,000 × 50\n\nX takes {size:.0f} MB; fitting takes {more:.0f} MB more at most:",
         end=" ",
     )
     print(f"{1 + more / size:.2f} × X in all.")

@@ -68,7 +68,8 @@ if source is not None:
 # probabilities, Beta(4.5, 0.5). Each point compares two quantiles of the cost-weighted errors of the 200
 # test sets; grey lines are what splitting the 400 values at random gives. Tailoring pays at the costs 0.9 and
 # 0.95 and loses at 0.5, where it does not look. The slopes of both fits are shrunk a little, as section 15 of
-# the paper advises: with ``alpha=0`` a tailored fit to so few rows is too steep, and worse than the log loss at every cost.
+# the paper advises: with ``alpha=0`` a tailored fit to so few rows is too steep, and worse than the log
+# loss at every cost.
 
 if source is not None:
     rng = np.random.default_rng(0)

@@ -215,6 +215,13 @@ def test_complete_separation_is_said():
     np.testing.assert_array_equal(model.predict(X), [0, 0, 1, 1])
 
 
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "uls", "parallel", "sequential", "gis"])
+def test_every_solver_says_separation(solver):
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
+    with pytest.warns(SeparationWarning, match="perfectly separated"):
+        LinearClassifier(solver=solver, max_iter=100).fit(X, [0, 0, 1, 1])
+
+
 def test_partial_separation_is_said(problem):
     X, y = problem
     marker = np.where(y == 1, np.random.default_rng(0).random(len(y)) < 0.2, 0.0)

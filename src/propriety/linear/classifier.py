@@ -44,8 +44,8 @@ class LinearClassifier(ProperClassifier):
     loss : loss, composite, simplex loss or str, default="auto"
         "auto" is ``Tailored(c)`` for c = fp_cost/(fp_cost + fn_cost) when the costs differ, else the log
         loss. A loss that is not convex in the score starts from the log loss's fit and follows a path of
-        growing focus to its own; "auto" stops on the way where more focus would let the slopes grow without bound
-        (`loss_` says where).
+        growing focus to its own; "auto" stops on the way where more focus would let the slopes grow without
+        bound (`loss_` says where).
     link : link or str, optional
         The loss's default link if not given; not together with a composite.
     fp_cost, fn_cost : float, default=1
@@ -278,8 +278,8 @@ class LinearClassifier(ProperClassifier):
             )
 
     def _separation(self, data: fitting.Data, fitted: fitting.Fit) -> str | None:
-        """Words on separation, looked for only when some fitted probability is next to 0 or 1."""
-        if fitted.span is not None and isinstance(self.loss_, losses.Composite):
+        """Words on separation, looked for when a probability is next to 0 or 1, or no end is reached."""
+        if fitted.converged and fitted.span is not None and isinstance(self.loss_, losses.Composite):
             low, high = self.loss_.inverse(np.array(fitted.span))
             if low > _EXTREME and 1 - high > _EXTREME:
                 return None
@@ -290,7 +290,7 @@ class LinearClassifier(ProperClassifier):
             else:
                 own, p = data.y == k, self.loss_.inverse(scores)[:, k]
             right = np.where(own, p, 1 - p)
-            if np.max(right) < 1 - _EXTREME:
+            if fitted.converged and np.max(right) < 1 - _EXTREME:
                 continue
             said = separation.message(data.X, own, right - 0.5, bool(self.fit_intercept))
             if said is not None:

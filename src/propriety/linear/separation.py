@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, sparse
 
-_LARGEST = 5_000_000  # values of X that a linear program is asked to look at
+_LARGEST = 2_000_000  # values of X that a linear program is asked to look at
 
 
 class SeparationWarning(UserWarning):
