@@ -7,7 +7,7 @@ Learners see numbers only: NaN is missing, a category is its index in the schema
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,10 +82,9 @@ class Table:
     """A table as numbers, read column by column so that it is never copied whole."""
 
     def __init__(self, X: Any, schema: Schema) -> None:
-        self._X, self._schema = X, schema
+        self._X: Any = X.tocsc() if sparse.issparse(X) else X
+        self._schema = schema
         self.n_rows, self.n_features = X.shape
-        if sparse.issparse(X):
-            self._X = X.tocsc()
 
     @property
     def dense(self) -> NDArray[np.floating] | None:
@@ -109,7 +108,7 @@ class Table:
             return self._X[:, f]
         return _to_float(self._X, f)
 
-    def chunks(self, encode: Sequence[Any]):
+    def chunks(self, encode: Sequence[Any]) -> Iterator[tuple[int, int, NDArray[np.floating]]]:
         """Yield (start, stop, C-contiguous array) over the rows; ``encode[f]`` maps codes or is None."""
         plain = all(e is None for e in encode)
         if plain and isinstance(self._X, np.ndarray):
@@ -158,7 +157,7 @@ def _position(column: Any, names: tuple[str, ...] | None, d: int) -> int:
                 f"there is no column {column!r}; columns are {'unnamed' if names is None else list(names)}"
             )
         return names.index(column)
-    if not isinstance(column, numbers.Integral) or not -d <= column < d:
+    if not isinstance(column, numbers.Integral) or not -d <= int(column) < d:
         raise ValueError(f"there is no column {column!r}; there are {d} columns")
     return int(column) % d
 
@@ -206,7 +205,6 @@ def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return codes.astype(np.intp), encoded.dictionary.to_pylist()
-    values = series.drop_nulls().unique().to_list()
     category = series.cast(nw.String).cast(nw.Categorical)
     physical = category.to_native().to_physical().fill_null(2**32 - 1).to_numpy().astype(np.int64)
     distinct, inverse = np.unique(physical, return_inverse=True)
@@ -216,7 +214,7 @@ def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
     return codes.astype(np.intp), heads
 
 
-def _to_float(frame: nw.DataFrame, f: int) -> NDArray[np.float64]:
+def _to_float(frame: nw.DataFrame[Any], f: int) -> NDArray[np.float64]:
     name = frame.columns[f]
     series = frame[:, f]
     kind = series.dtype

@@ -87,6 +87,16 @@ def test_a_weight_is_a_number_of_copies_for_several_classes():
     np.testing.assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1e6])
+def test_the_scale_of_weights_that_are_not_whole_does_not_matter(data, scale):
+    X, y = data
+    w = np.random.default_rng(1).random(len(y))
+    one = BoostingClassifier(max_iter=10, l2_regularization=1.0).fit(X, y, w)
+    other = BoostingClassifier(max_iter=10, l2_regularization=1.0).fit(X, y, scale * w)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9)
+    assert one._forest.nodes["depth"].max() > 1
+
+
 def assert_same_model(a, b):
     assert (
         a._forest.nodes[["feature", "bin", "left", "missing_left"]].tolist()

@@ -81,7 +81,7 @@ def test_every_inner_node_gains_what_it_says(rng):
     X = np.round(rng.normal(size=(n, 5)), 1)
     g, h = rng.normal(size=n) + X[:, 0] * X[:, 1], rng.random(n) + 0.1
     nodes, grower, *_ = grow(X, g, h, max_leaves=64, min_weight=10)
-    index = grower.work.index
+    index = grower.work.rows
     assert (nodes["left"] >= 0).sum() == 63
     for node in nodes[nodes["left"] >= 0]:
         rows = index[node["start"] : node["stop"]]
@@ -99,7 +99,7 @@ def test_leaves_hold_their_minimum_and_all_rows_once(rng):
     nodes, grower, *_ = grow(X, g, np.ones(n), max_leaves=200, min_weight=97)
     leaves = nodes[nodes["left"] < 0]
     assert (leaves["stop"] - leaves["start"]).min() >= 97
-    assert sorted(grower.work.index.tolist()) == list(range(n))
+    assert sorted(grower.work.rows.tolist()) == list(range(n))
     assert (leaves["stop"] - leaves["start"]).sum() == n
 
 
@@ -124,7 +124,7 @@ def test_threads_do_not_change_the_tree(rng, n_jobs, weighted):
     one = grow(X, g, h, w, n_jobs=1, min_weight=20)
     many = grow(X, g, h, w, n_jobs=n_jobs, min_weight=20)
     assert one[0].tolist() == many[0].tolist()
-    np.testing.assert_array_equal(one[1].work.index, many[1].work.index)
+    np.testing.assert_array_equal(one[1].work.rows, many[1].work.rows)
 
 
 def test_missing_values_go_where_they_gain_most(rng):
@@ -189,7 +189,7 @@ def test_only_the_given_rows_are_used(rng):
     X, g = rng.normal(size=(2_000, 2)), rng.normal(size=2_000)
     rows = np.flatnonzero(rng.random(2_000) < 0.3).astype(np.uint32)
     nodes, grower, *_ = grow(X, g, np.ones(2_000), rows=rows)
-    assert sorted(grower.work.index[: len(rows)].tolist()) == rows.tolist()
+    assert sorted(grower.work.rows[: len(rows)].tolist()) == rows.tolist()
     assert nodes["stop"][0] == len(rows)
 
 
@@ -210,9 +210,7 @@ def test_scores_of_bins_and_of_values_are_the_same(rng):
     np.testing.assert_array_equal(by_bin, by_value)
     expected = np.zeros(n)
     for node in np.flatnonzero(nodes["left"] < 0):
-        expected[grower.work.index[nodes["start"][node] : nodes["stop"][node]]] = (
-            2 * tree.nodes["value"][node]
-        )
+        expected[grower.work.rows[nodes["start"][node] : nodes["stop"][node]]] = 2 * tree.nodes["value"][node]
     np.testing.assert_allclose(by_bin[:, 0], expected, rtol=1e-14)
     again = forest.split()
     assert again[0].nodes.tobytes() == again[1].nodes.tobytes() == tree.nodes.tobytes()

@@ -197,7 +197,8 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         y : array of shape (n,)
             Labels of any type.
         sample_weight : array of shape (n,), optional
-            A row of weight k counts as k rows; rows of weight 0 take no part.
+            A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
+            relative to their mean. Rows of weight 0 take no part.
         X_val, y_val, sample_weight_val : optional
             Rows for early stopping.
 

@@ -173,6 +173,7 @@ class Problem:
         """Encode labels, weigh classes, hold rows out, and bin the table."""
         from propriety.engine.binning import Binner
 
+        weight = _in_rows(weight)
         classes, y = encode_labels(labels, weight)
         seed = estimator._seed if again else int(check_random_state(estimator.random_state).randint(_SEEDS))
         total = float(len(y) if weight is None else weight.sum())
@@ -252,6 +253,13 @@ def encode_labels(labels: NDArray[Any], weight: Floats | None) -> tuple[NDArray[
     y = np.searchsorted(classes, labels)
     y = np.where((y < len(classes)) & (classes[np.minimum(y, len(classes) - 1)] == labels), y, 0)
     return classes, y.astype(np.intp)
+
+
+def _in_rows(weight: Floats | None) -> Floats | None:
+    """Weights as numbers of rows: whole numbers are copies, others are taken relative to their mean."""
+    if weight is None or np.all(weight == np.rint(weight)):
+        return weight
+    return weight / np.mean(weight[weight > 0])
 
 
 def _target(y: NDArray[np.intp], weight: Floats | None, classes: Any) -> Floats:

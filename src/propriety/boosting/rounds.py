@@ -119,7 +119,7 @@ class Booster:
             nodes = self._grower.grow(signal, rules, rows)
             leaves = Leaves(
                 nodes,
-                self._grower.work.index,
+                self._grower.work.rows,
                 self.weight,
                 self._quantizer.copies,
                 self.total,

@@ -76,7 +76,7 @@ def _partition(binned, work, node_id, n_blocks, k):
     side = _sides(node, work.sets[node_id], binned.n_bins[node.feature])
     left, right = np.uint64(start), np.uint64(stop - 1)
     for i in range(np.uint64(start), np.uint64(stop)):
-        row = work.index[i]
+        row = work.rows[i]
         s = np.uint64(side[column[row]])
         work.scratch[left] = row
         work.scratch[right] = row
@@ -97,9 +97,9 @@ def _count(binned, signal, work, node_id, n_blocks, k, small_id, worker):
     to_left = np.uint64(node.start + before)
     to_right = np.uint64(work.nodes[node.right].start + (start - node.start) - before)
     for i in range(np.uint64(n_left)):
-        work.index[to_left + i] = work.scratch[np.uint64(start) + i]
+        work.rows[to_left + i] = work.scratch[np.uint64(start) + i]
     for i in range(np.uint64(stop - start - n_left)):
-        work.index[to_right + i] = work.scratch[np.uint64(stop - 1) - i]
+        work.rows[to_right + i] = work.scratch[np.uint64(stop - 1) - i]
     if small_id >= 0:
         small = work.nodes[small_id]
         first, last = (start, start + n_left) if small_id == node.left else (start + n_left, stop)
@@ -279,7 +279,7 @@ def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
         if argument & 1:  # the root: nothing to move
             start, stop = _block(work.nodes[0].start, work.nodes[0].stop, n_tasks, task)
             target = work.histograms[0] if n_tasks == 1 else work.partials[worker]
-            add_rows(binned, signal, work.index, start, stop, work.nodes[0], target)
+            add_rows(binned, signal, work.rows, start, stop, work.nodes[0], target)
             work.dirty[worker] = n_tasks > 1
         else:
             _count(binned, signal, work, node_id, n_tasks, task, _small_child(work, node_id), worker)
@@ -372,7 +372,7 @@ def _find_splits_directly(binned, signal, rules, work, node_id):
     if _may_split(node, rules):
         node.counted = 1
         _allow(rules, work.path_groups[node_id], node_id, work.allowed[0])
-        best_split_of_rows(work.index, work.allowed[0], binned, signal, rules, node, work.sets[node_id])
+        best_split_of_rows(work.rows, work.allowed[0], binned, signal, rules, node, work.sets[node_id])
 
 
 @inner
@@ -392,7 +392,7 @@ def _split(binned, signal, rules, work, node_id):
     for k in range(n_blocks):
         n_left += work.lefts[k]
     if not node.counted and min(n_left, node.stop - node.start - n_left) < rules.min_weight:
-        add_weights(binned.rows, work.index, node.start, node.stop, work.histograms[node.slot])
+        add_weights(binned.rows, work.rows, node.start, node.stop, work.histograms[node.slot])
         node.counted = 1
         _find_splits(binned, signal, rules, work, node_id, _I(1))
         return
@@ -424,7 +424,7 @@ def _sum_root(binned, signal, work, n_rows):
 
 @kernel
 def _grow(binned, signal, rules, work, n_rows):
-    """Grow a tree over the rows index[:n_rows]."""
+    """Grow a tree over the first ``n_rows`` of the workspace's rows."""
     zero = _I(0)
     root = _new_node(signal, work, zero, _I(-1), zero, n_rows, zero, zero, zero, zero)
     root.slot, root.counted = 0, signal.packed.size == 0 or n_rows <= _COUNTED_ROWS
@@ -440,7 +440,6 @@ def _grow(binned, signal, rules, work, n_rows):
         if node_id < 0:
             break
         _split(binned, signal, rules, work, node_id)
-    team.close_board(work.board)
 
 
 class Grower:
@@ -462,7 +461,7 @@ class Grower:
         n_nodes = 2 * max_leaves - 1
         n_chunks = min(-(-d // _CHUNK), 4 * self.n_workers)
         self.work = Workspace(
-            index=np.empty(n, dtype=np.uint32),
+            rows=np.empty(n, dtype=np.uint32),
             scratch=np.empty(n, dtype=np.uint32),
             nodes=np.zeros(n_nodes, dtype=NODE),
             sets=np.zeros((n_nodes, SET_WORDS), dtype=np.uint32),
@@ -481,15 +480,21 @@ class Grower:
     def grow(self, signal: Signal, rules: Rules, rows: NDArray[np.uint32] | None = None) -> NDArray[np.void]:
         """Grow one tree over ``rows`` (default: all) and return its nodes, a view of the workspace.
 
-        The rows of a leaf are ``work.index[node.start:node.stop]``.
+        The rows of a leaf are ``work.rows[node.start:node.stop]``.
         """
         work, binned = self.work, self.binned
-        n_rows = len(work.index) if rows is None else len(rows)
-        work.index[:n_rows] = np.arange(n_rows, dtype=np.uint32) if rows is None else rows
+        n_rows = len(work.rows) if rows is None else len(rows)
+        work.rows[:n_rows] = np.arange(n_rows, dtype=np.uint32) if rows is None else rows
         if self.n_workers == 1:
             _grow(binned, signal, rules, work, n_rows)
         else:
-            team.open_board(work.board)
             helpers = [lambda: _help(binned, signal, rules, work)] * (self.n_workers - 1)
-            parallel.run([lambda: _grow(binned, signal, rules, work, n_rows), *helpers], self.n_workers)
+            team.open_board(work.board)
+            parallel.run([lambda: self._lead(signal, rules, n_rows), *helpers], self.n_workers)
         return work.nodes[: work.counts[_NODES]]
+
+    def _lead(self, signal: Signal, rules: Rules, n_rows: int) -> None:
+        try:
+            _grow(self.binned, signal, rules, self.work, n_rows)
+        finally:
+            team.close_board(self.work.board)  # or the helpers would wait for ever

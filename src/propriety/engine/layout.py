@@ -21,7 +21,7 @@ SET_WORDS = 8  # a set of bins is 8 words of 32 bits
 #: A node while its tree grows, with the best split found for it.
 NODE = np.dtype(
     [
-        ("start", "i8"),  # its rows are index[start:stop]
+        ("start", "i8"),  # its rows are Workspace.rows[start:stop]
         ("stop", "i8"),
         ("gradient", "i8"),  # fixed-point sums over its rows
         ("curvature", "i8"),
@@ -93,7 +93,7 @@ class Rules(NamedTuple):
 class Workspace(NamedTuple):
     """What growing a tree needs beside the data; made once per fit."""
 
-    index: NDArray[np.uint32]
+    rows: NDArray[np.uint32]  # the tree's rows, those of a node side by side
     scratch: NDArray[np.uint32]
     nodes: NDArray[np.void]  # of NODE
     sets: NDArray[np.uint32]  # (nodes, SET_WORDS): bins that go left

@@ -185,7 +185,7 @@ def step(node, x, sets):
 def _descend(X, row, at, steps, depth, sets, any_set):
     """Take eight rows from the root to their leaves, step by step together.
 
-    A leaf leads to itself, so all take as many steps as the tree is deep, and no step waits for another row's.
+    A leaf leads to itself, so all take as many steps as the tree is deep, and none waits for another row.
     """
     for _ in range(depth):
         for j in range(_U(_TOGETHER)):

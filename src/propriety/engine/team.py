@@ -155,7 +155,7 @@ def open_board(board):
     _store(board, TICKET, 0)
 
 
-@inner
+@kernel
 def close_board(board):
     """Send the helpers home."""
     _store(board, TICKET, _CLOSED)
