@@ -32,6 +32,7 @@ _RESOLUTIONS = ((6, 64), (6, 256), (8, 256), (8, 1024), (8, 4096))
 _USUAL = 6.0  # log-odds that a table must cover
 _WIDEST = 64.0  # units of the link's own scale that it covers at most ...
 _WIDEST_FINE = 12.0  # ... where its panels are narrow
+_KINKS = 8  # misfits among the usual scores that are not for want of narrower panels
 _SMALL = 2000  # rows for which a table is not worth making
 _NOTHING = 1e-280  # values below this need not keep their digits
 _BLOCK = 1 << 15
@@ -211,9 +212,12 @@ def tabulate(c: Composite, formula: Formula) -> Table | None:
         sample = tried[:: max(1, len(tried) // 50)]
         if np.all(_fitting(_table(formula, sample, per_unit / unit, size), sample, formula, c)):
             table = _table(formula, panels, per_unit / unit, size)
-            usable = _usable(table, _fitting(table, panels, formula, c), *usual)
+            good = _fitting(table, panels, formula, c)
+            usable = _usable(table, good, *usual)
             if usable is not None:
                 return _ended(usable, formula)
+            if np.count_nonzero(~good[np.isin(panels, tried)]) <= _KINKS:
+                return None  # panels around a kink never fit, however narrow
     return None
 
 
