@@ -66,7 +66,7 @@ def escape_bars(*args):
     lines[:] = [line if re.match(r"\s*(>>>|\.\.\. )", line) else line.replace("|", r"\|") for line in lines]
 
 
-def skip_requests(app, what, name, obj, skip, options):  # noqa: PLR0917
+def skip_requests(app, what, name, obj, skip, options):
     """scikit-learn writes these methods for its metadata routing; they are documented there."""
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 

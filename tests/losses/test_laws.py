@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import integrate, special
 
 from propriety import links, losses
-from propriety.losses import families, tunable
+from propriety.losses import families, permissible, tunable
 from propriety.losses.base import DerivedLoss, Loss
 
 ALL = losses.examples()
@@ -59,7 +59,7 @@ def close(value, truth, rel=0.0, abs=0.0):
 def test_every_family_is_registered_and_exported():
     stated = {
         name
-        for module in (families, tunable)
+        for module in (families, permissible, tunable)
         for name, cls in vars(module).items()
         if isinstance(cls, type)
         and issubclass(cls, Loss)

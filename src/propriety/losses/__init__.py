@@ -24,17 +24,14 @@ from propriety.losses.families import (
     Exponential,
     HandVinciotti,
     Log,
-    LogCosh,
-    Matsushita,
     Misclassification,
-    Mu,
-    Power,
     Savage,
     Spherical,
     Squared,
     Tailored,
 )
 from propriety.losses.margins import CanonicalFor, from_density, from_link_and_binding, from_margin_loss
+from propriety.losses.permissible import LogCosh, Matsushita, Mu, Power
 from propriety.losses.registry import as_composite, as_link, as_loss, examples, names, parse, register
 from propriety.losses.tunable import AlphaTunable, GBoost, GGauss, GLaplace, GLog
 
