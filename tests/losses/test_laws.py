@@ -111,6 +111,13 @@ def test_regret_is_never_negative_and_zero_at_the_truth(loss, eta, p):
 
 
 @pytest.mark.parametrize("loss", SMOOTH, ids=repr)
+@pytest.mark.parametrize(("eta", "p"), [(0.4, 0.55), (0.5, 0.6), (0.45, 0.5), (0.49, 0.51), (0.02, 0.03)])
+def test_regret_near_the_truth_is_the_difference(loss, eta, p):
+    difference = loss.risk(eta, p) - loss.entropy(eta)
+    assert close(loss.regret(eta, p), difference, rel=1e-9, abs=1e-13 * loss.risk(eta, p))
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=repr)
 @given(t=several(-4, 4), d=several(1e-9, 1e-3))
 def test_regret_near_the_truth_is_half_the_weighted_square(loss, t, d):
     p = sigmoid(t)

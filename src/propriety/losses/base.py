@@ -200,17 +200,19 @@ class SmoothLoss(Loss):
 
     def _regret(self, truth: Point, x: Point) -> Array:
         # Close to the truth the difference of risk and entropy cancels; there the divergence is the
-        # integral of |η − c| ω(c) dc between them, smooth enough for Gauss and Legendre.
-        span = x.t - truth.t
-        near = np.abs(span) < 1.0
-        nodes, weights = gauss_legendre(16)
-        total = np.zeros(np.broadcast_shapes(np.shape(truth.t), np.shape(x.t)))
-        start, step = np.where(near, truth.t, 0.0), np.where(near, span, 0.0)
-        for u, a in zip(nodes, weights, strict=True):
-            c = at_log_odds(start + u * step)
-            # c − η = p(t + δ) − p(t), as a product that does not cancel: q_η p_c (1 − e^{−δ}).
-            distance = truth.q * c.p * -np.expm1(-u * step)
-            total = total + a * step * distance * np.exp(self._log_relative(c))
+        # integral of |η − c| ω(c) dc between them, by Gauss and Legendre on either side of p = ½, where
+        # symmetric weights may have a kink.
+        near = np.abs(x.t - truth.t) < 1.0
+        start, stop = np.where(near, truth.t, 0.0), np.where(near, x.t, 0.0)
+        middle = np.clip(0.0, np.minimum(start, stop), np.maximum(start, stop))
+        total = np.zeros_like(start)
+        for low, high in ((start, middle), (middle, stop)):
+            for u, a in zip(*gauss_legendre(16), strict=True):
+                t = low + u * (high - low)
+                c = at_log_odds(t)
+                # c − η = p(t) − p(t_η), as a product that does not cancel: q_η p_c (1 − e^{t_η − t}).
+                distance = truth.q * c.p * -np.expm1(start - t)
+                total = total + a * (high - low) * distance * np.exp(self._log_relative(c))
         return np.where(near, total, super()._regret(truth, x))
 
     @cached_property
