@@ -145,7 +145,7 @@ def thin(repeats):
     X, y = sparse_data(1_000_000, 100_000, 20)
     alpha = 1e-6
     programs = {
-        "propriety": lambda: LinearClassifier(alpha=alpha, n_jobs=THREADS, tol=1e-6).fit(X, y),
+        "propriety": lambda: LinearClassifier(alpha=alpha, n_jobs=THREADS, tol=2e-7).fit(X, y),
         "scikit-learn lbfgs": sklearn_fit(X, y, "lbfgs", 1e-8, 1 / (alpha * len(y))),
         "scikit-learn newton-cg": sklearn_fit(X, y, "newton-cg", 1e-6, 1 / (alpha * len(y))),
     }
@@ -160,7 +160,7 @@ def lasso(repeats):
     from skglm import SparseLogisticRegression
     from sklearn.linear_model import LogisticRegression
 
-    X, y = logistic_data(20_000, 500)
+    X, y = logistic_data(10_000, 300)
     top = np.abs(X.T @ (y - y.mean())).max() / len(y)
     alphas = top * np.logspace(0, -2, 100)
     F = np.asfortranarray(X)
@@ -204,7 +204,7 @@ def lasso(repeats):
         f"{max(objective(*p, a) - b for p, a, b in zip(r, alphas, least, strict=True)):.1e}"
         for name, r in results.items()
     }
-    report("L1 path of 100 values, 20,000 × 500 dense, from the largest alpha to a hundredth", times, notes)
+    report("L1 path of 100 values, 10,000 × 300 dense, from the largest alpha to a hundredth", times, notes)
 
 
 def resident():

@@ -64,15 +64,11 @@ class Design:
         return self.d + self.intercept
 
     def _standardize(self, weight: Floats) -> None:
-        stride = max(1, self.n // _SAMPLE)
+        stride = 1 if self.sparse else max(1, self.n // _SAMPLE)  # rare values need all rows
         rows, w = self.X[::stride], weight[::stride]
         w = w / w.sum() if w.sum() > 0 else np.full(len(w), 1 / len(w))
         if self.sparse:
-            mean = np.asarray(rows.T @ w).ravel()
-            largest = abs(self.X).max(axis=0).toarray().ravel().astype(np.float64)
-            unit = np.where(largest > 0, largest, 1.0)
-            square = np.asarray(rows.multiply(1 / unit).power(2).T @ w).ravel()
-            spread = unit * np.sqrt(np.maximum(square - (mean / unit) ** 2, 0.0))
+            mean, spread, largest = self._sparse_moments(rows, w)
             constant = np.zeros(self.d, dtype=bool)
             spread = np.where(spread > 0, spread, largest)
         else:
@@ -98,6 +94,16 @@ class Design:
             self.inverse_scale[constant] = 0.0
             if not self.sparse and np.any(np.abs(mean) * self.inverse_scale > _FAR):
                 self.centre = np.where(constant, 0.0, mean)
+
+    def _sparse_moments(self, rows: Any, w: Floats) -> tuple[Floats, Floats, Floats]:
+        """Mean, spread and largest absolute value of each column."""
+        from propriety.linear import kernels
+
+        mean, square, largest = np.zeros((3, self.d))
+        kernels.column_sizes(self.X.data, self.X.indices, largest)
+        kernels.column_moments(rows.data, rows.indices, rows.indptr, w, mean, square, largest)
+        spread = largest * np.sqrt(np.maximum(square - mean**2, 0.0))
+        return mean * largest, spread, largest
 
     # -- coordinates ----------------------------------------------------------------------------------
 
@@ -156,25 +162,22 @@ class Design:
         else:
             out += (self.rows(start, stop) if rows is None else rows) @ scaled
 
-    def backward(
-        self, start: int, stop: int, g: Floats, out: Floats, rows: Any = None, power: int = 1
-    ) -> None:
-        """Add Xᵀg of a block of rows to `out`, unscaled; with power 2 the squares of X."""
+    def backward(self, start: int, stop: int, g: Floats, out: Floats, rows: Any = None) -> None:
+        """Add Xᵀg of a block of rows to `out`, unscaled."""
         if self.sparse:
             from propriety.linear import kernels
 
-            X, kernel = self.X, kernels.rows_back if power == 1 else kernels.squares_back
-            kernel(X.data, X.indices, X.indptr, start, stop, g, out)
+            X = self.X
+            kernels.rows_back(X.data, X.indices, X.indptr, start, stop, g, out)
         else:
-            rows = self.rows(start, stop) if rows is None else rows
-            out[: self.d] += (rows if power == 1 else rows**power).T @ g
+            out[: self.d] += (self.rows(start, stop) if rows is None else rows).T @ g
         if self.intercept:
             out[self.d] += g.sum(axis=0)
 
-    def finish(self, partial: Floats, power: int = 1) -> Floats:
+    def finish(self, partial: Floats) -> Floats:
         """Sum of the parts, in standardized coordinates."""
         total = partial.sum(axis=0)
-        total[: self.d] *= self.inverse_scale[:, None] ** power
+        total[: self.d] *= self.inverse_scale[:, None]
         return total
 
     def for_parts(self, work: Callable[[int, int, int], object], parts: int | None = None) -> None:
@@ -197,12 +200,6 @@ class Design:
         out, scaled = np.empty((self.n, theta.shape[1])), self.scaled(theta)
         self.for_parts(lambda part, i, j: self.forward(i, j, scaled, theta, out[i:j]))
         return out
-
-    def back(self, g: Floats, power: int = 1) -> Floats:
-        """Xᵀ g, of shape (p, K); with power 2 the squares of X."""
-        partial = np.zeros((self.parts, self.p, g.shape[1]))
-        self.for_parts(lambda part, i, j: self.backward(i, j, g[i:j], partial[part], power=power))
-        return self.finish(partial, power)
 
     def gram(self, h: Floats, stride: int = 1, columns: Any = None) -> Floats:
         """Xᵀ diag(h) X over every `stride`-th row, h of that length; of some columns if given.

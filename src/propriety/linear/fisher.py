@@ -49,7 +49,7 @@ def _is_dense(objective: Objective) -> bool:
     return size <= _DENSE or (size <= _LARGEST and objective.design.n * size**2 <= _CHEAP)
 
 
-def step(state: State, objective: Objective, kind: str = "fisher") -> State:
+def step(state: State, objective: Objective, kind: str = "fisher", tol: float = 1e-8) -> State:
     """One step θ ← θ + t (XᵀWX)⁻¹XᵀWz, with W the Fisher weights or the Hessians, and t by a line search.
 
     1. Curvature XᵀWX of a sample of rows, or of all. The gradient is always that of all rows, so the
@@ -61,7 +61,7 @@ def step(state: State, objective: Objective, kind: str = "fisher") -> State:
        and taken anew otherwise, from more rows if a fresh one was of no use.
     """
     point = state.point
-    solve = state.solve or _curvature_solver(objective, point, kind, state.stride)
+    solve = state.solve or _curvature_solver(objective, point, kind, state.stride, tol)
     new = line_search(objective, point, state.pairs.direction(point.gradient, solve))
     if new is None:
         if state.solve is not None or state.stride > 1 or state.pairs.pairs:
@@ -78,10 +78,10 @@ def step(state: State, objective: Objective, kind: str = "fisher") -> State:
     return State(new, None, 1, state.pairs.add(*moved, _MEMORY) if after > _SLOW / 3 * before else Pairs())
 
 
-def _curvature_solver(objective: Objective, point: Point, kind: str, stride: int) -> Solve:
+def _curvature_solver(objective: Objective, point: Point, kind: str, stride: int, tol: float) -> Solve:
     p, K = objective.shape
     if not _is_dense(objective):
-        return _conjugate_gradients(objective, point, kind)
+        return _conjugate_gradients(objective, point, kind, tol)
     matrix = objective.curvature(point, kind, stride)
     if K > 1:
         _fix_gauge(matrix, p, K, objective)
@@ -122,15 +122,17 @@ def inverse_of(matrix: Floats) -> Solve:
     return lambda x: (V @ ((V.T @ (x / root)) / e)) / root
 
 
-def _conjugate_gradients(objective: Objective, point: Point, kind: str) -> Solve:
-    """x ↦ A⁻¹x to a share of |x|, by conjugate gradients with the diagonal as preconditioner."""
+def _conjugate_gradients(objective: Objective, point: Point, kind: str, tol: float) -> Solve:
+    """x ↦ A⁻¹x to a share of |x|, by conjugate gradients with a diagonal preconditioner."""
     rows = objective.row_curvatures(point, kind)
     product = objective.curvature_product(rows)
-    diagonal = objective.design.back(np.ascontiguousarray(np.einsum("maa->ma", rows)), power=2)
-    diagonal = diagonal + objective.penalty.l2
+    # The columns have unit variance, so their curvatures differ little: Σ h for all of them.
+    diagonal = np.einsum("maa->a", rows) + objective.penalty.l2
     inverse = 1 / np.where(diagonal > 0, diagonal, 1.0)
-    # Forcing term: loose far from the minimum, tight near it, so that steps converge superlinearly.
-    share = min(0.1, float(np.max(np.abs(point.gradient), initial=0.0)) ** 0.5)
+    # Forcing term: loose far from the minimum, tight near it, so that steps converge superlinearly, but no
+    # tighter than the end calls for.
+    size = max(float(np.max(np.abs(point.gradient), initial=0.0)), 1e-300)
+    share = min(0.1, max(size**0.5, 0.1 * tol / size))
 
     def solve(g: Floats) -> Floats:
         x, r = np.zeros_like(g), g.copy()

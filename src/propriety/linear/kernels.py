@@ -16,6 +16,14 @@ _SUMS = {**_OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
 def rows_times(data: Any, indices: Any, indptr: Any, start: Any, stop: Any, theta: Any, out: Any) -> None:
     """out[i] += x_i θ for the rows from `start` to `stop` of a CSR matrix."""
     n_scores = theta.shape[1]
+    if n_scores == 1:
+        column = theta.reshape(-1)
+        for i in range(start, stop):
+            total = 0.0
+            for at in range(indptr[i], indptr[i + 1]):
+                total += data[at] * column[indices[at]]
+            out[i - start, 0] += total
+        return
     for i in range(start, stop):
         for at in range(indptr[i], indptr[i + 1]):
             value = data[at]
@@ -28,6 +36,13 @@ def rows_times(data: Any, indices: Any, indptr: Any, start: Any, stop: Any, thet
 def rows_back(data: Any, indices: Any, indptr: Any, start: Any, stop: Any, g: Any, out: Any) -> None:
     """out += Σ x_iᵀ g_i over the rows from `start` to `stop` of a CSR matrix."""
     n_scores = g.shape[1]
+    if n_scores == 1:
+        column = out.reshape(-1)
+        for i in range(start, stop):
+            slope = g[i - start, 0]
+            for at in range(indptr[i], indptr[i + 1]):
+                column[indices[at]] += data[at] * slope
+        return
     for i in range(start, stop):
         for at in range(indptr[i], indptr[i + 1]):
             value = data[at]
@@ -37,15 +52,26 @@ def rows_back(data: Any, indices: Any, indptr: Any, start: Any, stop: Any, g: An
 
 
 @njit(**_OPTIONS)
-def squares_back(data: Any, indices: Any, indptr: Any, start: Any, stop: Any, h: Any, out: Any) -> None:
-    """out += Σ x_i² h_i over the rows from `start` to `stop` of a CSR matrix."""
-    n_scores = h.shape[1]
-    for i in range(start, stop):
+def column_moments(
+    data: Any, indices: Any, indptr: Any, weight: Any, mean: Any, square: Any, largest: Any
+) -> None:
+    """Add Σ w x and Σ w x² of each column of a CSR matrix, in units of `largest`, to the arrays given."""
+    for i in range(len(indptr) - 1):
         for at in range(indptr[i], indptr[i + 1]):
-            value = data[at]
             j = indices[at]
-            for k in range(n_scores):
-                out[j, k] += value * value * h[i - start, k]
+            value = np.float64(data[at])
+            if largest[j] > 0:
+                value /= largest[j]
+            mean[j] += weight[i] * value
+            square[j] += weight[i] * value * value
+
+
+@njit(**_OPTIONS)
+def column_sizes(data: Any, indices: Any, largest: Any) -> None:
+    """max |x| of each column of a CSR matrix."""
+    for at in range(len(data)):
+        size = abs(np.float64(data[at]))
+        largest[indices[at]] = max(largest[indices[at]], size)
 
 
 @njit(**_OPTIONS)

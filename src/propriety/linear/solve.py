@@ -35,7 +35,7 @@ def solve(objective: Objective, theta: Floats, solver: str, tol: float, max_iter
     elif solver == "lbfgs":
         state, step = lbfgs.start(objective, theta), lbfgs.step
     else:
-        state, step = fisher.start(objective, theta), partial(fisher.step, kind=solver)
+        state, step = fisher.start(objective, theta), partial(fisher.step, kind=solver, tol=tol)
     trace, iterations = [state.point.value], 0
     gap = objective.stationarity(state.point)
     while gap > tol and iterations < max_iter and not state.stuck:
