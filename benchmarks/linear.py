@@ -146,6 +146,9 @@ def thin(repeats):
     alpha = 1e-6
     programs = {
         "propriety": lambda: LinearClassifier(alpha=alpha, n_jobs=THREADS, tol=2e-7).fit(X, y),
+        "propriety lbfgs": lambda: LinearClassifier(
+            alpha=alpha, n_jobs=THREADS, tol=5e-7, solver="lbfgs"
+        ).fit(X, y),
         "scikit-learn lbfgs": sklearn_fit(X, y, "lbfgs", 1e-8, 1 / (alpha * len(y))),
         "scikit-learn newton-cg": sklearn_fit(X, y, "newton-cg", 1e-6, 1 / (alpha * len(y))),
     }
@@ -183,7 +186,7 @@ def lasso(repeats):
 
     def saga_path():
         model, points = (
-            LogisticRegression(l1_ratio=1.0, solver="saga", tol=1e-4, warm_start=True, max_iter=500),
+            LogisticRegression(l1_ratio=1.0, solver="saga", tol=1e-3, warm_start=True, max_iter=100),
             [],
         )
         for alpha in alphas:
