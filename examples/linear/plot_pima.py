@@ -69,7 +69,9 @@ if source is not None:
 # test sets; grey lines are what splitting the 400 values at random gives. Tailoring pays at the costs 0.9 and
 # 0.95 and loses at 0.5, where it does not look. The slopes of both fits are shrunk a little, as section 15 of
 # the paper advises: with ``alpha=0`` a tailored fit to so few rows is too steep, and worse than the log
-# loss at every cost.
+# loss at every cost. The amount, 0.02, was settled on after a look at such splits with several amounts, so
+# the gain is shown at its best. And compare the last column: at 0.9 and 0.95 to suspect nobody costs no more than
+# either fit, so what tailoring does here is to raise fewer false alarms.
 
 if source is not None:
     rng = np.random.default_rng(0)
@@ -94,5 +96,7 @@ if source is not None:
         ends = [pool.min(), pool.max()]
         ax.plot(ends, ends, color="#c44e52", lw=0.8)
         ax.set(title=f"cost {c}", xlabel="log loss", ylabel="tailored")
-        print(f"cost {c}: mean {log[:, j].mean():.4f} (log loss), {tailored[:, j].mean():.4f} (tailored)")
+        nobody = (1 - c) * y.mean()
+        means = log[:, j].mean(), tailored[:, j].mean()
+        print(f"cost {c}: log loss {means[0]:.4f}, tailored {means[1]:.4f}, nobody {nobody:.4f}")
     plt.show()
