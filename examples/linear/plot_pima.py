@@ -70,8 +70,8 @@ if source is not None:
 # 0.95 and loses at 0.5, where it does not look. The slopes of both fits are shrunk a little, as section 15 of
 # the paper advises: with ``alpha=0`` a tailored fit to so few rows is too steep, and worse than the log
 # loss at every cost. The amount, 0.02, was settled on after a look at such splits with several amounts, so
-# the gain is shown at its best. And compare the last column: at 0.9 and 0.95 to suspect nobody costs no more than
-# either fit, so what tailoring does here is to raise fewer false alarms.
+# the gain is shown at its best. Compare the last column, too: at 0.9 and 0.95 to suspect nobody costs less
+# than either fit, so what tailoring does here is to raise fewer false alarms.
 
 if source is not None:
     rng = np.random.default_rng(0)
