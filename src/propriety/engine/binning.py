@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.engine.compiling import kernel
+from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
 
 #: Distinct rows that the quantiles are taken from.
@@ -42,7 +42,7 @@ class Columns(Protocol):
         ...
 
 
-@kernel
+@allocating
 def _hash_rows(X, start, stop, hashes):
     """hashes[i] += Σ_j mix(X[i, j]): a sum, so that the order of columns does not matter."""
     word = np.empty(1, dtype=np.float64)
@@ -92,7 +92,7 @@ def sample_rows(table: Columns, kept: NDArray[np.bool_] | None, n_jobs: int) -> 
     return None if kept is None else np.flatnonzero(kept)
 
 
-@kernel
+@allocating
 def _close_bins(weights, max_bins):
     """Positions of the values that end a bin, for distinct values in order with their weights.
 

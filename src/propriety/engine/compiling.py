@@ -2,12 +2,15 @@
 
 ``kernel`` is called from Python: cached on disk, GIL released. ``inner`` is called from kernels only, so it
 needs no wrapper for Python and no cache of its own; that halves the time of the first compilation. Both
-divide as NumPy does, without a test for zero, so that loops become vector instructions.
+divide as NumPy does, without a test for zero, so that loops become vector instructions. Neither counts
+references: the caller holds every array while a kernel runs, and the counting, atomic and at every slice and
+field, took more than half the time of a small node. So they cannot make arrays; ``allocating`` can.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-kernel = njit(nogil=True, cache=True, error_model="numpy")
-inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+allocating = njit(nogil=True, cache=True, error_model="numpy")
+kernel = njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
+inner = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.engine.compiling import inner, kernel
+from propriety.engine.compiling import allocating, inner
 from propriety.engine.predictor import Forest, step
 
 # Columns of a path: feature, share of rows that follow it unknown (zero), known (one), and weight.
@@ -104,7 +104,7 @@ def _descend(nodes, sets, root, x, row, paths, stack):
                 )
 
 
-@kernel
+@allocating
 def _contribute(X, nodes, roots, sets, n_scores, max_depth, start, stop, result):
     paths = np.zeros((max_depth + 2, max_depth + 2, 4))
     stack = np.zeros((2 * max_depth + 4, 6))

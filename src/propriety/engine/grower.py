@@ -19,6 +19,7 @@ from propriety.engine.layout import (
     BINS,
     CELLS,
     CURVATURES,
+    GROUP,
     NODE,
     SET_WORDS,
     WEIGHTS,
@@ -34,12 +35,13 @@ from propriety.engine.splitting import best_split, best_split_of_rows, leaf_valu
 _COUNTED_ROWS = 2048
 #: Cells (rows × features) that are worth a task of their own.
 _TASK_CELLS = 32_768
-#: Children up to this many rows are searched without a histogram.
-_DIRECT_ROWS = 256
+#: Children up to this many rows, fewer than 2⁹, are searched without a histogram.
+_DIRECT_ROWS = 511
 _MAX_BLOCKS = 64
 _CHUNK = 8  # features
+_LINE = 16  # numbers that keep two workers' off one line of the cache
 _NODES, _SLOTS, _LEAVES = range(3)
-_PARTITION, _COUNT, _SEARCH = range(3)
+_PARTITION, _COUNT, _SEARCH, _DIRECT = range(4)
 #: Literal numbers are wrapped in this where they are arguments, or Numba compiles the callee anew.
 _I = np.int64
 
@@ -54,9 +56,8 @@ def _block(start, stop, n_blocks, k):
 
 
 @inner
-def _sides(node, bins_left, missing_bin):
+def _sides(node, bins_left, missing_bin, side):
     """For each bin, 1 if it goes left."""
-    side = np.empty(BINS, dtype=np.uint8)
     for b in range(BINS):
         if node.by_set:
             side[b] = (bins_left[b >> 5] >> np.uint32(b & 31)) & np.uint32(1)
@@ -64,16 +65,15 @@ def _sides(node, bins_left, missing_bin):
             side[b] = node.missing_left
         else:
             side[b] = b <= node.bin
-    return side
 
 
 @inner
-def _partition(binned, work, node_id, n_blocks, k):
+def _partition(binned, work, node_id, n_blocks, k, worker):
     """Put a block's left rows at the front of its scratch space, the right ones, reversed, at its back."""
     node = work.nodes[node_id]
     start, stop = _block(node.start, node.stop, n_blocks, k)
-    column = binned.columns[node.feature]
-    side = _sides(node, work.sets[node_id], binned.n_bins[node.feature])
+    column, side = binned.columns[node.feature], work.sides[worker]
+    _sides(node, work.sets[node_id], binned.n_bins[node.feature], side)
     left, right = np.uint64(start), np.uint64(stop - 1)
     for i in range(np.uint64(start), np.uint64(stop)):
         row = work.rows[i]
@@ -104,7 +104,7 @@ def _count(binned, signal, work, node_id, n_blocks, k, small_id, worker):
         small = work.nodes[small_id]
         first, last = (start, start + n_left) if small_id == node.left else (start + n_left, stop)
         target = work.histograms[small.slot] if n_blocks == 1 else work.partials[worker]
-        add_rows(binned, signal, work.scratch, first, last, small, target)
+        add_rows(binned, signal, work.scratch, first, last, small, work.block_cells[worker], target)
         work.dirty[worker] = n_blocks > 1
 
 
@@ -125,17 +125,16 @@ def _complete(binned, work, small_id, large_id, first, last):
 
 
 @inner
-def _search(binned, signal, rules, work, node_ids, small_id, large_id, chunk, n_chunks):
+def _search(binned, signal, rules, work, node_ids, small_id, large_id, chunk, n_chunks, worker):
     """Complete the histograms of a chunk of features, then find each node's best split there."""
     first, last = _block(_I(0), binned.n_bins.size, n_chunks, chunk)
     _complete(binned, work, small_id, large_id, first, last)
     for i in range(2):
         if node_ids[i] >= 0:
-            candidate = work.candidates[i, chunk]
-            candidate_set = work.candidate_sets[i, chunk]
-            histogram = work.histograms[candidate.slot]
+            candidate, bins_left = work.candidates[i, chunk], work.candidate_sets[i, chunk]
+            histogram, allowed = work.histograms[candidate.slot], work.allowed[i]
             best_split(
-                histogram, work.allowed[i], binned, signal, rules, candidate, candidate_set, first, last
+                histogram, allowed, binned, signal, rules, work, worker, candidate, bins_left, first, last
             )
 
 
@@ -274,19 +273,21 @@ def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
     """One task of a phase; the argument is a node and, for a search, whether the node itself is meant."""
     node_id = argument >> 1
     if phase == _PARTITION:
-        _partition(binned, work, node_id, n_tasks, task)
+        _partition(binned, work, node_id, n_tasks, task, worker)
     elif phase == _COUNT:
         if argument & 1:  # the root: nothing to move
             start, stop = _block(work.nodes[0].start, work.nodes[0].stop, n_tasks, task)
             target = work.histograms[0] if n_tasks == 1 else work.partials[worker]
-            add_rows(binned, signal, work.rows, start, stop, work.nodes[0], target)
+            add_rows(binned, signal, work.rows, start, stop, work.nodes[0], work.block_cells[worker], target)
             work.dirty[worker] = n_tasks > 1
         else:
             _count(binned, signal, work, node_id, n_tasks, task, _small_child(work, node_id), worker)
+    elif phase == _DIRECT:
+        _search_directly(binned, signal, rules, work, work.nodes[node_id].left + task, task, worker)
     elif argument & 1:
-        _search(binned, signal, rules, work, (node_id, _I(-1)), node_id, _I(-1), task, n_tasks)
+        _search(binned, signal, rules, work, (node_id, _I(-1)), node_id, _I(-1), task, n_tasks, worker)
     else:
-        _search_children(binned, signal, rules, work, node_id, task, n_tasks)
+        _search_children(binned, signal, rules, work, node_id, task, n_tasks, worker)
 
 
 @inner
@@ -299,13 +300,24 @@ def _small_child(work, node_id):
 
 
 @inner
-def _search_children(binned, signal, rules, work, node_id, task, n_tasks):
+def _search_children(binned, signal, rules, work, node_id, task, n_tasks, worker):
     node = work.nodes[node_id]
     small_id = _small_child(work, node_id)
     large_id = node.left + node.right - small_id
     a = node.left if _may_split(work.nodes[node.left], rules) else _I(-1)
     b = node.right if _may_split(work.nodes[node.right], rules) else _I(-1)
-    _search(binned, signal, rules, work, (a, b), small_id, large_id, task, n_tasks)
+    _search(binned, signal, rules, work, (a, b), small_id, large_id, task, n_tasks, worker)
+
+
+@inner
+def _search_directly(binned, signal, rules, work, node_id, side, worker):
+    """Find the best split of a node of few rows, which has no histogram."""
+    node = work.nodes[node_id]
+    if _may_split(node, rules):
+        node.counted = 1
+        allowed = work.allowed[side]
+        _allow(rules, work.path_groups[node_id], node_id, allowed)
+        best_split_of_rows(allowed, binned, signal, rules, work, worker, node, work.sets[node_id])
 
 
 @inner
@@ -362,17 +374,8 @@ def _find_splits(binned, signal, rules, work, node_id, itself):
                 if work.candidates[i, k].gain > work.candidates[i, best].gain:
                     best = k
             work.nodes[ids[i]] = work.candidates[i, best]
-            work.sets[ids[i]] = work.candidate_sets[i, best]
-
-
-@inner
-def _find_splits_directly(binned, signal, rules, work, node_id):
-    """Search a node of few rows, which has no histogram."""
-    node = work.nodes[node_id]
-    if _may_split(node, rules):
-        node.counted = 1
-        _allow(rules, work.path_groups[node_id], node_id, work.allowed[0])
-        best_split_of_rows(work.rows, work.allowed[0], binned, signal, rules, node, work.sets[node_id])
+            for word in range(SET_WORDS):
+                work.sets[ids[i], word] = work.candidate_sets[i, best, word]
 
 
 @inner
@@ -402,8 +405,11 @@ def _split(binned, signal, rules, work, node_id):
     if small_id >= 0:
         _find_splits(binned, signal, rules, work, node_id, _I(0))
     elif work.counts[_LEAVES] < rules.max_leaves:
-        _find_splits_directly(binned, signal, rules, work, node.left)
-        _find_splits_directly(binned, signal, rules, work, node.right)
+        if work.partials.shape[0] > 1:
+            _run(binned, signal, rules, work, _I(_DIRECT), 2 * node_id, _I(2))
+        else:
+            _search_directly(binned, signal, rules, work, node.left, _I(0), _I(0))
+            _search_directly(binned, signal, rules, work, node.right, _I(1), _I(0))
 
 
 @inner
@@ -458,8 +464,8 @@ class Grower:
         n, d = binned.rows.shape
         self.binned = binned
         self.n_workers = min(n_jobs, parallel.n_threads(None), max(1, n * d // (2 * _TASK_CELLS)))
-        n_nodes = 2 * max_leaves - 1
-        n_chunks = min(-(-d // _CHUNK), 4 * self.n_workers)
+        workers, n_nodes = self.n_workers, 2 * max_leaves - 1
+        n_chunks = min(-(-d // _CHUNK), 4 * workers)
         self.work = Workspace(
             rows=np.empty(n, dtype=np.uint32),
             scratch=np.empty(n, dtype=np.uint32),
@@ -467,14 +473,23 @@ class Grower:
             sets=np.zeros((n_nodes, SET_WORDS), dtype=np.uint32),
             path_groups=np.ones((n_nodes, n_groups), dtype=np.uint8),
             histograms=np.zeros((max_leaves, d * CELLS), dtype=np.int64),
-            partials=np.zeros((self.n_workers, d * CELLS if self.n_workers > 1 else 0), dtype=np.int64),
-            dirty=np.zeros(self.n_workers, dtype=np.uint8),
+            partials=np.zeros((workers, d * CELLS if workers > 1 else 0), dtype=np.int64),
+            dirty=np.zeros(workers, dtype=np.uint8),
             counts=np.zeros(3, dtype=np.int64),
             lefts=np.zeros(_MAX_BLOCKS, dtype=np.int64),
             allowed=np.zeros((2, d), dtype=np.uint8),
             candidates=np.zeros((2, n_chunks), dtype=NODE),
             candidate_sets=np.zeros((2, n_chunks, SET_WORDS), dtype=np.uint32),
             board=team.new_board(),
+            block_cells=np.zeros((workers, d * BINS if n > BLOCK else 0), dtype=np.int64),
+            together=np.empty((workers, min(GROUP, d) * BINS), dtype=np.int64),
+            cells=np.zeros((workers, CELLS), dtype=np.int64),
+            sums=np.empty((workers, 4, BINS), dtype=np.int64),
+            scores=np.empty((workers, BINS)),
+            order=np.tile(np.arange(BINS, dtype=np.uint64), (workers, 2, 1)),
+            best=np.empty((workers, _LINE)),
+            left=np.zeros((workers, _LINE), dtype=np.int64),
+            sides=np.empty((workers, BINS), dtype=np.uint8),
         )
 
     def grow(self, signal: Signal, rules: Rules, rows: NDArray[np.uint32] | None = None) -> NDArray[np.void]:

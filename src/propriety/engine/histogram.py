@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.compiling import inner
-from propriety.engine.intrinsics import prefetch, trailing_zeros
+from propriety.engine.intrinsics import prefetch
 from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
 from propriety.engine.quantize import BLOCK
 
@@ -76,8 +76,8 @@ def _carry(cells, sums):
 
 
 @inner
-def add_rows(binned, signal, index, start, stop, node, sums):
-    """Add the rows index[start:stop], some of a node's, to its histogram.
+def add_rows(binned, signal, index, start, stop, node, cells, sums):
+    """Add the rows index[start:stop], some of a node's, to its histogram; ``cells`` are zero and stay so.
 
     A node of at most ``BLOCK`` rows of unit weight is *packed*: one addition per cell, and gradient and
     curvature stay together until its splits are scored. A larger one is summed block by block.
@@ -89,7 +89,6 @@ def add_rows(binned, signal, index, start, stop, node, sums):
     elif node.packed:
         _add_packed(binned.rows, signal.packed, index, start, stop, _U(CELLS), sums)
     else:
-        cells = np.zeros(binned.rows.shape[1] * BINS, dtype=np.int64)
         for first in range(start, stop, BLOCK):
             last = min(first + BLOCK, stop)
             _add_packed(binned.rows, signal.packed, index, first, last, _U(BINS), cells)
@@ -158,45 +157,38 @@ def subtract(binned, f, whole_packed, small, large, part, whole):
 
 
 @inner
-def count_feature(binned, signal, index, start, stop, f, cells, present):
-    """Sums of one feature over a few rows, into cells that are zero, and the set of bins that occur."""
+def count_together(binned, packed, index, start, stop, first, last, cells):
+    """Sums of the features first … last−1 over fewer than 2⁹ rows of unit weight.
+
+    A cell is one number, at (feature − first) · BINS + bin: gradient, curvature and rows in 28, 27 and 9 bits,
+    what so few values of 18 bits can add up to.
+    """
+    skip, width = _U(first), _U(last - first)
+    for cell in range(width * _U(BINS)):
+        cells[cell] = 0
+    for i in range(_U(start), _U(stop)):
+        row = _U(index[i])
+        value = ((packed[row] >> 32) << 36) + ((packed[row] & LOW) << 9) + 1
+        for f in range(width):
+            cells[(f << _SHIFT) + _U(binned.rows[row, skip + f])] += value
+
+
+@inner
+def apart(together):
+    """Gradient, curvature and rows of such a number."""
+    return together >> 36, (together >> 9) & 0x7FFFFFF, together & 0x1FF
+
+
+@inner
+def count_feature(binned, parts, index, start, stop, f, cells):
+    """Sums of one feature over a few weighted rows."""
+    for b in range(_U(binned.n_bins[f] + 1)):
+        cells[b] = 0
+        cells[b + _CURVATURE] = 0
+        cells[b + _WEIGHT] = 0
     for i in range(_U(start), _U(stop)):
         row = _U(index[i])
         b = _U(binned.rows[row, f])
-        present[b >> _U(6)] |= _ONE << (b & _U(63))
-        if signal.packed.size:
-            cells[b] += signal.packed[row]
-            cells[b + _WEIGHT] += 1
-        else:
-            cells[b] += signal.parts[row, 0]
-            cells[b + _CURVATURE] += signal.parts[row, 1]
-            cells[b + _WEIGHT] += signal.parts[row, 2]
-
-
-@inner
-def list_bins(present, below, order):
-    """Write the bins of a set that are less than ``below``, ascending; returns their number."""
-    size = 0
-    for k in range(4):
-        word = present[k]
-        while word != _U(0):
-            b = _U(64 * k) + trailing_zeros(word)
-            if b < _U(below):
-                order[size] = b
-                size += 1
-            word &= word - _ONE
-    return size
-
-
-@inner
-def forget(present, cells):
-    """Set the cells of a set of bins to zero, and empty it."""
-    for k in range(4):
-        word = present[k]
-        while word != _U(0):
-            b = _U(64 * k) + trailing_zeros(word)
-            cells[b] = 0
-            cells[b + _CURVATURE] = 0
-            cells[b + _WEIGHT] = 0
-            word &= word - _ONE
-        present[k] = _U(0)
+        cells[b] += parts[row, 0]
+        cells[b + _CURVATURE] += parts[row, 1]
+        cells[b + _WEIGHT] += parts[row, 2]

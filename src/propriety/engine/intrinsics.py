@@ -1,4 +1,4 @@
-"""Two machine instructions that Python has no word for."""
+"""A machine instruction that Python has no word for."""
 
 from __future__ import annotations
 
@@ -24,16 +24,5 @@ def prefetch(typingctx, array, position):
         address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
         builder.call(function, [address, word(0), word(3), word(1)])
         return context.get_dummy_value()
-
-    return signature, codegen
-
-
-@intrinsic
-def trailing_zeros(typingctx, word):
-    """Position of the lowest set bit of a 64-bit word that is not zero."""
-    signature = types.uint64(types.uint64)
-
-    def codegen(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], ir.IntType(1)(1))
 
     return signature, codegen

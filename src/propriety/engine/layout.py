@@ -16,6 +16,7 @@ BINS = 256  # cells per feature: at most 255 bins of values and one for missing 
 #: numbers it has. The padding keeps a bin's sums from lying 4096 bytes apart, where processors take a load of
 #: one for a load of the other that was just stored.
 WEIGHTS, CURVATURES, CELLS = 264, 528, 792
+GROUP = 16  # features counted at once for a node of few rows: their cells fit in the first cache
 SET_WORDS = 8  # a set of bins is 8 words of 32 bits
 
 #: A node while its tree grows, with the best split found for it.
@@ -107,3 +108,13 @@ class Workspace(NamedTuple):
     candidates: NDArray[np.void]  # (2, chunks) of NODE: best split per chunk of features
     candidate_sets: NDArray[np.uint32]  # (2, chunks, SET_WORDS)
     board: NDArray[np.int64]
+    # For each worker, room for
+    block_cells: NDArray[np.int64]  # (workers, d · BINS): packed sums of a block of a large node, else 0
+    together: NDArray[np.int64]  # (workers, GROUP · BINS): cells of a node of few rows
+    cells: NDArray[np.int64]  # (workers, CELLS): one feature's
+    sums: NDArray[np.int64]  # (workers, 4, BINS): of the bins up to a cut; the last row still together
+    scores: NDArray[np.float64]  # (workers, BINS): of the cuts
+    order: NDArray[np.uint64]  # (workers, 2, BINS): bins in the order of the cuts; 0, 1, … BINS − 1
+    best: NDArray[np.float64]  # (workers, ·): the first is the score to beat
+    left: NDArray[np.int64]  # (workers, ·): the first three are the sums left of the best cut
+    sides: NDArray[np.uint8]  # (workers, BINS): 1 for bins that go left

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.engine.binning import Binner
-from propriety.engine.compiling import inner, kernel
+from propriety.engine.compiling import allocating, inner, kernel
 from propriety.engine.layout import SET_WORDS, Binned
 
 #: A node of a finished tree. ``set`` is −1 for a numeric split.
@@ -197,7 +197,7 @@ def _descend(X, row, at, steps, depth, sets, any_set):
             at[j] = _U(node.left) + right
 
 
-@kernel
+@allocating
 def _score(X, nodes, steps, depths, roots, sets, first, last, start, stop, scores):
     n_scores, any_set = scores.shape[1], sets.shape[0] > 0
     at = np.empty(_TOGETHER, dtype=np.uint64)

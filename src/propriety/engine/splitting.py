@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.compiling import inner
-from propriety.engine.histogram import LOW, count_feature, forget, list_bins
-from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
+from propriety.engine.histogram import LOW, apart, count_feature, count_together
+from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
 
 #: A histogram that was not counted holds no meaningful weights, so nothing is asked of them.
 _ANY_WEIGHT = -(2**62)
@@ -88,9 +88,8 @@ def _score_cuts(sums, size, node, min_weight, signal, rules, scores):
 
 
 @inner
-def _scan(cells, order, size, start, node, signal, rules, sign, best, left, sums, scores):
+def _best_cut(sums, size, node, signal, rules, sign, best, left, scores):
     """The position of the best cut if it beats ``best[0]``, else −1; its sums go to ``left``."""
-    _accumulate(cells, order, size, start, node, sums)
     min_weight = rules.min_weight if node.counted else _ANY_WEIGHT
     _score_cuts(sums, size, node, min_weight, signal, rules, scores)
     found = -1
@@ -110,6 +109,13 @@ def _scan(cells, order, size, start, node, signal, rules, sign, best, left, sums
     if found >= 0:
         left[0], left[1], left[2] = sums[0, found], sums[1, found], sums[2, found]
     return found
+
+
+@inner
+def _scan(cells, order, size, start, node, signal, rules, sign, best, left, sums, scores):
+    """The best cut of bins in order."""
+    _accumulate(cells, order, size, start, node, sums)
+    return _best_cut(sums, size, node, signal, rules, sign, best, left, scores)
 
 
 @inner
@@ -182,17 +188,14 @@ def _floor(node, signal, rules):
 
 
 @inner
-def best_split(histogram, allowed, binned, signal, rules, node, bins_left, first, last):
+def best_split(histogram, allowed, binned, signal, rules, work, worker, node, bins_left, first, last):
     """Write the best split over the features first … last−1 into ``node`` and ``bins_left``.
 
     ``node.gain`` is half the scores' difference, or −1 when no split is worth making.
     """
-    best, left = np.empty(1), np.zeros(3, dtype=np.int64)
+    best, left, sums, scores = work.best[worker], work.left[worker], work.sums[worker], work.scores[worker]
+    order, identity = work.order[worker, 0], work.order[worker, 1]
     own, best[0] = _floor(node, signal, rules)
-    sums, scores = np.empty((3, BINS), dtype=np.int64), np.empty(BINS)
-    order, identity = np.empty(BINS, dtype=np.uint64), np.empty(BINS, dtype=np.uint64)
-    for b in range(BINS):
-        identity[b] = b
     node.gain, node.feature = -1.0, -1
     for f in range(first, last):
         if allowed[f] == 0:
@@ -209,26 +212,72 @@ def best_split(histogram, allowed, binned, signal, rules, node, bins_left, first
 
 
 @inner
-def best_split_of_rows(index, allowed, binned, signal, rules, node, bins_left):
+def _split_together(cells, n_bins, f, node, signal, rules, best, left, order, sums, scores):
+    """As :func:`_split_numeric`, of cells that :func:`count_together` has made; empty bins are skipped."""
+    size, total = _U(0), _I(0)
+    for b in range(_U(n_bins)):
+        total += cells[b]
+        order[size], sums[3, size] = b, total
+        size += _U(cells[b] != 0)
+    missing = cells[n_bins]
+    for missing_left in range(2 if missing != 0 else 1):
+        start = missing if missing_left else _I(0)
+        for i in range(size):
+            sums[0, i], sums[1, i], sums[2, i] = apart(start + sums[3, i])
+        found = _best_cut(sums, _I(size), node, signal, rules, rules.monotone[f], best, left, scores)
+        if found >= 0:
+            _take(node, f, np.int64(order[found]), left)
+            node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing != 0
+
+
+@inner
+def _spread(together, n_bins, cells):
+    """The cells of one feature in the form that a histogram has."""
+    for b in range(n_bins + 1):
+        g, h, w = apart(together[b])
+        cells[b], cells[b + WEIGHTS] = (g << 32) + h, w
+
+
+@inner
+def _occupied(cells, n_bins, order):
+    """List the bins that hold weight; returns their number."""
+    size = 0
+    for b in range(n_bins):
+        order[size] = b
+        size += cells[b + WEIGHTS] != 0
+    return _I(size)
+
+
+@inner
+def best_split_of_rows(allowed, binned, signal, rules, work, worker, node, bins_left):
     """The same for a node of few rows, without its histogram: only the bins that occur are looked at."""
-    best, left = np.empty(1), np.zeros(3, dtype=np.int64)
+    best, left, sums, scores = work.best[worker], work.left[worker], work.sums[worker], work.scores[worker]
+    order, cells, together = work.order[worker, 0], work.cells[worker], work.together[worker]
     own, best[0] = _floor(node, signal, rules)
-    sums, scores = np.empty((3, BINS), dtype=np.int64), np.empty(BINS)
-    order, cells = np.empty(BINS, dtype=np.uint64), np.zeros(CELLS, dtype=np.int64)
-    present = np.zeros(4, dtype=np.uint64)
+    unit, d, index = signal.packed.size > 0, allowed.size, work.rows
     node.gain, node.feature = -1.0, -1
-    for f in range(allowed.size):
+    for f in range(d):
+        first = f // GROUP * GROUP
+        if unit and f == first:
+            last = min(first + GROUP, d)
+            count_together(binned, signal.packed, index, node.start, node.stop, first, last, together)
         if allowed[f] == 0:
             continue
-        count_feature(binned, signal, index, node.start, node.stop, f, cells, present)
         n_bins = binned.n_bins[f]
+        own_cells = together[(f - first) * BINS : (f - first + 1) * BINS]
+        if not unit:
+            count_feature(binned, signal.parts, index, node.start, node.stop, f, cells)
+        elif binned.categorical[f]:
+            _spread(own_cells, n_bins, cells)
+        else:
+            _split_together(own_cells, n_bins, f, node, signal, rules, best, left, order, sums, scores)
+            continue
         if binned.categorical[f]:
             _split_categorical(
                 cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left
             )
         else:
-            size = _I(list_bins(present, n_bins, order))
+            size = _occupied(cells, n_bins, order)
             _split_numeric(cells, n_bins, order, size, f, node, signal, rules, best, left, sums, scores)
-        forget(present, cells)
     if node.feature >= 0:
         node.gain = 0.5 * (best[0] - own)
