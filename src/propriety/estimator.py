@@ -37,10 +37,17 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         super().set_params(**plain)
         for name, changes in nested.items():
             current = getattr(self, name)
+            if current == "auto":
+                raise ValueError(
+                    f"loss='auto' has no parameters, so {', '.join(changes)} cannot be set; "
+                    "give the loss first, for example loss=Tailored(0.1)"
+                )
             if isinstance(current, str):
                 current = losses.parse(current)
             if not isinstance(current, Value):
-                raise ValueError(f"{name}={current!r} has no parameters, so {', '.join(changes)} cannot be set")
+                raise ValueError(
+                    f"{name}={current!r} has no parameters, so {', '.join(changes)} cannot be set"
+                )
             setattr(self, name, current.replace(**changes))
         return self
 
@@ -59,7 +66,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Decide by the stated costs: class 1 iff its probability is at least fp_cost/(fp_cost + fn_cost).
 
-        With more than two classes, the class of largest probability.
+        Class 1, whose misses cost ``fn_cost``, is ``classes_[1]``, the last label in sorted order. With more
+        than two classes, the class of largest probability is decided.
         """
         check_is_fitted(self)
         P = self.predict_proba(X)  # type: ignore[attr-defined]

@@ -194,8 +194,28 @@ def test_what_is_not_proper_is_refused_with_the_reason(make, message):
 
 @pytest.mark.parametrize("name", ["Focal", "Hinge", "Absolute", "PowerDeviation", "CressieRead"])
 def test_improper_names_are_explained(name):
-    with pytest.raises(ValueError, match=f"{name} is not a proper loss: "):
-        losses.parse(f"{name}(2)")
+    for text in (f"{name}(2)", name.lower()):
+        with pytest.raises(ValueError, match=f"{name} is not a proper loss: "):
+            losses.parse(text)
+
+
+def test_bounds_of_user_losses():
+    assert not losses.from_weight(lambda p, q: (p * q) ** -1.2).properties()["bounded"]
+    assert not losses.from_weight(weight_pq).properties()["bounded"]
+    assert losses.from_weight(lambda p, q: (p * q) ** -0.5).properties()["bounded"]
+    assert not losses.from_margin_loss(lambda v: np.log1p(np.exp(-v))).properties()["bounded"]
+    savage = losses.from_margin_loss(lambda v: 1 / (1 + np.exp(2 * v)) ** 2)
+    assert savage.loss(1, 0.0) == 1
+    assert losses.from_weight(weight_pq).loss([0, 1], [0.0, 1.0]).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("steepness", [1, 3, 5, 8])
+def test_smooth_hinge_is_proper(steepness):
+    mine = losses.from_margin_loss(lambda v: np.logaddexp(0, steepness * (1 - v)) / steepness)
+    c, v = mine.composite(), np.linspace(-0.9, 0.9, 19)
+    slope = 1 / (1 + np.exp(-steepness * (1 - v)))
+    np.testing.assert_allclose(c.example_weight(v), slope, rtol=1e-7)
+    np.testing.assert_allclose(c.inverse(v), slope[::-1] / (slope + slope[::-1]), rtol=1e-7)
 
 
 def test_user_losses_are_values():

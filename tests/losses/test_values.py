@@ -63,6 +63,7 @@ def test_cone():
     assert log + log == 2 * log
     assert sum([log, squared, log]) == 2 * log + squared
     assert log * 2 == 2 * log
+    assert log / 2 == 0.5 * log
     assert len({log + squared, squared + log, 2 * log}) == 2
     with pytest.raises(ValueError, match="factor of a loss must be a finite number"):
         -1 * log
@@ -130,6 +131,10 @@ def test_losses_inside_scikit_learn():
         model.set_params(loss__nothing=1)
     with pytest.raises(ValueError, match="Invalid parameter"):
         model.set_params(nothing=1)
+    with pytest.raises(
+        ValueError, match="loss='auto' has no parameters, so focus cannot be set; give the loss"
+    ):
+        Constant().set_params(loss__focus=1)
 
 
 def test_decisions_follow_the_costs():

@@ -130,6 +130,9 @@ class Loss(Value, ABC):
 
     __rmul__ = __mul__
 
+    def __truediv__(self, divisor: float) -> Loss:
+        return self * (1 / positive("the divisor of a loss", divisor))
+
     def __add__(self, other: Loss) -> Loss:
         from propriety.losses.algebra import Mixture
 

@@ -36,10 +36,19 @@ class NumericLoss(SmoothLoss):
         return np.full_like(t, 1e-9)  # of numerical derivatives
 
     def _partial1(self, x: Point) -> Array:
-        return self._ends[1] + self._above.above(np.asarray(x.t))
+        value = self._ends[1] + self._above.above(np.asarray(x.t))
+        return np.where((x.p == 0) & self._unbounded[0], np.inf, value)
 
     def _partial0(self, x: Point) -> Array:
-        return self._ends[0] + self._below.below(np.asarray(x.t))
+        value = self._ends[0] + self._below.below(np.asarray(x.t))
+        return np.where((x.q == 0) & self._unbounded[1], np.inf, value)
+
+    @cached_property
+    def _unbounded(self) -> tuple[bool, bool]:
+        """Whether ℓ(1, 0) and ℓ(0, 1) are infinite: whether r does not decay towards p = 0 and p = 1."""
+        with np.errstate(all="ignore"):
+            r = np.exp(self._log_relative(at_log_odds(np.array([-120.0, -60.0, 60.0, 120.0]))))
+        return bool(r[0] >= 0.999 * r[1] > 0), bool(r[3] >= 0.999 * r[2] > 0)
 
     def _dlog_relative(self, x: Point) -> Array:
         slope = derivative(lambda t: self._log_relative(at_log_odds(t)), x.t, _STEP)

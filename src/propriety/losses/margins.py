@@ -37,11 +37,13 @@ class MarginLink(Link):
 
     @cached_property
     def _step(self) -> float:
-        """1/32 of the loss's own length, |φ′/φ″| at 0."""
-        zero, rough = np.zeros(1), 1e-3
-        slope, bend = derivative(self._phi, zero, rough)[0], second_derivative(self._phi, zero, rough)[0]
-        length = abs(slope / bend) if slope != 0 and bend != 0 else 1.0
-        return float(np.clip(length, 1e-3, 1e3)) / 32
+        """1/32 of the loss's own length: the least |φ′/φ″| at margins from −4 to 4."""
+        v, rough = np.linspace(-4, 4, 81), 1e-3
+        slope, bend = derivative(self._phi, v, rough), second_derivative(self._phi, v, rough)
+        with np.errstate(all="ignore"):
+            lengths = np.abs(slope / bend)
+        length = np.min(lengths[np.isfinite(lengths) & (np.abs(slope) > 1e-6)], initial=1e3)
+        return float(np.clip(length, 0.05, 1e3)) / 32
 
     @cached_property
     def _reach(self) -> float:
@@ -105,6 +107,13 @@ class FromMarginLoss(NumericLoss):
                 f"the margin loss must fall at 0 (it has slope {slope:.3g} there): only then is it "
                 "classification-calibrated"
             )
+        v = np.linspace(-1, 1, 401) * 20 * 32 * link._step
+        rises = np.diff(link._phi(v))
+        if np.any(rises > 1e-12):
+            raise ValueError(
+                f"the margin loss must be decreasing; it rises at v = {v[np.argmax(rises > 1e-12)]:.3g}, "
+                "where a better score costs more (checked at 401 margins)"
+            )
         v = np.linspace(-1, 1, 401) * min(20 * 32 * link._step, link._reach)
         with np.errstate(all="ignore"):
             flat = v[~(link._odds_slope(v) > 1e-9 / (32 * link._step))]
@@ -114,13 +123,6 @@ class FromMarginLoss(NumericLoss):
                 "tell probabilities apart, because p(v) = phi'(-v)/(phi'(v) + phi'(-v)) does not increase "
                 "there; the minimizer gives the likelier class only, as the hinge loss does "
                 "(checked at 401 margins)"
-            )
-        v = np.linspace(-1, 1, 401) * 20 * 32 * link._step
-        rises = np.diff(link._phi(v))
-        if np.any(rises > 1e-12):
-            raise ValueError(
-                f"the margin loss must be decreasing; it rises at v = {v[np.argmax(rises)]:.3g}, "
-                "where a better score costs more (checked at 401 margins)"
             )
 
     @cached_property
@@ -142,10 +144,16 @@ class FromMarginLoss(NumericLoss):
         return log_rate - np.log(self._link._odds_slope(inner))
 
     def _partial1(self, x: Point) -> Array:
-        return self._link._phi(self._link._score(x))
+        return np.where(x.p == 0, self._worst, self._link._phi(self._link._score(x)))
 
     def _partial0(self, x: Point) -> Array:
-        return self._link._phi(-self._link._score(x))
+        return np.where(x.q == 0, self._worst, self._link._phi(-self._link._score(x)))
+
+    @cached_property
+    def _worst(self) -> float:
+        """φ(−∞), the loss of certainty about the wrong label."""
+        value = float(self._link._phi(np.array([-1e300]))[0])
+        return np.inf if math.isnan(value) else value
 
     def _default_link(self) -> Link:
         return self._link

@@ -186,8 +186,9 @@ def _make(name: str, args: Any, kwargs: dict[str, Any]) -> Any:
     from propriety.losses.algebra import Tilted
     from propriety.losses.margins import CanonicalFor
 
-    if name in IMPROPER:
-        raise ValueError(f"{name} is not a proper loss: {IMPROPER[name]}")
+    improper = {key.lower(): key for key in IMPROPER}.get(name.lower())
+    if improper is not None:
+        raise ValueError(f"{improper} is not a proper loss: {IMPROPER[improper]}")
     known: dict[str, Any] = {**_families, **{n: getattr(links, n) for n in links.__all__ if n != "Link"}}
     known |= {"Tilted": Tilted, "CanonicalFor": CanonicalFor}
     name = ALIASES.get(name, name)

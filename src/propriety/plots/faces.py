@@ -84,6 +84,8 @@ def loss_faces(
     >>> [ax.get_label() for ax in fig.axes][:4]
     ['weight', 'entropy', 'partial losses', 'link']
     """
+    if len(losses) == 1 and isinstance(losses[0], (list, tuple)):
+        losses = tuple(losses[0])
     subjects = _subjects(losses, labels, colors, normalize)
     if not (np.isfinite(margin) and margin > 0):
         raise ValueError(f"margin must be a positive number, got {margin!r}")
