@@ -47,6 +47,8 @@ def data():
         ("validation_fraction", 0),
         ("interaction_cst", "some"),
         ("monotonic_cst", [2, 0, 0, 0]),
+        ("fn_cost", -1),
+        ("fp_cost", 0),
     ],
 )
 def test_parameters(data, name, value):

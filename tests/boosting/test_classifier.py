@@ -365,3 +365,10 @@ def test_ctrl_c_leaves_the_rounds_so_far(data, monkeypatch):
     np.testing.assert_array_equal(
         model.predict_proba(X), BoostingClassifier(max_iter=7).fit(X, y).predict_proba(X)
     )
+
+
+def test_losses_on_the_simplex_do_for_two_classes():
+    X, y = make_classification(200, 4, random_state=1)
+    for many, two in ((losses.simplex.Log(), "Log"), (losses.simplex.PairwiseExponential(), "Exponential")):
+        p = BoostingClassifier(many, max_iter=5).fit(X, y).predict_proba(X)
+        assert np.array_equal(p, BoostingClassifier(two, max_iter=5).fit(X, y).predict_proba(X))

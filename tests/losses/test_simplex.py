@@ -31,6 +31,7 @@ BINARY = [
 @pytest.mark.parametrize(("many", "two", "factor"), BINARY)
 @given(F=arrays(np.float64, 8, elements=st.floats(-8, 8)), y=st.integers(0, 1))
 def test_two_classes_are_the_binary_loss(many, two, factor, F, y):
+    assert many.binary == two
     pairs = np.column_stack([-0.3 * F, 0.7 * F])
     labels = np.full(len(F), y)
     np.testing.assert_allclose(many.value(labels, pairs), two.value(y, F), rtol=1e-9, atol=1e-12)

@@ -97,11 +97,12 @@ def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed
 
 def objective_of(estimator: Any, n_classes: int, y: NDArray[np.intp]) -> Objective:
     """The loss, bound to encoded labels."""
+    estimator._threshold()  # the costs must be right before anything is fitted
     composite = (
         estimator._resolve_composite() if not isinstance(estimator.loss, losses.simplex.SimplexLoss) else None
     )
-    if n_classes == 2 and composite is not None:
-        return BinaryObjective(composite, y)
+    if n_classes == 2:
+        return BinaryObjective(estimator.loss.binary if composite is None else composite, y)
     if (estimator.fp_cost, estimator.fn_cost) != (1, 1):
         raise ValueError(f"fp_cost and fn_cost are for two classes, got {n_classes} classes")
     if composite is None:

@@ -39,6 +39,11 @@ class SimplexLoss(Value, ABC):
     def link(self, P: ArrayLike) -> Array:
         """Scores of the probabilities, centred where only differences count."""
 
+    @property
+    @abstractmethod
+    def binary(self) -> Composite:
+        """The same loss for two classes, a function of the one score F₁ − F₀."""
+
     @abstractmethod
     def _value(self, Y: Array, F: Array) -> Array: ...
 
@@ -147,6 +152,11 @@ class Log(_Softmax):
     """
 
     @property
+    def binary(self) -> Composite:
+        """The log loss with the logit link."""
+        return families.Log().composite()
+
+    @property
     def _exponent(self) -> float:
         return 0.0
 
@@ -159,6 +169,11 @@ class Brier(_Softmax):
     >>> Brier().value([1], [[0.0, 0.0]])
     array([0.25])
     """
+
+    @property
+    def binary(self) -> Composite:
+        """The squared loss with the logit link."""
+        return families.Squared().composite()
 
     @property
     def _exponent(self) -> float:
@@ -188,6 +203,11 @@ class Power(_Softmax):
         object.__setattr__(self, "gamma", number("gamma", self.gamma, -1, math.inf))
 
     @property
+    def binary(self) -> Composite:
+        """The density power loss with the logit link."""
+        return families.DensityPower(self.gamma).composite()
+
+    @property
     def _exponent(self) -> float:
         return self.gamma
 
@@ -203,6 +223,11 @@ class PairwiseExponential(SimplexLoss):
     >>> PairwiseExponential().value([1], [[0.0, 0.0, 0.0]])
     array([2.])
     """
+
+    @property
+    def binary(self) -> Composite:
+        """The exponential loss."""
+        return families.Exponential().composite()
 
     def inverse(self, F: ArrayLike) -> Array:
         """Probabilities of the scores."""
@@ -256,6 +281,11 @@ class OneVsRest(SimplexLoss):
         """The binary composite."""
         return self.loss_
 
+    @property
+    def binary(self) -> Composite:
+        """The binary composite itself."""
+        return self.composite
+
     def inverse(self, F: ArrayLike) -> Array:
         """Probabilities of the scores."""
         p = np.asarray(self.loss_.inverse(_scores(F)))
@@ -284,6 +314,11 @@ class MH(SimplexLoss):
     >>> MH().value([1], [[0.0, 0.0, 0.0]])
     array([3.])
     """
+
+    @property
+    def binary(self) -> Composite:
+        """The exponential loss, twice."""
+        return registry.as_composite(2 * families.Exponential())
 
     def inverse(self, F: ArrayLike) -> Array:
         """Probabilities of the scores."""
