@@ -14,6 +14,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
+from propriety import plots
 from propriety.linear import LinearClassifier
 
 warnings.simplefilter("ignore")  # the runs stop long before the minimum, on purpose
@@ -34,20 +35,17 @@ def hyperplane(relevant, rng):
     return X + rng.normal(0, 0.8, X.shape), y
 
 
-rules = {"seq": "sequential", "seq2": "sequential2", "par": "parallel", "i.s.": "gis"}
-rounds = 1000
+rules = ("sequential", "sequential2", "parallel", "gis")
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained", sharey=True)
 for ax, relevant in zip(axes, (100, 4), strict=True):
     X, y = hyperplane(relevant, np.random.default_rng(5))
-    for name, rule in rules.items():
-        model = LinearClassifier(solver=rule, fit_intercept=False, max_iter=rounds).fit(X, y)
-        ax.plot(np.arange(len(model.trace_)), model.trace_ / np.log(2), label=name)
-        print(f"{relevant:3} relevant, {name:<5}: loss after 10, 100, 1000 rounds", end=" ")
+    best = LinearClassifier(fit_intercept=False).fit(X, y).trace_[-1]
+    fits = [LinearClassifier(solver=rule, fit_intercept=False, max_iter=1000).fit(X, y) for rule in rules]
+    for rule, model in zip(rules, fits, strict=True):
+        print(f"{relevant:3} relevant, {rule:<11}: loss after 10, 100, 1000 rounds", end=" ")
         print(*(f"{model.trace_[k] / np.log(2):.3f}" for k in (10, 100, 1000)))
-    ax.set(xscale="symlog", xlabel="round", title=f"{relevant} relevant features")
-    ax.set_xlim(0, rounds)
-axes[0].set_ylabel("training loss (1 at the start)")
-axes[0].legend()
+    plots.convergence(*fits, minimum=best, ax=ax)
+    ax.set_title(f"{relevant} relevant features")
 plt.show()
 
 # %%

@@ -1,8 +1,9 @@
-"""Pictures of losses; the only part of the package that imports matplotlib, and only when something is drawn.
+"""Pictures of losses and fits; nothing else imports matplotlib, and this only when something is drawn.
 
 Install it with ``pip install "propriety[plot]"``.
 """
 
+from propriety.plots.convergence import convergence
 from propriety.plots.faces import loss_faces
 
-__all__ = ["loss_faces"]
+__all__ = ["convergence", "loss_faces"]
