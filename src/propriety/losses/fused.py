@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from propriety.losses.composite import Composite
 
 # Coefficients of a polynomial and panels a unit, tried in turn until the table fits the usual scores.
-_RESOLUTIONS = ((6, 64), (6, 256), (8, 256), (8, 1024), (8, 4096))
+_RESOLUTIONS = ((6, 64), (8, 64), (8, 128), (8, 512), (8, 4096))
 _USUAL = 6.0  # log-odds that a table must cover
 _WIDEST = 64.0  # units of the link's own scale that it covers at most ...
 _WIDEST_FINE = 12.0  # ... where its panels are narrow

@@ -69,6 +69,39 @@ def _polynomial(table: Any, base: Any, z: Any, size: Any) -> Any:
     return s * z + table[base]
 
 
+@njit(forceinline=True, **_OPTIONS)
+def _rows(
+    y: Any,
+    F: Any,
+    first: Any,
+    second: Any,
+    origin: Any,
+    per_unit: Any,
+    table: Any,
+    size: Any,
+    last: Any,
+    low: Any,
+    high: Any,
+) -> Any:
+    beyond = 0
+    between = 0
+    for i in range(F.shape[0]):
+        u = (F[i] - origin) * per_unit
+        # A nan compares false, so it goes to panel 0 and never outside the table.
+        c = u if u > 0.0 else 0.0
+        c = c if c < last else last
+        panel = np.int64(c)
+        beyond += not (low <= F[i] <= high)
+        between += (y[i] != 0) & (y[i] != 1)
+        z = u - panel - 0.5
+        base = np.uint64(4 * size * panel + 2 * size * (y[i] >= 0.5))
+        first[i] = _polynomial(table, base, z, size)
+        second[i] = _polynomial(table, base + np.uint64(size), z, size)
+    if between > 0:
+        _mix_labels(y, F, first, second, origin, per_unit, table, size, last)
+    return beyond
+
+
 @njit(nogil=True, **_OPTIONS)
 def look_up(
     y: Any,
@@ -83,25 +116,11 @@ def look_up(
 ) -> Any:
     """Two tabulated functions of label and score; counts scores beyond the table, nan among them."""
     table = coefficients.reshape(-1)
-    size = np.uint64(coefficients.shape[3])
     last = np.float64(coefficients.shape[0] - 1)
-    beyond = 0
-    between = 0
-    for i in range(F.shape[0]):
-        u = (F[i] - origin) * per_unit
-        # A nan compares false, so it goes to panel 0 and never outside the table.
-        c = u if u > 0.0 else 0.0
-        c = c if c < last else last
-        panel = np.uint64(c)
-        beyond += not (low <= F[i] <= high)
-        between += (y[i] != 0) & (y[i] != 1)
-        z = u - np.float64(panel) - 0.5
-        base = size * (np.uint64(4) * panel + np.uint64(2 * (y[i] >= 0.5)))
-        first[i] = _polynomial(table, base, z, size)
-        second[i] = _polynomial(table, base + size, z, size)
-    if between > 0:
-        _mix_labels(y, F, first, second, origin, per_unit, table, size, last)
-    return beyond
+    # The number of coefficients as a constant, so that each loop is compiled for its own.
+    if coefficients.shape[3] == 6:
+        return _rows(y, F, first, second, origin, per_unit, table, 6, last, low, high)
+    return _rows(y, F, first, second, origin, per_unit, table, 8, last, low, high)
 
 
 @njit(nogil=True, **_OPTIONS)
@@ -114,10 +133,10 @@ def _mix_labels(
         c = u if u > 0.0 else 0.0
         panel = np.uint64(c if c < last else last)
         z = u - np.float64(panel) - 0.5
-        base = np.uint64(4) * size * panel
-        other = base + np.uint64(2) * size
+        base = np.uint64(4 * size) * panel
+        other = base + np.uint64(2 * size)
         zero = 1.0 - y[i]
         first[i] = zero * _polynomial(table, base, z, size) + y[i] * _polynomial(table, other, z, size)
-        second[i] = zero * _polynomial(table, base + size, z, size) + y[i] * _polynomial(
-            table, other + size, z, size
+        second[i] = zero * _polynomial(table, base + np.uint64(size), z, size) + y[i] * _polynomial(
+            table, other + np.uint64(size), z, size
         )
