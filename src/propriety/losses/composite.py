@@ -112,6 +112,8 @@ class Composite(Value):
         out : pair of float64 arrays, optional
             Where to write.
 
+        Examples
+        --------
         >>> from propriety import losses
         >>> g, h = losses.Log().composite().derivatives([1.0, 0.0], [0.0, 0.0])
         >>> g, h

@@ -146,6 +146,8 @@ def from_weight(weight: Callable[..., Any]) -> Loss:
     weight : function of p, or of p and q
         Takes and returns arrays, or scalars. With two arguments its tails are exact.
 
+    Examples
+    --------
     >>> from propriety import losses
     >>> mine = losses.from_weight(lambda p, q: 1 / (p * q))
     >>> round(float(mine.loss(1, 0.3)), 10) == round(float(losses.Log().loss(1, 0.3)), 10)

@@ -236,7 +236,7 @@ class Tailored(DerivedLoss):
 
     Beta(k c, k(1 − c)) with c = `cost` and k = `focus`, whose weight has mean c and variance
     c(1 − c)/(k + 1); with ``by="mode"`` Beta(1 + k c, 1 + k(1 − c)), whose weight has its peak at c.
-    As k grows it tends to the cost-weighted loss at c; k = 0 by the mean is the log loss.
+    As k grows it tends, up to a factor, to the cost-weighted loss at c; k = 0 by the mean is the log loss.
 
     Parameters
     ----------
@@ -246,6 +246,8 @@ class Tailored(DerivedLoss):
         k ≥ 0, how tightly the weight sits around the cost.
     by : {"mean", "mode"}
 
+    Examples
+    --------
     >>> Tailored(0.3, 20).core
     Beta(6, 14)
     """

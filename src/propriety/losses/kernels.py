@@ -9,6 +9,7 @@ from numba import njit
 
 # Fused multiply-add is the only liberty the compiler may take; nan and inf keep their meaning.
 _OPTIONS = {"error_model": "numpy", "cache": True, "fastmath": {"contract"}}
+_TILE = 256  # rows that stay in the first cache between two loops over them
 
 
 @njit(forceinline=True, **_OPTIONS)
@@ -54,6 +55,43 @@ def logistic(y: Any, F: Any, gradient: Any, curvature: Any, inverse_scale: Any, 
         curvature[i] = p * q * (rate * inverse_scale)
         beyond += not (abs(t) <= 700.0)
     return beyond
+
+
+@njit(nogil=True, **_OPTIONS)
+def softmax(y: Any, F: Any, gradient: Any, curvature: Any, start: Any, stop: Any) -> Any:
+    """Gradient p − 1[k = y] and curvature p (1 − p) of the log loss on the simplex, rows start … stop−1.
+
+    The scores are (n, K); what is written is (K, n), so that each class is one run of memory. Returns the sum
+    of the differences to a row's largest score, which is not finite if any score is not.
+    """
+    classes = F.shape[1]
+    tops, totals = np.empty(_TILE), np.empty(_TILE)
+    check = 0.0
+    for first in range(start, stop, _TILE):
+        size = min(_TILE, stop - first)
+        for i in range(size):
+            tops[i] = F[first + i, 0]
+            totals[i] = 0.0
+        for k in range(1, classes):
+            for i in range(size):
+                tops[i] = max(tops[i], F[first + i, k])
+        for k in range(classes):
+            for i in range(size):
+                d = F[first + i, k] - tops[i]
+                check += d
+                e = exp(d)
+                gradient[k, first + i] = e
+                totals[i] += e
+        for i in range(size):
+            totals[i] = 1.0 / totals[i]
+        for k in range(classes):
+            for i in range(size):
+                p = gradient[k, first + i] * totals[i]
+                gradient[k, first + i] = p
+                curvature[k, first + i] = p * (1.0 - p)
+        for i in range(first, first + size):
+            gradient[y[i], i] -= 1.0
+    return check
 
 
 @njit(forceinline=True, **_OPTIONS)

@@ -355,6 +355,8 @@ class FromDistribution(_ScaledLink):
     args : tuple of float
         Shape parameters, location and scale of a distribution given by name.
 
+    Examples
+    --------
     >>> round(FromDistribution("t", (5.0,)).link(0.975), 6)
     2.570582
     """

@@ -307,6 +307,8 @@ def from_density(density: Any, gain: float = 1.0) -> Loss:
     gain : float
         Stretches the link.
 
+    Examples
+    --------
     >>> from propriety import losses
     >>> import numpy as np
     >>> mine = losses.from_density(lambda v: np.exp(-v * v / 2))

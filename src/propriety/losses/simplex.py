@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -19,11 +20,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from propriety import parallel
 from propriety.losses import families, registry
 from propriety.losses.base import Loss
 from propriety.losses.composite import Composite
 from propriety.losses.point import Array, as_float, check_probability, product
 from propriety.losses.value import Value, number
+
+_SMALL = 2000  # scores for which a compiled pass is not worth loading
+_BLOCK = 8192
 
 __all__ = ["MH", "Brier", "Log", "OneVsRest", "PairwiseExponential", "Power", "SimplexLoss", "of"]
 
@@ -76,20 +81,40 @@ class SimplexLoss(Value, ABC):
         *,
         curvature: str = "fisher",
         out: tuple[Array, Array] | None = None,
+        n_jobs: int | None = 1,
     ) -> tuple[Array, Array]:
         """Gradient and the diagonal of the curvature, each of shape (n, K).
 
         The curvature is the Hessian's mean at the stated probabilities ("fisher"), or its value ("newton").
+        Many rows are shared out among ``n_jobs`` threads.
         """
         if curvature not in ("fisher", "newton"):
             raise ValueError(f"curvature must be 'fisher' or 'newton', got {curvature!r}")
-        F = _scores(F)
-        with np.errstate(all="ignore"):
-            G, H = self._derivatives(_labels(y, F.shape[-1]), F, curvature == "fisher")
-        if out is None:
-            return G, H
-        out[0][...], out[1][...] = G, H
-        return out
+        F, labels, fisher = _scores(F), np.asarray(y), curvature == "fisher"
+        if F.ndim != 2 or labels.shape[:1] != F.shape[:1]:
+            with np.errstate(all="ignore"):
+                G, H = self._derivatives(_labels(y, F.shape[-1]), F, fisher)
+            if out is None:
+                return G, H
+            out[0][...], out[1][...] = G, H
+            return out
+        target = (np.empty(F.shape[::-1]).T, np.empty(F.shape[::-1]).T) if out is None else out
+        compiled = self._compiled(labels, F, target)
+
+        def block(start: int, stop: int) -> None:
+            if compiled is not None and compiled(start, stop):
+                return
+            rows = slice(start, stop)
+            with np.errstate(all="ignore"):
+                G, H = self._derivatives(_labels(labels[rows], F.shape[1]), F[rows], fisher)
+            target[0][rows], target[1][rows] = G, H
+
+        parallel.for_blocks(block, len(F), n_jobs=n_jobs, block=_BLOCK)
+        return target
+
+    def _compiled(self, labels: Any, F: Array, out: tuple[Array, Array]) -> Callable[[int, int], bool] | None:
+        """A compiled pass over a block of rows, which says whether it has succeeded; None: there is none."""
+        return None
 
 
 class _Softmax(SimplexLoss):
@@ -159,6 +184,19 @@ class Log(_Softmax):
     @property
     def _exponent(self) -> float:
         return 0.0
+
+    def _compiled(self, labels: Any, F: Array, out: tuple[Array, Array]) -> Callable[[int, int], bool] | None:
+        # Fisher's curvature is the Hessian, so there is one pass for both.
+        G, H = out[0].T, out[1].T
+        whole = labels.ndim == 1 and labels.dtype.kind in "iub" and labels.min() >= 0
+        if F.size < _SMALL or not whole or labels.max() >= F.shape[1]:
+            return None
+        if not (G.flags.c_contiguous and H.flags.c_contiguous and G.dtype == H.dtype == np.float64):
+            return None
+        from propriety.losses import kernels
+
+        y, scores = labels.astype(np.intp, copy=False), np.ascontiguousarray(F)
+        return lambda start, stop: math.isfinite(kernels.softmax(y, scores, G, H, start, stop))
 
 
 @final
