@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import optimize
+from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
 from propriety import losses
 from propriety.linear import LinearClassifier, bregman, margins, uls
@@ -165,10 +166,42 @@ def test_what_cannot_be_done_is_refused_with_the_reason(small):
         LinearClassifier(solver="lbfgs", alpha=0.1, l1_ratio=0.5).fit(X, y)
 
 
-@pytest.mark.parametrize("solver", ["parallel", "uls", "gis"])
-def test_weights_are_copies(small, solver):
-    X, y = small
-    weight = np.arange(len(y)) % 3
-    weighted = LinearClassifier(solver=solver, tol=1e-5).fit(X, y, sample_weight=weight)
-    copied = LinearClassifier(solver=solver, tol=1e-5).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+WEIGHTED = [
+    *({"solver": "uls", "features": features} for features in ("one", "all", "active", 2)),
+    *({"solver": solver} for solver in ("parallel", "sequential", "sequential2", "sphere", "gis")),
+    *({"solver": solver} for solver in ("fisher", "newton", "lbfgs")),
+    {"solver": "lp", "tol": 1e-5},
+]
+
+
+@pytest.mark.parametrize("parameters", WEIGHTED, ids=lambda p: "-".join(map(str, p.values())))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_are_copies(make, parameters, classes):
+    """In the same number of rounds, too: rounding at the end decides nothing."""
+    X, y = make(n=90, d=3, seed=5, classes=classes)
+    weight = 1 + np.random.default_rng(0).integers(0, 3, len(y))
+    copies = np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    parameters = {"tol": 1e-7, "max_iter": 50_000, **parameters}
+    weighted = LinearClassifier(**parameters).fit(X, y, sample_weight=weight)
+    copied = LinearClassifier(**parameters).fit(*copies)
     np.testing.assert_allclose(weighted.coef_, copied.coef_, atol=1e-8)
+    np.testing.assert_allclose(weighted.trace_[-1], copied.trace_[-1], atol=1e-12)
+    assert weighted.converged_
+
+
+@pytest.mark.filterwarnings("ignore::propriety.linear.SeparationWarning")
+@pytest.mark.parametrize("features", ["one", "all", "active"])
+def test_weights_are_copies_where_the_classes_are_separated(features):
+    """15 rows of 30 columns in three classes: no minimum, so the rounds themselves must agree."""
+    check_sample_weight_equivalence_on_dense_data(
+        "LinearClassifier", LinearClassifier(solver="uls", features=features)
+    )
+
+
+def test_a_small_loss_of_several_classes_is_not_none():
+    loss = margins.MultinomialMargins(2)
+    np.testing.assert_allclose(
+        loss.values(np.array([40.0, 41.0])).sum(), np.exp(-40) + np.exp(-41), rtol=1e-14
+    )
+    v = np.array([-3.0, 2.0])
+    np.testing.assert_allclose(loss.values(v).sum(), np.log(1 + np.exp(-v).sum()), rtol=1e-14)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import optimize, sparse
 
 from propriety.linear.design import Floats
-from propriety.linear.margins import Margins
+from propriety.linear.margins import Margins, largest
 
 RULES = ("parallel", "sequential", "sequential2", "sphere", "lp")
 
@@ -105,7 +105,7 @@ class Updates:
             return np.ones_like(gain)
         if self.rule == "sequential2":
             a = np.zeros_like(gain)
-            a[np.argmax(gain)] = 1.0
+            a[largest(gain)] = 1.0
             return a
         if self.rule == "sphere":
             norm = np.linalg.norm(gain)
@@ -129,7 +129,7 @@ class Updates:
     def _sequential(self, w: Floats) -> Floats:
         """Fig. 2: j of the largest |r_j|, r_j = Σ_i w_i M_ij, Z = Σ_i w_i, δ = ½ ln((Z + r)/(Z − r))."""
         r = self.problem.edges(w) / self.size
-        j = int(np.argmax(np.abs(r)))
+        j = largest(np.abs(r))[0]
         Z = float(w.sum())
         delta = np.zeros_like(r)
         ratio = np.clip(r[j] / Z, -1 + 1e-12, 1 - 1e-12) if Z > 0 else 0.0

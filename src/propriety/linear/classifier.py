@@ -200,7 +200,7 @@ class LinearClassifier(ProperClassifier):
             bool(self.fit_intercept),
             tol,
             int(most),
-            self.features,
+            int(self.features) if whole else self.features,
             self.n_jobs,
             isinstance(self.loss, str) and self.loss == "auto",
         )

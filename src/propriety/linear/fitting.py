@@ -19,6 +19,8 @@ from propriety.losses import simplex
 
 #: gradient that is left when the objective is flat to rounding
 _FLAT = 1e-6
+_ROUNDING = 8 * np.finfo(float).eps
+_IDLE = 50  # rounds without any gain after which rounding is all that happens
 SOLVERS = (*SMOOTH, "uls", *bregman.RULES, "gis")
 
 
@@ -238,15 +240,19 @@ def _iterate(
         else:
             updates = bregman.Updates.make(problem, settings.solver)
             state, step = updates.start(coef), updates.step
-    trace, flat = [state.value], False
-    while len(trace) <= settings.max_iter and np.max(np.abs(state.edges), initial=0.0) > settings.tol:
+    trace, idle = [state.value], 0
+    gap = least = np.max(np.abs(state.edges), initial=0.0)
+    while len(trace) <= settings.max_iter and gap > settings.tol and idle < _IDLE:
         new = step(state)
-        if new.value > state.value:  # only rounding can do that: the minimum is reached
-            flat = True
+        gap = np.max(np.abs(new.edges), initial=0.0)
+        # In the last rounds the objective moves by less than its rounding, while the edges still shrink.
+        if new.value > state.value + _ROUNDING * abs(state.value):
+            idle = _IDLE
             break
-        state = new
-        trace.append(state.value)
-    return state, trace, problem, flat
+        idle = idle + 1 if gap >= least and new.value >= trace[-1] else 0
+        state, least = new, min(least, gap)
+        trace.append(min(trace[-1], state.value))
+    return state, trace, problem, idle == _IDLE
 
 
 def _is_logistic(loss: Any) -> bool:

@@ -20,6 +20,7 @@ from propriety.linear.design import Floats
 from propriety.losses import simplex
 
 _GRID = np.linspace(-30, 30, 4801)
+_TIE = 1e-9
 
 
 class MarginLoss:
@@ -63,8 +64,10 @@ class MultinomialMargins:
         u = -v.reshape(-1, self.others)
         top = np.maximum(u.max(axis=1, keepdims=True), 0.0)
         e = np.exp(u - top)
-        total = np.exp(-top) + e.sum(axis=1, keepdims=True)
-        return e / total, (top + np.log(total))[:, 0]
+        rest = e.sum(axis=1, keepdims=True)
+        total = np.exp(-top) + rest
+        # log1p: a row that is right by a wide margin has a small loss, not none.
+        return e / total, np.where(top > 0, top + np.log(total), np.log1p(rest))[:, 0]
 
     def values(self, v: Floats) -> Floats:
         """Loss of each row of the data, spread over its margins evenly."""
@@ -112,6 +115,23 @@ def rate_of_growth(composite: losses.Composite) -> float:
         if end > 1 + 1e-3:
             return np.inf
     return float(ratio.max())
+
+
+def largest(sizes: Floats, count: int = 1) -> list[int]:
+    """Positions of the largest sizes; among those equal to rounding the first.
+
+    With several classes the edges of a column sum to 0 over the classes, so that two are equal once a round
+    has made the third 0: rounding must not choose.
+
+    >>> largest(np.array([1.0, 3.0, 3.0 + 1e-14, 2.0]), 3)
+    [1, 2, 3]
+    """
+    left, chosen = sizes.astype(np.float64), []
+    for _ in range(min(count, len(left))):
+        j = int(np.argmax(left >= left.max() * (1 - _TIE)))
+        chosen.append(j)
+        left[j] = -np.inf
+    return chosen
 
 
 class Margins:

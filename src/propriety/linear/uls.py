@@ -12,9 +12,11 @@ import numpy as np
 
 from propriety.linear.design import Floats
 from propriety.linear.fisher import inverse_of
-from propriety.linear.margins import Margins
+from propriety.linear.margins import Margins, largest
 
 _EXACT = 1e-10
+_NOTHING = 1e-13
+_ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -81,28 +83,37 @@ def step(state: State, problem: Margins, features: str | int) -> State:
 
 
 def _choose(state: State, features: str | int) -> tuple[int, ...]:
-    order = np.argsort(-np.abs(state.edges), kind="stable")
     if features == "all":
-        return tuple(range(len(order)))
-    if features == "active":
-        return tuple(sorted({*state.used, int(order[0])}))
-    return tuple(int(j) for j in order[: 1 if features == "one" else int(features)])
+        return tuple(range(len(state.edges)))
+    count = features if isinstance(features, int) else 1
+    chosen = largest(np.abs(state.edges), count)
+    return tuple(sorted({*state.used, *chosen})) if features == "active" else tuple(chosen)
 
 
 def _corrective(problem: Margins, M: Floats, v: Floats) -> tuple[Floats, Floats]:
     """δ that minimizes the loss of v + Mδ, and the new margins."""
     delta, value = np.zeros(M.shape[1]), problem.values(v)
+    # Edges that are nothing beside those of the first weights w₀ end the search where there is no minimum,
+    # before rounding decides; where there is one, they are met at coefficients exact to about 1e-12.
+    nothing = _NOTHING * (np.abs(M).T @ problem.weights(np.zeros_like(v)))
     for _ in range(100):
         gradient = -(M.T @ problem.weights(v))
+        if np.all(np.abs(gradient) <= nothing):
+            break
         direction = -inverse_of(problem.loss.curvature(v, M, problem.weight))(gradient)
         size = float(np.max(np.abs(direction), initial=0.0))
         slope = float(gradient @ direction)
         if not slope < 0:
             break
-        t, change = min(1.0, 30.0 / max(float(np.max(np.abs(M @ direction))), 1e-300)), M @ direction
+        change = M @ direction
+        t, near = min(1.0, 30.0 / max(float(np.max(np.abs(change))), 1e-300)), float(np.max(np.abs(gradient)))
         while t > 1e-12:
             new = problem.values(v + t * change)
-            if new <= value + 1e-4 * t * slope or (size * t <= 1e-6 and new <= value * (1 + 1e-15)):
+            if new <= value + 1e-4 * t * slope:
+                break
+            # At the minimum the loss is flat to rounding, and the edges tell whether a step is one.
+            flat = new <= value + _ROUNDING * abs(value)
+            if flat and np.max(np.abs(M.T @ problem.weights(v + t * change))) < 0.5 * near:
                 break
             t *= 0.5
         else:
