@@ -200,7 +200,10 @@ def test_scores_of_bins_and_of_values_are_the_same(rng):
     X[rng.random((n, 3)) < 0.1] = np.nan
     g = rng.normal(size=n) + np.nan_to_num(X[:, 0]) + np.isin(X[:, 2], [3, 17, 21])
     nodes, grower, binner, signal = grow(X, g, np.ones(n), categorical=[2])
-    tree = finish_tree(nodes, grower.work.sets, binner, rng.normal(size=len(nodes)), signal.weight_unit)
+    leaves = np.flatnonzero(nodes["left"] < 0)
+    tree = finish_tree(
+        nodes, grower.work.sets, binner, leaves, rng.normal(size=len(leaves)), signal.weight_unit
+    )
     forest = Forest.join([tree, tree], 1)
     by_bin, by_value = np.zeros((n, 1)), np.zeros((n, 1))
     forest.add_binned_scores(grower.binned, by_bin, 1)

@@ -21,6 +21,29 @@ Floats = NDArray[np.float64]
 
 
 @kernel
+def _list_leaves(nodes, ids, starts, lower, upper):
+    """Write down the leaves from left to right, which is the order of their rows."""
+    at = np.int64(0)
+    for k in range(ids.size):
+        while nodes[at].left >= 0:
+            at = nodes[at].left
+        ids[k], starts[k], lower[k], upper[k] = at, nodes[at].start, nodes[at].lower, nodes[at].upper
+        while nodes[at].parent >= 0 and nodes[nodes[at].parent].right == at:
+            at = nodes[at].parent
+        if nodes[at].parent >= 0:
+            at = nodes[nodes[at].parent].right
+
+
+@kernel
+def _best_values(sums, a, b, l2, lower, upper, values):
+    """−G / (H + l2) per leaf, within its bounds, for the sums G·a and H·b."""
+    for k in range(values.size):
+        curvature = sums[k, 1] / b + l2
+        value = -(sums[k, 0] / a) / curvature if curvature > 0 else 0.0
+        values[k] = min(max(value, lower[k]), upper[k])
+
+
+@kernel
 def _sum_rows(index, first, last, starts, g, h, w, copies, a, b, sums):
     """Add rint(g·a) and rint(h·b), times the weight, of index[first:last] to the sums of their leaves."""
     leaf = np.searchsorted(starts, first, side="right") - 1
@@ -64,17 +87,16 @@ class Leaves:
     """
 
     def __init__(self, nodes, index, weight: Floats | None, copies: bool, total: float, n_jobs: int) -> None:
-        ids = np.flatnonzero(nodes["left"] < 0)
-        self.ids = ids[np.argsort(nodes["start"][ids])]
-        self.starts = nodes["start"][self.ids].astype(np.int64)
-        self.lower, self.upper = nodes["lower"][self.ids], nodes["upper"][self.ids]
+        n_leaves = (len(nodes) + 1) // 2
+        self.ids, self.starts = np.empty(n_leaves, dtype=np.int64), np.empty(n_leaves, dtype=np.int64)
+        self.lower, self.upper = np.empty(n_leaves), np.empty(n_leaves)
+        _list_leaves(nodes, self.ids, self.starts, self.lower, self.upper)
         self.n_rows = int(nodes["stop"][0])
         self._index, self._copies, self._total, self._n_jobs = index, copies, total, n_jobs
         self._weight = np.empty(0) if weight is None else weight
 
-    def sums(self, g: Floats, h: Floats) -> tuple[Floats, Floats]:
-        """Weighted sums of gradient and curvature per leaf."""
-        a, b = _scale(g, self._total), _scale(h, self._total)
+    def _sums(self, g: Floats, h: Floats, a: float, b: float) -> NDArray[np.int64]:
+        """Weighted sums of gradient · a and curvature · b per leaf."""
         parts = []
 
         def add(start: int, stop: int) -> None:
@@ -83,7 +105,12 @@ class Leaves:
             parts.append(part)
 
         parallel.for_blocks(add, self.n_rows, n_jobs=self._n_jobs, block=_ROWS)
-        whole = np.sum(parts, axis=0)
+        return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
+
+    def sums(self, g: Floats, h: Floats) -> tuple[Floats, Floats]:
+        """Weighted sums of gradient and curvature per leaf."""
+        a, b = (_scale(max(float(x.max()), -float(x.min())), self._total) for x in (g, h))
+        whole = self._sums(g, h, a, b)
         return whole[:, 0] / a, whole[:, 1] / b
 
     def add(self, values: Floats, scores: Floats) -> None:
@@ -95,10 +122,12 @@ class Leaves:
             block=_ROWS,
         )
 
-    def step(self, g: Floats, h: Floats, l2: float) -> Floats:
-        """−G / (H + l2) per leaf, within its bounds."""
-        G, H = self.sums(g, h)
-        return np.clip(_ratio(-G, H + l2), self.lower, self.upper)
+    def step(self, g: Floats, h: Floats, tops: tuple[float, float], l2: float) -> Floats:
+        """−G / (H + l2) per leaf, within its bounds; ``tops`` are the largest |g| and h."""
+        a, b = _scale(tops[0], self._total), _scale(tops[1], self._total)
+        values = np.empty(len(self.ids))
+        _best_values(self._sums(g, h, a, b), a, b, l2, self.lower, self.upper, values)
+        return values
 
     def line_search(
         self,
@@ -134,9 +163,9 @@ class Leaves:
         return np.clip(value, self.lower, self.upper)
 
 
-def _scale(x: Floats, total: float) -> float:
-    """A factor that keeps ``total`` times the largest |x| below 2⁶¹."""
-    top = max(float(x.max()), -float(x.min())) * max(total, 1.0)
+def _scale(top: float, total: float) -> float:
+    """A factor that keeps ``total`` times the largest value below 2⁶¹."""
+    top *= max(total, 1.0)
     return 1.0 if top == 0.0 else 2.0**61 / top
 
 

@@ -76,6 +76,9 @@ class Booster:
         self._G, self._H = np.empty((objective.n_scores, n)), np.empty((objective.n_scores, n))
         self._quantizer = Quantizer(n, self.weight)
         self._grower = Grower(binned, settings.max_leaf_nodes, len(settings.groups), settings.n_jobs)
+        d = binned.rows.shape[1]
+        self._random = settings.subsample < 1.0 or min(settings.tree_features, settings.split_features) < d
+        self._fixed_rules: dict[int, Rules] = {}
         self._measure()
 
     def _measure(self) -> None:
@@ -109,7 +112,7 @@ class Booster:
         """Fit round ``number`` and return its trees, one per score."""
         settings = self.settings
         self._gradients()
-        rng = np.random.default_rng([settings.seed, number])
+        rng = np.random.default_rng([settings.seed, number]) if self._random else None
         rows = self._sample(rng)
         trees = []
         for k in range(self.objective.n_scores):
@@ -126,9 +129,8 @@ class Booster:
                 settings.n_jobs,
             )
             found = settings.learning_rate * self._values(leaves, k, g, h)
-            values = np.zeros(len(nodes))
-            values[leaves.ids] = found
-            tree = finish_tree(nodes, self._grower.work.sets, self.binner, values, signal.weight_unit)
+            sets, unit = self._grower.work.sets, signal.weight_unit
+            tree = finish_tree(nodes, sets, self.binner, leaves.ids, found, unit)
             trees.append(tree)
             if settings.subsample < 1.0:
                 Forest.join([tree], 1).add_binned_scores(
@@ -138,23 +140,26 @@ class Booster:
                 leaves.add(found, self.scores[:, k])
         return trees
 
-    def _sample(self, rng: np.random.Generator) -> NDArray[np.uint32] | None:
-        if self.settings.subsample >= 1.0:
+    def _sample(self, rng: np.random.Generator | None) -> NDArray[np.uint32] | None:
+        if rng is None or self.settings.subsample >= 1.0:
             return self._rows
         n = len(self.binned.rows)
         rows = self._rows if self._rows is not None else np.arange(n, dtype=np.uint32)
         chosen = rows[rng.random(len(rows)) < self.settings.subsample]
         return chosen if len(chosen) else rows[rng.integers(len(rows), size=1)]
 
-    def _rules(self, k: int, rng: np.random.Generator, weight_unit: float) -> Rules:
+    def _rules(self, k: int, rng: np.random.Generator | None, weight_unit: float) -> Rules:
+        """The rules of a tree; they stay the same when nothing is drawn at random."""
+        if rng is None and k in self._fixed_rules:
+            return self._fixed_rules[k]
         settings, unit = self.settings, float(self.curvature[k])
         d = self.binned.rows.shape[1]
         features = np.ones(d, dtype=np.uint8)
-        if settings.tree_features < d:
+        if rng is not None and settings.tree_features < d:
             features[:] = 0
             features[rng.permutation(d)[: settings.tree_features]] = 1
         monotone = settings.monotone[k]
-        return Rules(
+        rules = Rules(
             max_leaves=settings.max_leaf_nodes,
             max_depth=_NO_LIMIT if settings.max_depth is None else settings.max_depth,
             min_weight=int(np.ceil(settings.min_samples_leaf / weight_unit * (1 - 1e-12))),
@@ -167,13 +172,16 @@ class Booster:
             groups=settings.groups,
             features=features,
             split_features=settings.split_features,
-            seed=np.uint64(rng.integers(2**63)),
+            seed=np.uint64(0 if rng is None else rng.integers(2**63)),
         )
+        if rng is None:
+            self._fixed_rules[k] = rules
+        return rules
 
     def _values(self, leaves: Leaves, k: int, g: Any, h: Any) -> NDArray[np.float64]:
         l2 = self.settings.l2_regularization * float(self.curvature[k])
         if self.settings.step != "exact":
-            return leaves.step(g, h, l2)
+            return leaves.step(g, h, self._quantizer.tops, l2)
         trial, G, H = self.scores.copy(), np.empty_like(self._G), np.empty_like(self._H)
 
         def after(values: NDArray[np.float64]) -> tuple[Any, Any]:

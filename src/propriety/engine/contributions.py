@@ -78,7 +78,9 @@ def _descend(nodes, sets, root, x, row, paths, stack):
         top -= 1
         path = paths[level]
         if level > 0:
-            path[: depth + 1] = paths[level - 1, : depth + 1]
+            for i in range(depth + 1):
+                for column in range(path.shape[1]):
+                    path[i, column] = paths[level - 1, i, column]
         for i in range(1, depth):  # a feature seen before: undo it, and multiply the shares
             if path[i, _FEATURE] == feature:
                 zero *= path[i, _ZERO]

@@ -1,9 +1,10 @@
 """Growing a tree best-first.
 
 A split has three phases: *partition* decides the side of every row, block by block; *count* moves the
-rows and sums the smaller child's histogram; *search* derives the sibling's by subtraction and finds both
-children's best splits, chunk of features by chunk. The threads of a :mod:`~propriety.engine.team` share
-the blocks and chunks. All sums are integers, so the tree does not depend on who did what.
+rows and, of a large node, sums the smaller child's histogram; *search* sums it for the others, derives the
+sibling's by subtraction and finds both children's best splits, chunk of features by chunk. Children of few
+rows are searched *directly*, without a histogram. The threads of a :mod:`~propriety.engine.team` share the
+blocks and chunks. All sums are integers, so the tree does not depend on who did what.
 """
 
 from __future__ import annotations
@@ -56,6 +57,27 @@ def _block(start, stop, n_blocks, k):
 
 
 @inner
+def _n_blocks(work, rows, d):
+    if work.partials.shape[0] == 1:
+        return _I(1)
+    return _I(max(1, min(rows * d // _TASK_CELLS, _MAX_BLOCKS, 4 * work.partials.shape[0])))
+
+
+@inner
+def _may_split(node, rules):
+    return node.depth < rules.max_depth and node.weight >= 2 * rules.min_weight
+
+
+@inner
+def _small_child(work, node_id):
+    """The child whose histogram is counted: the one with the newest slot; −1 if none has one."""
+    node = work.nodes[node_id]
+    if work.nodes[node.left].slot < 0:
+        return -1
+    return node.left if work.nodes[node.left].slot > work.nodes[node.right].slot else node.right
+
+
+@inner
 def _sides(node, bins_left, missing_bin, side):
     """For each bin, 1 if it goes left."""
     for b in range(BINS):
@@ -87,7 +109,10 @@ def _partition(binned, work, node_id, n_blocks, k, worker):
 
 @inner
 def _count(binned, signal, work, node_id, n_blocks, k, small_id, worker):
-    """Move a block's rows to their final places, in their old order, and count the smaller child's."""
+    """Move a block's rows to their final places, in their old order, and count the smaller child's.
+
+    A node of one block is counted in the search, where the workers can share its features.
+    """
     node = work.nodes[node_id]
     start, stop = _block(node.start, node.stop, n_blocks, k)
     before = np.int64(0)
@@ -100,38 +125,50 @@ def _count(binned, signal, work, node_id, n_blocks, k, small_id, worker):
         work.rows[to_left + i] = work.scratch[np.uint64(start) + i]
     for i in range(np.uint64(stop - start - n_left)):
         work.rows[to_right + i] = work.scratch[np.uint64(stop - 1) - i]
-    if small_id >= 0:
-        small = work.nodes[small_id]
+    if small_id >= 0 and n_blocks > 1:
+        small, d = work.nodes[small_id], binned.n_bins.size
         first, last = (start, start + n_left) if small_id == node.left else (start + n_left, stop)
-        target = work.histograms[small.slot] if n_blocks == 1 else work.partials[worker]
-        add_rows(binned, signal, work.scratch, first, last, small, work.block_cells[worker], target)
-        work.dirty[worker] = n_blocks > 1
+        cells, target = work.block_cells[worker], work.partials[worker]
+        add_rows(binned, signal, work.scratch, first, last, small, _I(0), d, cells, target)
+        work.dirty[worker] = 1
 
 
 @inner
-def _complete(binned, work, small_id, large_id, first, last):
-    """Add up what the workers have counted for some features, and subtract it from the sibling's."""
-    small = work.nodes[small_id]
-    sums = work.histograms[small.slot]
+def _complete(binned, signal, work, node_id, small_id, first, last, worker):
+    """Sum the smaller child's histogram for some features, and subtract it from its parent's."""
+    node, small = work.nodes[node_id], work.nodes[small_id]
+    large = work.nodes[node.left + node.right - small_id]
+    sums, whole = work.histograms[small.slot], work.histograms[large.slot]
+    for f in range(first, last):
+        clear(binned, f, small, sums)
+    if _n_blocks(work, node.stop - node.start, binned.n_bins.size) == 1:
+        cells = work.block_cells[worker]
+        add_rows(binned, signal, work.rows, small.start, small.stop, small, first, last, cells, sums)
+    _add_partials(binned, work, small, first, last)
+    for f in range(first, last):
+        subtract(binned, f, node.packed != 0, small, large, sums, whole)
+
+
+@inner
+def _add_partials(binned, work, node, first, last):
+    """Add up what the workers have counted for some features."""
     for worker in range(work.dirty.size):
         if work.dirty[worker]:
             for f in range(first, last):
-                add_part(binned, f, small, work.partials[worker], sums)
-    if large_id >= 0:
-        large = work.nodes[large_id]
-        whole_packed = work.nodes[large.parent].packed != 0
-        for f in range(first, last):
-            subtract(binned, f, whole_packed, small, large, sums, work.histograms[large.slot])
+                add_part(binned, f, node, work.partials[worker], work.histograms[node.slot])
 
 
 @inner
-def _search(binned, signal, rules, work, node_ids, small_id, large_id, chunk, n_chunks, worker):
-    """Complete the histograms of a chunk of features, then find each node's best split there."""
+def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker):
+    """Complete the histograms of a chunk of features, then find the best split of each node there."""
     first, last = _block(_I(0), binned.n_bins.size, n_chunks, chunk)
-    _complete(binned, work, small_id, large_id, first, last)
-    for i in range(2):
-        if node_ids[i] >= 0:
-            candidate, bins_left = work.candidates[i, chunk], work.candidate_sets[i, chunk]
+    if itself:
+        _add_partials(binned, work, work.nodes[node_id], first, last)
+    else:
+        _complete(binned, signal, work, node_id, _small_child(work, node_id), first, last, worker)
+    for i in range(1 if itself else 2):
+        candidate, bins_left = work.candidates[i, chunk], work.candidate_sets[i, chunk]
+        if itself or _may_split(candidate, rules):
             histogram, allowed = work.histograms[candidate.slot], work.allowed[i]
             best_split(
                 histogram, allowed, binned, signal, rules, work, worker, candidate, bins_left, first, last
@@ -170,11 +207,6 @@ def _allow(rules, path_groups, node_id, allowed):
                     worst, most = f, key
         allowed[worst] = 0
         excess -= 1
-
-
-@inner
-def _may_split(node, rules):
-    return node.depth < rules.max_depth and node.weight >= 2 * rules.min_weight
 
 
 @inner
@@ -241,7 +273,7 @@ def _make_children(signal, rules, work, node_id, n_left):
 
 
 @inner
-def _give_slots(binned, signal, rules, work, node_id):
+def _give_slots(signal, rules, work, node_id):
     """Give the smaller child a fresh histogram and the larger one its parent's.
 
     Returns the id of the smaller child, or −1 when neither child needs one: no split will follow, or both
@@ -258,7 +290,6 @@ def _give_slots(binned, signal, rules, work, node_id):
     small.slot = work.counts[_SLOTS]
     work.counts[_SLOTS] += 1
     small.counted = signal.packed.size == 0 or small.stop - small.start <= _COUNTED_ROWS
-    clear(binned, small, work.histograms[small.slot])
     large.slot = node.slot
     large.counted = small.counted and node.counted
     node.slot = -1
@@ -278,35 +309,15 @@ def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
         if argument & 1:  # the root: nothing to move
             start, stop = _block(work.nodes[0].start, work.nodes[0].stop, n_tasks, task)
             target = work.histograms[0] if n_tasks == 1 else work.partials[worker]
-            add_rows(binned, signal, work.rows, start, stop, work.nodes[0], work.block_cells[worker], target)
+            cells, d = work.block_cells[worker], binned.n_bins.size
+            add_rows(binned, signal, work.rows, start, stop, work.nodes[0], _I(0), d, cells, target)
             work.dirty[worker] = n_tasks > 1
         else:
             _count(binned, signal, work, node_id, n_tasks, task, _small_child(work, node_id), worker)
     elif phase == _DIRECT:
         _search_directly(binned, signal, rules, work, work.nodes[node_id].left + task, task, worker)
-    elif argument & 1:
-        _search(binned, signal, rules, work, (node_id, _I(-1)), node_id, _I(-1), task, n_tasks, worker)
     else:
-        _search_children(binned, signal, rules, work, node_id, task, n_tasks, worker)
-
-
-@inner
-def _small_child(work, node_id):
-    """The child whose histogram is counted: the one with the newest slot; −1 if none has one."""
-    node = work.nodes[node_id]
-    if work.nodes[node.left].slot < 0:
-        return -1
-    return node.left if work.nodes[node.left].slot > work.nodes[node.right].slot else node.right
-
-
-@inner
-def _search_children(binned, signal, rules, work, node_id, task, n_tasks, worker):
-    node = work.nodes[node_id]
-    small_id = _small_child(work, node_id)
-    large_id = node.left + node.right - small_id
-    a = node.left if _may_split(work.nodes[node.left], rules) else _I(-1)
-    b = node.right if _may_split(work.nodes[node.right], rules) else _I(-1)
-    _search(binned, signal, rules, work, (a, b), small_id, large_id, task, n_tasks, worker)
+        _search(binned, signal, rules, work, node_id, argument & 1, task, n_tasks, worker)
 
 
 @inner
@@ -379,13 +390,6 @@ def _find_splits(binned, signal, rules, work, node_id, itself):
 
 
 @inner
-def _n_blocks(work, rows, d):
-    if work.partials.shape[0] == 1:
-        return _I(1)
-    return _I(max(1, min(rows * d // _TASK_CELLS, _MAX_BLOCKS, 4 * work.partials.shape[0])))
-
-
-@inner
 def _split(binned, signal, rules, work, node_id):
     """Split one node, unless that would leave too few rows on a side: then find it another split."""
     node = work.nodes[node_id]
@@ -400,7 +404,7 @@ def _split(binned, signal, rules, work, node_id):
         _find_splits(binned, signal, rules, work, node_id, _I(1))
         return
     _make_children(signal, rules, work, node_id, n_left)
-    small_id = _give_slots(binned, signal, rules, work, node_id)
+    small_id = _give_slots(signal, rules, work, node_id)
     _run(binned, signal, rules, work, _I(_COUNT), 2 * node_id, n_blocks)
     if small_id >= 0:
         _find_splits(binned, signal, rules, work, node_id, _I(0))
@@ -429,14 +433,18 @@ def _sum_root(binned, signal, work, n_rows):
 
 
 @kernel
-def _grow(binned, signal, rules, work, n_rows):
-    """Grow a tree over the first ``n_rows`` of the workspace's rows."""
+def _grow(binned, signal, rules, work, n_rows, every):
+    """Grow a tree over the first ``n_rows`` of the workspace's rows or, if ``every``, over all from 0 on."""
     zero = _I(0)
+    if every:
+        for i in range(n_rows):
+            work.rows[i] = i
     root = _new_node(signal, work, zero, _I(-1), zero, n_rows, zero, zero, zero, zero)
     root.slot, root.counted = 0, signal.packed.size == 0 or n_rows <= _COUNTED_ROWS
     work.counts[_SLOTS], work.counts[_LEAVES] = 1, 1
     work.path_groups[0] = 1
-    clear(binned, root, work.histograms[0])
+    for f in range(binned.n_bins.size):
+        clear(binned, f, root, work.histograms[0])
     _run(binned, signal, rules, work, _I(_COUNT), _I(1), _n_blocks(work, n_rows, binned.n_bins.size))
     _sum_root(binned, signal, work, n_rows)
     if _may_split(root, rules):
@@ -499,17 +507,18 @@ class Grower:
         """
         work, binned = self.work, self.binned
         n_rows = len(work.rows) if rows is None else len(rows)
-        work.rows[:n_rows] = np.arange(n_rows, dtype=np.uint32) if rows is None else rows
+        if rows is not None:
+            work.rows[:n_rows] = rows
         if self.n_workers == 1:
-            _grow(binned, signal, rules, work, n_rows)
+            _grow(binned, signal, rules, work, n_rows, rows is None)
         else:
             helpers = [lambda: _help(binned, signal, rules, work)] * (self.n_workers - 1)
             team.open_board(work.board)
-            parallel.run([lambda: self._lead(signal, rules, n_rows), *helpers], self.n_workers)
+            parallel.run([lambda: self._lead(signal, rules, n_rows, rows is None), *helpers], self.n_workers)
         return work.nodes[: work.counts[_NODES]]
 
-    def _lead(self, signal: Signal, rules: Rules, n_rows: int) -> None:
+    def _lead(self, signal: Signal, rules: Rules, n_rows: int, every: bool) -> None:
         try:
-            _grow(self.binned, signal, rules, self.work, n_rows)
+            _grow(self.binned, signal, rules, self.work, n_rows, every)
         finally:
             team.close_board(self.work.board)  # or the helpers would wait for ever

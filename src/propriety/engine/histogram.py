@@ -18,46 +18,45 @@ LOW = 0xFFFFFFFF  # the curvature's half of a packed sum
 
 
 @inner
-def _add_packed(rows, packed, index, start, stop, stride, cells):
-    """cells[f · stride + bin] += packed value, for the rows index[start:stop]."""
+def _add_packed(rows, packed, index, start, stop, first, last, stride, cells):
+    """cells[f · stride + bin] += packed value, for the rows index[start:stop] and features first … last−1."""
     d = _U(rows.shape[1])
-    last = _U(stop - 1)
+    end = _U(stop - 1)
     for i in range(_U(start), _U(stop)):
-        later = _U(index[min(i + _AHEAD, last)])
-        prefetch(rows, later * d)
-        prefetch(rows, later * d + d - _ONE)
+        later = _U(index[min(i + _AHEAD, end)])
+        prefetch(rows, later * d + first)
+        prefetch(rows, later * d + last - _ONE)
         prefetch(packed, later)
         row = _U(index[i])
         value = packed[row]
-        for f in range(d):
+        for f in range(first, last):
             cells[f * stride + _U(rows[row, f])] += value
 
 
 @inner
-def _add_packed_counted(rows, packed, index, start, stop, sums):
+def _add_packed_counted(rows, packed, index, start, stop, first, last, sums):
     """The same into a histogram, counting rows as well."""
-    d = _U(rows.shape[1])
     for i in range(_U(start), _U(stop)):
         row = _U(index[i])
         value = packed[row]
-        for f in range(d):
+        for f in range(first, last):
             cell = f * _U(CELLS) + _U(rows[row, f])
             sums[cell] += value
             sums[cell + _WEIGHT] += 1
 
 
 @inner
-def _add_parts(rows, parts, index, start, stop, sums):
+def _add_parts(rows, parts, index, start, stop, first, last, sums):
     """Add (gradient, curvature, weight) of each row to its cells."""
     d = _U(rows.shape[1])
-    last = _U(stop - 1)
+    end = _U(stop - 1)
     for i in range(_U(start), _U(stop)):
-        later = _U(index[min(i + _AHEAD, last)])
-        prefetch(rows, later * d)
-        prefetch(rows, later * d + d - _ONE)
+        later = _U(index[min(i + _AHEAD, end)])
+        prefetch(rows, later * d + first)
+        prefetch(rows, later * d + last - _ONE)
         row = _U(index[i])
         g, h, w = np.int64(parts[row, 0]), np.int64(parts[row, 1]), np.int64(parts[row, 2])
-        for f in range(d):
+        for f in range(first, last):
             cell = f * _U(CELLS) + _U(rows[row, f])
             sums[cell] += g
             sums[cell + _CURVATURE] += h
@@ -65,9 +64,9 @@ def _add_parts(rows, parts, index, start, stop, sums):
 
 
 @inner
-def _carry(cells, sums):
+def _carry(cells, first, last, sums):
     """Move packed sums over to 64 bits each, and clear them."""
-    for f in range(_U(cells.size) >> _SHIFT):
+    for f in range(first, last):
         for b in range(_U(BINS)):
             value = cells[f * _U(BINS) + b]
             sums[f * _U(CELLS) + b] += value >> 32
@@ -76,23 +75,25 @@ def _carry(cells, sums):
 
 
 @inner
-def add_rows(binned, signal, index, start, stop, node, cells, sums):
-    """Add the rows index[start:stop], some of a node's, to its histogram; ``cells`` are zero and stay so.
+def add_rows(binned, signal, index, start, stop, node, first, last, cells, sums):
+    """Add the rows index[start:stop], some of a node's, to its histogram, for the features first … last−1.
 
     A node of at most ``BLOCK`` rows of unit weight is *packed*: one addition per cell, and gradient and
-    curvature stay together until its splits are scored. A larger one is summed block by block.
+    curvature stay together until its splits are scored. A larger one is summed block by block, in ``cells``,
+    which are zero and stay so.
     """
+    one, end = _U(first), _U(last)
     if signal.packed.size == 0:
-        _add_parts(binned.rows, signal.parts, index, start, stop, sums)
+        _add_parts(binned.rows, signal.parts, index, start, stop, one, end, sums)
     elif node.packed and node.counted:
-        _add_packed_counted(binned.rows, signal.packed, index, start, stop, sums)
+        _add_packed_counted(binned.rows, signal.packed, index, start, stop, one, end, sums)
     elif node.packed:
-        _add_packed(binned.rows, signal.packed, index, start, stop, _U(CELLS), sums)
+        _add_packed(binned.rows, signal.packed, index, start, stop, one, end, _U(CELLS), sums)
     else:
-        for first in range(start, stop, BLOCK):
-            last = min(first + BLOCK, stop)
-            _add_packed(binned.rows, signal.packed, index, first, last, _U(BINS), cells)
-            _carry(cells, sums)
+        for first_row in range(start, stop, BLOCK):
+            last_row = min(first_row + BLOCK, stop)
+            _add_packed(binned.rows, signal.packed, index, first_row, last_row, one, end, _U(BINS), cells)
+            _carry(cells, one, end, sums)
 
 
 @inner
@@ -108,15 +109,15 @@ def add_weights(rows, index, start, stop, sums):
 
 
 @inner
-def clear(binned, node, sums):
-    """Set a histogram to zero where the node will use it."""
-    for f in range(_U(binned.n_bins.size)):
-        for b in range(f * _U(CELLS), f * _U(CELLS) + _U(binned.n_bins[f] + 1)):
+def clear(binned, f, node, sums):
+    """Set a feature's cells to zero where the node will use them."""
+    first = _U(f) * _U(CELLS)
+    for b in range(first, first + _U(binned.n_bins[f] + 1)):
+        sums[b] = 0
+        sums[b + _WEIGHT] = 0
+    if not node.packed:
+        for b in range(first + _CURVATURE, first + _CURVATURE + _U(binned.n_bins[f] + 1)):
             sums[b] = 0
-            sums[b + _WEIGHT] = 0
-        if not node.packed:
-            for b in range(f * _U(CELLS), f * _U(CELLS) + _U(binned.n_bins[f] + 1)):
-                sums[b + _CURVATURE] = 0
 
 
 @inner
@@ -160,8 +161,8 @@ def subtract(binned, f, whole_packed, small, large, part, whole):
 def count_together(binned, packed, index, start, stop, first, last, cells):
     """Sums of the features first … last−1 over fewer than 2⁹ rows of unit weight.
 
-    A cell is one number, at (feature − first) · BINS + bin: gradient, curvature and rows in 28, 27 and 9 bits,
-    what so few values of 18 bits can add up to.
+    A cell is one number, at (feature − first) · BINS + bin: gradient, curvature and rows in 28, 27 and 9
+    bits, what so few values of 18 bits can add up to.
     """
     skip, width = _U(first), _U(last - first)
     for cell in range(width * _U(BINS)):

@@ -57,29 +57,38 @@ class Tree:
         return int(np.count_nonzero(self.nodes["feature"] < 0))
 
 
-def finish_tree(grown, sets, binner: Binner, values: NDArray[np.float64], weight_unit: float) -> Tree:
+@kernel
+def _keep(grown, edges, unit, nodes):
+    """Copy what a prediction needs of each node; returns the number of splits by a set."""
+    n_sets = np.int64(0)
+    for i in range(nodes.size):
+        old, new = grown[i], nodes[i]
+        new.left, new.depth, new.weight, new.set = old.left, old.depth, old.weight * unit, -1
+        if old.left < 0:
+            new.feature = -1
+            continue
+        new.feature, new.gain, new.bin, new.missing_left = old.feature, old.gain, old.bin, old.missing_left
+        if old.by_set:
+            new.set = n_sets
+            n_sets += 1
+        else:
+            # A cut after the last bin sends every value left: only missing values go right.
+            new.threshold = edges[old.feature, min(old.bin, edges.shape[1] - 1)]
+    return n_sets
+
+
+_NO_SETS = np.zeros((0, SET_WORDS), dtype=np.uint32)
+
+
+def finish_tree(grown, sets, binner: Binner, leaves, values: NDArray[np.float64], weight_unit: float) -> Tree:
     """Keep what a prediction needs of the nodes that the grower left in its workspace.
 
-    ``values`` has one entry per node; those of inner nodes are not used.
+    ``values`` are those of the ``leaves``, numbers of nodes.
     """
     nodes = np.zeros(len(grown), dtype=TREE_NODE)
-    inside = grown["left"] >= 0
-    nodes["feature"] = np.where(inside, grown["feature"], -1)
-    nodes["left"] = grown["left"]
-    nodes["value"] = np.where(inside, 0.0, values)
-    nodes["weight"] = grown["weight"] * weight_unit
-    nodes["gain"] = np.where(inside, grown["gain"], 0.0)
-    nodes["bin"] = np.where(inside, grown["bin"], 0)
-    nodes["missing_left"] = np.where(inside, grown["missing_left"], 0)
-    nodes["depth"] = grown["depth"]
-    nodes["set"] = -1
-    by_set = np.flatnonzero(inside & (grown["by_set"] != 0))
-    nodes["set"][by_set] = np.arange(len(by_set))
-    numeric = np.flatnonzero(inside & (grown["by_set"] == 0))
-    edges, last = binner.edges[grown["feature"][numeric]], grown["bin"][numeric]
-    # A cut after the last bin sends every value left: only missing values go right.
-    nodes["threshold"][numeric] = edges[np.arange(len(numeric)), np.minimum(last, edges.shape[1] - 1)]
-    return Tree(nodes, sets[by_set].copy())
+    n_sets = _keep(grown, binner.edges, weight_unit, nodes)
+    nodes["value"][leaves] = values
+    return Tree(nodes, sets[np.flatnonzero(nodes["set"] >= 0)] if n_sets else _NO_SETS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +118,14 @@ class Forest:
         """Concatenate trees."""
         sizes = [len(t.nodes) for t in trees]
         roots = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        nodes = np.concatenate([t.nodes for t in trees]) if trees else np.zeros(0, dtype=TREE_NODE)
-        sets = np.concatenate([t.sets for t in trees]) if trees else np.zeros((0, SET_WORDS), dtype=np.uint32)
-        first_set = np.concatenate(([0], np.cumsum([len(t.sets) for t in trees])))
-        for t, root in enumerate(roots[:-1]):
-            part = nodes[root : root + sizes[t]]
-            part["left"] += np.int32(root)
-            part["set"][part["set"] >= 0] += np.int32(first_set[t])
+        nodes = np.empty(roots[-1], dtype=TREE_NODE)
+        for tree, start, stop in zip(trees, roots[:-1], roots[1:], strict=True):
+            nodes[start:stop] = tree.nodes
+        nodes["left"] += np.repeat(roots[:-1], sizes).astype(np.int32)
+        sets = np.concatenate([_NO_SETS, *(t.sets for t in trees if len(t.sets))])
+        if len(sets):
+            first_set = np.concatenate(([0], np.cumsum([len(t.sets) for t in trees[:-1]])))
+            nodes["set"] += np.where(nodes["set"] >= 0, np.repeat(first_set, sizes), 0).astype(np.int32)
         return cls(nodes, roots, sets, n_scores)
 
     def split(self) -> list[Tree]:

@@ -61,8 +61,11 @@ class Quantizer:
     """Turns the gradients of a round into a :class:`Signal`, reusing its buffers.
 
     Rows of zero weight take no part. Integer weights multiply the quantized values, so that k copies
-    and weight k give the same sums; other weights are folded in before rounding.
+    and weight k give the same sums; other weights are folded in before rounding. ``tops`` are the largest
+    |gradient| and curvature of the last round.
     """
+
+    tops: tuple[float, float]
 
     def __init__(self, n: int, weight: NDArray[np.float64] | None) -> None:
         self.weight = np.empty(0) if weight is None else weight
@@ -75,7 +78,8 @@ class Quantizer:
         w, n = self.weight, len(g)
         tops: list[tuple[float, float, float]] = []
         parallel.for_blocks(lambda s, e: tops.append(_largest(g, h, w, s, e)), n, n_jobs=n_jobs, block=_ROWS)
-        top_g, top_h, top_w = np.max(np.array(tops), axis=0)
+        top_g, top_h, top_w = tops[0] if len(tops) == 1 else map(float, np.max(np.array(tops), axis=0))
+        self.tops = (top_g, top_h)
         fold = not self.copies
         levels = _PART_LEVELS if fold else LEVELS
         share = top_w if fold else 1.0
