@@ -133,3 +133,28 @@ def test_out_and_conversion():
 def test_bad_input(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+@pytest.mark.parametrize("curvature", ["fisher", "newton"])
+def test_compiled_softmax_is_the_formula(curvature):
+    rng = np.random.default_rng(0)
+    n, classes = 9_001, 5  # more than one block, and a part of one
+    F, y = rng.normal(size=(n, classes)) * rng.choice([0.1, 3, 50], size=(n, 1)), rng.integers(0, classes, n)
+    F[::7] += 1000
+    out = np.full((classes, n), np.nan).T, np.full((classes, n), np.nan).T
+    assert simplex.Log().derivatives(y, F, curvature=curvature, out=out, n_jobs=2) is out
+    expected = simplex.Log()._derivatives(np.eye(classes)[y], F, curvature == "fisher")
+    for found, truth in zip(out, expected, strict=True):
+        np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
+    alone = simplex.Log().derivatives(y, F, curvature=curvature)
+    np.testing.assert_array_equal(alone, out)
+    assert np.all(out[1] >= 0)
+
+
+def test_compiled_softmax_leaves_infinite_scores_to_the_formula():
+    F, y = np.zeros((1_000, 3)), np.arange(1_000) % 3
+    F[5, 1], F[7, 0], F[8, 2] = np.inf, -np.inf, np.nan
+    found = simplex.Log().derivatives(y, F)
+    with np.errstate(all="ignore"):
+        expected = simplex.Log()._derivatives(np.eye(3)[y], F, True)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

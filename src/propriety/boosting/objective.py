@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import parallel
-
 STEPS = ("fisher", "newton", "gradient", "exact")
-_ROWS = 8192
 Floats = NDArray[np.float64]
 
 
@@ -65,12 +62,7 @@ class SimplexObjective:
 
     def derivatives(self, F: Floats, curvature: str, G: Floats, H: Floats, n_jobs: int) -> None:
         """Write gradient and diagonal curvature, of shape (K, n)."""
-
-        def block(start: int, stop: int) -> None:
-            g, h = self.loss.derivatives(self.y[start:stop], F[start:stop], curvature=curvature)
-            G[:, start:stop], H[:, start:stop] = g.T, h.T
-
-        parallel.for_blocks(block, len(F), n_jobs=n_jobs, block=_ROWS)
+        self.loss.derivatives(self.y, F, curvature=curvature, out=(G.T, H.T), n_jobs=n_jobs)
 
     def values(self, F: Floats, n_jobs: int) -> Floats:
         """Loss of each row."""

@@ -82,11 +82,9 @@ def softmax(y: Any, F: Any, gradient: Any, curvature: Any, start: Any, stop: Any
                 e = exp(d)
                 gradient[k, first + i] = e
                 totals[i] += e
-        for i in range(size):
-            totals[i] = 1.0 / totals[i]
         for k in range(classes):
             for i in range(size):
-                p = gradient[k, first + i] * totals[i]
+                p = gradient[k, first + i] / totals[i]
                 gradient[k, first + i] = p
                 curvature[k, first + i] = p * (1.0 - p)
         for i in range(first, first + size):
