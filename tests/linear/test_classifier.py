@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from propriety import losses
-from propriety.linear import LinearClassifier, LinearPath, SeparationWarning, separating_direction
+from propriety.linear import LinearClassifier, LinearPath, SeparationWarning, separating_direction, table
 from propriety.losses import simplex
 
 ESTIMATORS = [
@@ -203,6 +203,61 @@ def test_bad_data(problem):
         LinearClassifier().fit(X, np.ones(len(y)))
     with pytest.raises(ValueError, match="NaN"):
         LinearClassifier().fit(np.where(X > 2, np.nan, X), y)
+
+
+def test_costs_are_for_two_classes(three_classes):
+    X, y = three_classes
+    for loss in ("auto", "Log", simplex.Brier()):
+        with pytest.raises(ValueError, match="fp_cost and fn_cost are for two classes, got 3 classes"):
+            LinearClassifier(loss, fp_cost=1, fn_cost=4).fit(X, y)
+
+
+NUMBERS = [1.0, 3.0, 2.0, 5.0, 4.0, 1.0]
+LETTERS = list("ABABCA")
+
+
+@pytest.mark.parametrize(
+    ("X", "column"),
+    [
+        (pd.DataFrame({"size": NUMBERS, "kind": LETTERS}), "'kind'"),
+        (pd.DataFrame({"size": NUMBERS, "kind": pd.Categorical([1, 2, 3, 1, 2, 3])}), "'kind'"),
+        (pd.DataFrame({"size": NUMBERS, "kind": pd.Series([1, "B", 2.0, 3, 4, 5], dtype=object)}), "'kind'"),
+        (pd.DataFrame({"size": NUMBERS, "day": pd.date_range("2026-01-01", periods=6)}), "'day'"),
+        (pl.DataFrame({"size": NUMBERS, "kind": LETTERS}), "'kind'"),
+        (pl.DataFrame({"size": NUMBERS, "kind": pl.Series(LETTERS, dtype=pl.Categorical)}), "'kind'"),
+        (np.array([NUMBERS, LETTERS], dtype=object).T, "1"),
+        (np.array([NUMBERS, LETTERS]).T, "1"),
+        ([[a, b] for a, b in zip(NUMBERS, LETTERS, strict=True)], "1"),
+    ],
+)
+def test_columns_that_are_not_numbers_are_named(X, column):
+    words = f"^column {column} holds text, categories or dates, .*OneHotEncoder"
+    with pytest.raises(ValueError, match=words):
+        LinearClassifier().fit(X, [0, 1] * 3)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame, pl.DataFrame])
+def test_missing_and_infinite_values_are_named_with_what_to_do(value, form):
+    X = np.array([NUMBERS, NUMBERS, NUMBERS]).T
+    X[2, 1] = value
+    frame = form in (pd.DataFrame, pl.DataFrame)
+    given = form({name: X[:, j] for j, name in enumerate("abc")}) if frame else form(X)
+    column = "'b'" if frame else "1"
+    words = f"contains NaN in column {column}; .* impute" if np.isnan(value) else f"inf.* in column {column}"
+    with pytest.raises(ValueError, match=words) as raised:
+        LinearClassifier().fit(given, [0, 1] * 3)
+    assert "HistGradientBoosting" not in str(raised.value)
+
+
+def test_numbers_of_other_types_are_numbers():
+    y = [0, 1, 1, 0, 0, 1]
+    plain = LinearClassifier(alpha=0.1).fit(np.array([NUMBERS, [1, 0, 1, 0, 0, 1]]).T, y)
+    for flags in ([True, False, True, False, False, True], pd.array([1, 0, 1, 0, 0, 1], dtype="Int64")):
+        frame = pd.DataFrame({"a": NUMBERS, "b": flags})
+        np.testing.assert_array_equal(LinearClassifier(alpha=0.1).fit(frame, y).coef_, plain.coef_)
+    huge = np.full((3, 2), 1.7e308)
+    assert table.read(LinearClassifier(), huge, [0, 1, 0])[0].max() == 1.7e308
 
 
 # -- separation ------------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
+import pickle
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
 
 from propriety import losses
-from propriety.linear import LinearClassifier
+from propriety.linear import LinearClassifier, SeparationWarning
 
 
 def test_table_agrees_with_statsmodels(problem):
@@ -79,3 +81,30 @@ def test_text_has_everything(problem):
     text = str(LinearClassifier(alpha=0.1).fit(X, y).summary())
     for word in ("Log()", "total loss", "(intercept)", "se_robust", "shrunk by the penalty", "x3"):
         assert word in text
+
+
+def test_collinear_columns_are_said(problem):
+    X, y = problem
+    wide = np.column_stack([X, X[:, 0] - X[:, 3], np.full(len(y), 7.0)])
+    summary = LinearClassifier().fit(wide, y).summary()
+    assert summary.facts["collinear"].startswith("x0, x3, x4, x5: rank 5 of 7")
+    assert "not identified" in str(summary)
+    unknown = np.array([True, False, False, True, True, True, False])
+    np.testing.assert_array_equal(np.isnan(summary.columns["se"]), unknown)
+    plain = LinearClassifier().fit(X, y).summary()
+    assert "collinear" not in plain.facts
+    np.testing.assert_allclose(summary.columns["se"][[1, 2]], plain.columns["se"][[1, 2]], rtol=1e-5)
+    assert "collinear" not in LinearClassifier(alpha=0.01).fit(wide, y).summary().facts
+
+
+def test_several_classes_are_not_called_collinear(three_classes):
+    assert "collinear" not in LinearClassifier().fit(*three_classes).summary().facts
+
+
+def test_separation_is_said():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    with pytest.warns(SeparationWarning):
+        model = LinearClassifier().fit(X, y)
+    assert "errors and p values mean nothing" in str(model.summary())
+    assert "separation" in pickle.loads(pickle.dumps(model)).summary(X, y).facts
+    assert "separation" not in model.set_params(alpha=0.1).fit(X, y).summary().facts

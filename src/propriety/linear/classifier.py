@@ -7,15 +7,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from propriety import losses
 from propriety.estimator import ProperClassifier
 from propriety.linear import fitting, separation, summary
 from propriety.linear.design import Design, Floats
+from propriety.linear.table import read
 from propriety.linear.tailoring import SlopeWarning
 from propriety.losses import simplex
 from propriety.losses.value import number
@@ -34,7 +34,7 @@ _TWO_CLASSES = {
 class LinearClassifier(ProperClassifier):
     r"""A linear score F = Xb + b₀ fitted to any proper loss with any link.
 
-    It minimizes Σ wᵢ ℓ(yᵢ, q(Fᵢ))/(s Σ wᵢ) + alpha (l1_ratio ‖b‖₁ + ½ (1 − l1_ratio) ‖b‖²). The loss is
+    It minimizes Σ wᵢ ℓ(yᵢ, p(Fᵢ))/(s Σ wᵢ) + alpha (l1_ratio ‖b‖₁ + ½ (1 − l1_ratio) ‖b‖²). The loss is
     measured in units in which stating ½ costs log 2 (s = 1 for the log loss), so that `alpha` means the same
     for ``loss`` and ``3 * loss``; for the log loss alpha is 1/(n C) of scikit-learn. The intercept is never
     penalized.
@@ -49,7 +49,7 @@ class LinearClassifier(ProperClassifier):
     link : link or str, optional
         The loss's default link if not given; not together with a composite.
     fp_cost, fn_cost : float, default=1
-        What a false alarm and a miss cost; `predict` decides by them.
+        What a false alarm and a miss cost; `predict` decides by them. For two classes.
     alpha : float, default=0
         Strength of the penalty.
     l1_ratio : float in [0, 1], default=0
@@ -169,7 +169,7 @@ class LinearClassifier(ProperClassifier):
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
         self.n_iter_, self.converged_ = max(1, fitted.n_iter), fitted.converged
         self.trace_ = np.array(fitted.trace)
-        self._training = data
+        self._training, self._separated = data, None
         self._warn(data, fitted, settings)
         return self
 
@@ -210,9 +210,7 @@ class LinearClassifier(ProperClassifier):
 
     def _data(self, X, y, sample_weight) -> fitting.Data:
         """Check everything that was given."""
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), multi_output=False
-        )
+        X, y = read(self, X, y)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -224,13 +222,13 @@ class LinearClassifier(ProperClassifier):
                 X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
             if len(np.unique(codes)) < len(classes):
                 raise ValueError("a class has no row of positive weight: every class in y needs one")
-        if sparse.issparse(X):
-            X = sparse.csr_array(X)
         return fitting.Data(X, codes, weight, classes)
 
     def _loss(self, n_classes: int) -> Any:
         """The composite to fit, or for more than two classes the loss on the simplex."""
         cost = self._threshold()
+        if n_classes > 2 and (self.fp_cost, self.fn_cost) != (1, 1):
+            raise ValueError(f"fp_cost and fn_cost are for two classes, got {n_classes} classes")
         loss = self.loss
         if isinstance(loss, simplex.SimplexLoss):
             if n_classes > 2:
@@ -257,6 +255,7 @@ class LinearClassifier(ProperClassifier):
         if settings.alpha == 0:
             said = self._separation(data, fitted)
             if said is not None:
+                self._separated = said
                 warnings.warn(said, separation.SeparationWarning, stacklevel=3)
                 return
             if fitted.ran_off:
@@ -306,8 +305,7 @@ class LinearClassifier(ProperClassifier):
     def decision_function(self, X) -> Floats:
         """The score F: of shape (n,) for two classes, (n, K) for more."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        scores = self._scores(sparse.csr_array(X) if sparse.issparse(X) else X)
+        scores = self._scores(read(self, X, reset=False))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X) -> Floats:
@@ -321,7 +319,9 @@ class LinearClassifier(ProperClassifier):
     def summary(self, X=None, y=None, sample_weight=None, *, level=0.95) -> summary.Summary:
         """Coefficients with standard errors, z, p values and intervals; the loss beside the null model's.
 
-        Uses the rows of the last fit, or the rows given (after unpickling, they must be given).
+        Uses the rows of the last fit, or the rows given (after unpickling, they must be given). Says when
+        columns are collinear, which leaves their coefficients undetermined and without errors, and when the
+        classes are separated, which leaves all errors without meaning.
 
         Parameters
         ----------

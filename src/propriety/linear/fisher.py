@@ -117,9 +117,15 @@ def inverse_of(matrix: Floats) -> Solve:
         pass
     A = np.where(np.isfinite(A), A, 0.0)
     values, vectors = linalg.eigh(A, check_finite=False)
-    keep = np.abs(values) > 100 * size * np.finfo(float).eps * max(1.0, float(np.max(np.abs(values))))
+    keep = ~negligible(values)
     V, e = vectors[:, keep], np.abs(values[keep])
     return lambda x: (V @ ((V.T @ (x / root)) / e)) / root
+
+
+def negligible(values: Floats) -> np.ndarray:
+    """Which eigenvalues of a matrix of unit diagonal are zero to rounding."""
+    sizes = np.abs(values)
+    return sizes <= 100 * len(values) * np.finfo(float).eps * max(1.0, float(np.max(sizes, initial=0.0)))
 
 
 def _conjugate_gradients(objective: Objective, point: Point, kind: str, tol: float) -> Solve:

@@ -17,7 +17,7 @@ from scipy import stats
 
 from propriety import losses
 from propriety.linear.design import Design, Floats
-from propriety.linear.fisher import inverse_of
+from propriety.linear.fisher import inverse_of, negligible
 from propriety.linear.objective import BinaryLoss, SimplexRows
 from propriety.losses import simplex
 
@@ -32,7 +32,8 @@ class Summary:
         term, coef, se, z, p, low, high (from the model), se_robust, z_robust, p_robust, low_robust,
         high_robust (from the sandwich); with more than two classes also class.
     facts : dict
-        Loss, rows, weights, total loss, the null model's, and the share explained.
+        Loss, rows, weights, total loss, the null model's, and the share explained; if there is something to
+        say of them also "collinear", "separation" and "penalty".
     """
 
     columns: dict[str, Any]
@@ -70,11 +71,12 @@ def summarize(model: Any, data: Any, names: list[str], level: float) -> Summary:
     design = Design(data.X, data.weight, bool(model.fit_intercept), model.n_jobs)
     problems = _problems(model, data)
     terms = [*names, "(intercept)"] if model.fit_intercept else names
+    unknown, rank = _unidentified(design, data.weight, model.alpha * (1 - model.l1_ratio))
     parts, total, null = [], 0.0, 0.0
     for labels, rows, chosen in problems:
         theta = design.pack(model.coef_[chosen], model.intercept_[chosen])
         scores = design.scores(theta)
-        parts += _tables(design, rows, data.weight, theta, scores, terms, labels, level)
+        parts += _tables(design, rows, data.weight, theta, scores, terms, labels, level, unknown)
         total += float(data.weight @ rows.values(slice(None), scores))
         base = np.tile(rows.start(data.weight), (design.n, 1))
         null += float(data.weight @ rows.values(slice(None), base))
@@ -92,9 +94,37 @@ def summarize(model: Any, data: Any, names: list[str], level: float) -> Summary:
         "steps": model.n_iter_,
         "converged": bool(model.converged_),
     }
+    if np.any(unknown):
+        facts["collinear"] = (
+            f"{_some(terms, unknown)}: rank {rank} of {design.p}, so these coefficients are not identified; "
+            "the shortest ones are shown, without errors"
+        )
+    if model._separated is not None:
+        facts["separation"] = f"errors and p values mean nothing, for {model._separated}"
     if model.alpha > 0:
-        facts["note"] = "coefficients are shrunk by the penalty; errors and p values ignore the bias"
+        facts["penalty"] = "coefficients are shrunk by the penalty; errors and p values ignore the bias"
     return Summary(columns, facts)
+
+
+def _unidentified(design: Design, weight: Floats, ridge: float) -> tuple[np.ndarray, int]:
+    """Which coefficients can change without a change of any score, and the rank of the columns.
+
+    By the cut that the solvers use. A ridge decides among such coefficients, so that then there are none.
+    """
+    if ridge > 0:
+        return np.zeros(design.p, dtype=bool), design.p
+    gram = design.gram(weight / weight.sum())
+    size = np.sqrt(np.diag(gram))
+    zero = ~(size > 0)
+    size[zero] = 1.0
+    values, vectors = np.linalg.eigh(gram / size[:, None] / size)
+    null = negligible(values)
+    return zero | (np.abs(vectors[:, null]).max(axis=1, initial=0.0) > 1e-6), int(np.sum(~null))
+
+
+def _some(terms: list[str], chosen: np.ndarray, most: int = 8) -> str:
+    names = [str(terms[j]) for j in np.flatnonzero(chosen)]
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _problems(model: Any, data: Any) -> list[tuple[Any, Any, Any]]:
@@ -112,7 +142,7 @@ def _problems(model: Any, data: Any) -> list[tuple[Any, Any, Any]]:
     return [(data.classes, SimplexRows(loss, data.y, len(every)), every)]
 
 
-def _tables(design, rows, weight, theta, scores, terms, labels, level) -> list[dict[str, Any]]:
+def _tables(design, rows, weight, theta, scores, terms, labels, level, unknown) -> list[dict[str, Any]]:
     model, robust = _covariances(design, rows, weight, scores)
     K, p = rows.n_scores, design.p
     diagonal, last = design.transform()
@@ -127,7 +157,7 @@ def _tables(design, rows, weight, theta, scores, terms, labels, level) -> list[d
         table = {"class": np.repeat(labels[k], p), "term": np.array(terms, dtype=object), "coef": coef[:, k]}
         for suffix, covariance in (("", model), ("_robust", robust)):
             variance = np.einsum("ij,jk,ik->i", T, covariance[block, block], T)
-            se = np.sqrt(np.where(variance > 0, variance, np.nan))
+            se = np.sqrt(np.where((variance > 0) & ~unknown, variance, np.nan))
             z = coef[:, k] / se
             table |= {
                 f"se{suffix}": se,
