@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.engine import team
-from propriety.engine.compiling import inner, kernel
+from propriety.engine.compiling import inner, kernel, once
 from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
 from propriety.engine.layout import (
     BINS,
@@ -107,14 +107,32 @@ def _partition(binned, work, node_id, n_blocks, k, worker):
     work.lefts[k] = np.int64(left) - start
 
 
-@inner
-def _count(binned, signal, work, node_id, n_blocks, k, small_id, worker):
+@once
+def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
     """Move a block's rows to their final places, in their old order, and count the smaller child's.
 
-    A node of one block is counted in the search, where the workers can share its features.
+    A node of one block is counted in the search, where the workers can share its features. Of the root, the
+    node itself is counted and nothing moved.
     """
     node = work.nodes[node_id]
     start, stop = _block(node.start, node.stop, n_blocks, k)
+    counted_id, source, first, last = node_id, work.rows, start, stop
+    if not itself:
+        n_left = work.lefts[k]
+        _move(work, node, start, stop, k)
+        counted_id, source = _small_child(work, node_id), work.scratch
+        if n_blocks == 1 or counted_id < 0:
+            return
+        first, last = (start, start + n_left) if counted_id == node.left else (start + n_left, stop)
+    counted, d, cells = work.nodes[counted_id], binned.n_bins.size, work.block_cells[worker]
+    target = work.histograms[0] if n_blocks == 1 else work.partials[worker]
+    add_rows(binned, signal, source, first, last, counted, _I(0), d, cells, target)
+    work.dirty[worker] = n_blocks > 1
+
+
+@inner
+def _move(work, node, start, stop, k):
+    """Move the rows of block number k from the scratch space to their final places."""
     before = np.int64(0)
     for b in range(k):
         before += work.lefts[b]
@@ -125,15 +143,9 @@ def _count(binned, signal, work, node_id, n_blocks, k, small_id, worker):
         work.rows[to_left + i] = work.scratch[np.uint64(start) + i]
     for i in range(np.uint64(stop - start - n_left)):
         work.rows[to_right + i] = work.scratch[np.uint64(stop - 1) - i]
-    if small_id >= 0 and n_blocks > 1:
-        small, d = work.nodes[small_id], binned.n_bins.size
-        first, last = (start, start + n_left) if small_id == node.left else (start + n_left, stop)
-        cells, target = work.block_cells[worker], work.partials[worker]
-        add_rows(binned, signal, work.scratch, first, last, small, _I(0), d, cells, target)
-        work.dirty[worker] = 1
 
 
-@inner
+@once
 def _complete(binned, signal, work, node_id, small_id, first, last, worker):
     """Sum the smaller child's histogram for some features, and subtract it from its parent's."""
     node, small = work.nodes[node_id], work.nodes[small_id]
@@ -158,7 +170,7 @@ def _add_partials(binned, work, node, first, last):
                 add_part(binned, f, node, work.partials[worker], work.histograms[node.slot])
 
 
-@inner
+@once
 def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker):
     """Complete the histograms of a chunk of features, then find the best split of each node there."""
     first, last = _block(_I(0), binned.n_bins.size, n_chunks, chunk)
@@ -251,7 +263,7 @@ def _bound(signal, rules, node, a, b):
         a.lower, b.upper = middle, middle
 
 
-@inner
+@once
 def _make_children(signal, rules, work, node_id, n_left):
     node = work.nodes[node_id]
     left_id = work.counts[_NODES]
@@ -272,7 +284,7 @@ def _make_children(signal, rules, work, node_id, n_left):
     _bound(signal, rules, node, a, b)
 
 
-@inner
+@once
 def _give_slots(signal, rules, work, node_id):
     """Give the smaller child a fresh histogram and the larger one its parent's.
 
@@ -299,28 +311,7 @@ def _give_slots(signal, rules, work, node_id):
 # --- the loop -------------------------------------------------------------------------------------
 
 
-@inner
-def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
-    """One task of a phase; the argument is a node and, for a search, whether the node itself is meant."""
-    node_id = argument >> 1
-    if phase == _PARTITION:
-        _partition(binned, work, node_id, n_tasks, task, worker)
-    elif phase == _COUNT:
-        if argument & 1:  # the root: nothing to move
-            start, stop = _block(work.nodes[0].start, work.nodes[0].stop, n_tasks, task)
-            target = work.histograms[0] if n_tasks == 1 else work.partials[worker]
-            cells, d = work.block_cells[worker], binned.n_bins.size
-            add_rows(binned, signal, work.rows, start, stop, work.nodes[0], _I(0), d, cells, target)
-            work.dirty[worker] = n_tasks > 1
-        else:
-            _count(binned, signal, work, node_id, n_tasks, task, _small_child(work, node_id), worker)
-    elif phase == _DIRECT:
-        _search_directly(binned, signal, rules, work, work.nodes[node_id].left + task, task, worker)
-    else:
-        _search(binned, signal, rules, work, node_id, argument & 1, task, n_tasks, worker)
-
-
-@inner
+@once
 def _search_directly(binned, signal, rules, work, node_id, side, worker):
     """Find the best split of a node of few rows, which has no histogram."""
     node = work.nodes[node_id]
@@ -331,38 +322,46 @@ def _search_directly(binned, signal, rules, work, node_id, side, worker):
         best_split_of_rows(allowed, binned, signal, rules, work, worker, node, work.sets[node_id])
 
 
+@once
+def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
+    """One task of a phase; the argument is a node and whether it, or its children, are meant."""
+    node_id, itself = argument >> 1, argument & 1
+    if phase == _PARTITION:
+        _partition(binned, work, node_id, n_tasks, task, worker)
+    elif phase == _COUNT:
+        _count(binned, signal, work, node_id, itself, n_tasks, task, worker)
+    elif phase == _DIRECT:
+        _search_directly(binned, signal, rules, work, work.nodes[node_id].left + task, task, worker)
+    else:
+        _search(binned, signal, rules, work, node_id, itself, task, n_tasks, worker)
+
+
 @inner
-def _run(binned, signal, rules, work, phase, argument, n_tasks):
-    """Carry out a phase with whoever is there to help."""
-    if n_tasks == 1:
-        _do(binned, signal, rules, work, phase, argument, _I(0), _I(1), _I(0))
-        return
-    team.post(work.board, phase, argument, n_tasks)
+def _run(binned, signal, rules, work, worker, phase, argument, n_tasks):
+    """Carry out a phase with whoever is there to help, or (worker > 0) help until the board is closed.
+
+    One function for both, because the compiler works through everything below once for each that calls it.
+    """
+    spins, shared = 0, n_tasks != 1
+    if worker == 0 and shared:
+        team.post(work.board, phase, argument, n_tasks)
     while True:
-        task = team.claim(work.board)
-        if task < 0:
+        task = team.claim(work.board) if shared else _I(0)
+        if task == -2 or (task < 0 and worker == 0):
             break
-        _do(binned, signal, rules, work, phase, argument, task, n_tasks, _I(0))
-        team.finish(work.board)
-    team.wait(work.board, n_tasks)
-
-
-@kernel
-def _help(binned, signal, rules, work):
-    """A helper's life: claim tasks until the board is closed."""
-    worker = team.join(work.board)
-    spins = 0
-    while True:
-        task = team.claim(work.board)
-        if task == -2:
-            return
         if task < 0:
             spins += 1
             team.rest(spins)
             continue
-        phase, argument, n_tasks = work.board[team.PHASE], work.board[team.ARGUMENT], team.tasks(work.board)
+        if worker > 0:
+            phase, argument = work.board[team.PHASE], work.board[team.ARGUMENT]
+            n_tasks = team.tasks(work.board)
         _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker)
+        if not shared:
+            return
         team.finish(work.board)
+    if worker == 0:
+        team.wait(work.board, n_tasks)
 
 
 @inner
@@ -376,7 +375,7 @@ def _find_splits(binned, signal, rules, work, node_id, itself):
             _allow(rules, work.path_groups[ids[i]], ids[i], work.allowed[i])
             for k in range(n_chunks):
                 work.candidates[i, k] = work.nodes[ids[i]]
-    _run(binned, signal, rules, work, _I(_SEARCH), 2 * node_id + itself, n_chunks)
+    _run(binned, signal, rules, work, _I(0), _I(_SEARCH), 2 * node_id + itself, n_chunks)
     work.dirty[:] = 0
     for i in range(2):
         if ids[i] >= 0 and _may_split(work.nodes[ids[i]], rules):
@@ -389,12 +388,12 @@ def _find_splits(binned, signal, rules, work, node_id, itself):
                 work.sets[ids[i], word] = work.candidate_sets[i, best, word]
 
 
-@inner
+@once
 def _split(binned, signal, rules, work, node_id):
     """Split one node, unless that would leave too few rows on a side: then find it another split."""
     node = work.nodes[node_id]
     n_blocks = _n_blocks(work, node.stop - node.start, binned.n_bins.size)
-    _run(binned, signal, rules, work, _I(_PARTITION), 2 * node_id, n_blocks)
+    _run(binned, signal, rules, work, _I(0), _I(_PARTITION), 2 * node_id, n_blocks)
     n_left = _I(0)
     for k in range(n_blocks):
         n_left += work.lefts[k]
@@ -405,18 +404,18 @@ def _split(binned, signal, rules, work, node_id):
         return
     _make_children(signal, rules, work, node_id, n_left)
     small_id = _give_slots(signal, rules, work, node_id)
-    _run(binned, signal, rules, work, _I(_COUNT), 2 * node_id, n_blocks)
+    _run(binned, signal, rules, work, _I(0), _I(_COUNT), 2 * node_id, n_blocks)
     if small_id >= 0:
         _find_splits(binned, signal, rules, work, node_id, _I(0))
     elif work.counts[_LEAVES] < rules.max_leaves:
         if work.partials.shape[0] > 1:
-            _run(binned, signal, rules, work, _I(_DIRECT), 2 * node_id, _I(2))
+            _run(binned, signal, rules, work, _I(0), _I(_DIRECT), 2 * node_id, _I(2))
         else:
             _search_directly(binned, signal, rules, work, node.left, _I(0), _I(0))
             _search_directly(binned, signal, rules, work, node.right, _I(1), _I(0))
 
 
-@inner
+@once
 def _sum_root(binned, signal, work, n_rows):
     """The root's sums are those of any feature's bins."""
     root = work.nodes[0]
@@ -434,8 +433,14 @@ def _sum_root(binned, signal, work, n_rows):
 
 @kernel
 def _grow(binned, signal, rules, work, n_rows, every):
-    """Grow a tree over the first ``n_rows`` of the workspace's rows or, if ``every``, over all from 0 on."""
+    """Grow a tree over the first ``n_rows`` of the workspace's rows or, if ``every``, over all from 0 on.
+
+    Without rows: help another thread that grows one.
+    """
     zero = _I(0)
+    if n_rows == 0:
+        _run(binned, signal, rules, work, team.join(work.board), zero, zero, zero)
+        return
     if every:
         for i in range(n_rows):
             work.rows[i] = i
@@ -445,7 +450,7 @@ def _grow(binned, signal, rules, work, n_rows, every):
     work.path_groups[0] = 1
     for f in range(binned.n_bins.size):
         clear(binned, f, root, work.histograms[0])
-    _run(binned, signal, rules, work, _I(_COUNT), _I(1), _n_blocks(work, n_rows, binned.n_bins.size))
+    _run(binned, signal, rules, work, _I(0), _I(_COUNT), _I(1), _n_blocks(work, n_rows, binned.n_bins.size))
     _sum_root(binned, signal, work, n_rows)
     if _may_split(root, rules):
         _find_splits(binned, signal, rules, work, _I(0), _I(1))
@@ -512,7 +517,7 @@ class Grower:
         if self.n_workers == 1:
             _grow(binned, signal, rules, work, n_rows, rows is None)
         else:
-            helpers = [lambda: _help(binned, signal, rules, work)] * (self.n_workers - 1)
+            helpers = [lambda: _grow(binned, signal, rules, work, 0, False)] * (self.n_workers - 1)
             team.open_board(work.board)
             parallel.run([lambda: self._lead(signal, rules, n_rows, rows is None), *helpers], self.n_workers)
         return work.nodes[: work.counts[_NODES]]

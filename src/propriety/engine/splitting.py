@@ -112,13 +112,6 @@ def _best_cut(sums, size, node, signal, rules, sign, best, left, scores):
 
 
 @inner
-def _scan(cells, order, size, start, node, signal, rules, sign, best, left, sums, scores):
-    """The best cut of bins in order."""
-    _accumulate(cells, order, size, start, node, sums)
-    return _best_cut(sums, size, node, signal, rules, sign, best, left, scores)
-
-
-@inner
 def _order_of_categories(cells, n_bins, node, smoothing, signal, order, keys):
     """Non-empty bins by their mean gradient: the best set of them is a prefix of this order."""
     size = 0
@@ -156,7 +149,8 @@ def _split_numeric(cells, n_bins, order, size, f, node, signal, rules, best, lef
     for missing_left in range(2 if missing_seen else 1):
         start = n_bins if missing_left else _I(-1)
         sign = rules.monotone[f]
-        found = _scan(cells, order, size, start, node, signal, rules, sign, best, left, sums, scores)
+        _accumulate(cells, order, size, start, node, sums)
+        found = _best_cut(sums, size, node, signal, rules, sign, best, left, scores)
         if found >= 0:
             _take(node, f, np.int64(order[found]), left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
@@ -165,7 +159,8 @@ def _split_numeric(cells, n_bins, order, size, f, node, signal, rules, best, lef
 @inner
 def _split_categorical(cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left):
     size = _order_of_categories(cells, n_bins, node, rules.set_smoothing, signal, order, scores)
-    found = _scan(cells, order, size, _I(-1), node, signal, rules, np.int8(0), best, left, sums, scores)
+    _accumulate(cells, order, size, _I(-1), node, sums)
+    found = _best_cut(sums, size, node, signal, rules, np.int8(0), best, left, scores)
     if found < 0:
         return
     _take(node, f, _I(0), left)
