@@ -22,6 +22,17 @@ def test_each_point_is_the_fit_at_its_alpha(noisy, ratio):
         assert objective == pytest.approx(alone.trace_[-1], abs=1e-12)
 
 
+@pytest.mark.parametrize("ratio", [0.0, 1.0])
+def test_tailored_losses_follow_the_focus_at_every_alpha(noisy, ratio):
+    X, y = noisy
+    loss, alphas = "Tailored(0.3, 20)", [0.1, 0.03, 0.01]
+    way = path(LinearClassifier(loss, l1_ratio=ratio), X, y, alphas=alphas)
+    for alpha, coef, objective in zip(way.alphas, way.coefs, way.objectives, strict=True):
+        alone = LinearClassifier(loss, alpha=alpha, l1_ratio=ratio).fit(X, y)
+        np.testing.assert_allclose(coef, alone.coef_, atol=1e-6)
+        assert objective == pytest.approx(alone.trace_[-1], abs=1e-10)
+
+
 def test_first_alpha_is_where_slopes_begin(noisy):
     X, y = noisy
     way = path(LinearClassifier(l1_ratio=1.0), X * 7, y, alphas=30)

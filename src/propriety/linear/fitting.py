@@ -85,7 +85,7 @@ def fit(data: Data, loss: Any, settings: Settings, start: tuple[Floats, Floats] 
         for k in range(data.n_classes):
             begin = None if theta is None else theta[:, k : k + 1]
             label = (data.y == k).astype(np.float64)
-            runs.append(_fit_binary(design, label, data.weight, inner, penalty, settings, begin))
+            runs.append(fit_binary(design, label, data.weight, inner, penalty, settings, begin))
         return _joined(design, runs)
     rows = SimplexRows(loss, data.y, data.n_classes)
     objective = Objective(design, rows, data.weight, penalty)
@@ -129,20 +129,20 @@ def _fit_two(
 ) -> Fit:
     """Fit two classes; if the slopes run off, say so, or stop at the last station where they do not."""
     y = data.y.astype(np.float64)
-    run = _fit_binary(design, y, data.weight, loss, penalty, settings, theta)
+    run = fit_binary(design, y, data.weight, loss, penalty, settings, theta)
     scores = run.point.scores
     separated = np.all((scores[:, 0] > float(loss.link(0.5))) == (y > 0))
     if loss.properties()["convex"] or separated or not ran_off(loss, scores):
         return _joined(design, [run])
     if settings.flexible:
         for earlier in reversed(stations(loss)[1:-1]):
-            again = _fit_binary(design, y, data.weight, earlier, penalty, settings, None)
+            again = fit_binary(design, y, data.weight, earlier, penalty, settings, None)
             if not ran_off(earlier, again.point.scores):
                 return replace(_joined(design, [again]), loss=earlier)
     return replace(_joined(design, [run]), ran_off=True)
 
 
-def _fit_binary(
+def fit_binary(
     design: Design,
     y: Floats,
     weight: Floats,

@@ -16,7 +16,7 @@ from propriety.linear.classifier import LinearClassifier
 from propriety.linear.design import Design, Floats
 from propriety.linear.objective import BinaryLoss, Objective, SimplexRows
 from propriety.linear.penalties import Penalty
-from propriety.linear.solve import solve
+from propriety.linear.solve import Run, solve
 from propriety.losses import simplex
 from propriety.losses.value import number
 
@@ -50,6 +50,9 @@ def path(
     eps: float = 1e-3,
 ) -> Path:
     """Fit `model` for a falling sequence of alphas, each fit starting from the one before.
+
+    A loss that is not convex is reached by growing focus at every alpha, so that each point of the path is
+    the fit at its alpha, whatever the other alphas.
 
     Parameters
     ----------
@@ -89,7 +92,7 @@ def path(
         penalty, values = Penalty.make(design, float(alpha), settings.l1_ratio), []
         for k, problem in enumerate(problems):
             now = Objective(design, problem.loss, data.weight, penalty)
-            run = solve(now, thetas[k], settings.solver, settings.tol, settings.max_iter)
+            run = _run(now, thetas[k], data.weight, settings)
             thetas[k] = run.point.theta
             values.append(run.point.value)
         coef, intercept = design.unpack(np.column_stack(thetas))
@@ -97,6 +100,15 @@ def path(
         intercepts.append(intercept)
         objectives.append(sum(values))
     return Path(alphas, np.array(coefs), np.array(intercepts), np.array(objectives))
+
+
+def _run(problem: Objective, theta: Floats, weight: Floats, settings: fitting.Settings) -> Run:
+    """From the minimum of the last alpha on; a loss that is not convex by its stations, as `fit` does."""
+    rows = problem.loss
+    if isinstance(rows, BinaryLoss) and not rows.composite.properties()["convex"]:
+        penalty = problem.penalty
+        return fitting.fit_binary(problem.design, rows.y, weight, rows.composite, penalty, settings, None)
+    return solve(problem, theta, settings.solver, settings.tol, settings.max_iter)
 
 
 def _problems(design: Design, loss: Any, data: fitting.Data) -> list[Objective]:
