@@ -90,3 +90,20 @@ def test_inverse_leaves_out_what_is_zero_and_flips_what_is_negative():
     indefinite = np.array([[0.0, 1.0], [1.0, 0.0]])
     step = inverse_of(indefinite + np.diag([1e-3, 1e-3]))(np.array([1.0, -1.0]))
     assert step @ np.array([1.0, -1.0]) > 0
+
+
+def test_many_columns_begin_with_quasi_newton_steps_and_end_at_the_minimum():
+    """2,600 columns are too many for a matrix; ill-conditioned ones need Fisher's steps after."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2600))
+    X[:, 1:] += 0.95 * X[:, :-1]
+    y = (X[:, :5].sum(axis=1) + rng.standard_normal(300) > 0).astype(int)
+    easy = LinearClassifier(alpha=0.1, tol=1e-9).fit(X, y)
+    quasi = LinearClassifier(alpha=0.1, tol=1e-9, solver="lbfgs").fit(X, y)
+    np.testing.assert_array_equal(easy.coef_, quasi.coef_)
+    mixed = LinearClassifier(alpha=0.1, tol=1e-9, max_iter=30).fit(X, y)
+    assert mixed.converged_
+    assert quasi.n_iter_ > 30 > mixed.n_iter_ > 15
+    assert len(mixed.trace_) == mixed.n_iter_ + 1
+    assert np.all(np.diff(mixed.trace_) <= 1e-15)
+    np.testing.assert_allclose(mixed.coef_, easy.coef_, atol=1e-7)

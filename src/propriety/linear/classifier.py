@@ -56,8 +56,9 @@ class LinearClassifier(ProperClassifier):
         0 is the ridge, 1 the lasso (fitted by proximal Newton steps), between them the elastic net.
     fit_intercept : bool, default=True
     solver : str, default="fisher"
-        - "fisher": iteratively reweighted least squares with Fisher's weights and a line search; "newton":
-          with the Hessian; "lbfgs": quasi-Newton, for very many features.
+        - "fisher": iteratively reweighted least squares with Fisher's weights and a line search, after
+          quasi-Newton steps if there are too many columns for a matrix of second derivatives; "newton": with
+          the Hessian; "lbfgs": quasi-Newton throughout.
         - "uls": universal linear separators: boosting of the columns of X, see `features`.
         - "parallel", "sequential", "sequential2", "sphere", "lp": Bregman-distance updates; "gis":
           generalized iterative scaling. These and "uls" take convex losses with a margin form and no penalty.

@@ -8,7 +8,7 @@ data alone, so that the result is the same bit for bit whatever the number of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any
 
@@ -72,16 +72,7 @@ class Design:
             constant = np.zeros(self.d, dtype=bool)
             spread = np.where(spread > 0, spread, largest)
         else:
-            rows = rows.astype(np.float64)
-            first = rows[0].copy()
-            with np.errstate(over="ignore", invalid="ignore"):
-                shifted = rows - first
-                unit = np.abs(shifted).max(axis=0, initial=0.0)
-                unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
-                shifted /= unit
-                shift = w @ shifted
-                spread = unit * np.sqrt(w @ (shifted - shift) ** 2)
-            mean = first + unit * shift
+            mean, spread = self._dense_moments(rows, w)
             constant = spread <= 1e-14 * np.abs(mean)
             for j in np.flatnonzero(constant):
                 constant[j] = np.ptp(self.X[:, j]) <= 1e-14 * abs(mean[j])
@@ -94,6 +85,30 @@ class Design:
             self.inverse_scale[constant] = 0.0
             if not self.sparse and np.any(np.abs(mean) * self.inverse_scale > _FAR):
                 self.centre = np.where(constant, 0.0, mean)
+
+    @staticmethod
+    def _dense_moments(rows: Any, w: Floats) -> tuple[Floats, Floats]:
+        """Mean and spread of each column, block by block: safe for any scale and shift, without a copy."""
+        n, d = rows.shape
+        first, size = rows[0].astype(np.float64), max(1, _BLOCK_VALUES // max(d, 1))
+        unit, shift, square = np.zeros((3, d))
+        block = np.empty((min(size, n), d))
+
+        def blocks() -> Iterator[tuple[Floats, Floats]]:
+            for start in range(0, n, size):
+                part = rows[start : start + size]
+                yield np.subtract(part, first, out=block[: len(part)]), w[start : start + size]
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            for B, _ in blocks():
+                np.maximum(unit, np.maximum(B.max(axis=0), -B.min(axis=0)), out=unit)
+            unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
+            for B, part in blocks():
+                shift += part @ np.divide(B, unit, out=B)
+            for B, part in blocks():
+                np.subtract(np.divide(B, unit, out=B), shift, out=B)
+                square += part @ np.square(B, out=B)
+            return first + unit * shift, unit * np.sqrt(square)
 
     def _sparse_moments(self, rows: Any, w: Floats) -> tuple[Floats, Floats, Floats]:
         """Mean, spread and largest absolute value of each column."""

@@ -41,10 +41,11 @@ def start(objective: Objective, theta: Floats) -> State:
     """State at θ; with far more rows than the curvature needs, it will come from a sample of them."""
     n, size = objective.design.n, objective.shape[0] * objective.shape[1]
     enough = max(_ROWS_PER_COLUMN * size, 20_000)
-    return State(objective.at(theta), stride=max(1, n // enough) if _is_dense(objective) else 1)
+    return State(objective.at(theta), stride=max(1, n // enough) if is_dense(objective) else 1)
 
 
-def _is_dense(objective: Objective) -> bool:
+def is_dense(objective: Objective) -> bool:
+    """Whether the curvature is a matrix; else there are only products with it."""
     size = objective.shape[0] * objective.shape[1]
     return size <= _DENSE or (size <= _LARGEST and objective.design.n * size**2 <= _CHEAP)
 
@@ -71,7 +72,7 @@ def step(state: State, objective: Objective, kind: str = "fisher", tol: float = 
     moved = new.theta - point.theta, new.gradient - point.gradient
     if state.stride > 1 and after > _SLOW * before:
         return State(new, None, state.stride if state.solve is not None else max(1, state.stride // 4))
-    kept = after <= _SLOW / 3 * before and _is_dense(objective) and np.prod(objective.shape) > _COSTLY
+    kept = after <= _SLOW / 3 * before and is_dense(objective) and np.prod(objective.shape) > _COSTLY
     if state.stride > 1 or kept:
         return State(new, solve, state.stride, state.pairs.add(*moved, _MEMORY))
     # Fisher's weights are not the Hessian off the canonical link: when they converge slowly, steps seen help.
@@ -80,7 +81,7 @@ def step(state: State, objective: Objective, kind: str = "fisher", tol: float = 
 
 def _curvature_solver(objective: Objective, point: Point, kind: str, stride: int, tol: float) -> Solve:
     p, K = objective.shape
-    if not _is_dense(objective):
+    if not is_dense(objective):
         return _conjugate_gradients(objective, point, kind, tol)
     matrix = objective.curvature(point, kind, stride)
     if K > 1:

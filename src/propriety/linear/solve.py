@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,26 @@ class Run:
 
 
 def solve(objective: Objective, theta: Floats, solver: str, tol: float, max_iter: int) -> Run:
-    """Minimize from θ on, until the optimality conditions hold to `tol` or the steps run out."""
+    """Minimize from θ on, until the optimality conditions hold to `tol` or the steps run out.
+
+    Where Fisher's curvature is too large to be a matrix, quasi-Newton steps come first: a pass over X each,
+    and on well-conditioned problems they suffice. If they do not, Fisher's steps go on where they end.
+    """
+    if (
+        solver == "fisher"
+        and max_iter > 1
+        and not objective.penalty.has_l1
+        and not fisher.is_dense(objective)
+    ):
+        first = solve(objective, theta, "lbfgs", tol, max_iter // 2)
+        if first.stationarity <= tol:
+            return first
+        rest = _solve(objective, first.point.theta, solver, tol, max_iter - first.n_iter)
+        return replace(rest, trace=first.trace + rest.trace[1:], n_iter=first.n_iter + rest.n_iter)
+    return _solve(objective, theta, solver, tol, max_iter)
+
+
+def _solve(objective: Objective, theta: Floats, solver: str, tol: float, max_iter: int) -> Run:
     state: Any
     if objective.penalty.has_l1:
         state, step = proximal.start(objective, theta, tol), proximal.step
