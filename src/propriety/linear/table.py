@@ -22,8 +22,7 @@ _ENCODE = (
 def read(model: Any, X: Any, y: Any = _ABSENT, *, reset: bool = True) -> Any:
     """X as floats (and y), checked; dates, categories, text, NaN and infinity raise and name the column."""
     settings = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": False}
-    if is_frame(X):
-        _refuse([name for name, dtype in nw.from_native(X).schema.items() if _is_strange(dtype)], _ENCODE)
+    _refuse([name for name, dtype in _schema(X).items() if _is_strange(dtype)], _ENCODE)
     try:
         if isinstance(y, str) and y == _ABSENT:
             result = (validate_data(model, X, reset=reset, **settings),)
@@ -41,6 +40,11 @@ def read(model: Any, X: Any, y: Any = _ABSENT, *, reset: bool = True) -> Any:
     return (table, *labels) if labels else table
 
 
+def _schema(X: Any) -> dict[str, Any]:
+    """Names and types of a data frame's columns; empty for other tables."""
+    return dict(nw.from_native(X).schema) if is_frame(X) else {}
+
+
 def _is_strange(dtype: Any) -> bool:
     return not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object, nw.Unknown))
 
@@ -49,7 +53,7 @@ def _text_columns(X: Any) -> list[Any]:
     """Columns of a table, not sparse, that have a value which is no number."""
     if sparse.issparse(X) or not hasattr(X, "__len__") or _num_samples(X) == 0:
         return []
-    named = list(nw.from_native(X).columns) if is_frame(X) else None
+    named = list(_schema(X))
     values = np.asarray(X, dtype=object)
     if values.ndim != 2:
         return []
