@@ -23,7 +23,7 @@ from propriety import links, losses
 from propriety.parallel import n_threads
 
 ROWS = 1_000_000
-REPEATS = 7
+REPEATS = 21
 
 
 def bump(p, q):
