@@ -5,7 +5,6 @@ from pathlib import Path
 # One cache of compiled kernels for the whole run, set before Numba is imported anywhere.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "propriety-numba-cache"))
 
-import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
@@ -17,12 +16,3 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("propriety")
-
-
-@pytest.fixture(scope="session")
-def real_data() -> Path:
-    """Folder of real data sets beside the project; tests that use it are skipped where there is none."""
-    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
-    if not (folder / "INDEX.csv").exists():
-        pytest.skip(f"the real data sets are not on this machine ({folder})")
-    return folder
