@@ -106,6 +106,19 @@ def _polynomial(table: Any, base: Any, z: Any, size: Any) -> Any:
 
 
 @njit(forceinline=True, **_OPTIONS)
+def _locate(score: Any, origin: Any, per_unit: Any, last: Any) -> Any:
+    """Panel of a score, and its distance from the panel's centre in panel widths.
+
+    A nan compares false, so it goes to panel 0 and never outside the table.
+    """
+    u = (score - origin) * per_unit
+    c = u if u > 0.0 else 0.0
+    c = c if c < last else last
+    panel = np.int64(c)
+    return panel, u - panel - 0.5
+
+
+@njit(forceinline=True, **_OPTIONS)
 def _rows(
     y: Any,
     F: Any,
@@ -122,14 +135,9 @@ def _rows(
     beyond = 0
     between = 0
     for i in range(F.shape[0]):
-        u = (F[i] - origin) * per_unit
-        # A nan compares false, so it goes to panel 0 and never outside the table.
-        c = u if u > 0.0 else 0.0
-        c = c if c < last else last
-        panel = np.int64(c)
+        panel, z = _locate(F[i], origin, per_unit, last)
         beyond += not (low <= F[i] <= high)
         between += (y[i] != 0) & (y[i] != 1)
-        z = u - panel - 0.5
         base = np.uint64(4 * size * panel + 2 * size * (y[i] >= 0.5))
         first[i] = _polynomial(table, base, z, size)
         second[i] = _polynomial(table, base + np.uint64(size), z, size)
@@ -165,11 +173,8 @@ def _mix_labels(
 ) -> Any:
     """A label between 0 and 1 mixes the two labels' values: every loss is linear in the label."""
     for i in range(F.shape[0]):
-        u = (F[i] - origin) * per_unit
-        c = u if u > 0.0 else 0.0
-        panel = np.uint64(c if c < last else last)
-        z = u - np.float64(panel) - 0.5
-        base = np.uint64(4 * size) * panel
+        panel, z = _locate(F[i], origin, per_unit, last)
+        base = np.uint64(4 * size * panel)
         other = base + np.uint64(2 * size)
         zero = 1.0 - y[i]
         first[i] = zero * _polynomial(table, base, z, size) + y[i] * _polynomial(table, other, z, size)
