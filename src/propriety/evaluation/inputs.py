@@ -1,0 +1,102 @@
+"""Labels, probabilities and weights as they come from scikit-learn, read once for every function here.
+
+A label of class 1 is 1 or True, ``pos_label``, or the last of two labels in sorted order, as in every
+estimator here; probabilities are those of class 1, or ``predict_proba`` with its two columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propriety.losses.point import as_float, check_probability
+
+Array = NDArray[np.float64]
+
+
+class Rows(NamedTuple):
+    """Outcomes y ∈ {0, 1}, probabilities p of class 1 and weights of the same rows."""
+
+    y: Array
+    p: Array
+    weight: Array
+
+
+def read(y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, pos_label: Any = None) -> Rows:
+    """The rows with a positive weight, checked.
+
+    >>> read(["no", "yes"], [[0.9, 0.1], [0.25, 0.75]])
+    Rows(y=array([0., 1.]), p=array([0.1 , 0.75]), weight=array([1., 1.]))
+    """
+    p = probabilities(p)
+    y = outcomes(y, pos_label)
+    same_length(y=y, p=p)
+    weight = weights(sample_weight, len(y))
+    kept = weight > 0
+    return Rows(y, p, weight) if kept.all() else Rows(y[kept], p[kept], weight[kept])
+
+
+def outcomes(y: ArrayLike, pos_label: Any = None) -> Array:
+    """Labels as 0 and 1."""
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"y must be one label for each row, got shape {labels.shape}")
+    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
+        raise ValueError("y has missing or infinite labels; leave those rows out")
+    found = np.unique(labels)
+    if pos_label is not None:
+        if len(found) == 2 and pos_label not in found:
+            raise ValueError(f"pos_label={pos_label!r} is not one of the labels {found.tolist()}")
+        if len(found) > 2:
+            raise ValueError(f"y must have two classes, found {len(found)}: {found[:5].tolist()}")
+        return (labels == pos_label).astype(np.float64)
+    if labels.dtype.kind in "biuf" and (np.isin(found, (0, 1)).all() or np.isin(found, (-1, 1)).all()):
+        return (labels == 1).astype(np.float64)
+    if len(found) != 2:
+        raise ValueError(
+            f"y must have two classes, found {len(found)}: {found[:5].tolist()}"
+            + ("; give pos_label to say which one is class 1" if len(found) == 1 else "")
+        )
+    return (labels == found[1]).astype(np.float64)
+
+
+def probabilities(p: ArrayLike, name: str = "p") -> Array:
+    """Probabilities of class 1; of two columns the second."""
+    p = as_float(name, p)
+    if p.ndim == 2 and p.shape[1] == 2:
+        p = p[:, 1]
+    if p.ndim != 1:
+        raise ValueError(
+            f"{name} must be probabilities of class 1, one for each row, or predict_proba with two columns, "
+            f"got shape {p.shape}"
+        )
+    return check_probability(name, p)
+
+
+def weights(sample_weight: ArrayLike | None, n: int) -> Array:
+    """Weights, one for each row, none negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight = as_float("sample_weight", sample_weight)
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight must have one entry for each of {n} rows, got shape {weight.shape}")
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+        raise ValueError("sample_weight must be finite and not negative")
+    if not weight.sum() > 0:
+        raise ValueError("sample_weight is zero for every row, so there is nothing to judge")
+    return weight
+
+
+def same_length(**arrays: Any) -> None:
+    """Raise if the named arrays differ in their number of rows."""
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        text = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise ValueError(f"arrays must have one entry for each row: {text}")
+
+
+def mean(values: Array, weight: Array) -> float:
+    """Weighted mean, in which a row of infinite loss counts even if its weight is tiny."""
+    return float(np.sum(values * weight) / np.sum(weight))

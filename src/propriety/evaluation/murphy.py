@@ -1,0 +1,284 @@
+"""The Murphy diagram: cost-weighted loss at every threshold, exactly.
+
+At the threshold c, a false alarm costs c and a miss 1 − c, and class 1 is decided iff p ≥ c. With A(c) the
+share of rows that are missed positives and B(c) the share of false alarms, the mean cost-weighted loss is
+
+    M(c) = (1 − c) A(c) + c B(c),
+
+linear between consecutive values of p, so K distinct probabilities give K + 1 pieces and no grid is needed.
+Every proper score is an area under it: mean loss = ∫ M(c) ω(c) dc. [B §6, §20]
+
+The difference of two models on the same rows is a function of the same form, with shares that have a sign.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from propriety import losses
+from propriety.evaluation import inputs
+from propriety.evaluation.inputs import Array
+from propriety.evaluation.scores import as_loss
+from propriety.losses.point import check_probability, product
+from propriety.losses.value import number
+
+
+@dataclass(frozen=True, eq=False)
+class MurphyCurve:
+    """Mean cost-weighted loss of one model, or the difference of two, at every threshold.
+
+    `murphy_curve` and `murphy_difference` make it. Rows are sampled, weights are given: standard errors do
+    not change when all weights are doubled.
+
+    Attributes
+    ----------
+    y, p, weight : arrays of shape (n,)
+        The rows with a positive weight.
+    other : array of shape (n,) or None
+        Probabilities of the second model, if this is a difference.
+    knots : array of shape (K,)
+        Distinct probabilities in increasing order.
+    miss, alarm : arrays of shape (K + 1,)
+        A and B for c in (knots[k−1], knots[k]]: M(c) = (1 − c) miss + c alarm.
+    """
+
+    y: Array
+    p: Array
+    weight: Array
+    other: Array | None = None
+
+    def __call__(self, c: ArrayLike) -> Any:
+        """M(c)."""
+        c = check_probability("c", c)
+        k = self._piece(c)
+        value = (1 - c) * self.miss[k] + c * self.alarm[k]
+        return float(value) if value.ndim == 0 else value
+
+    def area(self, loss: Any, low: float = 0.0, high: float = 1.0) -> float:
+        """∫ M(c) ω(c) dc over [low, high]: over [0, 1] the mean of that loss.
+
+        `loss` may also be a function, the weight ω itself.
+
+        >>> curve = murphy_curve([0, 1, 1], [0.2, 0.6, 0.9])
+        >>> round(curve.area("Squared"), 12), round(curve.area(lambda c: 2 + 0 * c), 9)
+        (0.07, 0.07)
+        """
+        low, high = number("low", low, 0, 1, "both"), number("high", high, 0, 1, "both")
+        if low > high:
+            raise ValueError(f"low must be at most high, got {low} and {high}")
+        is_weight = callable(loss) and not isinstance(loss, losses.Loss | losses.Composite)
+        loss = losses.from_weight(loss) if is_weight else as_loss(loss)
+        edges = np.clip(np.concatenate([[0.0], self.knots, [1.0]]), low, high)
+        one, zero = np.asarray(loss.loss(1.0, edges)), np.asarray(loss.loss(0.0, edges))
+        with np.errstate(invalid="ignore"):
+            # ∫(1 − c) ω = L₁(a) − L₁(b), ∫ c ω = L₀(b) − L₀(a) on the piece (a, b]; an empty one has no area.
+            fall = np.where(edges[:-1] < edges[1:], one[:-1] - one[1:], 0.0)
+            rise = np.where(edges[:-1] < edges[1:], zero[1:] - zero[:-1], 0.0)
+        return float(np.sum(product(self.miss, fall) + product(self.alarm, rise)))
+
+    def standard_error(self, c: ArrayLike) -> Any:
+        """Standard error of M(c) over samples of rows."""
+        c = check_probability("c", c)
+        k = self._piece(c)
+        mean = (1 - c) * self.miss[k] + c * self.alarm[k]
+        squares = (1 - c) ** 2 * self._miss2[k] + c**2 * self._alarm2[k]
+        cross = (1 - c) * self._miss1[k] + c * self._alarm1[k]
+        n, total = len(self.y), self.weight.sum()
+        spread = np.maximum(squares - 2 * mean * cross + mean**2 * np.sum(self.weight**2), 0.0)
+        error = np.sqrt(spread * (n / (n - 1) if n > 1 else np.inf)) / total
+        return float(error) if error.ndim == 0 else error
+
+    def band(
+        self,
+        c: ArrayLike,
+        level: float = 0.95,
+        *,
+        simultaneous: bool = False,
+        n_resamples: int = 1000,
+        random_state: Any = 0,
+    ) -> tuple[Array, Array]:
+        """Lower and upper confidence limits of M at the thresholds c.
+
+        Pointwise limits are normal ones. Simultaneous limits hold for all thresholds at once: the same
+        standard errors times the level's quantile of the largest standardized deviation, found by giving the
+        rows random normal multipliers `n_resamples` times.
+
+        >>> curve = murphy_curve([0, 1, 1, 0], [0.2, 0.6, 0.9, 0.7])
+        >>> low, high = curve.band([0.3, 0.5])
+        >>> bool((low <= curve([0.3, 0.5])).all() and (curve([0.3, 0.5]) <= high).all())
+        True
+        """
+        level = number("level", level, 0, 1)
+        centre = np.asarray(self(c))
+        if simultaneous:
+            factor = float(np.quantile(self.deviations(n_resamples, random_state), level))
+        else:
+            factor = float(stats.norm.ppf((1 + level) / 2))
+        error = factor * np.asarray(self.standard_error(c))
+        low, high = centre - error, centre + error
+        # One model's cost-weighted loss is never below 0 nor above the dearer of the two mistakes.
+        if self.other is None:
+            c = np.asarray(c, dtype=np.float64)
+            low, high = np.maximum(low, 0.0), np.minimum(high, np.maximum(c, 1 - c))
+        return low, high
+
+    def deviations(
+        self, n_resamples: int = 1000, random_state: Any = 0, low: float = 0.0, high: float = 1.0
+    ) -> Array:
+        """Largest |deviation|/standard error over [low, high] in samples of the multiplier bootstrap."""
+        rng = np.random.default_rng(random_state)
+        at = self._representative(low, high)
+        error = np.asarray(self.standard_error(at))
+        mean = np.asarray(self(at))
+        usable = error > 1e-12 * max(float(error.max(initial=0.0)), 1e-300)
+        if not usable.any():
+            return np.zeros(n_resamples)
+        at, error, mean = at[usable], error[usable], mean[usable]
+        shares = _shares(self.y, self.p, self.other, at)
+        total, out = self.weight.sum(), np.empty(n_resamples)
+        for r in range(n_resamples):
+            w = self.weight * rng.standard_normal(len(self.weight))
+            moved = shares(w) - mean * w.sum()
+            out[r] = np.max(np.abs(moved) / (total * error))
+        return out
+
+    @cached_property
+    def knots(self) -> Array:
+        """Distinct probabilities of one model or of both, in increasing order."""
+        return np.unique(self.p if self.other is None else np.concatenate([self.p, self.other]))
+
+    @cached_property
+    def miss(self) -> Array:
+        """A(c) on each piece: the weighted share of missed positives (of a difference, with a sign)."""
+        return self._signed(self.weight * self.y, above=False) / self.weight.sum()
+
+    @cached_property
+    def alarm(self) -> Array:
+        """B(c) on each piece: the weighted share of false alarms (of a difference, with a sign)."""
+        return self._signed(self.weight * (1 - self.y), above=True) / self.weight.sum()
+
+    @cached_property
+    def _miss1(self) -> Array:
+        return self._signed(self.weight**2 * self.y, above=False)
+
+    @cached_property
+    def _alarm1(self) -> Array:
+        return self._signed(self.weight**2 * (1 - self.y), above=True)
+
+    @cached_property
+    def _miss2(self) -> Array:
+        return self._either(self.weight**2 * self.y, above=False)
+
+    @cached_property
+    def _alarm2(self) -> Array:
+        return self._either(self.weight**2 * (1 - self.y), above=True)
+
+    def _signed(self, w: Array, *, above: bool) -> Array:
+        """Σ w over rows with p < c (or p ≥ c) on each piece, less the same for the other model."""
+        own = self._sum(self.p, w, above)
+        return own if self.other is None else own - self._sum(self.other, w, above)
+
+    def _either(self, w: Array, *, above: bool) -> Array:
+        """Σ w over rows that one model gets wrong and the other does not."""
+        if self.other is None:
+            return self._sum(self.p, w, above)
+        first, last = np.minimum(self.p, self.other), np.maximum(self.p, self.other)
+        return np.abs(self._sum(first, w, above) - self._sum(last, w, above))
+
+    def _sum(self, p: Array, w: Array, above: bool) -> Array:
+        mass = np.bincount(np.searchsorted(self.knots, p), w, minlength=len(self.knots))
+        if above:
+            return np.concatenate([np.cumsum(mass[::-1])[::-1], [0.0]])
+        return np.concatenate([[0.0], np.cumsum(mass)])
+
+    def _piece(self, c: Array) -> np.ndarray:
+        return np.searchsorted(self.knots, c, side="left")
+
+    def ends(self, low: float = 0.0, high: float = 1.0) -> tuple[Array, Array]:
+        """Thresholds and values at both ends of every piece within [low, high]: the curve's corners.
+
+        A piece begins just after a knot; its first corner is the limit from the right, so a threshold appears
+        twice where the curve jumps.
+        """
+        edges = np.concatenate([[0.0], self.knots, [1.0]])
+        k = np.flatnonzero((edges[1:] >= low) & (edges[:-1] < high) & (edges[:-1] < edges[1:]))
+        left, right = np.clip(edges[k], low, high), np.clip(edges[k + 1], low, high)
+        c = np.column_stack([left, right])
+        value = (1 - c) * self.miss[k, None] + c * self.alarm[k, None]
+        return c.ravel(), value.ravel()
+
+    def _representative(self, low: float, high: float, most: int = 400) -> Array:
+        """At most `most` thresholds that stand for all pieces within [low, high]."""
+        inside = self.knots[(self.knots > low) & (self.knots < high)]
+        if len(inside) > most:
+            inside = inside[np.linspace(0, len(inside) - 1, most).astype(int)]
+        return np.unique(np.concatenate([[max(low, 1e-9)], inside, [min(high, 1 - 1e-9)]]))
+
+
+def murphy_curve(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
+) -> MurphyCurve:
+    """The Murphy diagram of one model: mean cost-weighted loss at every threshold.
+
+    Parameters
+    ----------
+    y : array of labels
+    p : array of shape (n,) or (n, 2)
+        Probabilities of class 1, or ``predict_proba``.
+    sample_weight : array of shape (n,), optional
+    pos_label : label, optional
+        The label of class 1; by default 1, or the last of two labels in sorted order.
+
+    Examples
+    --------
+    >>> curve = murphy_curve([0, 1, 1], [0.2, 0.6, 0.9])
+    >>> curve(0.7), round(curve.area("Log"), 6)
+    (0.1, 0.279777)
+    """
+    rows = inputs.read(y, p, sample_weight, pos_label)
+    return MurphyCurve(rows.y, rows.p, rows.weight)
+
+
+def murphy_difference(
+    y: ArrayLike,
+    p: ArrayLike,
+    other: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    pos_label: Any = None,
+) -> MurphyCurve:
+    """Murphy curve of `p` less that of `other` on the same rows: below 0 where `p` is better.
+
+    Its standard errors know that the rows are the same, so they are far smaller than those of two curves.
+
+    >>> d = murphy_difference([0, 1, 1], [0.2, 0.6, 0.9], [0.2, 0.4, 0.9])
+    >>> round(d(0.5), 12), d(0.95)
+    (-0.166666666667, 0.0)
+    """
+    rows = inputs.read(y, p, sample_weight, pos_label)
+    second = inputs.read(y, other, sample_weight, pos_label)
+    return MurphyCurve(rows.y, rows.p, rows.weight, second.p)
+
+
+def _shares(y: Array, p: Array, other: Array | None, at: Array) -> Any:
+    """A function of row weights: Σ w ℓ_c at the thresholds `at`, less the same of the other model."""
+    places = [np.searchsorted(at, q, side="right") for q in ((p,) if other is None else (p, other))]
+
+    def total(w: Array) -> Array:
+        value = np.zeros(len(at))
+        for place, sign in zip(places, (1, -1), strict=False):
+            # A row with p in [at[k−1], at[k]) is missed from at[k] on, an alarm up to at[k−1].
+            positive = np.bincount(place, w * y, minlength=len(at) + 1)
+            negative = np.bincount(place, w * (1 - y), minlength=len(at) + 1)
+            missed = np.cumsum(positive)[:-1]
+            alarmed = negative.sum() - np.cumsum(negative)[:-1]
+            value += sign * ((1 - at) * missed + at * alarmed)
+        return value
+
+    return total
