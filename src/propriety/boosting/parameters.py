@@ -172,7 +172,7 @@ class Problem:
         again: bool,
     ) -> Problem:
         """Encode labels, weigh classes, hold rows out, and bin the table."""
-        from propriety.engine.binning import Binner
+        from propriety.engine.sharing import SharedBins
 
         weight = _in_rows(weight)
         classes, y = encode_labels(labels, weight)
@@ -193,19 +193,15 @@ class Problem:
         start = estimator._start_score if again else objective.start(weight)
         if again:
             _check_same(estimator, schema, classes)
-        binner = (
-            estimator._binner
-            if again
-            else Binner.fit(
-                table,
-                weight,
-                _target(y, weight, classes),
-                schema.n_categories,
-                estimator.max_bins,
-                settings.n_jobs,
+            binner = estimator._binner
+            binned = binner.transform(table, settings.n_jobs)
+        else:
+            # A search over losses gives its models the bins to share.
+            shared = getattr(estimator, "_shared_bins", None) or SharedBins()
+            target = _target(y, weight, classes)
+            binner, binned = shared.bins(
+                table, weight, target, schema.n_categories, estimator.max_bins, settings.n_jobs
             )
-        )
-        binned = binner.transform(table, settings.n_jobs)
         done = estimator.n_iter_ if again else 0
         return cls(
             schema,
