@@ -16,19 +16,36 @@ from propriety import losses
 from propriety.losses import links
 
 if TYPE_CHECKING:
-    from propriety import plots
+    from propriety import evaluation, plots
     from propriety.boosting import BoostingClassifier
     from propriety.linear import LinearClassifier
+    from propriety.storage import load
+    from propriety.tuning import LossSearchCV, recommend
 
 __version__ = "0.1.0"
 
-__all__ = ["BoostingClassifier", "LinearClassifier", "__version__", "links", "losses", "plots"]
+__all__ = [
+    "BoostingClassifier",
+    "LinearClassifier",
+    "LossSearchCV",
+    "__version__",
+    "evaluation",
+    "links",
+    "load",
+    "losses",
+    "plots",
+    "recommend",
+]
 
 # Estimators are imported when first asked for: scikit-learn's base class alone brings in pandas.
 _LATER = {
     "BoostingClassifier": "propriety.boosting",
     "LinearClassifier": "propriety.linear",
+    "LossSearchCV": "propriety.tuning",
+    "evaluation": "propriety.evaluation",
+    "load": "propriety.storage",
     "plots": "propriety.plots",
+    "recommend": "propriety.tuning",
 }
 
 

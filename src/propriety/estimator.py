@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -75,3 +76,27 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         if len(classes) == 2:
             return classes[(P[:, 1] >= self._threshold()).astype(np.intp)]
         return classes[np.argmax(P, axis=1)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a model file: values and arrays, no code.
+
+        The file is there whole or not at all. A loss made of a Python function is refused; pickle keeps it.
+        """
+        from propriety import storage
+
+        storage.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The model in a file that :meth:`save` wrote, which must be of this class.
+
+        Nothing in the file is run; a damaged, altered or newer file is refused with the reason.
+        """
+        from propriety import storage
+
+        model = storage.load(path)
+        if not isinstance(model, cls):
+            raise TypeError(
+                f"{os.fspath(path)} holds a {type(model).__name__}, not a {cls.__name__}; propriety.load reads any"
+            )
+        return model

@@ -1,0 +1,161 @@
+"""Models come back from a file as they were; what cannot be written is refused."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skops.io
+from models import MODELS, fitted, rows
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import propriety
+from propriety import BoostingClassifier, LinearClassifier, losses, storage
+from propriety.storage.estimators import KINDS
+
+NAMES = list(MODELS)
+
+
+def learned(model):
+    return {k: v for k, v in vars(model).items() if k.endswith("_") and not k.startswith("_")}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_comes_back_bit_for_bit(name, tmp_path):
+    model, X = fitted(name)
+    model.save(tmp_path / "m")
+    again = propriety.load(tmp_path / "m")
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.predict(X).dtype == model.predict(X).dtype
+    assert repr(again.get_params()) == repr(model.get_params())
+    assert set(learned(again)) == set(learned(model))
+    for key, value in learned(model).items():
+        np.testing.assert_array_equal(getattr(again, key), value, err_msg=key)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_that_was_loaded_is_written_to_the_same_bytes(name, tmp_path):
+    fitted(name)[0].save(tmp_path / "a")
+    propriety.load(tmp_path / "a").save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_what_a_loaded_model_explains_and_goes_on_from_is_the_same(tmp_path):
+    X, score = rows()
+    model = BoostingClassifier(max_iter=3, warm_start=True, random_state=0).fit(X, score > 0)
+    model.save(tmp_path / "m")
+    again = propriety.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict_contributions(X), model.predict_contributions(X))
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+    for m in (model, again):
+        m.set_params(max_iter=5).fit(X, score > 0)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("loss", losses.examples(), ids=repr)
+def test_every_loss_of_the_registry_is_written_by_value(loss):
+    from propriety.storage.values import decode, encode
+
+    assert decode(json.loads(json.dumps(encode(loss, "loss")))) == loss
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        losses.Log().with_link("Probit"),
+        losses.Power(0.3).canonical_link,
+        losses.simplex.OneVsRest("Beta(6, 14)"),
+        losses.simplex.Power(0.5),
+        (1, 2.5, None, True, "x", [float("inf")], {3: {"a"}}),
+    ],
+)
+def test_values_come_back_equal(value):
+    from propriety.storage.values import decode, encode
+
+    assert decode(json.loads(json.dumps(encode(value, "value")))) == value
+
+
+def test_every_estimator_of_the_package_can_be_saved():
+    classes = [getattr(propriety, name) for name in propriety.__all__ if name.endswith("Classifier")]
+    assert classes
+    assert {cls.__name__ for cls in classes} <= {kind.name for kind in KINDS}
+    for kind in KINDS:
+        if issubclass(kind.type, BaseEstimator):
+            assert callable(kind.type.save), kind.name
+            assert callable(kind.type.load), kind.name
+
+
+@pytest.mark.parametrize("name", ["boosting", "boosting, three classes", "linear"])
+def test_pickle_and_skops_keep_a_model_too(name):
+    model, X = fitted(name)
+    expected = model.predict_proba(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
+    data = skops.io.dumps(model)
+    foreign = skops.io.get_untrusted_types(data=data)
+    assert all(kind.startswith("propriety.") for kind in foreign)
+    np.testing.assert_array_equal(skops.io.loads(data, trusted=foreign).predict_proba(X), expected)
+
+
+# --- what is refused when writing ---------------------------------------------------------------------
+
+
+def test_a_loss_made_of_a_function_is_refused_and_nothing_is_written(tmp_path):
+    X, score = rows()
+    model = LinearClassifier(losses.from_weight(lambda p, q: 1 / (p * q))).fit(X, score > 0)
+    with pytest.raises(ValueError, match=r"made of a Python function.*pickle"):
+        model.save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_parameter_that_is_no_value_is_refused_by_name(tmp_path):
+    X, score = rows()
+    model = BoostingClassifier(max_iter=1, random_state=np.random.RandomState(0)).fit(X, score > 0)
+    with pytest.raises(ValueError, match="the parameter random_state is RandomState"):
+        model.save(tmp_path / "m")
+
+
+def test_an_unfitted_model_and_a_pipeline_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="not fitted yet"):
+        BoostingClassifier().save(tmp_path / "m")
+    with pytest.raises(TypeError, match="save its last step"):
+        storage.save(make_pipeline(StandardScaler(), LinearClassifier()), tmp_path / "m")
+
+
+def test_load_of_a_class_wants_that_class(tmp_path):
+    fitted("linear")[0].save(tmp_path / "m")
+    assert isinstance(LinearClassifier.load(tmp_path / "m"), LinearClassifier)
+    with pytest.raises(TypeError, match="holds a LinearClassifier, not a BoostingClassifier"):
+        BoostingClassifier.load(tmp_path / "m")
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    model, X = fitted("linear")
+    model.save(tmp_path / "m")
+    before = (tmp_path / "m").read_bytes()
+
+    def full(self, data):
+        with self.open("wb") as file:
+            file.write(data[: len(data) // 2])
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="no space"):
+        fitted("boosting")[0].save(tmp_path / "m")
+    assert [p.name for p in tmp_path.iterdir()] == ["m"]
+    assert (tmp_path / "m").read_bytes() == before
+
+
+def test_the_header_can_be_read_without_the_model(tmp_path):
+    fitted("boosting")[0].save(tmp_path / "m")
+    header = storage.describe(tmp_path / "m")
+    assert header["format"] == storage.FORMAT
+    assert header["estimator"] == "BoostingClassifier"
+    assert header["parameters"]["fn_cost"] == 9
+    assert header["state"]["columns"]["names"] == ["a", "b", "c", "kind"]
+    assert header["state"]["columns"]["categories"][3] == ["blue", "green", "red"]
