@@ -20,16 +20,17 @@ from propriety import frames, parallel
 from propriety.boosting.parameters import Problem
 from propriety.boosting.progress import CallbackSupportMixin, Progress, with_callbacks
 from propriety.estimator import ProperClassifier
+from propriety.losses.value import positive
 
 Floats = NDArray[np.float64]
 
 
 class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
-    """Gradient-boosted trees for any proper loss, with its own probabilities and decisions.
+    """Boosting of any proper loss, with its own probabilities and decisions.
 
-    The score starts at the link of the weighted base rate; each round adds a tree fitted to the loss's
-    gradient and curvature; the loss's link turns the score into a probability; ``fp_cost`` and
-    ``fn_cost`` turn that into a decision, class 1 iff p ≥ fp_cost / (fp_cost + fn_cost).
+    The score starts at the link of the weighted base rate; each round adds a tree (or another weak learner)
+    fitted to the loss's gradient and curvature; the loss's link turns the score into a probability;
+    ``fp_cost`` and ``fn_cost`` turn that into a decision, class 1 iff p ≥ fp_cost / (fp_cost + fn_cost).
 
     Parameters
     ----------
@@ -40,9 +41,23 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         Link of the score; None: the loss's own.
     fp_cost, fn_cost : float, default=1.0
         Cost of a false alarm and of a miss; they decide ``predict``.
-    step : {"fisher", "newton", "gradient", "exact"}, default="fisher"
-        Leaf value: −G/H with the Fisher curvature, with the Hessian (Fisher where it is not positive),
-        the weighted mean of the labels ±1 (BoostLR), or the exact minimum along the leaf.
+    gain : float or "cv", default=None
+        Gain σ: fit σ φ(v/σ) in the place of the loss φ. "cv" chooses it by cross-validation, see
+        :func:`gain_path`; the choice is ``gain_``. Only the steps "gradient" and "sign" feel a gain.
+    weak_learner : {"tree", "stump", "histogram"}, default="tree"
+        What a round adds: a tree, a tree of two leaves, or a function of one feature that is constant on its
+        bins. The last two make an additive model, see :meth:`shape_functions`.
+    step : {"fisher", "newton", "gradient", "exact", "sign"}, default="fisher"
+        Value of a leaf or bin: −G/H with the Fisher curvature, with the Hessian (Fisher where it is not
+        positive), the weighted mean of the labels ±1 (BoostLR), the exact minimum along the leaf, or ±1.
+    criterion : {"auto", "fisher", "newton", "gradient"}, default="auto"
+        The curvature that weak learners are found by; "auto": the step's own. "gradient" is Gini's index of
+        the weighted labels.
+    coefficient : {"fixed", "line", "bregman", "corrective"}, default="fixed"
+        What a round's learner is multiplied by: nothing, the number of least loss along it, the rule of
+        Collins, Schapire and Singer, or all learners so far by the numbers of least loss (totally corrective).
+    init : {"base_rate", "zero"}, default="base_rate"
+        The score before the first round: that of the base rate, or 0 as in the papers on boosting.
     max_iter : int, default=100
         Rounds.
     learning_rate : float, default=0.1
@@ -50,7 +65,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
     max_depth : int, default=None
     min_samples_leaf : float or "auto", default="auto"
         Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, or a third of the
-        total weight if that is less.
+        total weight if that is less. Histogram learners get as many bins as hold that weight on average.
     min_weight_leaf : float, default=1e-3
         Least curvature of a leaf, in units of an average row's at the start.
     l2_regularization : float, default=0.0
@@ -69,8 +84,9 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
     monotonic_cst : list or dict, default=None
         Per column −1, 0 or 1; for more than two classes a dict from class to such a list or dict.
     interaction_cst : "pairwise", "no_interactions" or list of groups of columns, default=None
-    multiclass : {"auto", "ovr"}, default="auto"
-        With "ovr" every loss is taken one class against the rest.
+    multiclass : {"auto", "ovr", "sequential"}, default="auto"
+        With "ovr" every loss is taken one class against the rest. With "sequential" only the class whose
+        learner has the largest edge moves in a round, as in AdaBoost.MH and its kin.
     class_weight : dict or "balanced", default=None
     correct_class_weight : bool, default=False
         Return probabilities of the unweighted classes: the factor of ``class_weight`` is divided out.
@@ -96,6 +112,8 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         Rounds kept.
     train_score_, validation_score_ : ndarray
         Minus the loss (or the scorer's value) after each round, when early stopping is on.
+    gain_, gain_path_ : float, GainPath
+        The gain and how it was chosen, with ``gain="cv"``.
 
     Examples
     --------
@@ -115,7 +133,12 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         link=None,
         fp_cost=1.0,
         fn_cost=1.0,
+        gain=None,
+        weak_learner="tree",
         step="fisher",
+        criterion="auto",
+        coefficient="fixed",
+        init="base_rate",
         max_iter=100,
         learning_rate=0.1,
         max_leaf_nodes=31,
@@ -148,7 +171,12 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         self.link = link
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
+        self.gain = gain
+        self.weak_learner = weak_learner
         self.step = step
+        self.criterion = criterion
+        self.coefficient = coefficient
+        self.init = init
         self.max_iter = max_iter
         self.learning_rate = learning_rate
         self.max_leaf_nodes = max_leaf_nodes
@@ -206,6 +234,8 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         -------
         self
         """
+        if isinstance(self.gain, str):
+            self._choose_gain(X, y, sample_weight)
         problem = self._problem(X, y, sample_weight, X_val, y_val, sample_weight_val)
         booster, validation, done = self._start(problem)
         trees = self._forest.split() if done else []
@@ -218,9 +248,20 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
                     break
         finally:
             # Ctrl-C in the middle of a round leaves the model of the rounds before it.
-            self._finish(problem, trees, validation, progress)
+            self._finish(problem, booster.finished(trees), validation, progress)
         progress.end()
         return self
+
+    def _choose_gain(self, X, y, sample_weight) -> None:
+        from propriety.boosting.paths import gain_path
+
+        if self.gain != "cv":
+            raise ValueError(f"gain must be a number above 0, 'cv' or None, got {self.gain!r}")
+        self.gain_path_ = gain_path(self, X, y, sample_weight=sample_weight)
+        self.gain_ = self.gain_path_.best_gain
+
+    def _gain(self) -> float:
+        return self.gain_ if isinstance(self.gain, str) else positive("gain", self.gain)
 
     def _problem(self, X, y, sample_weight, X_val, y_val, sample_weight_val) -> Problem:
         """Check everything that was given, and put it in the form that the engine reads."""
@@ -267,13 +308,14 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         return booster, validation, done
 
     def _finish(self, problem: Problem, trees, validation, progress: Progress) -> None:
-        from propriety.engine.predictor import Forest
+        from propriety.boosting import curves
 
         k = problem.n_scores
         if validation is not None and self.early_stopping:
             kept = problem.rounds_done + validation.best(self.tol)
             trees = trees[: max(kept, problem.rounds_done) * k]
-        self._forest = Forest.join(trees, k)
+        self._forest = curves.join(trees, k, problem.binner)
+        self._marginals = problem.marginals()
         self._schema, self._binner, self._objective = problem.schema, problem.binner, problem.objective.bare()
         self._start_score, self._seed = problem.start, problem.settings.seed
         self._class_factors = problem.class_factors
@@ -317,6 +359,10 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
 
         Of shape (n, d + 1) for two classes and (n, K, d + 1) for more; they add up to the score.
         """
+        if self._is_curves():
+            from propriety.boosting.shapes import contributions_of
+
+            return contributions_of(self, X)
         from propriety.engine.contributions import contributions, mean_values
 
         table, forest = self._table(X), self._forest
@@ -335,15 +381,33 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         check_is_fitted(self, "_forest")
         if kind not in ("gain", "count"):
             raise ValueError(f"kind must be 'gain' or 'count', got {kind!r}")
-        nodes = self._forest.nodes[self._forest.nodes["feature"] >= 0]
-        amounts = nodes["gain"] if kind == "gain" else np.ones(len(nodes))
-        total = np.bincount(nodes["feature"], weights=amounts, minlength=self.n_features_in_)
+        if self._is_curves():
+            total = self._forest.importances(kind)
+        else:
+            nodes = self._forest.nodes[self._forest.nodes["feature"] >= 0]
+            amounts = nodes["gain"] if kind == "gain" else np.ones(len(nodes))
+            total = np.bincount(nodes["feature"], weights=amounts, minlength=self.n_features_in_)
         return total / total.sum() if total.sum() > 0 else total
 
     @property
     def feature_importances_(self) -> Floats:
         """Share of each feature in the total gain."""
         return self.importances("gain")
+
+    def shape_functions(self):
+        """The additive model's curves, and surfaces where pairs of features meet: a :class:`ShapeFunctions`.
+
+        The score is the intercept and the sum of the curves, exactly. It needs learners that look at one
+        feature, or two: ``weak_learner="histogram"`` or ``"stump"``, or trees with
+        ``interaction_cst="no_interactions"`` or ``"pairwise"``.
+        """
+        from propriety.boosting.shapes import shapes_of
+
+        check_is_fitted(self, "_forest")
+        return shapes_of(self)
+
+    def _is_curves(self) -> bool:
+        return not hasattr(self._forest, "nodes")
 
     def _table(self, X) -> frames.Table:
         check_is_fitted(self, "_forest")
@@ -367,14 +431,17 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         return scores
 
     def _staged_scores(self, X):
-        table, forest = self._table(X), self._forest
+        table, forest, n_jobs = self._table(X), self._forest, parallel.n_threads(self.n_jobs)
         scores, k = np.tile(self._start_score, (table.n_rows, 1)), forest.n_scores
         chunks = list(table.chunks(self._encoders()))
-        for first in range(0, len(forest.roots) - 1, k):
+        if self._is_curves():
+            chunks = [(start, stop, forest.columns(values, n_jobs)) for start, stop, values in chunks]
+        for first in range(0, self.n_iter_ * k, k):
             for start, stop, values in chunks:
-                forest.add_scores(
-                    values, scores[start:stop], parallel.n_threads(self.n_jobs), first, first + k
-                )
+                if self._is_curves():
+                    forest.add_columns(values, scores[start:stop], first, first + k)
+                else:
+                    forest.add_scores(values, scores[start:stop], n_jobs, first, first + k)
             yield scores
 
     def _probabilities(self, scores: Floats) -> Floats:

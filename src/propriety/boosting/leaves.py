@@ -1,4 +1,4 @@
-"""Leaf values: sums over the rows of each leaf, wide enough not to carry the histograms' rounding.
+"""Values of leaves and bins: sums over their rows, wide enough not to carry the histograms' rounding.
 
 The sums are in fixed point with some 40 bits a row, so they depend neither on the order of the rows nor on
 the number of threads, and k copies of a row count as one of weight k.
@@ -71,7 +71,57 @@ def _add_values(index, first, last, starts, values, scores):
         scores[index[i]] += values[leaf]
 
 
-class Leaves:
+class Cells:
+    """The parts of the data on each of which a weak learner is constant.
+
+    What differs between the leaves of a tree and the bins of a feature is how rows are summed
+    (``_sums``) and how values are handed out (``add``). ``lower`` and ``upper`` bound the values.
+    """
+
+    lower: Floats
+    upper: Floats
+    _total: float
+
+    def _sums(self, g: Floats, h: Floats, a: float, b: float) -> NDArray[np.int64]:
+        """Weighted sums of gradient · a and curvature · b per cell."""
+        raise NotImplementedError
+
+    def add(self, values: Floats, scores: Floats) -> None:
+        """Add each cell's value to the scores of its rows."""
+        raise NotImplementedError
+
+    def sums(self, g: Floats, h: Floats) -> tuple[Floats, Floats]:
+        """Weighted sums of gradient and curvature per cell."""
+        a, b = (fixed_point(max(float(x.max()), -float(x.min())), self._total) for x in (g, h))
+        whole = self._sums(g, h, a, b)
+        return whole[:, 0] / a, whole[:, 1] / b
+
+    def step(self, g: Floats, h: Floats, tops: tuple[float, float], l2: float) -> Floats:
+        """−G / (H + l2) per cell, within its bounds; ``tops`` are the largest |g| and h."""
+        a, b = fixed_point(tops[0], self._total), fixed_point(tops[1], self._total)
+        values = np.empty(len(self.lower))
+        _best_values(self._sums(g, h, a, b), a, b, l2, self.lower, self.upper, values)
+        return values
+
+    def line_search(
+        self,
+        derivatives: Callable[[Floats], tuple[Floats, Floats]],
+        g: Floats,
+        h: Floats,
+        l2: float,
+        span: float,
+    ) -> Floats:
+        """The value per cell at which its gradient, l2 included, is zero; at most ``span`` in size.
+
+        ``derivatives(values)`` gives gradient and curvature of all rows after such a step. Newton's
+        steps, or halving where they leave the bracket; a cell of one class ends at ±span.
+        """
+        return find_zeros(lambda values: self.sums(*derivatives(values)), self.sums(g, h), l2, span).clip(
+            self.lower, self.upper
+        )
+
+
+class Leaves(Cells):
     """The leaves of a grown tree, in the order of their rows.
 
     Parameters
@@ -107,12 +157,6 @@ class Leaves:
         parallel.for_blocks(add, self.n_rows, n_jobs=self._n_jobs, block=_ROWS)
         return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
 
-    def sums(self, g: Floats, h: Floats) -> tuple[Floats, Floats]:
-        """Weighted sums of gradient and curvature per leaf."""
-        a, b = (_scale(max(float(x.max()), -float(x.min())), self._total) for x in (g, h))
-        whole = self._sums(g, h, a, b)
-        return whole[:, 0] / a, whole[:, 1] / b
-
     def add(self, values: Floats, scores: Floats) -> None:
         """Add each leaf's value to the scores of its rows."""
         parallel.for_blocks(
@@ -122,48 +166,38 @@ class Leaves:
             block=_ROWS,
         )
 
-    def step(self, g: Floats, h: Floats, tops: tuple[float, float], l2: float) -> Floats:
-        """−G / (H + l2) per leaf, within its bounds; ``tops`` are the largest |g| and h."""
-        a, b = _scale(tops[0], self._total), _scale(tops[1], self._total)
-        values = np.empty(len(self.ids))
-        _best_values(self._sums(g, h, a, b), a, b, l2, self.lower, self.upper, values)
-        return values
 
-    def line_search(
-        self,
-        derivatives: Callable[[Floats], tuple[Floats, Floats]],
-        g: Floats,
-        h: Floats,
-        l2: float,
-        span: float,
-    ) -> Floats:
-        """The value per leaf at which its gradient, l2 included, is zero; at most ``span`` in size.
+def find_zeros(
+    sums: Callable[[Floats], tuple[Floats, Floats]],
+    start: tuple[Floats, Floats],
+    l2: float,
+    span: float,
+) -> Floats:
+    """The values, at most ``span`` in size, at which the slopes G + l2·value are zero.
 
-        ``derivatives(values)`` gives gradient and curvature of all rows after such a step. Newton's
-        steps, or halving where they leave the bracket; a leaf of one class ends at ±span.
-        """
-        low, high = np.full(len(self.ids), -span), np.full(len(self.ids), span)
-        G, H = self.sums(g, h)
-        value = np.zeros(len(self.ids))
-        for _ in range(_MAX_STEPS):
-            slope = G + l2 * value
-            high = np.where(slope > 0, value, high)
-            low = np.where(slope < 0, value, low)
-            proposal = value - _ratio(slope, H + l2)
-            inside = (proposal > low) & (proposal < high)
-            # Outside, halve: with a huge bracket the first Newton step of a pure leaf is always inside.
-            following = np.where(slope == 0, value, np.where(inside, proposal, 0.5 * (low + high)))
-            done = np.max(np.abs(following - value)) <= _TOLERANCE * max(
-                1.0, float(np.max(np.abs(following)))
-            )
-            value = following
-            if done:
-                break
-            G, H = self.sums(*derivatives(value))
-        return np.clip(value, self.lower, self.upper)
+    ``sums(values)`` gives slopes and curvatures there, ``start`` those at 0; each slope depends on its own
+    value alone. Newton's steps, or halving where they leave the bracket.
+    """
+    G, H = start
+    low, high = np.full(len(G), -span), np.full(len(G), span)
+    value = np.zeros(len(G))
+    for _ in range(_MAX_STEPS):
+        slope = G + l2 * value
+        high = np.where(slope > 0, value, high)
+        low = np.where(slope < 0, value, low)
+        proposal = value - _ratio(slope, H + l2)
+        inside = (proposal > low) & (proposal < high)
+        # Outside, halve: with a huge bracket the first Newton step of a pure leaf is always inside.
+        following = np.where(slope == 0, value, np.where(inside, proposal, 0.5 * (low + high)))
+        done = np.max(np.abs(following - value)) <= _TOLERANCE * max(1.0, float(np.max(np.abs(following))))
+        value = following
+        if done:
+            break
+        G, H = sums(value)
+    return value
 
 
-def _scale(top: float, total: float) -> float:
+def fixed_point(top: float, total: float) -> float:
     """A factor that keeps ``total`` times the largest value below 2⁶¹."""
     top *= max(total, 1.0)
     return 1.0 if top == 0.0 else 2.0**61 / top

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-STEPS = ("fisher", "newton", "gradient", "exact")
+from propriety.losses import simplex
+
+STEPS = ("fisher", "newton", "gradient", "exact", "sign")
+#: The curvature that a weak learner is found by, for each step.
+CRITERIA = {
+    "fisher": "fisher",
+    "newton": "newton",
+    "gradient": "gradient",
+    "exact": "fisher",
+    "sign": "gradient",
+}
 Floats = NDArray[np.float64]
 
 
@@ -15,6 +25,7 @@ class BinaryObjective:
     """A composite loss of labels y ∈ {0, 1}; the score is F, of shape (n, 1)."""
 
     n_scores = 1
+    pairs_with_own_label = False
 
     def __init__(self, composite: Any, y: NDArray[Any]) -> None:
         self.composite, self.y = composite, y.astype(np.float64)
@@ -40,6 +51,14 @@ class BinaryObjective:
         p = np.asarray(self.composite.inverse(F[:, 0]))
         return np.column_stack((1 - p, p))
 
+    def grows_slowly(self) -> bool:
+        """Whether φ is a convex margin loss with −φ″ ≤ φ′·1, what the rules of [C] ask of a loss."""
+        if not self.composite.has_margin_form:
+            return False
+        v = np.asarray(self.composite.link(1 / (1 + np.exp(-np.linspace(-20, 20, 801)))))
+        slope, bend = self.composite.gradient(1.0, v), self.composite.hessian(1.0, v)
+        return bool(np.all((bend >= 0) & (bend <= -slope * (1 + 1e-9))))
+
     def span(self, epsilon: float) -> float:
         """Distance between the scores of the probabilities ε and 1 − ε."""
         return float(np.ptp(self.composite.link(np.array([epsilon, 1 - epsilon]))))
@@ -50,6 +69,11 @@ class SimplexObjective:
 
     def __init__(self, loss: Any, y: NDArray[Any], n_classes: int) -> None:
         self.loss, self.y, self.n_scores = loss, y.astype(np.intp), n_classes
+
+    @property
+    def pairs_with_own_label(self) -> bool:
+        """Whether every label of an example is a margin of its own, the true one too. [C §8]"""
+        return isinstance(self.loss, simplex.MH | simplex.OneVsRest)
 
     def bare(self) -> SimplexObjective:
         """The same without the labels, for keeping."""
@@ -72,6 +96,12 @@ class SimplexObjective:
         """Probabilities of the classes."""
         return self.loss.inverse(F)
 
+    def grows_slowly(self) -> bool:
+        """Whether the rules of [C §8] are for this loss."""
+        if isinstance(self.loss, simplex.OneVsRest):
+            return BinaryObjective(self.loss.composite, self.y[:0]).grows_slowly()
+        return isinstance(self.loss, simplex.Log | simplex.PairwiseExponential | simplex.MH)
+
     def span(self, epsilon: float) -> float:
         """Distance between the scores of a class at the probabilities ε and 1 − ε."""
         rest = (1 - epsilon) / (self.n_scores - 1)
@@ -88,7 +118,7 @@ Objective = BinaryObjective | SimplexObjective
 def derivatives(objective: Objective, F: Floats, step: str, G: Floats, H: Floats, n_jobs: int) -> None:
     """Gradient and the curvature that the step divides by, never negative.
 
-    - fisher, exact: the Fisher weight ω p′².
+    - fisher: the Fisher weight ω p′².
     - newton: the Hessian, and the Fisher weight where it is not positive.
     - gradient: |gradient|, so that a leaf's value is the weighted mean of the labels ±1, BoostLR's learner.
     """

@@ -14,12 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from propriety import losses, parallel
+from propriety.boosting.coefficients import COEFFICIENTS
 from propriety.boosting.constraints import interaction_groups, monotone_signs
-from propriety.boosting.objective import STEPS, BinaryObjective, Objective, SimplexObjective
+from propriety.boosting.objective import CRITERIA, STEPS, BinaryObjective, Objective, SimplexObjective
 from propriety.frames import Schema, Table
 
 if TYPE_CHECKING:
     from propriety.boosting.rounds import Settings
+    from propriety.boosting.shapes import Marginals
     from propriety.boosting.validation import Validation
     from propriety.engine.binning import Binner
     from propriety.engine.layout import Binned
@@ -70,16 +72,25 @@ def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed
     _number(estimator, "n_iter_no_change", 1, whole=True)
     _number(estimator, "tol", 0)
     _number(estimator, "validation_fraction", 0, 1, open_low=True)
-    _choice(estimator, "multiclass", ("auto", "ovr"))
+    _choice(estimator, "init", ("base_rate", "zero"))
     max_depth = estimator.max_depth
     if estimator.min_samples_leaf == "auto":
         least = min(_AUTO_LEAF, total / _AUTO_SHARE)
     else:
         least = _number(estimator, "min_samples_leaf", 0)
+    weak_learner = _choice(estimator, "weak_learner", ("tree", "stump", "histogram"))
+    leaves = _number(estimator, "max_leaf_nodes", 2, whole=True)
+    step = _choice(estimator, "step", STEPS)
+    criterion = _choice(estimator, "criterion", ("auto", "fisher", "newton", "gradient"))
+    _check_learner(estimator, weak_learner)
     return Settings(
-        step=_choice(estimator, "step", STEPS),
+        weak_learner=weak_learner,
+        step=step,
+        criterion=CRITERIA[step] if criterion == "auto" else criterion,
+        coefficient=_choice(estimator, "coefficient", COEFFICIENTS),
+        sequential=_choice(estimator, "multiclass", ("auto", "ovr", "sequential")) == "sequential",
         learning_rate=_number(estimator, "learning_rate", 0, open_low=True),
-        max_leaf_nodes=_number(estimator, "max_leaf_nodes", 2, whole=True),
+        max_leaf_nodes=2 if weak_learner == "stump" else leaves,
         max_depth=None if max_depth is None else _number(estimator, "max_depth", 1, whole=True),
         min_samples_leaf=least,
         min_weight_leaf=_number(estimator, "min_weight_leaf", 0),
@@ -95,12 +106,58 @@ def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed
     )
 
 
+def _check_learner(estimator: Any, weak_learner: str) -> None:
+    """Refuse what does not go together, before anything is fitted."""
+    if weak_learner == "histogram":
+        for name in ("monotonic_cst", "interaction_cst"):
+            if getattr(estimator, name) is not None:
+                raise ValueError(
+                    f"{name} is for trees, and weak_learner is 'histogram'; use weak_learner='tree' with "
+                    "interaction_cst='no_interactions', which is an additive model too"
+                )
+    if estimator.coefficient == "corrective":
+        unfit = {
+            "early_stopping": bool(estimator.early_stopping),
+            "warm_start": bool(estimator.warm_start),
+            "monotonic_cst": estimator.monotonic_cst is not None,
+            "learning_rate": estimator.learning_rate != 1,
+        }
+        wrong = [name for name, given in unfit.items() if given]
+        if wrong:
+            raise ValueError(
+                f"coefficient='corrective' changes the coefficients of all learners in every round, which "
+                f"does not go with {wrong[0]}={getattr(estimator, wrong[0])!r}; leave "
+                f"{wrong[0]} {'at 1' if wrong[0] == 'learning_rate' else 'out'}, or use coefficient='line'"
+            )
+
+
+def _check_coefficient(estimator: Any, objective: Objective) -> None:
+    """Refuse a rule for the coefficient that the loss does not allow."""
+    if estimator.coefficient == "corrective" and objective.n_scores > 1:
+        raise ValueError(
+            f"coefficient='corrective' is for two classes, got {objective.n_scores}; use 'line' or 'bregman'"
+        )
+    if estimator.coefficient == "bregman" and not objective.grows_slowly():
+        raise ValueError(
+            f"coefficient='bregman' needs a convex margin loss with -phi'' / phi' at most 1, such as Log(), "
+            f"Exponential(), simplex.Log(), simplex.PairwiseExponential() or simplex.MH(), and the loss is "
+            f"{estimator.loss!r}; use coefficient='line'"
+        )
+
+
 def objective_of(estimator: Any, n_classes: int, y: NDArray[np.intp]) -> Objective:
-    """The loss, bound to encoded labels."""
+    """The loss, with its gain, bound to encoded labels."""
     estimator._threshold()  # the costs must be right before anything is fitted
-    composite = (
-        estimator._resolve_composite() if not isinstance(estimator.loss, losses.simplex.SimplexLoss) else None
-    )
+    on_simplex = isinstance(estimator.loss, losses.simplex.SimplexLoss)
+    composite = None if on_simplex else estimator._resolve_composite()
+    if estimator.gain is not None:
+        gain = estimator._gain()
+        if composite is None:
+            raise ValueError(
+                f"gain is for losses of two classes, or of one class against the rest, and the "
+                f"loss is {estimator.loss!r}"
+            )
+        composite = composite.shrunk(gain)
     if n_classes == 2:
         return BinaryObjective(estimator.loss.binary if composite is None else composite, y)
     if (estimator.fp_cost, estimator.fn_cost) != (1, 1):
@@ -154,6 +211,7 @@ class Problem:
     rounds_done: int
     held_out: tuple[Any, ...] | None
     estimator: Any
+    table: Table
 
     @property
     def n_scores(self) -> int:
@@ -190,7 +248,8 @@ class Problem:
         elif held_out is not None:
             held_out = _encode_held_out(held_out, classes, factors)
         objective = objective_of(estimator, len(classes), y)
-        start = estimator._start_score if again else objective.start(weight)
+        _check_coefficient(estimator, objective)
+        start = estimator._start_score if again else start_of(estimator, objective, weight)
         if again:
             _check_same(estimator, schema, classes)
             binner = estimator._binner
@@ -198,9 +257,9 @@ class Problem:
         else:
             # A search over losses gives its models the bins to share.
             shared = getattr(estimator, "_shared_bins", None) or SharedBins()
-            target = _target(y, weight, classes)
+            target, max_bins = _target(y, weight, classes), bins_of(settings, estimator.max_bins, total)
             binner, binned = shared.bins(
-                table, weight, target, schema.n_categories, estimator.max_bins, settings.n_jobs
+                table, weight, target, schema.n_categories, max_bins, settings.n_jobs
             )
         done = estimator.n_iter_ if again else 0
         return cls(
@@ -216,7 +275,14 @@ class Problem:
             done,
             held_out,
             estimator,
+            table,
         )
+
+    def marginals(self) -> Marginals | None:
+        """How the training rows lie in the bins, for models that may be additive; else None."""
+        from propriety.boosting.shapes import Marginals, may_be_additive
+
+        return Marginals.of(self.binned, self.weight, self.table) if may_be_additive(self) else None
 
     def validation(self) -> Validation | None:
         """The held-out rows, ready to be scored."""
@@ -232,8 +298,28 @@ class Problem:
         objective = objective_of(self.estimator, len(self.classes), y)
         decide, scoring = self.estimator._decide, self.estimator.scoring
         return Validation(
-            binned, objective, weight, self.start, scoring, self.classes[y], self.classes, decide
+            binned,
+            self.binner,
+            objective,
+            weight,
+            self.start,
+            scoring,
+            self.classes[y],
+            self.classes,
+            decide,
         )
+
+
+def start_of(estimator: Any, objective: Objective, weight: Floats | None) -> Floats:
+    """The score before the first round: that of the base rates, or 0 as in the papers on boosting."""
+    return objective.start(weight) if estimator.init == "base_rate" else np.zeros(objective.n_scores)
+
+
+def bins_of(settings: Settings, max_bins: int, total: float) -> int:
+    """Bins per feature; a histogram learner's hold at least ``min_samples_leaf`` rows each on average."""
+    if settings.weak_learner != "histogram" or settings.min_samples_leaf <= 1:
+        return max_bins
+    return int(min(max_bins, max(2.0, total // settings.min_samples_leaf)))
 
 
 def encode_labels(labels: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -61,11 +61,12 @@ class Progress:
     def _tell_callbacks(self, trees: list[Any]) -> bool:
         if self._context is None:
             return False
-        from propriety.engine.predictor import Forest
+        from propriety.boosting import curves
 
         problem = self._problem
+        items = self._booster.finished(trees)
         so_far = {
-            "_forest": Forest.join(trees, problem.n_scores),
+            "_forest": curves.join(items, problem.n_scores, problem.binner),
             "_schema": problem.schema,
             "_binner": problem.binner,
             "_objective": problem.objective.bare(),

@@ -1,4 +1,4 @@
-"""Boosting itself: a round computes gradients, grows one tree per score and adds its values."""
+"""Boosting itself: a round computes gradients, fits one weak learner per score and adds its values."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.boosting.leaves import Leaves
+from propriety.boosting import curves
+from propriety.boosting.learners import Units, learner_of
+from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import Objective, derivatives
 from propriety.engine.binning import Binner
-from propriety.engine.grower import Grower
-from propriety.engine.layout import Binned, Rules
-from propriety.engine.predictor import Forest, Tree, finish_tree
-from propriety.engine.quantize import Quantizer
+from propriety.engine.layout import Binned
 
-_NO_LIMIT = 2**30
-_SET_SMOOTHING = 10.0  # average rows added to each category when categories are put in order
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Settings:
     """The parameters of a fit, checked and resolved."""
 
+    weak_learner: str
     step: str
+    criterion: str
+    coefficient: str
+    sequential: bool
     learning_rate: float
     max_leaf_nodes: int
     max_depth: int | None
@@ -52,7 +54,7 @@ class Booster:
         Row weights; rows of weight 0 take no part.
     settings : Settings
     start : ndarray of shape (K,)
-        The score before the first tree.
+        The score before the first round.
     """
 
     def __init__(
@@ -74,27 +76,22 @@ class Booster:
         self.total = float(n if self.weight is None else self.weight.sum())
         self.scores = np.tile(start, (n, 1)).astype(np.float64)
         self._G, self._H = np.empty((objective.n_scores, n)), np.empty((objective.n_scores, n))
-        self._quantizer = Quantizer(n, self.weight)
-        self._grower = Grower(binned, settings.max_leaf_nodes, len(settings.groups), settings.n_jobs)
+        self._learner = learner_of(binned, binner, self.weight, self.total, settings)
         d = binned.rows.shape[1]
         self._random = settings.subsample < 1.0 or min(settings.tree_features, settings.split_features) < d
-        self._fixed_rules: dict[int, Rules] = {}
-        self._measure()
+        self._units = self._measure()
+        self._corrective: Any = None
 
-    def _measure(self) -> None:
-        """The loss's own units at the start: mean curvature, and what a perfect first step would gain a row.
-
-        Regularizers are multiples of these, so that they mean the same for every loss.
-        """
+    def _measure(self) -> Units:
         self._gradients()
-        self.curvature = np.array([np.average(h, weights=self.weight) for h in self._H])
+        curvature = np.array([np.average(h, weights=self.weight) for h in self._H])
         square = np.array([np.average(g * g, weights=self.weight) for g in self._G])
-        self.gain = np.divide(
-            0.5 * square, self.curvature, out=np.zeros_like(square), where=self.curvature > 0
-        )
+        gain = np.divide(0.5 * square, curvature, out=np.zeros_like(square), where=curvature > 0)
+        return Units(curvature, gain)
 
     def _gradients(self) -> None:
-        derivatives(self.objective, self.scores, self.settings.step, self._G, self._H, self.settings.n_jobs)
+        settings = self.settings
+        derivatives(self.objective, self.scores, settings.criterion, self._G, self._H, settings.n_jobs)
         if not np.isfinite(self._G.sum() + self._H.sum()):
             raise ValueError(
                 "the loss has infinite or undefined derivatives at the current scores; try a smaller "
@@ -108,37 +105,74 @@ class Booster:
             G[:, self._out] = 0.0
             H[:, self._out] = 0.0
 
-    def advance(self, number: int) -> list[Tree]:
-        """Fit round ``number`` and return its trees, one per score."""
-        settings = self.settings
+    def advance(self, number: int) -> list[Any]:
+        """Fit round ``number`` and return its weak learners, one per score."""
         self._gradients()
-        rng = np.random.default_rng([settings.seed, number]) if self._random else None
+        rng = np.random.default_rng([self.settings.seed, number]) if self._random else None
         rows = self._sample(rng)
-        trees = []
+        if self.settings.coefficient == "fixed" and not self.settings.sequential:
+            return [self._advance(k, rng, rows) for k in range(self.objective.n_scores)]
+        return self._choose(rng, rows)
+
+    def _advance(self, k: int, rng: np.random.Generator | None, rows: Any) -> Any:
+        """Fit score ``k`` and add the learner as it is."""
+        cells = self._learner.fit(k, self._G[k], self._H[k], rng, rows, self._units)
+        values = self.settings.learning_rate * self._values(cells, k)
+        item = self._learner.finish(cells, values)
+        if self.settings.subsample < 1.0:
+            ensemble = curves.join([item], 1, self.binner)
+            ensemble.add_binned_scores(self.binned, self.scores[:, k : k + 1], self.settings.n_jobs)
+        else:
+            cells.add(values, self.scores[:, k])
+        return item
+
+    def _choose(self, rng: np.random.Generator | None, rows: Any) -> list[Any]:
+        """Fit every score; with ``sequential``, only the learner of largest edge is kept. [C §8]"""
+        found = []
         for k in range(self.objective.n_scores):
-            g, h = self._G[k], self._H[k]
-            signal = self._quantizer(g, h, settings.n_jobs)
-            rules = self._rules(k, rng, signal.weight_unit)
-            nodes = self._grower.grow(signal, rules, rows)
-            leaves = Leaves(
-                nodes,
-                self._grower.work.rows,
-                self.weight,
-                self._quantizer.copies,
-                self.total,
-                settings.n_jobs,
-            )
-            found = settings.learning_rate * self._values(leaves, k, g, h)
-            sets, unit = self._grower.work.sets, signal.weight_unit
-            tree = finish_tree(nodes, sets, self.binner, leaves.ids, found, unit)
-            trees.append(tree)
-            if settings.subsample < 1.0:
-                Forest.join([tree], 1).add_binned_scores(
-                    self.binned, self.scores[:, k : k + 1], settings.n_jobs
-                )
-            else:
-                leaves.add(found, self.scores[:, k])
-        return trees
+            cells = self._learner.fit(k, self._G[k], self._H[k], rng, rows, self._units)
+            item = self._learner.finish(cells, self._values(cells, k))
+            h = np.zeros((len(self.scores), 1))
+            curves.join([item], 1, self.binner).add_binned_scores(self.binned, h, self.settings.n_jobs)
+            gh = self._G[k] * h[:, 0]
+            found.append((-float((gh if self.weight is None else gh * self.weight).sum()), item, h[:, 0]))
+        if self.settings.sequential:
+            edges = np.abs([edge for edge, _, _ in found])
+            moved = {int(np.argmax(edges >= edges.max() * (1 - 1e-9)))}
+        else:
+            moved = set(range(len(found)))
+        return [
+            self._with_coefficient(k, *found[k]) if k in moved else curves.nothing(found[k][1])
+            for k in range(len(found))
+        ]
+
+    def _with_coefficient(self, k: int, edge: float, item: Any, h: Floats) -> Any:
+        from propriety.boosting import coefficients
+
+        settings, span = self.settings, self.objective.span(0.5 / (self.total + 1.0))
+        losses = coefficients.Losses(self.objective, self.weight, self._out, settings.n_jobs)
+        if settings.coefficient == "corrective":
+            if self._corrective is None:
+                self._corrective = coefficients.Corrective(losses, self.scores.copy(), span)
+            self.scores[:] = self._corrective.add(h)
+            return item
+        if settings.coefficient == "line":
+            delta = coefficients.line(losses, self.scores, k, h, span)
+        elif settings.coefficient == "bregman":
+            total = coefficients.total_weight(self.objective, losses, self.scores)
+            delta = coefficients.bregman(edge, total, span)
+        else:
+            delta = 1.0
+        delta *= settings.learning_rate
+        self.scores[:, k] += delta * h
+        return curves.scaled(item, delta)
+
+    def finished(self, items: list[Any]) -> list[Any]:
+        """The learners with their coefficients; those of a totally corrective fit change every round."""
+        if self._corrective is None:
+            return items
+        pairs = zip(items, self._corrective.coefficients, strict=True)
+        return [curves.scaled(item, float(c)) for item, c in pairs]
 
     def _sample(self, rng: np.random.Generator | None) -> NDArray[np.uint32] | None:
         if rng is None or self.settings.subsample >= 1.0:
@@ -148,47 +182,30 @@ class Booster:
         chosen = rows[rng.random(len(rows)) < self.settings.subsample]
         return chosen if len(chosen) else rows[rng.integers(len(rows), size=1)]
 
-    def _rules(self, k: int, rng: np.random.Generator | None, weight_unit: float) -> Rules:
-        """The rules of a tree; they stay the same when nothing is drawn at random."""
-        if rng is None and k in self._fixed_rules:
-            return self._fixed_rules[k]
-        settings, unit = self.settings, float(self.curvature[k])
-        d = self.binned.rows.shape[1]
-        features = np.ones(d, dtype=np.uint8)
-        if rng is not None and settings.tree_features < d:
-            features[:] = 0
-            features[rng.permutation(d)[: settings.tree_features]] = 1
-        monotone = settings.monotone[k]
-        rules = Rules(
-            max_leaves=settings.max_leaf_nodes,
-            max_depth=_NO_LIMIT if settings.max_depth is None else settings.max_depth,
-            min_weight=int(np.ceil(settings.min_samples_leaf / weight_unit * (1 - 1e-12))),
-            min_curvature=settings.min_weight_leaf * unit,
-            min_gain=settings.min_gain * float(self.gain[k]),
-            l2=settings.l2_regularization * unit,
-            set_smoothing=_SET_SMOOTHING * unit,
-            monotone=monotone,
-            any_monotone=bool(monotone.any()),
-            groups=settings.groups,
-            features=features,
-            split_features=settings.split_features,
-            seed=np.uint64(0 if rng is None else rng.integers(2**63)),
-        )
-        if rng is None:
-            self._fixed_rules[k] = rules
-        return rules
+    def _values(self, cells: Cells, k: int) -> Floats:
+        """Values of the cells, by the step."""
+        settings, g, h = self.settings, self._G[k], self._H[k]
+        l2 = settings.l2_regularization * float(self._units.curvature[k])
+        if settings.step == "exact":
+            return self._exact(cells, k, l2)
+        if settings.step in (settings.criterion, "sign"):
+            values = cells.step(g, h, self._learner.tops, l2)
+            return np.sign(values) if settings.step == "sign" else values
+        # The learner was found by another curvature than the one its values are taken from.
+        G, H = np.empty_like(self._G), np.empty_like(self._H)
+        derivatives(self.objective, self.scores, settings.step, G, H, settings.n_jobs)
+        self._leave_out(G, H)
+        return cells.step(G[k], H[k], (self._learner.tops[0], float(H[k].max())), l2)
 
-    def _values(self, leaves: Leaves, k: int, g: Any, h: Any) -> NDArray[np.float64]:
-        l2 = self.settings.l2_regularization * float(self.curvature[k])
-        if self.settings.step != "exact":
-            return leaves.step(g, h, self._quantizer.tops, l2)
+    def _exact(self, cells: Cells, k: int, l2: float) -> Floats:
         trial, G, H = self.scores.copy(), np.empty_like(self._G), np.empty_like(self._H)
 
-        def after(values: NDArray[np.float64]) -> tuple[Any, Any]:
+        def after(values: Floats) -> tuple[Any, Any]:
             trial[:, k] = self.scores[:, k]
-            leaves.add(values, trial[:, k])
+            cells.add(values, trial[:, k])
             derivatives(self.objective, trial, "fisher", G, H, self.settings.n_jobs)
             self._leave_out(G, H)
             return G[k], H[k]
 
-        return leaves.line_search(after, g, h, l2, self.objective.span(0.5 / (self.total + 1.0)))
+        span = self.objective.span(0.5 / (self.total + 1.0))
+        return cells.line_search(after, self._G[k], self._H[k], l2, span)

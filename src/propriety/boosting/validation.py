@@ -1,4 +1,4 @@
-"""When to stop: the loss or a score on rows that the trees do not see."""
+"""When to stop: the loss or a score on rows that the learners do not see."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
+from propriety.boosting import curves
 from propriety.boosting.objective import Objective
+from propriety.engine.binning import Binner
 from propriety.engine.layout import Binned
-from propriety.engine.predictor import Forest, Tree
 
 
 class Snapshot(ClassifierMixin, BaseEstimator):
@@ -39,8 +40,7 @@ class Validation:
 
     Parameters
     ----------
-    binned : Binned
-        The held-out rows.
+    binned, binner : the held-out rows in bins
     objective : Objective
         The loss, bound to their labels.
     weight : ndarray or None
@@ -53,6 +53,7 @@ class Validation:
     def __init__(
         self,
         binned: Binned,
+        binner: Binner,
         objective: Objective,
         weight: Any,
         start: Any,
@@ -61,16 +62,18 @@ class Validation:
         classes: Any,
         decide: Any,
     ) -> None:
-        self._binned, self._objective, self._weight, self._labels = binned, objective, weight, labels
+        self._binned, self._binner, self._objective = binned, binner, objective
+        self._weight, self._labels = weight, labels
         self._scores = np.tile(start, (len(binned.rows), 1)).astype(np.float64)
         self._snapshot = Snapshot(classes, objective, self._scores, decide)
         self._scorer = None if isinstance(scoring, str) and scoring == "loss" else get_scorer(scoring)
         self.history: list[float] = []
 
-    def add(self, trees: list[Tree], n_jobs: int) -> None:
-        """Take in the trees of one or more rounds and write down the score after them."""
-        if trees:
-            Forest.join(trees, self._objective.n_scores).add_binned_scores(self._binned, self._scores, n_jobs)
+    def add(self, items: list[Any], n_jobs: int) -> None:
+        """Take in the learners of one or more rounds and write down the score after them."""
+        if items:
+            ensemble = curves.join(items, self._objective.n_scores, self._binner)
+            ensemble.add_binned_scores(self._binned, self._scores, n_jobs)
         self.history.append(self._score(n_jobs))
 
     def _score(self, n_jobs: int) -> float:

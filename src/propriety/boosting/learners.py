@@ -1,0 +1,142 @@
+"""Weak learners: what a round fits to gradient and curvature of one score.
+
+Both kinds answer the same three questions: ``fit`` finds the cells on which the learner is constant, ``tops``
+are the largest |gradient| and curvature seen there, and ``finish`` keeps the cells with their values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.boosting.leaves import Cells, Leaves
+from propriety.engine.grower import Grower
+from propriety.engine.layout import Binned, Rules
+from propriety.engine.predictor import Tree, finish_tree
+from propriety.engine.quantize import Quantizer
+
+if TYPE_CHECKING:
+    from propriety.boosting.rounds import Settings
+    from propriety.engine.binning import Binner
+
+_NO_LIMIT = 2**30
+_SET_SMOOTHING = 10.0  # average rows added to each category when categories are put in order
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Units:
+    """The loss's own units at the start: mean curvature and perfect gain of a row, per score.
+
+    Regularizers are multiples of these, so that they mean the same for every loss.
+    """
+
+    curvature: Floats
+    gain: Floats
+
+
+class Learner(Protocol):
+    """A kind of weak learner."""
+
+    tops: tuple[float, float]
+
+    def fit(
+        self, k: int, g: Floats, h: Floats, rng: np.random.Generator | None, rows: Any, units: Units
+    ) -> Cells:
+        """Fit score ``k`` on the given rows (None: all)."""
+        ...
+
+    def finish(self, cells: Any, values: Floats) -> Any:
+        """What is kept of it."""
+        ...
+
+
+class TreeLearner:
+    """Trees of the engine."""
+
+    def __init__(
+        self, binned: Binned, binner: Binner, weight: Floats | None, total: float, settings: Settings
+    ) -> None:
+        self.binned, self.binner, self.weight, self.settings = binned, binner, weight, settings
+        self.total = total
+        self._quantizer = Quantizer(len(binned.rows), weight)
+        self._grower = Grower(binned, settings.max_leaf_nodes, len(settings.groups), settings.n_jobs)
+        self._fixed_rules: dict[int, Rules] = {}
+        self._unit = 1.0
+
+    @property
+    def tops(self) -> tuple[float, float]:
+        """Largest |gradient| and curvature of the last fit."""
+        return self._quantizer.tops
+
+    def fit(
+        self, k: int, g: Floats, h: Floats, rng: np.random.Generator | None, rows: Any, units: Units
+    ) -> Leaves:
+        """Grow a tree for score ``k``."""
+        signal = self._quantizer(g, h, self.settings.n_jobs)
+        self._unit = signal.weight_unit
+        rules = self._rules(k, rng, signal.weight_unit, units)
+        nodes = self._grower.grow(signal, rules, rows)
+        leaves = Leaves(
+            nodes,
+            self._grower.work.rows,
+            self.weight,
+            self._quantizer.copies,
+            self.total,
+            self.settings.n_jobs,
+        )
+        leaves.nodes = nodes
+        return leaves
+
+    def finish(self, cells: Leaves, values: Floats) -> Tree:
+        """The tree with the values of its leaves; before the next tree is grown."""
+        return finish_tree(cells.nodes, self._grower.work.sets, self.binner, cells.ids, values, self._unit)
+
+    def _rules(self, k: int, rng: np.random.Generator | None, weight_unit: float, units: Units) -> Rules:
+        """The rules of a tree; they stay the same when nothing is drawn at random."""
+        if rng is None and k in self._fixed_rules:
+            return self._fixed_rules[k]
+        settings, unit = self.settings, float(units.curvature[k])
+        d = self.binned.rows.shape[1]
+        monotone = settings.monotone[k]
+        rules = Rules(
+            max_leaves=settings.max_leaf_nodes,
+            max_depth=_NO_LIMIT if settings.max_depth is None else settings.max_depth,
+            min_weight=int(np.ceil(settings.min_samples_leaf / weight_unit * (1 - 1e-12))),
+            min_curvature=settings.min_weight_leaf * unit,
+            min_gain=settings.min_gain * float(units.gain[k]),
+            l2=settings.l2_regularization * unit,
+            set_smoothing=_SET_SMOOTHING * unit,
+            monotone=monotone,
+            any_monotone=bool(monotone.any()),
+            groups=settings.groups,
+            features=draw_features(rng, d, settings.tree_features),
+            split_features=settings.split_features,
+            seed=np.uint64(0 if rng is None else rng.integers(2**63)),
+        )
+        if rng is None:
+            self._fixed_rules[k] = rules
+        return rules
+
+
+def draw_features(rng: np.random.Generator | None, d: int, count: int) -> NDArray[np.uint8]:
+    """A mask of ``count`` features drawn at random, or of all."""
+    features = np.ones(d, dtype=np.uint8)
+    if rng is not None and count < d:
+        features[:] = 0
+        features[rng.permutation(d)[:count]] = 1
+    return features
+
+
+def learner_of(
+    binned: Binned, binner: Binner, weight: Floats | None, total: float, settings: Settings
+) -> Learner:
+    """The weak learner that the settings name; what is not used is not compiled."""
+    if settings.weak_learner == "histogram":
+        from propriety.boosting.histograms import HistogramLearner
+
+        return HistogramLearner(binned, weight, total, settings)
+    return TreeLearner(binned, binner, weight, total, settings)
