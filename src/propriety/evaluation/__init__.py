@@ -6,11 +6,18 @@
 True
 """
 
+from propriety.evaluation.bias_variance import BiasVariance, bias_variance, decompose_fits
+from propriety.evaluation.bounds import CostBound, cost_bound, excess_cost_bound
+from propriety.evaluation.calibration import (
+    Reliability,
+    calibration_cross_entropy,
+    calibration_error,
+    mean_regret,
+    mse_to_truth,
+    reliability,
+)
+from propriety.evaluation.comparison import Comparison, compare, holm
 from propriety.evaluation.decisions import (
-    CostCurve,
-    Threshold,
-    best_threshold,
-    cost_curve,
     cost_scorer,
     costs_of,
     decide,
@@ -18,24 +25,69 @@ from propriety.evaluation.decisions import (
     mean_cost,
     threshold,
 )
+from propriety.evaluation.decomposition import Decomposition, Recalibration, decomposition, recalibrate
+from propriety.evaluation.dominance import Dominance, dominance
+from propriety.evaluation.guarantees import MarginBound, WeakLearning, margin_bound, weak_learning
+from propriety.evaluation.margins import MarginDistribution, margin_distribution, normalized_margins
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
 from propriety.evaluation.scores import losses_of, mean_loss, scorer
+from propriety.evaluation.thresholds import (
+    CostCurve,
+    DecisionCurve,
+    Threshold,
+    best_threshold,
+    cost_curve,
+    decision_curve,
+)
+from propriety.evaluation.traces import Trace, qq_trace
 
 __all__ = [
+    "BiasVariance",
+    "Comparison",
+    "CostBound",
     "CostCurve",
+    "DecisionCurve",
+    "Decomposition",
+    "Dominance",
+    "MarginBound",
+    "MarginDistribution",
     "MurphyCurve",
+    "Recalibration",
+    "Reliability",
     "Threshold",
+    "Trace",
+    "WeakLearning",
     "best_threshold",
+    "bias_variance",
+    "calibration_cross_entropy",
+    "calibration_error",
+    "compare",
+    "cost_bound",
     "cost_curve",
     "cost_scorer",
     "costs_of",
     "decide",
+    "decision_curve",
+    "decompose_fits",
+    "decomposition",
+    "dominance",
+    "excess_cost_bound",
     "expected_cost",
+    "holm",
     "losses_of",
+    "margin_bound",
+    "margin_distribution",
     "mean_cost",
     "mean_loss",
+    "mean_regret",
+    "mse_to_truth",
     "murphy_curve",
     "murphy_difference",
+    "normalized_margins",
+    "qq_trace",
+    "recalibrate",
+    "reliability",
     "scorer",
     "threshold",
+    "weak_learning",
 ]

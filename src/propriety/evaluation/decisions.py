@@ -7,7 +7,6 @@ any decision for any class, of shape (K, K), or (n, K, K) with a matrix for each
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -202,134 +201,12 @@ class CostScorer(Scorer):
         return f"cost_scorer({costs}, by={self.by!r})"
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """A threshold found in data, beside the theoretical one; `best_threshold` returns it.
-
-    Attributes
-    ----------
-    value, cost : float
-        The threshold of least cost in the data, and that cost.
-    theory, theory_cost : float
-        The threshold that the costs say, and what it cost on the same data.
-    """
-
-    value: float
-    cost: float
-    theory: float
-    theory_cost: float
-
-    def __str__(self) -> str:
-        return (
-            f"threshold {self.value:.4g} costs {self.cost:.4g} a decision; "
-            f"the theoretical {self.theory:.4g} costs {self.theory_cost:.4g}"
-        )
-
-
-def best_threshold(
-    y: ArrayLike,
-    p: ArrayLike,
-    *,
-    fp_cost: ArrayLike = 1.0,
-    fn_cost: ArrayLike = 1.0,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
-) -> Threshold:
-    """The threshold whose decisions cost least on the rows given.
-
-    Of equally cheap thresholds it is the one nearest to the theoretical one, so probabilities that are right
-    are left alone. Thresholds are sought on rows not trained on: on the training rows they fit the noise.
-    With costs that differ by row, one threshold is sought for all; the theory has one for each row.
-
-    >>> print(best_threshold([0, 0, 1, 1], [0.1, 0.2, 0.15, 0.9], fp_cost=1, fn_cost=1))
-    threshold 0.5 costs 0.25 a decision; the theoretical 0.5 costs 0.25
-    """
-    costs = {"fp_cost": fp_cost, "fn_cost": fn_cost}
-    return cost_curve(y, p, **costs, sample_weight=sample_weight, pos_label=pos_label).best
-
-
-@dataclass(frozen=True)
-class CostCurve:
-    """Mean cost as a function of the decision threshold, exactly: a step function. See `cost_curve`.
-
-    Attributes
-    ----------
-    knots : array of shape (K,)
-        The distinct probabilities; the cost changes just after each.
-    costs : array of shape (K + 1,)
-        Cost of thresholds in (knots[k−1], knots[k]].
-    theory : float
-        The theoretical threshold; of costs that differ by row, that of their means.
-    theory_cost : float
-        Cost of deciding every row by its own theoretical threshold.
-    """
-
-    knots: Array
-    costs: Array
-    theory: float
-    theory_cost: float
-
-    def __call__(self, t: ArrayLike) -> Any:
-        """Mean cost of deciding class 1 iff p ≥ t."""
-        t = as_float("t", t)
-        value = self.costs[np.searchsorted(self.knots, t, side="left")]
-        return float(value) if value.ndim == 0 else value
-
-    @property
-    def best(self) -> Threshold:
-        """The cheapest threshold in [0, 1], beside the theoretical one."""
-        low = np.concatenate([[0.0], self.knots])
-        high = np.concatenate([self.knots, [1.0]])
-        # A threshold above the largest probability exists unless that is 1.
-        costs = self.costs if self.knots[-1] < 1 else self.costs[:-1]
-        cheapest = np.flatnonzero(costs <= costs.min() * (1 + 1e-12))
-        # A piece is open on its left: step inside it, to the middle, if the theory lies to its left.
-        inside = np.where(self.theory > low[cheapest], self.theory, (low[cheapest] + high[cheapest]) / 2)
-        nearest = np.minimum(inside, high[cheapest])
-        value = float(nearest[np.argmin(np.abs(nearest - self.theory))])
-        return Threshold(value, float(self(value)), self.theory, self.theory_cost)
-
-
-def cost_curve(
-    y: ArrayLike,
-    p: ArrayLike,
-    *,
-    fp_cost: ArrayLike = 1.0,
-    fn_cost: ArrayLike = 1.0,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
-) -> CostCurve:
-    """Mean cost for every decision threshold: exact, with the theoretical and the cheapest threshold.
-
-    >>> curve = cost_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], fp_cost=1, fn_cost=3)
-    >>> curve([0.2, 0.35, 0.5]), curve.best.value
-    (array([0.25, 1.  , 0.75]), 0.25)
-    """
-    y = inputs.outcomes(y, pos_label)
-    p = inputs.probabilities(p)
-    inputs.same_length(y=y, p=p)
-    weight = inputs.weights(sample_weight, len(y))
-    alarm = np.broadcast_to(_positive("fp_cost", fp_cost, len(y)), y.shape)
-    miss = np.broadcast_to(_positive("fn_cost", fn_cost, len(y)), y.shape)
-    total = weight.sum()
-    knots, group = np.unique(p, return_inverse=True)
-    missed = np.bincount(group, weight * y * miss, minlength=len(knots))
-    alarmed = np.bincount(group, weight * (1 - y) * alarm, minlength=len(knots))
-    costs = np.concatenate([[0.0], np.cumsum(missed)]) + np.concatenate(
-        [np.cumsum(alarmed[::-1])[::-1], [0.0]]
-    )
-    own = p >= alarm / (alarm + miss)
-    theory_cost = np.sum(weight * np.where(own, (1 - y) * alarm, y * miss)) / total
-    mean_alarm, mean_miss = inputs.mean(alarm, weight), inputs.mean(miss, weight)
-    return CostCurve(knots, costs / total, mean_alarm / (mean_alarm + mean_miss), float(theory_cost))
-
-
 def read_costs(
     fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0, cost_matrix: ArrayLike | None = None
 ) -> Array:
     """Costs of any form as ``matrix[..., true, predicted]``."""
     if cost_matrix is None:
-        alarm, miss = _positive("fp_cost", fp_cost), _positive("fn_cost", fn_cost)
+        alarm, miss = positive_costs("fp_cost", fp_cost), positive_costs("fn_cost", fn_cost)
         alarm, miss = np.broadcast_arrays(alarm, miss)
         zero = np.zeros_like(alarm)
         return np.stack([np.stack([zero, alarm], -1), np.stack([miss, zero], -1)], -2)
@@ -346,7 +223,8 @@ def read_costs(
     return matrix
 
 
-def _positive(name: str, value: ArrayLike, n: int | None = None) -> Array:
+def positive_costs(name: str, value: ArrayLike, n: int | None = None) -> Array:
+    """Costs as a number or one for each of `n` rows, all positive."""
     cost = as_float(name, value)
     if cost.ndim > 1 or (cost.ndim == 1 and n is not None and len(cost) != n):
         raise ValueError(f"{name} must be a number or have one entry for each row, got shape {cost.shape}")

@@ -56,8 +56,7 @@ class MurphyCurve:
     def __call__(self, c: ArrayLike) -> Any:
         """M(c)."""
         c = check_probability("c", c)
-        k = self._piece(c)
-        value = (1 - c) * self.miss[k] + c * self.alarm[k]
+        value = self._value(c, self._piece(c))
         return float(value) if value.ndim == 0 else value
 
     def area(self, loss: Any, low: float = 0.0, high: float = 1.0) -> float:
@@ -85,13 +84,7 @@ class MurphyCurve:
     def standard_error(self, c: ArrayLike) -> Any:
         """Standard error of M(c) over samples of rows."""
         c = check_probability("c", c)
-        k = self._piece(c)
-        mean = (1 - c) * self.miss[k] + c * self.alarm[k]
-        squares = (1 - c) ** 2 * self._miss2[k] + c**2 * self._alarm2[k]
-        cross = (1 - c) * self._miss1[k] + c * self._alarm1[k]
-        n, total = len(self.y), self.weight.sum()
-        spread = np.maximum(squares - 2 * mean * cross + mean**2 * np.sum(self.weight**2), 0.0)
-        error = np.sqrt(spread * (n / (n - 1) if n > 1 else np.inf)) / total
+        error = self._error(c, self._piece(c))
         return float(error) if error.ndim == 0 else error
 
     def band(
@@ -200,18 +193,29 @@ class MurphyCurve:
     def _piece(self, c: Array) -> np.ndarray:
         return np.searchsorted(self.knots, c, side="left")
 
-    def ends(self, low: float = 0.0, high: float = 1.0) -> tuple[Array, Array]:
-        """Thresholds and values at both ends of every piece within [low, high]: the curve's corners.
+    def _value(self, c: Array, k: np.ndarray) -> Array:
+        return (1 - c) * self.miss[k] + c * self.alarm[k]
+
+    def _error(self, c: Array, k: np.ndarray) -> Array:
+        n, mean = len(self.y), self._value(c, k)
+        if n == 1:
+            return np.full_like(mean, np.inf)
+        squares = (1 - c) ** 2 * self._miss2[k] + c**2 * self._alarm2[k]
+        cross = (1 - c) * self._miss1[k] + c * self._alarm1[k]
+        spread = squares - 2 * mean * cross + mean**2 * np.sum(self.weight**2)
+        return np.sqrt(np.maximum(spread, 0.0) * n / (n - 1)) / self.weight.sum()
+
+    def corners(self, low: float = 0.0, high: float = 1.0) -> tuple[Array, Array, Array]:
+        """Thresholds, values and standard errors at both ends of every piece within [low, high].
 
         A piece begins just after a knot; its first corner is the limit from the right, so a threshold appears
-        twice where the curve jumps.
+        twice where the curve jumps. Drawn through its corners the curve is exact.
         """
         edges = np.concatenate([[0.0], self.knots, [1.0]])
         k = np.flatnonzero((edges[1:] >= low) & (edges[:-1] < high) & (edges[:-1] < edges[1:]))
-        left, right = np.clip(edges[k], low, high), np.clip(edges[k + 1], low, high)
-        c = np.column_stack([left, right])
-        value = (1 - c) * self.miss[k, None] + c * self.alarm[k, None]
-        return c.ravel(), value.ravel()
+        c = np.clip(np.column_stack([edges[k], edges[k + 1]]), low, high).ravel()
+        k = np.repeat(k, 2)
+        return c, self._value(c, k), self._error(c, k)
 
     def _representative(self, low: float, high: float, most: int = 400) -> Array:
         """At most `most` thresholds that stand for all pieces within [low, high]."""

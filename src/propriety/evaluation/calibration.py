@@ -1,0 +1,238 @@
+"""Calibration: reliability with consistency bands, binned errors, and distances from a known truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety.evaluation import inputs
+from propriety.evaluation.decomposition import Recalibration, pool, recalibrate_rows
+from propriety.evaluation.inputs import Array, Rows
+from propriety.evaluation.scores import as_loss
+from propriety.losses.point import check_probability
+from propriety.losses.value import number
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Recalibrated against stated probabilities, with bands of consistency; `reliability` makes it.
+
+    Attributes
+    ----------
+    curve : Recalibration
+        The isotonic reliability curve.
+    at, low, high : arrays
+        Where the recalibrated probability would lie at the stated probabilities `at`, with the given level
+        at each, if the stated ones were right.
+    level : float
+    rows : Rows
+        Labels, probabilities and weights.
+    """
+
+    curve: Recalibration
+    at: Array
+    low: Array
+    high: Array
+    level: float
+    rows: Rows
+
+    @property
+    def outside(self) -> float:
+        """Share of the weight whose rate lies outside the band: about 1 − level if all is right."""
+        rate = self.curve.rate
+        low, high = np.interp(self.curve.p, self.at, self.low), np.interp(self.curve.p, self.at, self.high)
+        beyond = (rate < low - 1e-12) | (rate > high + 1e-12)
+        return float(np.sum(self.curve.weight * beyond) / self.curve.weight.sum())
+
+
+def reliability(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    level: float = 0.9,
+    n_resamples: int = 500,
+    random_state: Any = 0,
+) -> Reliability:
+    """The isotonic reliability curve and the band in which it would lie if the probabilities were right.
+
+    The band is drawn from labels resampled by the stated probabilities, each sample recalibrated as the
+    data are; it holds at each probability by itself.
+
+    >>> r = reliability([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.9])
+    >>> r.curve.rate, bool((r.low <= r.high).all())
+    (array([0. , 0.5, 0.5, 1. ]), True)
+    """
+    level = number("level", level, 0, 1)
+    rows = inputs.read(y, p, sample_weight, pos_label)
+    curve = recalibrate_rows(rows)
+    shown = np.arange(len(curve.p))
+    if len(shown) > 500:
+        shown = np.unique(np.linspace(0, len(shown) - 1, 500).astype(int))
+    rng = np.random.default_rng(random_state)
+    group = np.searchsorted(curve.p, rows.p)
+    rates = np.empty((n_resamples, len(shown)))
+    for r in range(n_resamples):
+        positive = np.bincount(
+            group, rows.weight * (rng.random(len(rows.p)) < rows.p), minlength=len(curve.p)
+        )
+        rates[r] = pool(positive / curve.weight, curve.weight)[shown]
+    low, high = np.quantile(rates, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return Reliability(curve, curve.p[shown], low, high, level, rows)
+
+
+def calibration_error(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    n_bins: int = 10,
+    strategy: str = "uniform",
+    norm: str = "l1",
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """Expected calibration error: mean distance of share of class 1 and mean probability over bins.
+
+    Parameters
+    ----------
+    y : array of labels
+    p : array of shape (n,) or (n, 2)
+    n_bins : int
+    strategy : "uniform" or "quantile"
+        Bins of equal width or of equal weight.
+    norm : "l1", "l2" or "max"
+        Mean distance, root of the mean squared distance, or the largest.
+    sample_weight : array of shape (n,), optional
+    pos_label : label, optional
+
+    Notes
+    -----
+    The answer depends on the bins, and is above 0 for a perfectly calibrated model of finite data; the
+    miscalibration of `decomposition` needs no bins.
+
+    Examples
+    --------
+    >>> calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=2)
+    0.25
+    """
+    if norm not in ("l1", "l2", "max"):
+        raise ValueError(f"norm must be 'l1', 'l2' or 'max', got {norm!r}")
+    rows = inputs.read(y, p, sample_weight, pos_label)
+    bins = _bins(rows.p, rows.weight, n_bins, strategy)
+    weight = np.bincount(bins, rows.weight)
+    gap = np.bincount(bins, rows.weight * (rows.y - rows.p))[weight > 0]
+    weight = weight[weight > 0]
+    distance, share = np.abs(gap) / weight, weight / weight.sum()
+    if norm == "max":
+        return float(distance.max())
+    return float(np.sum(share * distance)) if norm == "l1" else float(np.sqrt(np.sum(share * distance**2)))
+
+
+def calibration_cross_entropy(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    eta: ArrayLike | str | None = None,
+    n_bins: int = 10,
+    smoothing: float = 0.5,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """−Σ_k P(η in bin k) log P(p in bin k): are stated probabilities spread as the true ones? [M §7.2]
+
+    It is least, the entropy of the binned η, when both have the same histogram, and large for a model that
+    says 0 or 1 where the truth lies between.
+
+    Parameters
+    ----------
+    y : array of labels
+    p : array of shape (n,) or (n, 2)
+        Stated probabilities of class 1.
+    eta : array of shape (n,), "uniform" or None
+        The true probabilities if they are known; by default they are estimated by recalibrating p. "uniform"
+        takes all bins as equally likely, as the values in the paper's tables suggest it did.
+    n_bins : int
+        Bins of equal width on [0, 1].
+    smoothing : float
+        Rows added to each bin of p's histogram, so that an empty bin does not make it infinite.
+    sample_weight : array of shape (n,), optional
+    pos_label : label, optional
+
+    Examples
+    --------
+    >>> y, eta = [0, 0, 1, 1], [0.2, 0.4, 0.6, 0.8]
+    >>> good = calibration_cross_entropy(y, eta, eta=eta, n_bins=5)
+    >>> good < calibration_cross_entropy(y, [0.0, 0.0, 1.0, 1.0], eta=eta, n_bins=5)
+    True
+    """
+    smoothing = number("smoothing", smoothing, 0, np.inf, "left")
+    rows = inputs.read(y, p, sample_weight, pos_label)
+    edges = _uniform_edges(n_bins)
+    stated = _histogram(rows.p, rows.weight, edges)
+    if isinstance(eta, str):
+        if eta != "uniform":
+            raise ValueError(f"eta must be probabilities, 'uniform' or None, got {eta!r}")
+        true = np.full(n_bins, 1 / n_bins)
+    elif eta is None:
+        true = _histogram(recalibrate_rows(rows)(rows.p), rows.weight, edges)
+    else:
+        known = inputs.probabilities(eta, "eta")
+        inputs.same_length(eta=known, y=np.asarray(y))
+        weight = inputs.weights(sample_weight, len(known))
+        true = _histogram(known, weight, edges)
+    n = len(rows.p)
+    stated = (stated * n + smoothing) / (n + smoothing * n_bins)
+    with np.errstate(divide="ignore"):
+        return float(-np.sum(np.where(true > 0, true * np.log(stated), 0.0)))
+
+
+def mean_regret(
+    eta: ArrayLike, p: ArrayLike, loss: Any = "Squared()", *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Mean of B(η | p), what p loses against a known truth η.
+
+    >>> mean_regret([0.2, 0.5], [0.4, 0.5])
+    0.02
+    """
+    eta, p = check_probability("eta", eta), inputs.probabilities(p)
+    inputs.same_length(eta=eta, p=p)
+    return inputs.mean(np.asarray(as_loss(loss).regret(eta, p)), inputs.weights(sample_weight, len(p)))
+
+
+def mse_to_truth(eta: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Mean of (η − p)², for data whose true probabilities η are known. [M (54)]
+
+    >>> mse_to_truth([0.2, 0.5], [0.4, 0.5])
+    0.02
+    """
+    return mean_regret(eta, p, "Squared()", sample_weight=sample_weight)
+
+
+def _uniform_edges(n_bins: int) -> Array:
+    if isinstance(n_bins, bool) or int(n_bins) != n_bins or n_bins < 1:
+        raise ValueError(f"n_bins must be a positive whole number, got {n_bins!r}")
+    return np.linspace(0, 1, int(n_bins) + 1)
+
+
+def _bins(p: Array, weight: Array, n_bins: int, strategy: str) -> np.ndarray:
+    """Bin of each probability: (edge, next edge], the first one closed."""
+    edges = _uniform_edges(n_bins)
+    if strategy == "quantile":
+        order = np.argsort(p, kind="stable")
+        reached = np.cumsum(weight[order])
+        at = np.searchsorted(reached, edges[1:-1] * reached[-1] * (1 - 1e-12))
+        inner = p[order][np.minimum(at, len(p) - 1)]
+    elif strategy == "uniform":
+        inner = edges[1:-1]
+    else:
+        raise ValueError(f"strategy must be 'uniform' or 'quantile', got {strategy!r}")
+    return np.searchsorted(inner, p)
+
+
+def _histogram(p: Array, weight: Array, edges: Array) -> Array:
+    counts = np.bincount(np.searchsorted(edges[1:-1], p), weight, minlength=len(edges) - 1)
+    return counts / counts.sum()

@@ -1,0 +1,205 @@
+"""Thresholds: cost at every one of them, the cheapest beside the theoretical, and net benefit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety.evaluation import inputs
+from propriety.evaluation.decisions import positive_costs
+from propriety.evaluation.inputs import Array
+from propriety.evaluation.murphy import MurphyCurve, murphy_curve
+from propriety.losses.point import as_float, check_probability
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold found in data, beside the theoretical one; `best_threshold` returns it.
+
+    Attributes
+    ----------
+    value, cost : float
+        The threshold of least cost in the data, and that cost.
+    theory, theory_cost : float
+        The threshold that the costs say, and what it cost on the same data.
+    """
+
+    value: float
+    cost: float
+    theory: float
+    theory_cost: float
+
+    def __str__(self) -> str:
+        return (
+            f"threshold {self.value:.4g} costs {self.cost:.4g} a decision; "
+            f"the theoretical {self.theory:.4g} costs {self.theory_cost:.4g}"
+        )
+
+
+def best_threshold(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    fp_cost: ArrayLike = 1.0,
+    fn_cost: ArrayLike = 1.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Threshold:
+    """The threshold whose decisions cost least on the rows given.
+
+    Of equally cheap thresholds it is the one nearest to the theoretical one, so probabilities that are right
+    are left alone. Thresholds are sought on rows not trained on: on the training rows they fit the noise.
+    With costs that differ by row, one threshold is sought for all; the theory has one for each row.
+
+    >>> print(best_threshold([0, 0, 1, 1], [0.1, 0.2, 0.15, 0.9], fp_cost=1, fn_cost=1))
+    threshold 0.5 costs 0.25 a decision; the theoretical 0.5 costs 0.25
+    """
+    costs = {"fp_cost": fp_cost, "fn_cost": fn_cost}
+    return cost_curve(y, p, **costs, sample_weight=sample_weight, pos_label=pos_label).best
+
+
+@dataclass(frozen=True)
+class CostCurve:
+    """Mean cost as a function of the decision threshold, exactly: a step function. See `cost_curve`.
+
+    Attributes
+    ----------
+    knots : array of shape (K,)
+        The distinct probabilities; the cost changes just after each.
+    costs : array of shape (K + 1,)
+        Cost of thresholds in (knots[k−1], knots[k]].
+    theory : float
+        The theoretical threshold; of costs that differ by row, that of their means.
+    theory_cost : float
+        Cost of deciding every row by its own theoretical threshold.
+    """
+
+    knots: Array
+    costs: Array
+    theory: float
+    theory_cost: float
+
+    def __call__(self, t: ArrayLike) -> Any:
+        """Mean cost of deciding class 1 iff p ≥ t."""
+        t = as_float("t", t)
+        value = self.costs[np.searchsorted(self.knots, t, side="left")]
+        return float(value) if value.ndim == 0 else value
+
+    @property
+    def best(self) -> Threshold:
+        """The cheapest threshold in [0, 1], beside the theoretical one."""
+        low = np.concatenate([[0.0], self.knots])
+        high = np.concatenate([self.knots, [1.0]])
+        # A threshold above the largest probability exists unless that is 1.
+        costs = self.costs if self.knots[-1] < 1 else self.costs[:-1]
+        cheapest = np.flatnonzero(costs <= costs.min() * (1 + 1e-12))
+        # A piece is open on its left: step inside it, to the middle, if the theory lies to its left.
+        inside = np.where(self.theory > low[cheapest], self.theory, (low[cheapest] + high[cheapest]) / 2)
+        nearest = np.minimum(inside, high[cheapest])
+        value = float(nearest[np.argmin(np.abs(nearest - self.theory))])
+        return Threshold(value, float(self(value)), self.theory, self.theory_cost)
+
+
+def cost_curve(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    fp_cost: ArrayLike = 1.0,
+    fn_cost: ArrayLike = 1.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> CostCurve:
+    """Mean cost for every decision threshold: exact, with the theoretical and the cheapest threshold.
+
+    >>> curve = cost_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], fp_cost=1, fn_cost=3)
+    >>> curve([0.2, 0.35, 0.5]), curve.best.value
+    (array([0.25, 1.  , 0.75]), 0.25)
+    """
+    y = inputs.outcomes(y, pos_label)
+    p = inputs.probabilities(p)
+    inputs.same_length(y=y, p=p)
+    weight = inputs.weights(sample_weight, len(y))
+    alarm = np.broadcast_to(positive_costs("fp_cost", fp_cost, len(y)), y.shape)
+    miss = np.broadcast_to(positive_costs("fn_cost", fn_cost, len(y)), y.shape)
+    total = weight.sum()
+    knots, group = np.unique(p, return_inverse=True)
+    missed = np.bincount(group, weight * y * miss, minlength=len(knots))
+    alarmed = np.bincount(group, weight * (1 - y) * alarm, minlength=len(knots))
+    costs = np.concatenate([[0.0], np.cumsum(missed)]) + np.concatenate(
+        [np.cumsum(alarmed[::-1])[::-1], [0.0]]
+    )
+    own = p >= alarm / (alarm + miss)
+    theory_cost = np.sum(weight * np.where(own, (1 - y) * alarm, y * miss)) / total
+    mean_alarm, mean_miss = inputs.mean(alarm, weight), inputs.mean(miss, weight)
+    return CostCurve(knots, costs / total, mean_alarm / (mean_alarm + mean_miss), float(theory_cost))
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionCurve:
+    """Net benefit at every threshold: true alarms less what false alarms cost, in true alarms a row.
+
+    At the threshold c a false alarm is worth c/(1 − c) true ones, so the net benefit is TP − FP c/(1 − c), in
+    shares of all rows. It is the Murphy curve in other units: (share of class 1) − M(c)/(1 − c).
+
+    Attributes
+    ----------
+    murphy : MurphyCurve
+    rate : float
+        Share of class 1.
+    """
+
+    murphy: MurphyCurve
+    rate: float
+
+    def __call__(self, c: ArrayLike) -> Any:
+        """Net benefit of the model at thresholds c in [0, 1)."""
+        c = _below_one(c)
+        value = self.rate - self.murphy(c) / (1 - c)
+        return float(value) if value.ndim == 0 else value
+
+    def all(self, c: ArrayLike) -> Any:
+        """Net benefit of deciding class 1 for everyone; for no one it is 0."""
+        c = _below_one(c)
+        value = self.rate - (1 - self.rate) * c / (1 - c)
+        return float(value) if value.ndim == 0 else value
+
+    def standard_error(self, c: ArrayLike) -> Any:
+        """Standard error of the net benefit over samples of rows."""
+        c = _below_one(c)
+        rows = self.murphy
+        errors = [
+            _error(np.where(rows.p >= t, rows.y - (1 - rows.y) * t / (1 - t), 0.0), rows.weight)
+            for t in c.flat
+        ]
+        error = np.reshape(errors, c.shape)
+        return float(error) if error.ndim == 0 else error
+
+
+def decision_curve(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
+) -> DecisionCurve:
+    """Net benefit of a model at every threshold: the decision curve of clinical prediction.
+
+    >>> curve = decision_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9])
+    >>> curve(0.2), curve.all(0.2)
+    (0.4375, 0.375)
+    """
+    murphy = murphy_curve(y, p, sample_weight, pos_label=pos_label)
+    return DecisionCurve(murphy, inputs.mean(murphy.y, murphy.weight))
+
+
+def _below_one(c: ArrayLike) -> Array:
+    c = check_probability("c", c)
+    if np.any(c == 1):
+        raise ValueError("c must be below 1: at the threshold 1 a false alarm is infinitely bad")
+    return c
+
+
+def _error(values: Array, weight: Array) -> float:
+    """Standard error of a weighted mean over samples of rows."""
+    n, mean = len(values), inputs.mean(values, weight)
+    spread = float(np.sum(weight**2 * (values - mean) ** 2))
+    return np.sqrt(spread * n / (n - 1)) / float(weight.sum()) if n > 1 else np.inf
