@@ -1,0 +1,131 @@
+"""The training table as the search reads it: bins, or rows in the order of their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import parallel
+from propriety.frames import Schema, Table
+
+if TYPE_CHECKING:
+    from propriety.tree.search import Columns
+
+#: Values of a column up to which exact splits need no order of rows: each value has a bin.
+FEW = 255
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Columns for the search, and what turns a cut back into a threshold or a set of categories."""
+
+    columns: Columns
+    values: list[NDArray[np.floating]]  # the training rows of each numeric column
+    category_bins: tuple[Floats | None, ...]
+    missing_seen: NDArray[np.bool_]
+
+
+def prepare(
+    table: Table,
+    schema: Schema,
+    kept: NDArray[np.intp] | None,
+    weight: Floats | None,
+    target: Floats,
+    *,
+    exact: bool,
+    max_bins: int,
+    monotone: NDArray[np.int64],
+    n_jobs: int,
+) -> Prepared:
+    """Bin or sort the columns of the rows `kept` (None: all); `target` orders many categories."""
+    if exact:
+        return _exact(table, schema, kept, weight, target, monotone, n_jobs)
+    return _binned(table, schema, kept, weight, target, max_bins, monotone, n_jobs)
+
+
+def _binned(table, schema, kept, weight, target, max_bins, monotone, n_jobs) -> Prepared:
+    from propriety.engine.binning import Binner
+    from propriety.tree.search import BINNED, CATEGORICAL, Columns
+
+    binner = Binner.fit(table, weight, target, schema.n_categories, max_bins, n_jobs)
+    codes = binner.transform(table, n_jobs).columns
+    codes = codes if kept is None else np.ascontiguousarray(codes[:, kept])
+    d = len(codes)
+    is_set = np.array([b is not None for b in binner.category_bins])
+    kinds = np.where(is_set, CATEGORICAL, BINNED).astype(np.int64)
+    columns = Columns(
+        kinds, np.arange(d), codes, binner.n_bins, np.zeros((0, codes.shape[1]), np.int64), monotone
+    )
+    values = [_rows(table.column(f), kept) for f in range(d)]
+    missing = np.array([np.any(codes[f] == binner.n_bins[f]) for f in range(d)])
+    return Prepared(columns, values, binner.category_bins, missing)
+
+
+def _exact(table, schema, kept, weight, target, monotone, n_jobs) -> Prepared:
+    from propriety.engine.binning import merge_categories
+    from propriety.tree.search import BINNED, CATEGORICAL, MISSING, SORTED, Columns
+
+    d = table.n_features
+    n = table.n_rows if kept is None else len(kept)
+    category_bins: list[Floats | None] = [None] * d
+    values: list[Any] = [None] * d
+    found: list[Any] = [None] * d
+    counts = schema.n_categories
+
+    def read(f: int) -> None:
+        x = table.column(f)
+        if counts[f]:
+            category_bins[f] = bins = merge_categories(x, weight, target, counts[f], FEW)
+            values[f] = codes_to_bins(bins, _rows(x, kept))
+            code = np.where(np.isnan(values[f]), bins.max() + 1, values[f]).astype(np.uint8)
+            found[f] = CATEGORICAL, code, int(bins.max()) + 1
+        else:
+            values[f] = x = np.ascontiguousarray(_rows(x, kept))
+            order = np.argsort(x)
+            ordered = x[order]
+            present = n - int(np.count_nonzero(np.isnan(ordered)))
+            rank = np.zeros(n, dtype=np.int64)
+            np.cumsum(ordered[1:present] != ordered[: max(present - 1, 0)], out=rank[1:present])
+            distinct = int(rank[present - 1]) + 1 if present else 1
+            if distinct <= FEW:
+                rank[present:] = distinct
+                code = np.empty(n, dtype=np.uint8)
+                code[order] = rank
+                found[f] = BINNED, code, distinct
+            else:
+                rank[present:] = MISSING
+                found[f] = SORTED, (rank << 32) + order, int(present < n)
+
+    parallel.run([partial(read, f) for f in range(d)], n_jobs)
+    kinds = np.array([kind for kind, _, _ in found], dtype=np.int64)
+    is_sorted = kinds == SORTED
+    places = np.where(is_sorted, np.cumsum(is_sorted) - 1, np.cumsum(~is_sorted) - 1)
+    codes = np.array([part for kind, part, _ in found if kind != SORTED], dtype=np.uint8).reshape(-1, n)
+    order = np.array([part for kind, part, _ in found if kind == SORTED], dtype=np.int64).reshape(-1, n)
+    n_bins = np.array([number for _, _, number in found], dtype=np.int64)
+    missing = np.array(
+        [bool(number) if kind == SORTED else bool(np.any(part == number)) for kind, part, number in found]
+    )
+    columns = Columns(kinds, places, codes, n_bins, order, monotone)
+    return Prepared(columns, values, tuple(category_bins), missing)
+
+
+def codes_to_bins(bins: Floats, codes: NDArray[np.floating]) -> Floats:
+    """Bins of category codes; missing stays missing.
+
+    >>> codes_to_bins(np.array([1.0, 0.0]), np.array([0.0, np.nan]))
+    array([ 1., nan])
+    """
+    result = np.full(len(codes), np.nan)
+    seen = ~np.isnan(codes)
+    result[seen] = bins[codes[seen].astype(np.intp)]
+    return result
+
+
+def _rows(x: NDArray[np.floating], kept: NDArray[np.intp] | None) -> NDArray[np.floating]:
+    return x if kept is None else x[kept]

@@ -1,0 +1,191 @@
+"""The way to a node in words: one condition for each column on it, repeated tests merged. [B §18]"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from propriety.tree.nodes import Tree
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """``low < x ≤ high``, or missing where `missing` says so.
+
+    >>> print(Interval("age", 0, low=24.5, texts=("24.5", "")))
+    age > 24.5
+    """
+
+    name: str
+    column: int
+    low: float = -np.inf
+    high: float = np.inf
+    missing: bool = False
+    nothing: bool = False  # no value at all: missing only
+    missing_seen: bool = False  # there were missing values in this column
+    texts: tuple[str, str] = field(default=("", ""), compare=False)
+
+    def holds(self, x: Floats) -> NDArray[np.bool_]:
+        """Where the condition holds, for the values of the column."""
+        if self.nothing:
+            return np.isnan(x) & self.missing
+        return np.where(np.isnan(x), self.missing, (x > self.low) & (x <= self.high))
+
+    def __str__(self) -> str:
+        low, high = self.low > -np.inf, self.high < np.inf
+        if self.nothing:
+            return f"{self.name} is missing"
+        if low and high:
+            text = f"{self.texts[0]} < {self.name} ≤ {self.texts[1]}"
+        elif low:
+            text = f"{self.name} > {self.texts[0]}"
+        elif high:
+            text = f"{self.name} ≤ {self.texts[1]}"
+        else:
+            return f"{self.name} is any value or missing" if self.missing else f"{self.name} is not missing"
+        return f"{text} or missing" if self.missing and self.missing_seen else text
+
+
+@dataclass(frozen=True)
+class Membership:
+    """``x in categories``, or missing where `missing` says so; a category not listed does not belong."""
+
+    name: str
+    column: int
+    codes: tuple[int, ...]
+    categories: tuple[Any, ...]
+    missing: bool = False
+    missing_seen: bool = False
+
+    def holds(self, x: Floats) -> NDArray[np.bool_]:
+        """Where the condition holds, for the codes of the column."""
+        return np.where(np.isnan(x), self.missing, np.isin(x, self.codes))
+
+    def __str__(self) -> str:
+        shown = ", ".join(str(c) for c in self.categories)
+        missing = self.missing and self.missing_seen
+        if not self.codes:
+            return f"{self.name} is missing"
+        return f"{self.name} in {{{shown}}}" + (" or missing" if missing else "")
+
+
+Condition = Interval | Membership
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A conjunction of conditions, at most one for each column, with what it says of the rows it covers.
+
+    Attributes
+    ----------
+    node : int
+        The node it describes.
+    conditions : tuple
+        All of them hold for exactly the rows that reach the node.
+    weight : float
+        Weight of the training rows covered.
+    shares, probabilities : tuple of float
+        Their class shares, and the probabilities that the model gives them.
+    score : tuple of float
+        The score of the node: one number for two classes.
+    """
+
+    node: int
+    conditions: tuple[Condition, ...]
+    weight: float
+    shares: tuple[float, ...]
+    probabilities: tuple[float, ...]
+    score: tuple[float, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.conditions)) or "always"
+
+    def covers(self, column: Any, n_rows: int) -> NDArray[np.bool_]:
+        """Rows that the rule covers; ``column(f)`` gives column f as numbers."""
+        held = np.ones(n_rows, dtype=bool)
+        for condition in self.conditions:
+            held &= condition.holds(np.asarray(column(condition.column), dtype=np.float64))
+        return held
+
+
+@dataclass(frozen=True)
+class Words:
+    """What it takes to put a tree's tests in words."""
+
+    tree: Tree
+    names: tuple[str, ...]
+    categories: tuple[tuple[Any, ...] | None, ...]
+    category_bins: tuple[Floats | None, ...]
+    missing_seen: NDArray[np.bool_]
+
+    def test(self, child: int) -> Condition:
+        """The condition on which `child` is reached from its parent."""
+        tree = self.tree
+        node = int(tree.parent[child])
+        f, goes_left = int(tree.feature[node]), child == tree.left[node]
+        missing = bool(tree.nodes["missing_left"][node]) == goes_left
+        common = {
+            "name": self.names[f],
+            "column": f,
+            "missing": missing,
+            "missing_seen": self.missing_seen[f],
+        }
+        if tree.nodes["set"][node] >= 0:
+            chosen = np.isin(self.category_bins[f], tree.left_bins(node)) == goes_left
+            codes = tuple(np.flatnonzero(chosen).tolist())
+            return Membership(codes=codes, categories=tuple(self.categories[f][c] for c in codes), **common)
+        t = float(tree.nodes["threshold"][node])
+        if t == np.inf:
+            return Interval(nothing=not goes_left, **common)
+        text = shortest(t, *tree.gap[node])
+        if goes_left:
+            return Interval(high=t, texts=("", text), **common)
+        return Interval(low=t, texts=(text, ""), **common)
+
+    def conditions(self, node: int) -> tuple[Condition, ...]:
+        """The way to a node, tests of one column merged to one; columns as they come first on the way."""
+        found: dict[int, Condition] = {}
+        for child in self.tree.path(node)[1:]:
+            test = self.test(child)
+            found[test.column] = _both(found[test.column], test) if test.column in found else test
+        return tuple(found.values())
+
+
+def _both(a: Condition, b: Condition) -> Condition:
+    """The condition that both hold."""
+    if isinstance(a, Membership):
+        assert isinstance(b, Membership)
+        kept = [i for i, code in enumerate(a.codes) if code in b.codes]
+        codes, categories = tuple(a.codes[i] for i in kept), tuple(a.categories[i] for i in kept)
+        return replace(a, codes=codes, categories=categories, missing=a.missing and b.missing)
+    assert isinstance(b, Interval)
+    low = a if a.low >= b.low else b
+    high = a if a.high <= b.high else b
+    return replace(
+        a,
+        low=low.low,
+        high=high.high,
+        texts=(low.texts[0], high.texts[1]),
+        missing=a.missing and b.missing,
+        nothing=a.nothing or b.nothing,
+    )
+
+
+def shortest(value: float, low: float, high: float) -> str:
+    """The shortest number near `value` that parts the training rows as it does: low ≤ it < high.
+
+    >>> shortest(127.53, 127.4, 127.7), shortest(5000.0, 4000.0, 6000.0)
+    ('127.5', '5000')
+    """
+    near = 0.25 * (high - low)
+    for digits in range(1, 18):
+        short = float(f"{value:.{digits}g}")
+        if low <= short < high and (abs(short - value) <= near or not np.isfinite(near)):
+            return f"{short:.{max(digits, 6)}g}"
+    return repr(value)

@@ -1,0 +1,346 @@
+"""Growing: split the leaf that gains most, or leaf after leaf, until nothing more is allowed."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import parallel
+from propriety.engine.layout import SET_WORDS
+from propriety.engine.predictor import TREE_NODE
+from propriety.tree.columns import Prepared
+from propriety.tree.measure import Measure, leaf_losses
+from propriety.tree.nodes import Tree
+from propriety.tree.pruning import collapse_prices
+from propriety.tree.search import (
+    CATEGORICAL,
+    SORTED,
+    Nodes,
+    Sample,
+    Scratch,
+    partition,
+    scratch,
+    search,
+)
+
+Floats = NDArray[np.float64]
+#: Cuts whose gains differ by less than this share of the node's loss are equal; the squared loss decides.
+_EQUAL = 1e-12
+_CUTS = 4096  # room for cuts at first
+_ROW = 0xFFFFFFFF
+_WORTH = 40_000  # values of a table from which a second thread pays
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop."""
+
+    best_first: bool
+    max_leaves: int | None
+    max_depth: int | None
+    min_weight: float
+    min_gain: float  # share of the root's loss
+    n_jobs: int
+    unit: float = 1.0  # of the sample's weights
+
+
+class Split(NamedTuple):
+    """The best cut of a node."""
+
+    gain: float
+    second: float  # gain in squared loss
+    feature: int
+    cut: int
+    how: int
+    left: Floats
+
+
+class _Leaf(NamedTuple):
+    """A node that may be split."""
+
+    start: int
+    stop: int
+    depth: int
+    lower: float
+    upper: float
+
+
+class _Made(NamedTuple):
+    """A split that was made."""
+
+    gap: tuple[float, float]
+    missing_left: bool
+    missing_seen: bool
+    left_bins: NDArray[np.bool_] | None
+
+
+def grow(prepared: Prepared, sample: Sample, measure: Measure, n_classes: int, limits: Limits) -> Tree:
+    """Grow a tree on all rows of `sample`, whose `rows` and `prepared.columns.order` it rearranges."""
+    return _Grower(prepared, sample, measure, n_classes, limits).grow()
+
+
+class _Grower:
+    def __init__(self, prepared, sample, measure, n_classes, limits):
+        self.prepared, self.sample, self.measure, self.limits = prepared, sample, measure, limits
+        self.columns, self.n_classes = prepared.columns, n_classes
+        self.least = float(limits.min_weight / limits.unit)
+        self.n, self.d = len(sample.rows), len(self.columns.kinds)
+        self.leaves: list[_Leaf] = []
+        self.sums: list[Floats] = []
+        self.splits: list[Split | None] = []
+        self.made: dict[int, _Made] = {}
+        self.side = np.zeros(self.n, dtype=np.uint8)
+        tasks = limits.n_jobs if self.n * self.d >= _WORTH else 1
+        edges = np.linspace(0, self.d, min(tasks, self.d) + 1).astype(int)
+        self.ranges = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+        self.any_sorted = len(self.columns.order) > 0
+        self.rooms = [scratch(self.n, n_classes, _CUTS, self.any_sorted) for _ in self.ranges]
+        self.spare = [np.empty(self.n, dtype=np.int64) for _ in self.ranges]
+
+    def grow(self) -> Tree:
+        labels, weights = self.sample.labels, self.sample.weights
+        root = np.bincount(labels, None if len(weights) == 0 else weights, self.n_classes).astype(float)
+        self.root_loss = float(leaf_losses(self.measure, root[None, :])[0])
+        self._add([_Leaf(0, self.n, 0, 0.0, 1.0)], [root])
+        if self.limits.max_leaves is None:
+            self._all()
+        else:
+            self._one_by_one(self.limits.max_leaves)
+        return self._finish()
+
+    # -- the order of splits -------------------------------------------------------------------------
+
+    def _all(self) -> None:
+        """Split whatever can be split, level by level."""
+        first = 0
+        while first < len(self.leaves):
+            level = [i for i in range(first, len(self.leaves)) if self.splits[i] is not None]
+            first = len(self.leaves)
+            if level:
+                self._split(level)
+
+    def _one_by_one(self, max_leaves: int) -> None:
+        """Split the leaf of largest gain, or the leftmost one, until there are `max_leaves`."""
+        heap: list[tuple] = []
+
+        def push(node: int, place: tuple[int, ...]) -> None:
+            split = self.splits[node]
+            if split is not None:
+                key = (-split.gain, -split.second) if self.limits.best_first else place
+                heapq.heappush(heap, (key, node, place))
+
+        push(0, ())
+        leaves = 1
+        while heap and leaves < max_leaves:
+            _, node, place = heapq.heappop(heap)
+            child = len(self.leaves)
+            self._split([node], search=leaves + 1 < max_leaves)
+            leaves += 1
+            push(child, (*place, 0))
+            push(child + 1, (*place, 1))
+
+    def _split(self, nodes: list[int], search: bool = True) -> None:
+        """Split nodes by the best cuts found for them, and look for those of their children."""
+        for node in nodes:
+            self._mark(node)
+        where = np.array([self.leaves[i][:2] for i in nodes])
+        starts, stops = where[:, 0].copy(), where[:, 1].copy()
+        rows = self.sample.rows[None, :]
+        partition(rows, 0, 1, starts, stops, self.side, self.spare[0])
+        if self.any_sorted:
+            edges = np.linspace(0, len(self.columns.order), len(self.ranges) + 1).astype(int)
+            self._run(
+                [
+                    partial(partition, self.columns.order, s, e, starts, stops, self.side, room)
+                    for s, e, room in zip(edges[:-1], edges[1:], self.spare, strict=True)
+                ]
+            )
+        children, sums = [], []
+        for node in nodes:
+            pair, pair_sums = self._children(node)
+            children += pair
+            sums += pair_sums
+        self._add(children, sums, search)
+
+    # -- looking for splits --------------------------------------------------------------------------
+
+    def _add(self, leaves: list[_Leaf], sums: list[Floats], search: bool = True) -> None:
+        first = len(self.leaves)
+        self.leaves += leaves
+        self.sums += sums
+        self.splits += [None] * len(leaves)
+        if search:
+            able = [first + i for i in range(len(leaves)) if self._may_split(first + i)]
+            if able:
+                self._search(able)
+
+    def _may_split(self, node: int) -> bool:
+        leaf, sums = self.leaves[node], self.sums[node]
+        deep = self.limits.max_depth is not None and leaf.depth >= self.limits.max_depth
+        return not deep and np.count_nonzero(sums) > 1 and sums.sum() >= 2 * self.least
+
+    def _search(self, able: list[int]) -> None:
+        leaves = [self.leaves[i] for i in able]
+        nodes = Nodes(
+            np.array([leaf.start for leaf in leaves]),
+            np.array([leaf.stop for leaf in leaves]),
+            np.array([self.sums[i] for i in able]),
+            np.array([leaf.lower for leaf in leaves]),
+            np.array([leaf.upper for leaf in leaves]),
+        )
+        found: list[tuple[NDArray[np.int64], Floats] | None] = [None] * len(self.ranges)
+
+        def look(task: int) -> None:
+            first, last = self.ranges[task]
+            count = search(self.columns, self.sample, nodes, first, last, self.least, self.rooms[task])
+            if count > len(self.rooms[task].found):
+                self.rooms[task] = scratch(self.n, self.n_classes, 2 * count, self.any_sorted)
+                search(self.columns, self.sample, nodes, first, last, self.least, self.rooms[task])
+            room: Scratch = self.rooms[task]
+            found[task] = room.found[:count], room.found_sums[:count]
+
+        self._run([partial(look, task) for task in range(len(self.ranges))])
+        cuts = np.concatenate([part[0] for part in found])
+        left = np.concatenate([part[1] for part in found])
+        if len(cuts):
+            self._choose(able, nodes.sums, cuts, left)
+
+    def _choose(self, able: list[int], sums: Floats, cuts: NDArray[np.int64], left: Floats) -> None:
+        """The best cut of each node: by the loss; among equals by the squared loss, then the first column."""
+        node, m = cuts[:, 0], len(cuts)
+        total = sums[node]
+        right = total - left
+        after = leaf_losses(self.measure, np.concatenate([left, right]))
+        before = leaf_losses(self.measure, sums)
+        gain = before[node] - after[:m] - after[m:]
+        equal = _EQUAL * before + 1e-300
+        weight_left, weight_right = left.sum(axis=1), right.sum(axis=1)
+        apart = left / weight_left[:, None] - right / weight_right[:, None]
+        second = weight_left * weight_right / total.sum(axis=1) * np.sum(apart**2, axis=1)
+        best = np.full(len(sums), -np.inf)
+        np.maximum.at(best, node, gain)
+        among = np.flatnonzero(gain >= (best - equal)[node])
+        clearest = np.full(len(sums), -np.inf)
+        np.maximum.at(clearest, node[among], second[among])
+        among = among[second[among] >= (clearest * (1 - _EQUAL))[node[among]]]
+        first = np.full(len(sums), np.iinfo(np.int64).max)
+        np.minimum.at(first, node[among], among)  # cuts come in the order of columns
+        least = self.limits.min_gain * self.root_loss
+        for i in np.flatnonzero(first < m).tolist():
+            at = first[i]
+            value = float(gain[at]) if gain[at] > equal[i] else 0.0
+            if value >= least:
+                _, feature, cut, how = cuts[at].tolist()
+                self.splits[able[i]] = Split(value, float(second[at]), feature, cut, how, left[at].copy())
+
+    def _run(self, tasks) -> None:
+        parallel.run(tasks, len(self.ranges))
+
+    # -- making a split ------------------------------------------------------------------------------
+
+    def _mark(self, node: int) -> None:
+        """Set the sides of the node's rows, and note what a new row needs to find its side."""
+        leaf, split = self.leaves[node], self.splits[node]
+        rows, feature = self.sample.rows[leaf.start : leaf.stop], split.feature
+        kind, place = self.columns.kinds[feature], self.columns.places[feature]
+        heavier_left = bool(2 * split.left.sum() >= self.sums[node].sum())
+        missing_left, chosen = bool(split.how), None
+        if kind == SORTED:
+            order = (self.columns.order[place, leaf.start : leaf.stop] & _ROW).astype(np.intp)
+            gone = np.isnan(self.prepared.values[feature][order])
+            self.side[order] = gone & missing_left
+            self.side[order[: split.cut]] = 1
+        else:
+            codes, n_bins = self.columns.codes[place, rows], self.columns.n_bins[feature]
+            gone = codes == n_bins
+            if kind == CATEGORICAL:
+                chosen = self._left_bins(rows, codes, split, heavier_left)
+                self.side[rows], missing_left = chosen[codes], bool(chosen[n_bins])
+            else:
+                self.side[rows] = np.where(gone, missing_left, codes < split.cut)
+        seen = bool(gone.any())
+        gap = (np.nan, np.nan) if chosen is not None else self._gap(feature, rows)
+        self.made[node] = _Made(gap, missing_left if seen else heavier_left, seen, chosen)
+
+    def _left_bins(self, rows, codes, split: Split, heavier_left: bool):
+        """Which bins go left: the first `cut` in the order of class shares; unseen ones go where most go."""
+        weights = self.sample.weights
+        counts = np.zeros((256, self.n_classes))
+        np.add.at(counts, (codes, self.sample.labels[rows]), 1.0 if len(weights) == 0 else weights[rows])
+        total = counts.sum(axis=1)
+        seen = np.flatnonzero(total)
+        by = 1 if self.n_classes == 2 else split.how
+        order = seen[np.argsort(counts[seen, by] / total[seen], kind="stable")]
+        chosen = np.full(256, heavier_left)
+        chosen[order[: split.cut]] = True
+        chosen[order[split.cut :]] = False
+        return chosen
+
+    def _gap(self, feature: int, rows) -> tuple[float, float]:
+        """The largest value on the left and the smallest on the right; nan: only missing values there."""
+        x, left = self.prepared.values[feature][rows], self.side[rows] == 1
+        below, above = x[left], x[~left]
+        above = above[~np.isnan(above)]
+        return float(np.fmax.reduce(below)), float(above.min()) if len(above) else np.nan
+
+    def _children(self, node: int) -> tuple[list[_Leaf], list[Floats]]:
+        leaf, split = self.leaves[node], self.splits[node]
+        rows = self.sample.rows[leaf.start : leaf.stop]
+        middle = leaf.start + int(np.count_nonzero(self.side[rows]))
+        lower, upper = [leaf.lower, leaf.lower], [leaf.upper, leaf.upper]
+        sums = [split.left, self.sums[node] - split.left]
+        sign = self.columns.monotone[split.feature]
+        if sign:
+            between = float(np.mean([s[1] / s.sum() for s in sums]))
+            upper[0 if sign > 0 else 1] = between
+            lower[1 if sign > 0 else 0] = between
+        return [
+            _Leaf(leaf.start, middle, leaf.depth + 1, lower[0], upper[0]),
+            _Leaf(middle, leaf.stop, leaf.depth + 1, lower[1], upper[1]),
+        ], sums
+
+    def _finish(self) -> Tree:
+        m = len(self.leaves)
+        nodes = np.zeros(m, dtype=TREE_NODE)
+        sums = np.array(self.sums) * self.limits.unit
+        nodes["feature"], nodes["left"], nodes["set"] = -1, -1, -1
+        nodes["weight"] = sums.sum(axis=1)
+        nodes["depth"] = [leaf.depth for leaf in self.leaves]
+        gap, missing_seen = np.full((m, 2), np.nan), np.zeros(m, dtype=bool)
+        sets = []
+        child = 1
+        for node in self.made:  # in the order in which their children were added
+            gap[node], nodes["missing_left"][node], missing_seen[node], chosen = self.made[node]
+            split = self.splits[node]
+            nodes["feature"][node], nodes["left"][node] = split.feature, child
+            nodes["threshold"][node], nodes["gain"][node] = _middle(*gap[node]), split.gain * self.limits.unit
+            child += 2
+            if chosen is not None:
+                nodes["threshold"][node], nodes["set"][node] = 0.0, len(sets)
+                bits = chosen[: 32 * SET_WORDS].reshape(SET_WORDS, 32).astype(np.uint32)
+                sets.append((bits << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32))
+        losses = leaf_losses(self.measure, sums)
+        left = nodes["left"]
+        return Tree(
+            nodes,
+            np.array(sets, dtype=np.uint32).reshape(-1, SET_WORDS),
+            sums,
+            gap,
+            missing_seen,
+            losses,
+            collapse_prices(left, losses),
+        )
+
+
+def _middle(low: float, high: float) -> float:
+    """A threshold t with low ≤ t < high, half way if that is possible; no `high`: every value goes left."""
+    if np.isnan(high):
+        return np.inf
+    with np.errstate(all="ignore"):
+        middle = low / 2 + high / 2
+    return middle if low <= middle < high else low

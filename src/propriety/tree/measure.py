@@ -1,0 +1,139 @@
+"""What a tree reads of a loss: its entropy, its score of a leaf and its value, for two classes or more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import losses
+from propriety.losses import simplex
+from propriety.losses.links import Link, Logit
+
+Floats = NDArray[np.float64]
+
+
+class Measure(Protocol):
+    """A loss as a tree sees it; `P` has a column for each class, and rows sum to 1."""
+
+    def entropy(self, P: Floats) -> Floats:
+        """H(p), the least expected loss."""
+        ...
+
+    def score(self, P: Floats) -> Floats:
+        """Scores of probabilities: one column for two classes, else one for each class."""
+        ...
+
+    def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
+        """Loss of the probabilities for the classes `y`."""
+        ...
+
+
+@dataclass(frozen=True)
+class BinaryMeasure:
+    """A binary loss with the link of its scores."""
+
+    loss_: losses.Loss
+    link: Link
+
+    def entropy(self, P: Floats) -> Floats:
+        """H(p), the least expected loss."""
+        return np.asarray(self.loss_.entropy(P[:, 1], P[:, 0]))
+
+    def score(self, P: Floats) -> Floats:
+        """F(p), one column."""
+        return np.asarray(self.link.link(P[:, 1], P[:, 0]))[:, None]
+
+    def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
+        """ℓ(y, p)."""
+        return np.asarray(self.loss_.loss(y.astype(np.float64), P[:, 1], P[:, 0]))
+
+
+@dataclass(frozen=True)
+class SimplexMeasure:
+    """A loss on the simplex."""
+
+    loss_: simplex.SimplexLoss
+
+    def entropy(self, P: Floats) -> Floats:
+        """Least expected loss."""
+        return self.loss_.entropy(P)
+
+    def score(self, P: Floats) -> Floats:
+        """Scores, one column for each class."""
+        return self.loss_.link(P)
+
+    def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
+        """Loss of each row."""
+        return self.loss_.loss(y, P)
+
+
+@dataclass(frozen=True)
+class RestMeasure:
+    """½ Σ_k of a binary loss without a weight function, each class against the rest; scores are logs."""
+
+    loss_: losses.Loss
+
+    def entropy(self, P: Floats) -> Floats:
+        """½ Σ_k H(p_k)."""
+        return 0.5 * np.sum(self.loss_.entropy(P, _rest(P)), axis=1)
+
+    def score(self, P: Floats) -> Floats:
+        """Centred logarithms of the probabilities."""
+        return simplex.Log().link(P)
+
+    def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
+        """½ Σ_k ℓ(1[y = k], p_k)."""
+        Y = np.eye(P.shape[1])[y]
+        return 0.5 * np.sum(self.loss_.loss(Y, P, _rest(P)), axis=1)
+
+
+def _rest(P: Floats) -> Floats:
+    return np.clip(P.sum(axis=1, keepdims=True) - P, 0.0, 1.0)
+
+
+def measure_of(loss: Any, link: Any, n_classes: int, multiclass: str = "auto") -> Measure:
+    """The measure of a loss, a composite, a loss on the simplex or the name of one.
+
+    A loss without a weight function has no link of its own; its scores are log-odds.
+
+    >>> measure_of("CostWeighted(0.2)", None, 2)
+    BinaryMeasure(loss_=CostWeighted(0.2), link=Logit())
+    """
+    if isinstance(loss, str):
+        loss = losses.Log() if loss == "auto" else losses.parse(loss)
+    if isinstance(loss, losses.Composite) and link is not None:
+        raise ValueError(f"loss={loss!r} has a link already; give link=None, or the loss without a link")
+    given = None if link is None else losses.as_link(link)
+    if isinstance(loss, simplex.SimplexLoss):
+        if given is not None:
+            raise ValueError(f"loss={loss!r} has a link already; give link=None")
+        if n_classes > 2:
+            return SimplexMeasure(loss)
+        loss = loss.binary
+    if isinstance(loss, losses.Composite):
+        loss, given = loss.loss, loss.link_
+    loss = losses.as_loss(loss)
+    smooth = isinstance(loss, losses.SmoothLoss)
+    if n_classes == 2:
+        own = loss.default_link if smooth else Logit()
+        return BinaryMeasure(loss, own if given is None else given)
+    if not smooth:
+        return RestMeasure(loss)
+    if given is not None and given != loss.default_link:
+        return SimplexMeasure(simplex.OneVsRest(loss.with_link(given)))
+    return SimplexMeasure(simplex.OneVsRest(loss) if multiclass == "ovr" else simplex.of(loss))
+
+
+def leaf_losses(measure: Measure, sums: Floats) -> Floats:
+    """W·H(p) of nodes with the class sums `sums`: the loss of their rows at their own class shares.
+
+    What even a pure node would lose, Σ_k W_k H(e_k), is left out: it is the same for every tree.
+    """
+    weight = sums.sum(axis=1)
+    pure = measure.entropy(np.eye(sums.shape[1]))
+    with np.errstate(all="ignore"):
+        P = sums / weight[:, None]
+    return weight * measure.entropy(P) - (sums @ pure if np.any(pure) else 0.0)

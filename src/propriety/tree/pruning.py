@@ -1,0 +1,157 @@
+"""Cost-complexity pruning in the loss itself: the path, and the choice on it by cross-validation.
+
+A tree T is charged its loss, as a share of the root's, plus α for each leaf. As α grows, the cheapest subtree
+loses one weakest link after the other (Breiman, Friedman, Olshen & Stone 1984, chapter 3): each inner node
+has a price from which it is a leaf, and the whole path is that one array.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from propriety.tree.nodes import Tree
+
+Floats = NDArray[np.float64]
+
+
+def collapse_prices(left: NDArray[np.int32], losses: Floats) -> Floats:
+    """The α from which each node is a leaf of the cheapest subtree; infinite for leaves.
+
+    `left` is the left child of each node, −1 at a leaf; parents come before their children.
+
+    >>> collapse_prices(np.array([1, -1, 3, -1, -1]), np.array([10.0, 4.0, 3.0, 1.0, 1.0]))
+    array([0.3, inf, 0.1, inf, inf])
+    """
+    m = len(left)
+    price, root = np.full(m, np.inf), float(losses[0]) if losses[0] > 0 else 1.0
+    below, leaves = losses.astype(np.float64).tolist(), [1] * m  # of the subtree under each node
+    parent = [-1] * m
+    for node in range(m - 1, -1, -1):
+        child = int(left[node])
+        if child >= 0:
+            below[node] = below[child] + below[child + 1]
+            leaves[node] = leaves[child] + leaves[child + 1]
+            parent[child] = parent[child + 1] = node
+
+    def link(node: int) -> float:
+        return max(float(losses[node]) - below[node], 0.0) / (leaves[node] - 1) / root
+
+    heap = [(link(node), node) for node in range(m) if left[node] >= 0]
+    heapq.heapify(heap)
+    gone = np.zeros(m, dtype=bool)  # has become a leaf, or lies under one
+    alpha = 0.0
+    while heap:
+        value, node = heapq.heappop(heap)
+        if gone[node] or value != link(node):
+            continue
+        alpha = max(alpha, value)
+        stack = [node]
+        while stack:
+            inner = stack.pop()
+            gone[inner] = True
+            if left[inner] >= 0:
+                price[inner] = min(price[inner], alpha)
+                stack += [c for c in (int(left[inner]), int(left[inner]) + 1) if not gone[c]]
+        lost, fewer = float(losses[node]) - below[node], leaves[node] - 1
+        above = node
+        while above >= 0:
+            below[above] += lost
+            leaves[above] -= fewer
+            if above != node:
+                heapq.heappush(heap, (link(above), above))
+            above = parent[above]
+    return price
+
+
+@dataclass(frozen=True)
+class PruningPath:
+    """The subtrees of least loss for every price of a leaf.
+
+    Attributes
+    ----------
+    alphas : ndarray
+        Prices from which each subtree is the cheapest, rising from 0; shares of the root's loss.
+    n_leaves : ndarray of int
+        Their numbers of leaves.
+    losses : ndarray
+        Their training losses per unit of weight.
+    cv_losses, cv_errors : ndarray or None
+        Mean loss on held-out rows and its standard error, if cross-validated.
+    """
+
+    alphas: Floats
+    n_leaves: NDArray[np.intp]
+    losses: Floats
+    cv_losses: Floats | None = None
+    cv_errors: Floats | None = None
+
+    def __str__(self) -> str:
+        """A table, one subtree a line."""
+        head = f"{'alpha':>12} {'leaves':>7} {'loss':>10}"
+        held_out = self.cv_losses is not None and self.cv_errors is not None
+        lines = [head + (f" {'held out':>10} {'± s.e.':>9}" if held_out else "")]
+        for i, alpha in enumerate(self.alphas):
+            line = f"{alpha:12.6g} {self.n_leaves[i]:7d} {self.losses[i]:10.6f}"
+            if held_out:
+                line += f" {self.cv_losses[i]:10.6f} {self.cv_errors[i]:9.6f}"
+            lines.append(line)
+        return "\n".join(lines)
+
+    def choose(self, rule: str) -> int:
+        """Position of the subtree with the least held-out loss, or the smallest within one error of it."""
+        assert self.cv_losses is not None and self.cv_errors is not None  # noqa: PT018
+        best = int(np.argmin(self.cv_losses))
+        if rule == "min" or not np.isfinite(self.cv_losses[best]):
+            return best
+        within = self.cv_losses <= self.cv_losses[best] + self.cv_errors[best]
+        return int(np.flatnonzero(within)[-1])
+
+
+def pruning_path(tree: Tree) -> PruningPath:
+    """The path of a grown tree; losses per unit of weight."""
+    prices = tree.collapse[np.isfinite(tree.collapse)]
+    alphas = np.unique(np.concatenate([[0.0], prices]))
+    n_leaves, losses = [], []
+    for alpha in alphas:
+        ends = np.unique(tree.representatives(alpha)[tree.leaves])
+        n_leaves.append(len(ends))
+        losses.append(tree.losses[ends].sum() / tree.weight[0])
+    return PruningPath(alphas, np.array(n_leaves), np.array(losses))
+
+
+def cross_validate(
+    path: PruningPath,
+    folds: Iterable[tuple[Any, Any]],
+    fit: Callable[[Any], Callable[[Any, float], Floats]],
+    y_loss: Callable[[Any, Floats], Floats],
+    weight: Floats,
+) -> PruningPath:
+    """Held-out losses along a path.
+
+    ``fit(rows)`` grows a tree on some rows and answers probabilities of others at a price;
+    ``y_loss(rows, P)`` is the loss of probabilities. Between two prices of the path the subtree is the same,
+    and their geometric mean stands for the interval.
+    """
+    alphas = path.alphas
+    between = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
+    total, square, mass = np.zeros(len(alphas)), np.zeros(len(alphas)), 0.0
+    for train, test in folds:
+        predict = fit(train)
+        w = weight[test]
+        mass += w.sum()
+        for i, alpha in enumerate(between):
+            loss = y_loss(test, predict(test, float(alpha)))
+            with np.errstate(invalid="ignore"):
+                total[i] += np.sum(np.where(w > 0, w * loss, 0.0))
+                square[i] += np.sum(np.where(w > 0, w * loss**2, 0.0))
+    with np.errstate(invalid="ignore"):
+        mean = total / mass
+        error = np.sqrt(np.maximum(square / mass - mean**2, 0.0) / mass)
+    return PruningPath(alphas, path.n_leaves, path.losses, mean, np.where(np.isfinite(mean), error, np.inf))
