@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from propriety.boosting import BoostingClassifier
     from propriety.linear import LinearClassifier
     from propriety.storage import load
+    from propriety.tree import TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
 
 __version__ = "0.1.0"
@@ -28,6 +29,7 @@ __all__ = [
     "BoostingClassifier",
     "LinearClassifier",
     "LossSearchCV",
+    "TreeClassifier",
     "__version__",
     "evaluation",
     "links",
@@ -42,6 +44,7 @@ _LATER = {
     "BoostingClassifier": "propriety.boosting",
     "LinearClassifier": "propriety.linear",
     "LossSearchCV": "propriety.tuning",
+    "TreeClassifier": "propriety.tree",
     "evaluation": "propriety.evaluation",
     "load": "propriety.storage",
     "plots": "propriety.plots",
