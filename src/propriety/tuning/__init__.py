@@ -1,0 +1,12 @@
+"""Choosing the loss from data, and from costs that are known only roughly.
+
+>>> from propriety import recommend
+>>> recommend(1, 9).threshold
+0.1
+"""
+
+from propriety.tuning.recommendation import Recommendation, recommend
+from propriety.tuning.search import LossSearchCV
+from propriety.tuning.verdict import Verdict
+
+__all__ = ["LossSearchCV", "Recommendation", "Verdict", "recommend"]

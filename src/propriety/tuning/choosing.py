@@ -1,0 +1,129 @@
+"""Which loss is best on held-out rows, and how sure that is.
+
+Losses are compared on the same rows, so the standard error is that of the mean of paired differences. A row
+of weight k counts as k rows; rows of one group count as one observation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+RULES = ("one_se", "best")
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What one split showed.
+
+    Attributes
+    ----------
+    rows : held-out rows
+    values : array of shape (m, len(rows)), the criterion of each candidate on them
+    empirical : array of shape (m,), the mean criterion on the training rows; NaN if not asked for
+    seconds : array of shape (m,), time to fit
+    same : array of shape (m,), whether the probabilities are those of the first candidate
+    """
+
+    rows: NDArray[np.intp]
+    values: Floats
+    empirical: Floats
+    seconds: Floats
+    same: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Weights of all rows, and the group of each if there are groups."""
+
+    weight: Floats
+    groups: NDArray[np.intp] | None
+
+    @classmethod
+    def make(cls, n: int, weight: Any, groups: Any) -> Rows:
+        """Weights that are whole numbers are copies; others are taken relative to their mean."""
+        weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+        if np.any(weight != np.rint(weight)):
+            weight = weight / np.mean(weight[weight > 0])
+        return cls(weight, None if groups is None else np.unique(groups, return_inverse=True)[1])
+
+    def mean(self, rows: NDArray[np.intp], values: Floats) -> Floats:
+        """Weighted mean of values of these rows, over the last axis."""
+        weight = self.weight[rows]
+        kept = weight > 0
+        return values[..., kept] @ weight[kept] / weight[kept].sum()
+
+    def standard_error(self, rows: NDArray[np.intp], values: Floats) -> float:
+        """Standard error of that mean.
+
+        >>> rows = Rows.make(4, None, None)
+        >>> rows.standard_error(np.arange(4), np.array([0.0, 0.0, 2.0, 2.0])) == (4 / 3) ** 0.5 / 2
+        True
+        """
+        rows, values = _once(rows, values)
+        weight = self.weight[rows]
+        total, centred = weight.sum(), values - self.mean(rows, values)
+        if self.groups is None:
+            squares, count = weight @ np.square(centred), total
+        else:
+            sums = np.bincount(self.groups[rows], weights=weight * centred)
+            squares = np.square(sums) @ np.ones(len(sums))
+            count = len(np.unique(self.groups[rows][weight > 0]))
+        if count <= 1:
+            return np.inf
+        return float(np.sqrt(count / (count - 1) * squares) / total)
+
+
+def _once(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Each row once, with the mean of its values: a row that was held out twice is still one row."""
+    unique, where, counts = np.unique(rows, return_inverse=True, return_counts=True)
+    return unique, np.bincount(where, weights=values) / counts
+
+
+def pool(folds: list[Fold]) -> tuple[NDArray[np.intp], Floats]:
+    """Held-out rows of all folds, and the values of all candidates on them."""
+    return np.concatenate([f.rows for f in folds]), np.concatenate([f.values for f in folds], axis=1)
+
+
+def choose(folds: list[Fold], rows: Rows, rule: str) -> int:
+    """The candidate of least mean, or the first that is within one standard error of it.
+
+    The standard error is that of the paired difference from the best. The first candidate is the log loss,
+    and the others come in the order of preference.
+    """
+    held_out, values = pool(folds)
+    means = rows.mean(held_out, values)
+    if not np.isfinite(means[0]):
+        raise ValueError(
+            "the log loss has no finite criterion on held-out rows, so there is nothing to compare"
+        )
+    best = int(np.nanargmin(means))
+    if rule == "best":
+        return best
+    for j, mean in enumerate(means[:best]):
+        if np.isfinite(mean):
+            error = rows.standard_error(held_out, values[j] - values[best])
+            if mean - means[best] <= error:
+                return j
+    return best
+
+
+def choose_empirical(empirical: Floats) -> int:
+    """F*: the candidate of least risk on the rows that it was fitted to; the first of equals. [N8 §6]"""
+    return int(np.nanargmin(empirical))
+
+
+def choices_without(folds: list[Fold], rows: Rows, rule: str) -> list[int]:
+    """For each fold the candidate that the other folds would choose."""
+    return [choose(folds[:k] + folds[k + 1 :], rows, rule) for k in range(len(folds))]
+
+
+def gain(folds: list[Fold], rows: Rows, choices: list[int]) -> tuple[float, float]:
+    """Mean saving of the chosen candidates against the first, each on its fold, and its standard error."""
+    held_out = np.concatenate([f.rows for f in folds])
+    savings = np.concatenate([f.values[0] - f.values[j] for f, j in zip(folds, choices, strict=True)])
+    return float(rows.mean(held_out, savings)), rows.standard_error(held_out, savings)

@@ -1,0 +1,142 @@
+"""One split: every candidate is fitted to its training rows and judged on the others.
+
+Fits to the same rows share what does not depend on the loss: bins of boosted trees, and for linear models
+with a convex loss the coefficients to start from.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import FitFailedWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from propriety import losses
+from propriety.linear import LinearClassifier
+from propriety.tuning.candidates import Candidate, Place
+from propriety.tuning.choosing import Fold
+from propriety.tuning.criteria import Criterion
+
+Floats = NDArray[np.float64]
+#: Probabilities that differ by less are the same model.
+_SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be searched: the data, checked, and how to make and judge a model."""
+
+    estimator: Any
+    place: Place
+    candidates: list[Candidate]
+    criterion: Criterion
+    costs: tuple[float, float]
+    X: Any
+    y: NDArray[Any]
+    codes: NDArray[np.intp]
+    classes: NDArray[Any]
+    weight: Floats | None
+    error_score: Any
+    empirical: bool
+    verbose: int
+
+    def model(self, index: int) -> Any:
+        """The estimator with the loss of a candidate, not fitted."""
+        return self.place.make(self.estimator, self.candidates[index], self.costs)
+
+    def fit(self, model: Any, X: Any, rows: Any) -> Any:
+        """Fit a model to rows, with their weights."""
+        if self.weight is None:
+            return model.fit(X, self.y[rows])
+        name = self.place.prefix * isinstance(model, Pipeline) + "sample_weight"
+        return model.fit(X, self.y[rows], **{name: self.weight[rows]})
+
+    def probabilities(self, model: Any, X: Any) -> Floats:
+        """Probabilities of all classes; one that the model has not seen has probability 0."""
+        P = np.asarray(model.predict_proba(X))
+        if len(model.classes_) == len(self.classes):
+            return P
+        full = np.zeros((len(P), len(self.classes)))
+        full[:, np.searchsorted(self.classes, model.classes_)] = P
+        return full
+
+
+def run(task: Task, train: NDArray[np.intp], test: NDArray[np.intp], name: str) -> Fold:
+    """Fit all candidates to the training rows and judge them on the test rows."""
+    X, X_test = (_safe_indexing(task.X, rows) for rows in (train, test))
+    m = len(task.candidates)
+    values, empirical = np.full((m, len(test)), np.nan), np.full(m, np.nan)
+    seconds, same = np.full(m, np.nan), np.zeros(m, dtype=bool)
+    sharing, first = Sharing(task), None
+    for j, candidate in enumerate(task.candidates):
+        started = time.perf_counter()
+        model = sharing.prepared(task.model(j), candidate)
+        try:
+            task.fit(model, X, train)
+        except Exception as error:
+            # The log loss is what all others are compared with: without it there is no search.
+            if j == 0 or (isinstance(task.error_score, str) and task.error_score == "raise"):
+                raise
+            warnings.warn(
+                f"{candidate!r} could not be fitted and is left out: {error}", FitFailedWarning, stacklevel=2
+            )
+            continue
+        seconds[j] = time.perf_counter() - started
+        sharing.learn(model, candidate)
+        P = task.probabilities(model, X_test)
+        first = P if j == 0 else first
+        values[j] = task.criterion.values(task.codes[test], P)
+        same[j] = np.allclose(P, first, rtol=0, atol=_SAME)
+        if task.empirical:
+            weight = None if task.weight is None else task.weight[train]
+            empirical[j] = task.criterion.mean(task.codes[train], task.probabilities(model, X), weight)
+        _say(task, name, j, values[j], test, seconds[j])
+    return Fold(test, values, empirical, seconds, same)
+
+
+class Sharing:
+    """What fits to the same rows have in common."""
+
+    def __init__(self, task: Task) -> None:
+        from propriety.engine.sharing import SharedBins  # brings in Numba
+
+        # Behind transformers the table could differ from fit to fit.
+        self._bins = SharedBins() if task.place.prefix == "" else None
+        self._linear = isinstance(task.estimator, LinearClassifier) and not task.estimator.warm_start
+        self._start: tuple[Floats, Floats] | None = None
+
+    def prepared(self, model: Any, candidate: Candidate) -> Any:
+        """The model, told what earlier ones have found."""
+        if self._bins is not None:
+            model._shared_bins = self._bins
+        if self._linear and self._start is not None and _convex(model, candidate):
+            # A convex loss has one minimum, so the start changes the time and nothing else.
+            model.coef_, model.intercept_ = self._start
+            model.set_params(warm_start=True)
+        return model
+
+    def learn(self, model: Any, candidate: Candidate) -> None:
+        """Keep what a fitted model found, for the next ones."""
+        if self._linear and _convex(model, candidate):
+            self._start = (model.coef_, model.intercept_)
+
+
+def _convex(model: Any, candidate: Candidate) -> bool:
+    loss = candidate.loss
+    if isinstance(loss, losses.SmoothLoss):
+        loss = losses.as_composite(loss, model.link)
+    return isinstance(loss, losses.Composite) and bool(loss.properties()["convex"])
+
+
+def _say(task: Task, name: str, j: int, values: Floats, test: Any, seconds: float) -> None:
+    if task.verbose:
+        weight = np.ones(len(test)) if task.weight is None else task.weight[test]
+        mean = task.criterion.scale * values @ weight / weight.sum() if weight.any() else np.nan
+        candidate = task.candidates[j]
+        print(f"[{name}] {candidate!r}: {task.criterion.unit} {mean:.5g}, {seconds:.2f} s", flush=True)

@@ -1,0 +1,367 @@
+"""LossSearchCV: the loss, chosen by what its user cares about, and what that was worth."""
+
+from __future__ import annotations
+
+import numbers
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, column_or_1d
+
+from propriety.evaluation.scores import class_index
+from propriety.losses.value import positive
+from propriety.tuning import candidates, choosing, criteria, folds
+from propriety.tuning.verdict import Verdict
+
+VERDICTS = ("cross", "nested")
+
+
+def _delegates(name: str) -> Any:
+    """Whether the best estimator, or before the fit the given one, has the method."""
+
+    def check(self: LossSearchCV) -> bool:
+        getattr(getattr(self, "best_estimator_", self.estimator), name)
+        return True
+
+    return available_if(check)
+
+
+class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Choose the loss of a classifier by cross-validation, and say what that gained over the log loss.
+
+    Every candidate is fitted to the same training rows and judged on the same held-out rows by `criterion`.
+    The log loss is always among them. Of the candidates within one standard error of the best the first is
+    taken: the log loss, then in the order given.
+
+    Parameters
+    ----------
+    estimator : classifier of this library, or a pipeline with one
+    losses : str, list or dict, default="tailored"
+        - "tailored": ``Tailored(c, focus)`` at the threshold c of the costs;
+        - "gain": ``GLog(gain)``; "alpha": ``AlphaTunable(1, alpha)``; "power": ``DensityPower(gamma)``;
+        - "permissible": the logistic, Matsushita's, two more and the squared loss of [N8 §6];
+        - "F*": the same, chosen by the criterion on the rows that were fitted, without held-out rows [N8 §6];
+        - a list of losses, composites, their names and grids;
+        - a grid as in ``GridSearchCV`` of ``loss``, ``link`` and their parameters, such as
+          ``{"loss__focus": [2, 8]}``.
+    criterion : "cost", range, distribution, loss or str, default="cost"
+        What counts. "cost": the cost of decisions by `fp_cost` and `fn_cost`. A pair (low, high) or a frozen
+        SciPy distribution: the mean cost over thresholds c = fp/(fp + fn) spread like that, with fp + fn = 1.
+        A loss, its name or what `recommend` returns: the mean loss. Probabilities are kept 2e-16 away from
+        0 and 1.
+    fp_cost, fn_cost : float, optional
+        Cost of a false alarm and of a miss; the estimator's own if not given.
+    rule : {"one_se", "best"}, default="one_se"
+        Take the first candidate within one standard error of the best, or the best.
+    cv : int, splitter or iterable, default=5
+        At least two splits.
+    verdict : {"cross", "nested"}, default="cross"
+        How the gain is kept free of having chosen the best: in "cross" the loss that judges a fold is
+        chosen by the other folds, which needs no more fits; in "nested" by a whole search within the
+        training rows of the fold.
+    refit : bool, default=True
+        Fit the chosen loss to all rows.
+    n_jobs : int, optional
+        Splits that are worked on at a time.
+    error_score : "raise" or nan, default=nan
+        What to do when a candidate other than the log loss cannot be fitted: raise, or warn and leave it out.
+    verbose : int, default=0
+        1 prints each fit.
+
+    Attributes
+    ----------
+    best_loss_ : the chosen loss or composite
+    best_estimator_ : the estimator with it, fitted to all rows
+    best_score_ : float
+        Minus its criterion, mean over held-out rows; it has been chosen by this number, `verdict_` has not.
+    best_index_, best_params_ : its place in `cv_results_`, its parameters
+    cv_results_ : dict of arrays
+        As in ``GridSearchCV``, means being taken over rows; ``gain`` and ``gain_se``: what each candidate
+        saves against the log loss on held-out rows, and the standard error of that.
+    verdict_ : Verdict
+        What choosing gained, with its standard error; prints as a sentence.
+    criterion_ : what was judged by
+    n_splits_, refit_time_ : as in ``GridSearchCV``
+
+    References
+    ----------
+    Nock & Nielsen (2008), section 6. Masnadi-Shirazi & Vasconcelos (2015), section 7.1. Buja, Stuetzle & Shen
+    (2005), sections 14 and 15.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from propriety import LinearClassifier, LossSearchCV
+    >>> X, y = make_classification(300, 4, n_redundant=0, flip_y=0.3, random_state=0)
+    >>> search = LossSearchCV(LinearClassifier(alpha=0.01), "tailored", fp_cost=1, fn_cost=4).fit(X, y)
+    >>> search.best_loss_
+    Log()
+    >>> print(search.verdict_)  # doctest: +ELLIPSIS
+    Nothing was gained: the log loss, decided at 0.2, was kept...
+    """
+
+    def __init__(
+        self,
+        estimator,
+        losses="tailored",
+        *,
+        criterion="cost",
+        fp_cost=None,
+        fn_cost=None,
+        rule="one_se",
+        cv=5,
+        verdict="cross",
+        refit=True,
+        n_jobs=None,
+        error_score=np.nan,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.losses = losses
+        self.criterion = criterion
+        self.fp_cost = fp_cost
+        self.fn_cost = fn_cost
+        self.rule = rule
+        self.cv = cv
+        self.verdict = verdict
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.error_score = error_score
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    # -- fitting --------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Search, and fit the chosen loss to all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+        y : array of shape (n,)
+            Labels of any type.
+        sample_weight : array of shape (n,), optional
+            A row of weight k counts as k rows, in the fits and in the criterion.
+        groups : array of shape (n,), optional
+            Groups of rows for `cv`; standard errors then take a group as one observation.
+
+        Returns
+        -------
+        self
+        """
+        task, rows, groups = self._task(X, y, sample_weight, groups)
+        splits = self._splits(task, groups)
+        results = self._run(task, splits)
+        empirical = self._empirical(task) if task.empirical else None
+        best = (
+            choosing.choose(results, rows, self.rule)
+            if empirical is None
+            else choosing.choose_empirical(empirical)
+        )
+        choices = self._choices(task, rows, groups, splits, results)
+        fitted = self._refit(task, best) if self.refit else None
+        self._keep(task, rows, results, empirical, best)
+        self.verdict_ = self._verdict(task, rows, results, best, choices)
+        if fitted is not None:
+            self.best_estimator_, self.refit_time_ = fitted
+        return self
+
+    def _task(self, X, y, sample_weight, groups):
+        """Check everything that was given."""
+        if y is None:
+            raise ValueError("LossSearchCV requires y to be passed, but the target y is None.")
+        for name, allowed in (("rule", choosing.RULES), ("verdict", VERDICTS)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {list(allowed)}, got {getattr(self, name)!r}")
+        place = candidates.Place.find(self.estimator)
+        owner = place.owner(self.estimator)
+        costs = tuple(
+            positive(name, getattr(owner if getattr(self, name) is None else self, name))
+            for name in ("fp_cost", "fn_cost")
+        )
+        criterion = criteria.read(self.criterion, *costs)
+        found = candidates.read(self.losses, owner, criterion.cost)
+        X, y, groups = indexable(X, y, groups)
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
+            if not weight.any():
+                raise ValueError("sample_weight is zero everywhere: at least one row must have a weight")
+        classes = np.unique(labels if weight is None else labels[weight > 0])
+        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        if len(classes) > 2 and costs != (1.0, 1.0):
+            raise ValueError(f"fp_cost and fn_cost are for two classes, got {len(classes)} classes")
+        task = folds.Task(
+            estimator=self.estimator,
+            place=place,
+            candidates=found,
+            criterion=criterion,
+            costs=costs,
+            X=X,
+            y=labels,
+            codes=codes,
+            classes=classes,
+            weight=weight,
+            error_score=self.error_score,
+            empirical=isinstance(self.losses, str) and self.losses == candidates.EMPIRICAL,
+            verbose=self.verbose,
+        )
+        return task, choosing.Rows.make(_num_samples(X), weight, groups), groups
+
+    def _splits(self, task, groups):
+        """Splits whose held-out rows have some weight."""
+        found = check_cv(self.cv, task.y, classifier=True).split(task.X, task.y, groups)
+        splits = [(train, test) for train, test in found if task.weight is None or task.weight[test].any()]
+        if len(splits) < 2:
+            raise ValueError(
+                f"cv={self.cv!r} gives {len(splits)} split(s) with weight; a search needs at least two, so "
+                "that what was chosen can be judged on rows that did not choose it"
+            )
+        return splits
+
+    def _run(self, task, splits, name="split"):
+        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        return parallel(
+            delayed(folds.run)(task, train, test, f"{name} {k}/{len(splits)}")
+            for k, (train, test) in enumerate(splits, 1)
+        )
+
+    def _empirical(self, task):
+        """The criterion of each candidate on the rows that it was fitted to: all of them."""
+        everything = np.arange(len(task.y))
+        return folds.run(task, everything, everything, "all rows").empirical
+
+    def _choices(self, task, rows, groups, splits, results):
+        """For each fold a candidate, chosen without its held-out rows."""
+        if task.empirical:
+            return [choosing.choose_empirical(fold.empirical) for fold in results]
+        if self.verdict == "cross":
+            return choosing.choices_without(results, rows, self.rule)
+        if not (isinstance(self.cv, numbers.Integral) or self.cv is None or hasattr(self.cv, "split")):
+            raise ValueError("verdict='nested' needs cv as a number or a splitter, not as given splits")
+        return [self._nested(task, groups, train, f"within {k}") for k, (train, _) in enumerate(splits, 1)]
+
+    def _nested(self, task, groups, train, name):
+        """What a search within the training rows would choose."""
+        inner = replace(
+            task,
+            X=folds._safe_indexing(task.X, train),
+            y=task.y[train],
+            codes=task.codes[train],
+            weight=None if task.weight is None else task.weight[train],
+        )
+        groups = None if groups is None else np.asarray(groups)[train]
+        results = self._run(inner, self._splits(inner, groups), name)
+        return choosing.choose(results, choosing.Rows.make(len(train), inner.weight, groups), self.rule)
+
+    def _refit(self, task, best):
+        started = time.perf_counter()
+        model = task.fit(task.model(best), task.X, slice(None))
+        return model, time.perf_counter() - started
+
+    def _keep(self, task, rows, results, empirical, best):
+        """The attributes, as in GridSearchCV."""
+        held_out, values = choosing.pool(results)
+        means = -rows.mean(held_out, values)
+        by_split = -np.array([rows.mean(fold.rows, fold.values) for fold in results])
+        params = [task.place.parameters(self.estimator, c) for c in task.candidates]
+        table = {f"split{k}_test_score": scores for k, scores in enumerate(by_split)}
+        table |= {
+            "mean_test_score": means,
+            "std_test_score": by_split.std(axis=0),
+            "rank_test_score": stats.rankdata(-np.nan_to_num(means, nan=-np.inf), method="min").astype(int),
+            "gain": rows.mean(held_out, values[0] - values),
+            "gain_se": np.array([rows.standard_error(held_out, values[0] - v) for v in values]),
+            "mean_fit_time": np.mean([fold.seconds for fold in results], axis=0),
+            "param_" + task.place.prefix + "loss": np.ma.array(
+                [c.loss for c in task.candidates], dtype=object
+            ),
+            "params": params,
+        }
+        if empirical is not None:
+            table["empirical_risk"] = empirical
+        self.cv_results_, self.n_splits_ = table, len(results)
+        self.best_index_, self.best_params_ = best, params[best]
+        self.best_loss_, self.best_score_ = task.candidates[best].loss, float(means[best])
+        self.criterion_, self._classes = task.criterion, task.classes
+
+    def _verdict(self, task, rows, results, best, choices):
+        gain, error = choosing.gain(results, rows, choices)
+        held_out, values = choosing.pool(results)
+        scale = task.criterion.scale
+        return Verdict(
+            chosen=task.candidates[best].loss,
+            gain=scale * gain,
+            standard_error=scale * error,
+            baseline=scale * float(rows.mean(held_out, values[0])),
+            unit=task.criterion.unit,
+            decided=task.criterion.decided,
+            method="empirical" if task.empirical else self.verdict,
+            same=bool(np.all([fold.same for fold in results])),
+        )
+
+    # -- using the model ------------------------------------------------------------------------------
+
+    def _best(self):
+        check_is_fitted(self, "cv_results_")
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("refit=False: no model was fitted to all rows; set refit=True to predict")
+        return self.best_estimator_
+
+    @property
+    def classes_(self):
+        """The labels."""
+        return self._best().classes_
+
+    @property
+    def n_features_in_(self):
+        """Number of columns."""
+        return self._fitted_attribute("n_features_in_")
+
+    @property
+    def feature_names_in_(self):
+        """Names of the columns, if the table had them."""
+        return self._fitted_attribute("feature_names_in_")
+
+    def _fitted_attribute(self, name):
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted with refit=True")
+        return getattr(self.best_estimator_, name)
+
+    @_delegates("predict")
+    def predict(self, X):
+        """Decisions of the best estimator, by the costs."""
+        return self._best().predict(X)
+
+    @_delegates("predict_proba")
+    def predict_proba(self, X):
+        """Probabilities of the best estimator."""
+        return self._best().predict_proba(X)
+
+    @_delegates("decision_function")
+    def decision_function(self, X):
+        """Scores of the best estimator."""
+        return self._best().decision_function(X)
+
+    def score(self, X, y, sample_weight=None):
+        """Minus the criterion on other rows: larger is better."""
+        model = self._best()
+        codes = class_index(column_or_1d(y), model.classes_)
+        return -self.criterion_.mean(codes, np.asarray(model.predict_proba(X)), sample_weight)
