@@ -23,7 +23,7 @@ ALLOWED = {
     "tree": {"losses", "engine", *SHARED},
     "boosting": {"losses", "engine", *SHARED},
     "tuning": {"losses", *SHARED, *LEARNERS},
-    "tables": {"losses", *SHARED, *LEARNERS},
+    "tables": {"losses", "storage", *SHARED, *LEARNERS},  # storage: save, when it is called
     "storage": {"losses", "tables", *SHARED, *LEARNERS},
     "plots": {"losses", *SHARED, *LEARNERS},
     "report": {"losses", "plots", "tables", "storage", *SHARED, *LEARNERS},

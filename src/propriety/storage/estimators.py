@@ -21,15 +21,16 @@ _MOST_THREADS = 1024
 
 @dataclass(frozen=True)
 class Kind:
-    """How one estimator is written and read.
+    """How one kind of model is written and read.
 
-    ``write`` gives the state as JSON and the arrays; ``read`` fills an estimator that has its parameters.
+    ``write`` gives the state as JSON and the arrays; ``read`` makes the model from its class, parameters,
+    state and arrays, taking out of the last two everything that it uses.
     """
 
     module: str
     name: str
     write: Callable[[Any], tuple[dict[str, Any], Arrayed]]
-    read: Callable[[Any, dict[str, Any], Arrays], None]
+    read: Callable[[Any, Any, dict[str, Any], Arrays], Any]
 
     @property
     def type(self) -> Any:
@@ -38,18 +39,36 @@ class Kind:
 
 
 def parameters(model: Any) -> dict[str, Any]:
-    """The constructor's parameters by value."""
+    """The constructor's parameters by value; a model that is no estimator has none."""
+    if not hasattr(model, "get_params"):
+        return {}
     return {
         name: encode(value, f"the parameter {name}") for name, value in model.get_params(deep=False).items()
     }
 
 
-def make(kind: Kind, given: Any) -> Any:
+def estimator_kind(
+    module: str,
+    name: str,
+    write: Callable[[Any], tuple[dict[str, Any], Arrayed]],
+    fill: Callable[[Any, dict[str, Any], Arrays], None],
+) -> Kind:
+    """The kind of an estimator; `fill` gives one that has its parameters what it has learned."""
+
+    def read(cls: Any, given: Any, state: dict[str, Any], arrays: Arrays) -> Any:
+        model = make(cls, given)
+        fill(model, state, arrays)
+        return model
+
+    return Kind(module, name, write, read)
+
+
+def make(cls: Any, given: Any) -> Any:
     """An estimator with its parameters, not fitted."""
     require(isinstance(given, dict), "it has no parameters")
-    known = set(kind.type._get_param_names())
-    require(set(given) == known, f"{kind.name} has other parameters than {', '.join(sorted(given))[:200]}")
-    model = kind.type(**{name: decode(value) for name, value in given.items()})
+    known = set(cls._get_param_names())
+    require(set(given) == known, f"{cls.__name__} has other parameters than {', '.join(sorted(given))[:200]}")
+    model = cls(**{name: decode(value) for name, value in given.items()})
     threads = getattr(model, "n_jobs", None)
     require(
         threads is None or (isinstance(threads, int) and 0 < abs(threads) <= _MOST_THREADS), "n_jobs is wrong"
@@ -196,6 +215,6 @@ def _read_linear(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
 
 
 KINDS = (
-    Kind("propriety.boosting", "BoostingClassifier", _write_boosting, _read_boosting),
-    Kind("propriety.linear", "LinearClassifier", _write_linear, _read_linear),
+    estimator_kind("propriety.boosting", "BoostingClassifier", _write_boosting, _read_boosting),
+    estimator_kind("propriety.linear", "LinearClassifier", _write_linear, _read_linear),
 )

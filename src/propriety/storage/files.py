@@ -1,16 +1,14 @@
-"""Saving and loading: the document of a model file, and the one table of what can be in it."""
+"""Saving and loading."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from propriety.storage import container
-from propriety.storage.checks import Arrays, require
+from propriety.storage.checks import Arrays
 from propriety.storage.container import ModelFileError
-from propriety.storage.estimators import KINDS, Kind, make, parameters
+from propriety.storage.models import pack, unpack
 
 Path = str | os.PathLike[str]
 
@@ -30,16 +28,8 @@ def save(model: Any, path: Path) -> None:
     """
     from propriety import __version__
 
-    kind = _kind_of(model)
-    check_is_fitted(model)
-    state, arrays = kind.write(model)
-    document = {
-        "written_by": f"propriety {__version__}",
-        "estimator": kind.name,
-        "parameters": parameters(model),
-        "state": state,
-    }
-    container.write(path, document, arrays)
+    document, arrays = pack(model)
+    container.write(path, {"written_by": f"propriety {__version__}", **document}, arrays)
 
 
 def load(path: Path) -> Any:
@@ -51,45 +41,20 @@ def load(path: Path) -> Any:
         If the file is no model file, truncated, altered, of a newer format, or holds anything that is not
         exactly what it must be. The message has the reason.
     """
-    document, arrays = container.read(path)
+    document, found = container.read(path)
+    arrays = Arrays(found)
     try:
-        return _load(document, Arrays(arrays))
+        model = unpack(document, arrays)
+        arrays.end()
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
     except Exception as error:
         # Whatever a hostile value sets off in a check, it is the file that is wrong.
         reason = f"{type(error).__name__}: {error}"[:300]
         raise ModelFileError(f"{os.fspath(path)}: the model in this file is not valid ({reason})") from None
-
-
-def _load(document: dict[str, Any], arrays: Arrays) -> Any:
-    name = document.get("estimator")
-    kind = next((kind for kind in KINDS if kind.name == name), None)
-    if kind is None:
-        raise ModelFileError(
-            f"the file holds the estimator {str(name)[:60]!r}; this version knows "
-            + ", ".join(kind.name for kind in KINDS)
-        )
-    model = make(kind, document.get("parameters"))
-    state = document.get("state")
-    require(isinstance(state, dict), "it has no state")
-    kind.read(model, state, arrays)
-    require(not state, f"there are values of no use: {', '.join(map(str, state))[:80]}")
-    arrays.end()
     return model
 
 
 def describe(path: Path) -> dict[str, Any]:
     """The header of a model file as a dictionary, checked by version and checksum: to look at, not to use."""
     return container.read(path)[0]
-
-
-def _kind_of(model: Any) -> Kind:
-    for kind in KINDS:
-        if type(model).__name__ == kind.name and type(model) is kind.type:
-            return kind
-    raise TypeError(
-        f"a model file cannot hold a {type(model).__name__}; it can hold "
-        f"{', '.join(kind.name for kind in KINDS)}. Of a pipeline, save its last step, or keep the whole with "
-        "pickle"
-    )

@@ -2,7 +2,7 @@
 
 The walks over a forest are compiled and do not test their indices. What makes them safe is tested here:
 children lie after their parent and inside its tree, so that every walk ends; each node but a root has one
-parent; depths are what the links say; features and sets exist; only a feature of categories is split by a set.
+parent; depths are what the links say; features and sets exist; only categories are split by a set.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from propriety.engine.predictor import TREE_NODE, Forest
 from propriety.storage.checks import Arrays, require
 
 _FIELDS = {name: TREE_NODE[name].str.lstrip("<>=|") for name in TREE_NODE.names or ()}
+_LARGEST = 1e100  # of a value, gain or weight: sums of them stay finite
 
 
 def forest_arrays(forest: Forest) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def read_forest(arrays: Arrays, n_scores: int, categorical: Any) -> Forest:
         nodes[name] = column
     sets = arrays.take("nodes.sets", "u4", (None, SET_WORDS))
     _check_links(nodes, roots)
-    _check_splits(nodes, sets, np.asarray(categorical, dtype=bool))
+    _check_splits(nodes, roots, sets, np.asarray(categorical, dtype=bool))
     return Forest(nodes, roots, sets, n_scores)
 
 
@@ -65,7 +66,7 @@ def _check_links(nodes: Any, roots: Any) -> None:
     require(np.array_equal(depth, nodes["depth"]), "depths do not fit the links")
 
 
-def _check_splits(nodes: Any, sets: Any, categorical: Any) -> None:
+def _check_splits(nodes: Any, roots: Any, sets: Any, categorical: Any) -> None:
     inner = nodes["feature"] >= 0
     require(np.all(nodes["feature"] >= -1) and np.all(nodes["feature"] < len(categorical)), "no such feature")
     by_set = nodes["set"] >= 0
@@ -76,8 +77,10 @@ def _check_splits(nodes: Any, sets: Any, categorical: Any) -> None:
     require(np.all((nodes["missing_left"] == 0) | (nodes["missing_left"] == 1)), "missing values go nowhere")
     require(not np.any(np.isnan(nodes["threshold"])), "a threshold is not a number")
     for name in ("value", "gain", "weight"):
-        require(np.all(np.isfinite(nodes[name])), f"a node's {name} is not finite")
+        require(np.all(np.abs(nodes[name]) < _LARGEST), f"a node's {name} is not finite, or too large")
     require(np.all(nodes["weight"] >= 0), "a node's weight is negative")
+    leaves = np.add.reduceat(np.where(inner, 0.0, nodes["weight"]), roots[:-1]) if len(nodes) else np.ones(1)
+    require(np.all(leaves > 0), "a tree has no weight")
 
 
 def binner_arrays(binner: Binner) -> dict[str, Any]:

@@ -22,7 +22,7 @@ _KINDS = "biuf"  # of arrays: truth values, whole numbers, floats
 _SIMPLEX = [name for name in simplex.__all__ if name not in ("SimplexLoss", "of")]
 
 
-def encode(value: Any, where: str) -> Any:  # noqa: PLR0911
+def encode(value: Any, where: str) -> Any:  # noqa: C901, PLR0911
     """`value` as JSON; `where` names it in the error if it cannot be written by value.
 
     >>> encode((1, losses.Beta(6, 14)), "x")
@@ -74,7 +74,7 @@ def _text(value: Any, where: str) -> str:
     )
 
 
-def decode(given: Any) -> Any:  # noqa: PLR0911
+def decode(given: Any) -> Any:  # noqa: C901, PLR0911
     """The value of what :func:`encode` wrote.
 
     >>> decode({"tuple": [1, {"loss": "Beta(6, 14)"}]})

@@ -1,0 +1,27 @@
+"""One error for every table that cannot be used: what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TableError(ValueError):
+    """What is wrong with a table and where, and in `advice` what to do about it."""
+
+    def __init__(self, problem: str, advice: str = "") -> None:
+        super().__init__(f"{problem}; {advice}" if advice else problem)
+        self.problem, self.advice = problem, advice
+
+    def __reduce__(self):
+        return type(self), (self.problem, self.advice)
+
+
+def no_such_column(name: str, known: Iterable[str]) -> TableError:
+    """The error for a column that is not in the table, with the nearest names."""
+    known = list(known)
+    lower = {k.lower().strip(): k for k in known}
+    near = [lower[k] for k in difflib.get_close_matches(name.lower().strip(), lower, n=3)]
+    shown = ", ".join(map(repr, known[:20])) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    advice = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the columns are {shown}"
+    return TableError(f"there is no column {name!r}", advice)

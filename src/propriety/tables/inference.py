@@ -1,0 +1,412 @@
+"""Working out what the columns of a table are, what the target means, and what looks wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from propriety.tables import conversion
+from propriety.tables.columns import PARTS, Column, Columns, date_part
+from propriety.tables.errors import TableError, no_such_column
+
+_MANY = 1000  # categories from which text is free text
+_UNIQUE = 0.9  # share of different values from which text tells rows apart
+_FEW_ROWS = 20  # below which nothing is said of unique values
+_LEAK = 0.995  # area under the ROC curve of one column from which it looks like a leak
+_SAMPLE = 100_000  # rows that leaks are looked for in
+_ID = re.compile(
+    r"(^|[\s_.-])(id|uuid|guid|key|index|rownames?|row_?number|nr|no)$|^id[\s_.-]|Id$|ID$", re.ASCII
+)
+#: Labels that say which class is the one to find, in any case of letters.
+_POSITIVE = {
+    "1", "true", "yes", "y", "t", "positive", "pos", "p", "+", "bad", "malignant", "m", "default", "fraud",
+    "spam", "churn", "churned", "sick", "ill", "diseased", "dead", "died", "failure", "fail", "failed", "event",
+    "case", "abnormal", "anomaly", "attack", "won", "win", "success", "bought", "click",
+}  # fmt: skip
+_NEGATIVE = {
+    "0", "-1", "false", "no", "n", "f", "negative", "neg", "-", "good", "benign", "b", "ok", "ham", "healthy",
+    "alive", "normal", "none", "control",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the user knows better: kinds of columns, columns to drop or to keep, markers, decimal sign."""
+
+    number: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()  # a name, or name=format
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    missing: tuple[str, ...] | None = None
+    decimal: str | None = None
+
+    @property
+    def dates(self) -> dict[str, str | None]:
+        """Formats by name, None if it is to be found."""
+        return {name: form or None for name, _, form in (d.partition("=") for d in self.date)}
+
+
+@dataclass(frozen=True)
+class Target:
+    """The column to predict: its labels, which of them is positive, and how that was decided."""
+
+    name: str
+    positive: str
+    negatives: tuple[str, ...]
+    because: str = ""
+
+    @property
+    def negative(self) -> str:
+        """The label of a decision against the positive class."""
+        return self.negatives[0] if len(self.negatives) == 1 else f"not {self.positive}"
+
+    def labels(self, array: Any, missing: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether each row is positive, and whether its label is known."""
+        text = conversion.with_missing(conversion.as_text(array), _markers(missing))
+        positive = pc.fill_null(pc.equal(text, self.positive), False)
+        return _array(positive).astype(bool), _array(pc.is_valid(text)).astype(bool)
+
+
+@dataclass
+class Findings:
+    """What was worked out: the columns, the target, the rows with a label, and what to tell the user."""
+
+    columns: Columns
+    target: Target
+    positive: NDArray[np.bool_]
+    rows: NDArray[np.intp]
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    missing_cells: dict[str, int] = field(default_factory=dict)
+
+
+def infer(
+    table: Any,
+    target: str,
+    *,
+    positive: str | None = None,
+    overrides: Overrides | None = None,
+    weight: str | None = None,
+) -> Findings:
+    """Work out the columns of a training table and the meaning of its target.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be learned from: no such target, one class, no rows, no usable column.
+    """
+    overrides = overrides or Overrides()
+    names = table.column_names
+    for name in (
+        target,
+        *overrides.number,
+        *overrides.category,
+        *overrides.dates,
+        *overrides.drop,
+        *overrides.keep,
+    ):
+        if name not in names:
+            raise no_such_column(name, names)
+    missing = conversion.MISSING if overrides.missing is None else ("", *overrides.missing)
+    found = find_target(table.column(target), target, missing, positive)
+    label, known = found.labels(table.column(target), missing)
+    rows = np.flatnonzero(known)
+    result = Findings(Columns((), missing), found, label[rows], rows)
+    if len(rows) < len(label):
+        result.notes.append(f"{len(label) - len(rows)} rows without a value of {target!r} were left out")
+        table = table.take(pa.array(rows))
+    _find_columns(table, {target, weight} - {None}, overrides, missing, result)
+    if not result.columns.columns:
+        reasons = "; ".join(f"{n!r}: {why}" for n, why in list(result.left_out.items())[:5])
+        raise TableError(f"no column is left to learn from ({reasons})", "keep one by --keep")
+    _look_for_leaks(table, result)
+    return result
+
+
+# --- the target ---------------------------------------------------------------------------------------
+
+
+def find_target(array: Any, name: str, missing: Sequence[str], positive: str | None) -> Target:
+    """The labels of the target, and which is positive: as told, by its name, or the rarer one."""
+    conversion.check_usable(name, array.type)
+    text = conversion.with_missing(conversion.as_text(array), _markers(missing))
+    counts = {v["values"]: v["counts"] for v in pc.value_counts(text.drop_null()).to_pylist()}
+    if not counts:
+        raise TableError(f"the target {name!r} has no value in any row")
+    labels = sorted(counts, key=_in_order)
+    if len(labels) == 1:
+        raise TableError(
+            f"the target {name!r} has only one class: all {sum(counts.values())} rows are {labels[0]!r}",
+            "a model needs rows of both classes",
+        )
+    if positive is not None:
+        if positive not in counts:
+            shown = ", ".join(f"{v!r} ({counts[v]})" for v in labels[:10])
+            raise TableError(f"the target {name!r} is never {positive!r}", f"its values are {shown}")
+        rest = tuple(v for v in labels if v != positive)
+        return Target(name, positive, rest, "as stated")
+    if len(labels) > 2:
+        shown = ", ".join(f"{v!r} ({counts[v]})" for v in labels[:10]) + (" …" if len(labels) > 10 else "")
+        advice = "say which is the positive one by --positive; the others are then the negatives"
+        if len(labels) > 20:
+            advice = "is it a quantity? Make a column of two classes from it, or say --positive VALUE"
+        raise TableError(f"the target {name!r} has {len(labels)} different values: {shown}", advice)
+    chosen, because = _which(labels, counts)
+    return Target(name, chosen, tuple(v for v in labels if v != chosen), because)
+
+
+def _which(labels: list[str], counts: dict[str, int]) -> tuple[str, str]:
+    a, b = labels
+    for one, other in ((b, a), (a, b)):
+        if one.lower() in _POSITIVE and other.lower() not in _POSITIVE:
+            return one, "by its name"
+    for one, other in ((b, a), (a, b)):
+        if other.lower() in _NEGATIVE and one.lower() not in _NEGATIVE:
+            return one, "by the other's name"
+    if _is_number(a) and _is_number(b):
+        return b, "the larger number"
+    return (a if counts[a] < counts[b] else b), "the rarer one"
+
+
+def _markers(missing: Sequence[str]) -> list[str]:
+    # A lone dash or the word none may be a class.
+    return [m for m in missing if m.lower() not in ("-", "none", "missing")]
+
+
+def _in_order(label: str) -> tuple[int, float, str]:
+    return (0, float(label), label) if _is_number(label) else (1, 0.0, label)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
+
+
+# --- the columns --------------------------------------------------------------------------------------
+
+
+def _find_columns(
+    table: Any, apart: set[Any], overrides: Overrides, missing: Sequence[str], result: Findings
+) -> None:
+    decimal = overrides.decimal or _find_decimal(table, apart, missing)
+    if decimal == "," and overrides.decimal is None:
+        result.notes.append("numbers are written with a decimal comma")
+    columns = []
+    for name in table.column_names:
+        if name in apart:
+            continue
+        if name in overrides.drop:
+            result.left_out[name] = "dropped as asked"
+            continue
+        column, reason = _find(name, table.column(name), overrides, missing, decimal, result)
+        if column is None or (reason and name not in overrides.keep):
+            result.left_out[name] = reason
+        else:
+            columns.append(column)
+    result.columns = Columns(tuple(columns), tuple(missing), decimal)
+
+
+def _find(
+    name: str, array: Any, overrides: Overrides, missing: Sequence[str], decimal: str, result: Findings
+) -> tuple[Column | None, str]:
+    """The column, and a reason to leave it out, or an empty text."""
+    if not conversion.is_usable(array.type):
+        return None, f"holds {array.type}"
+    forced = _forced(name, overrides)
+    if forced in (None, "number"):
+        numbers = _try_number(array, missing, decimal, [] if forced else missing)
+        if numbers is not None:
+            result.missing_cells[name] = numbers.null_count
+            return Column(name, "number"), _useless_number(name, numbers)
+        if forced:
+            value = conversion.first_bad(array, missing, decimal)
+            raise TableError(
+                f"column {name!r} is not all numbers: {value[1]!r} in row {value[0] + 1}" if value else name,
+                f"leave out --numeric {name}, or name the value by --missing",
+            )
+    text = conversion.with_missing(conversion.as_text(array), missing)
+    result.missing_cells[name] = text.null_count
+    if forced in (None, "date"):
+        column = _try_date(name, array, missing, overrides.dates.get(name), result)
+        if column is not None:
+            return column, "" if column.parts else "constant"
+        if forced:
+            raise TableError(f"column {name!r} has values that are no dates", "give --date NAME=FORMAT")
+    values = sorted(pc.unique(text.drop_null()).to_pylist(), key=_in_order)
+    return Column(name, "category", tuple(values)), _useless_text(name, text, len(values))
+
+
+def _forced(name: str, overrides: Overrides) -> str | None:
+    for kind, chosen in (
+        ("number", overrides.number),
+        ("category", overrides.category),
+        ("date", overrides.dates),
+    ):
+        if name in chosen:
+            return kind
+    return None
+
+
+def _try_number(array: Any, missing: Sequence[str], decimal: str, _: Any) -> Any | None:
+    if pa.types.is_temporal(array.type):
+        return None
+    try:
+        numbers = conversion.as_number(array, missing, decimal)
+    except pa.ArrowInvalid:
+        return None
+    return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
+
+
+def _find_decimal(table: Any, apart: set[Any], missing: Sequence[str]) -> str:
+    """A comma, if some text column is numbers with it and none is numbers with a point in them."""
+    comma = False
+    for name in table.column_names:
+        array = table.column(name)
+        if name in apart or not pa.types.is_string(array.type):
+            continue
+        text = conversion.with_missing(conversion.as_text(array), missing).drop_null()
+        if len(text) and pc.all(pc.match_substring_regex(text, r"^[+-]?\d+(,\d+)?$")).as_py():
+            comma = comma or pc.any(pc.match_substring(text, ",")).as_py()
+        elif len(text) and pc.all(pc.match_substring_regex(text, r"^[+-]?\d*\.?\d*$")).as_py():
+            return "."
+    return "," if comma else "."
+
+
+def _useless_number(name: str, numbers: Any) -> str:
+    values = numbers.drop_null()
+    n = len(values)
+    if n == 0:
+        return "no value in any row"
+    distinct = pc.count_distinct(values).as_py()
+    if distinct == 1:
+        return f"constant: {values[0].as_py():g}" if numbers.null_count == 0 else ""
+    if n < _FEW_ROWS or distinct < n or numbers.null_count:
+        return ""
+    low, high = pc.min(values).as_py(), pc.max(values).as_py()
+    whole = bool(np.all(np.mod(_array(values), 1) == 0))
+    if whole and high - low == n - 1:
+        return f"counts the rows, from {low:g} to {high:g}"
+    if whole and _ID.search(name):
+        return "an identifier: a different number in every row"
+    return ""
+
+
+def _useless_text(name: str, text: Any, distinct: int) -> str:
+    n = len(text) - text.null_count
+    if n == 0:
+        return "no value in any row"
+    if distinct == 1 and text.null_count == 0:
+        return f"constant: {text[0].as_py()!r}"
+    if n >= _FEW_ROWS and distinct > _UNIQUE * n:
+        return f"an identifier or free text: {distinct} different values in {n} rows"
+    if distinct > _MANY:
+        return f"free text: {distinct} different values"
+    return ""
+
+
+def _try_date(
+    name: str, array: Any, missing: Sequence[str], form: str | None, result: Findings
+) -> Column | None:
+    if pa.types.is_temporal(array.type):
+        when = conversion.as_date(array, missing, conversion.ISO)
+        form = conversion.ISO
+    elif form is not None:
+        when = conversion.as_date(array, missing, form)
+        if when.null_count > conversion.with_missing(conversion.as_text(array), missing).null_count:
+            return None
+    else:
+        form = _date_form(name, array, missing, result)
+        if form is None:
+            return None
+        when = conversion.as_date(array, missing, form)
+    parts = [p for p in PARTS if pc.count_distinct(date_part(when, p).drop_null()).as_py() > 1]
+    return Column(name, "date", form=form, parts=tuple(parts))
+
+
+def _date_form(name: str, array: Any, missing: Sequence[str], result: Findings) -> str | None:
+    """The first format that fits every value; a second one that fits as well is noted."""
+    text = conversion.with_missing(conversion.as_text(array), missing).drop_null()
+    if len(text) == 0 or not pc.all(pc.match_substring_regex(text, r"\d")).as_py():
+        return None
+    few = text.slice(0, 1000)
+    for form in (conversion.ISO, conversion.ISO_ZONE):
+        kind = pa.timestamp("us") if form == conversion.ISO else pa.timestamp("us", "UTC")
+        try:
+            pc.cast(few, kind)
+            pc.cast(text, kind)
+        except pa.ArrowInvalid:
+            continue
+        return form
+    fitting = []
+    for day in conversion.DATE_FORMATS:
+        for time in conversion.TIMES:
+            form = day + time
+            if (
+                conversion.as_date(few, (), form).null_count == 0
+                and conversion.as_date(text, (), form).null_count == 0
+            ):
+                fitting.append(form)
+    if len(fitting) > 1:
+        result.warnings.append(
+            f"dates of {name!r} are read as {fitting[0]}, but {fitting[1]} fits as well: say which by "
+            f"--date '{name}=FORMAT'"
+        )
+    return fitting[0] if fitting else None
+
+
+# --- leaks --------------------------------------------------------------------------------------------
+
+
+def _look_for_leaks(table: Any, result: Findings) -> None:
+    """Warn of columns that tell the target alone, and of rows that come twice as columns."""
+    step = max(1, -(-len(result.positive) // _SAMPLE))
+    y = result.positive[::step]
+    if min(y.sum(), len(y) - y.sum()) < 10:
+        return
+    frame, _ = result.columns.encode(table.take(pa.array(np.arange(0, table.num_rows, step))))
+    for column in result.columns.columns:
+        area = max(_area(frame.column(f), y) for f in column.features)
+        if area >= _LEAK:
+            result.warnings.append(
+                f"column {column.name!r} alone nearly tells the target (area under the ROC curve {area:.3f}): is "
+                f"it known when the model is used? If not, --drop '{column.name}'"
+            )
+
+
+def _area(column: Any, y: NDArray[np.bool_]) -> float:
+    """Area under the ROC curve of one column, the better way round; categories by their positives."""
+    if pa.types.is_dictionary(column.type):
+        codes = _array(pc.fill_null(column.combine_chunks().indices, -1)).astype(np.int64) + 1
+        total = np.bincount(codes).astype(float)
+        hits = np.bincount(codes, weights=y)
+        # Leave-one-out shares, so that a category of one row tells nothing.
+        score = (hits[codes] - y) / np.maximum(total[codes] - 1, 1)
+        score = np.where(total[codes] > 1, score, y.mean())
+    else:
+        score = _array(column)
+        middle = np.nanmedian(score) if np.any(~np.isnan(score)) else 0.0
+        score = np.where(np.isnan(score), middle, score)
+    _, ranks, counts = np.unique(score, return_inverse=True, return_counts=True)
+    middle_rank = np.cumsum(counts) - (counts - 1) / 2
+    positives = y.sum()
+    area = (middle_rank[ranks][y].sum() - positives * (positives + 1) / 2) / (
+        positives * (len(y) - positives)
+    )
+    return float(max(area, 1 - area))
+
+
+def _array(values: Any) -> Any:
+    return np.asarray(
+        values.to_numpy() if isinstance(values, pa.ChunkedArray) else values.to_numpy(zero_copy_only=False)
+    )
