@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from propriety.evaluation import inputs
 from propriety.evaluation.decomposition import Recalibration, pool, recalibrate_rows
@@ -186,8 +187,7 @@ def calibration_cross_entropy(
         true = _histogram(known, weight, edges)
     n = len(rows.p)
     stated = (stated * n + smoothing) / (n + smoothing * n_bins)
-    with np.errstate(divide="ignore"):
-        return float(-np.sum(np.where(true > 0, true * np.log(stated), 0.0)))
+    return float(-np.sum(special.xlogy(true, stated)))
 
 
 def mean_regret(

@@ -63,7 +63,7 @@ def decide(
     if cost_matrix is None:
         p = inputs.probabilities(p)
         return (p >= threshold(fp_cost, fn_cost)).astype(np.intp)
-    costs = _costs_of_decisions(p, read_costs(cost_matrix=cost_matrix))
+    costs = _costs_of_decisions(p, read_costs(fp_cost, fn_cost, cost_matrix))
     n_classes = costs.shape[1]
     return n_classes - 1 - np.argmin(costs[:, ::-1], axis=1)
 

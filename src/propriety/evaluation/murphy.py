@@ -62,7 +62,8 @@ class MurphyCurve:
     def area(self, loss: Any, low: float = 0.0, high: float = 1.0) -> float:
         """∫ M(c) ω(c) dc over [low, high]: over [0, 1] the mean of that loss.
 
-        `loss` may also be a function, the weight ω itself.
+        `loss` may also be a function, the weight ω itself. What a loss charges even for being certain and
+        right, as `losses.Mu` does, is no part of the area.
 
         >>> curve = murphy_curve([0, 1, 1], [0.2, 0.6, 0.9])
         >>> round(curve.area("Squared"), 12), round(curve.area(lambda c: 2 + 0 * c), 9)

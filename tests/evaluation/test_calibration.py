@@ -1,0 +1,92 @@
+"""Reliability bands, binned errors, cross-entropy, distances to a known truth."""
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import mean_squared_error
+
+from propriety import evaluation
+
+
+def test_expected_calibration_error_agrees_with_scikit_learns_bins(rows):
+    y, p, _, _ = rows
+    true, predicted = calibration_curve(y, p, n_bins=7)
+    edges = np.linspace(0, 1, 8)
+    counts = np.bincount(np.searchsorted(edges[1:-1], p), minlength=7)
+    share = counts[counts > 0] / len(y)
+    gap = np.abs(true - predicted)
+    assert evaluation.calibration_error(y, p, n_bins=7) == pytest.approx(share @ gap, abs=1e-12)
+    assert evaluation.calibration_error(y, p, n_bins=7, norm="max") == pytest.approx(gap.max(), abs=1e-12)
+    root = np.sqrt(share @ gap**2)
+    assert evaluation.calibration_error(y, p, n_bins=7, norm="l2") == pytest.approx(root, abs=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_binned_error_takes_weights_as_copies(rows, strategy):
+    y, p, weight, _ = rows
+    copies = np.repeat(np.arange(len(y)), weight.astype(int))
+    found = evaluation.calibration_error(y, p, sample_weight=weight, strategy=strategy)
+    assert found == pytest.approx(evaluation.calibration_error(y[copies], p[copies], strategy=strategy))
+
+
+def test_quantile_bins_have_equal_weight():
+    p = np.linspace(0.01, 0.99, 100)
+    y = (np.arange(100) % 2).astype(int)
+    tenth = np.repeat(np.arange(10), 10)
+    by_hand = np.mean([abs(y[tenth == k].mean() - p[tenth == k].mean()) for k in range(10)])
+    assert evaluation.calibration_error(y, p, strategy="quantile") == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_consistency_band_holds_what_is_calibrated_and_not_what_is_not():
+    rng = np.random.default_rng(0)
+    eta = np.round(rng.uniform(size=2000), 2)
+    y = (rng.uniform(size=2000) < eta).astype(int)
+    right = evaluation.reliability(y, eta, n_resamples=200)
+    wrong = evaluation.reliability(y, eta**2, n_resamples=200)
+    assert right.outside < 0.25
+    assert wrong.outside > 0.5
+    assert np.all(right.low <= right.at + 0.1)
+    assert np.all(np.diff(right.low) >= -1e-12)
+    same = evaluation.reliability(y, eta, n_resamples=200)
+    np.testing.assert_array_equal(right.high, same.high)
+
+
+def test_cross_entropy_is_least_for_the_true_histogram():
+    rng = np.random.default_rng(1)
+    eta = rng.beta(2, 2, 4000)
+    y = (rng.uniform(size=4000) < eta).astype(int)
+    counts = np.histogram(eta, np.linspace(0, 1, 11))[0] / 4000
+    entropy = -np.sum(counts * np.log(counts))
+    found = evaluation.calibration_cross_entropy(y, eta, eta=eta, smoothing=0)
+    assert found == pytest.approx(entropy, rel=1e-12)
+    sure = 1 / (1 + np.exp(-4 * np.log(eta / (1 - eta))))  # a model four times too sure
+    for known in (eta, None, "uniform"):
+        good = evaluation.calibration_cross_entropy(y, eta, eta=known)
+        assert good < evaluation.calibration_cross_entropy(y, sure, eta=known)
+    assert evaluation.calibration_cross_entropy(y, eta, eta="uniform") >= np.log(10)
+    assert evaluation.calibration_cross_entropy([0, 1], [0.05, 0.95], eta=[0.4, 0.6], smoothing=0) == np.inf
+
+
+def test_distance_to_a_known_truth(rows):
+    _, p, weight, eta = rows
+    expected = mean_squared_error(eta, p, sample_weight=weight)
+    assert evaluation.mse_to_truth(eta, p, sample_weight=weight) == pytest.approx(expected, rel=1e-12)
+    divergence = np.mean(eta * np.log(eta / p) + (1 - eta) * np.log((1 - eta) / (1 - p)))
+    assert evaluation.mean_regret(eta, p, "Log") == pytest.approx(divergence, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: evaluation.calibration_error([0, 1], [0.1, 0.9], n_bins=0), "n_bins"),
+        (lambda: evaluation.calibration_error([0, 1], [0.1, 0.9], norm="l3"), "norm"),
+        (lambda: evaluation.calibration_error([0, 1], [0.1, 0.9], strategy="equal"), "strategy"),
+        (lambda: evaluation.calibration_cross_entropy([0, 1], [0.1, 0.9], eta="flat"), "eta must be"),
+        (lambda: evaluation.calibration_cross_entropy([0, 1], [0.1, 0.9], eta=[0.5]), "eta has 1"),
+        (lambda: evaluation.mean_regret([0.5], [0.1, 0.9]), "eta has 1"),
+        (lambda: evaluation.reliability([0, 1], [0.1, 0.9], level=1), "level"),
+    ],
+)
+def test_bad_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,146 @@
+"""Decisions, costs, thresholds and net benefit."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import confusion_matrix
+
+from propriety import evaluation
+
+ASYMMETRIC = np.array([[0.0, 3.0, 9.0], [1.0, -0.5, 2.0], [7.0, 4.0, 0.0]])
+
+
+def test_cost_of_decisions_is_the_confusion_matrix_times_the_costs(rows):
+    y, p, weight, _ = rows
+    decision = evaluation.decide(p, fp_cost=2, fn_cost=5)
+    counts = confusion_matrix(y, decision, sample_weight=weight)
+    expected = (2 * counts[0, 1] + 5 * counts[1, 0]) / counts.sum()
+    found = evaluation.mean_cost(y, decision, fp_cost=2, fn_cost=5, sample_weight=weight)
+    assert found == pytest.approx(expected, rel=1e-12)
+    cost_weighted = evaluation.mean_loss(y, p, f"CostWeighted({2 / 7})", sample_weight=weight)
+    assert found == pytest.approx(7 * cost_weighted, rel=1e-12)
+
+
+def test_asymmetric_costs_of_several_classes_row_is_the_truth():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["c", "a", "b"])[y]
+    model = LogisticRegression(C=0.01).fit(X, names)
+    P = model.predict_proba(X)
+    true = np.searchsorted(model.classes_, names)
+    decision = evaluation.decide(P, cost_matrix=ASYMMETRIC)
+    by_hand = [np.argmin([sum(row[t] * ASYMMETRIC[t, k] for t in range(3)) for k in range(3)]) for row in P]
+    np.testing.assert_array_equal(decision, by_hand)
+    expected = np.mean([ASYMMETRIC[t, k] for t, k in zip(true, decision, strict=True)])
+    assert evaluation.mean_cost(true, decision, cost_matrix=ASYMMETRIC) == pytest.approx(expected, rel=1e-12)
+    labels = model.classes_[decision]
+    assert evaluation.mean_cost(
+        names, labels, cost_matrix=ASYMMETRIC, labels=model.classes_
+    ) == pytest.approx(expected, rel=1e-12)
+    assert evaluation.cost_scorer(cost_matrix=ASYMMETRIC)(model, X, names) == pytest.approx(-expected)
+    # The transposed matrix decides otherwise: the orientation is not a matter of taste.
+    assert np.any(decision != evaluation.decide(P, cost_matrix=ASYMMETRIC.T))
+    order = evaluation.mean_cost(
+        names, labels, cost_matrix=ASYMMETRIC[::-1, ::-1], labels=model.classes_[::-1]
+    )
+    assert order == pytest.approx(expected, rel=1e-12)
+
+
+def test_least_expected_cost_is_least():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([0.5, 0.5, 0.5], 60)
+    best = evaluation.expected_cost(P, cost_matrix=ASYMMETRIC)
+    for k in range(3):
+        assert best <= evaluation.expected_cost(P, np.full(60, k), cost_matrix=ASYMMETRIC) + 1e-12
+    two = evaluation.decide(P[:, :2] / P[:, :2].sum(axis=1, keepdims=True), cost_matrix=[[0, 1], [4, 0]])
+    share = P[:, 1] / P[:, :2].sum(axis=1)
+    np.testing.assert_array_equal(two, share >= 0.2)
+
+
+def test_costs_of_each_row(rows):
+    y, p, weight, _ = rows
+    rng = np.random.default_rng(1)
+    fp, fn = rng.uniform(0.5, 2, len(y)), rng.uniform(0.5, 9, len(y))
+    decision = evaluation.decide(p, fp_cost=fp, fn_cost=fn)
+    np.testing.assert_array_equal(decision, p >= fp / (fp + fn))
+    np.testing.assert_allclose(evaluation.threshold(fp, fn), fp / (fp + fn))
+    expected = np.average(np.where(y == decision, 0, np.where(y == 1, fn, fp)), weights=weight)
+    given = {"fp_cost": fp, "fn_cost": fn, "sample_weight": weight}
+    assert evaluation.mean_cost(y, decision, **given) == pytest.approx(expected, rel=1e-12)
+    assert evaluation.cost_curve(y, p, **given).theory_cost == pytest.approx(expected, rel=1e-12)
+    matrices = np.zeros((len(y), 2, 2))
+    matrices[:, 0, 1], matrices[:, 1, 0] = fp, fn
+    assert evaluation.mean_cost(y, decision, cost_matrix=matrices, sample_weight=weight) == pytest.approx(
+        expected
+    )
+    forecast = evaluation.expected_cost(p, fp_cost=fp, fn_cost=fn, sample_weight=weight)
+    by_hand = np.average(np.where(decision == 1, (1 - p) * fp, p * fn), weights=weight)
+    assert forecast == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_threshold_of_a_matrix_is_the_excess_of_wrong_over_right():
+    assert evaluation.threshold(cost_matrix=[[1, 4], [10, 3]]) == pytest.approx(3 / (3 + 7))
+    p = np.linspace(0, 1, 101)
+    by_matrix = evaluation.decide(p, cost_matrix=[[1, 4], [10, 3]])
+    np.testing.assert_array_equal(by_matrix, p >= 0.3)
+
+
+def test_best_threshold_is_found_by_trying_all(rows):
+    y, p, weight, _ = rows
+    for fp, fn in [(1, 1), (1, 9), (5, 1)]:
+        found = evaluation.best_threshold(y, p, fp_cost=fp, fn_cost=fn, sample_weight=weight)
+        tried = [
+            evaluation.mean_cost(y, p >= t, fp_cost=fp, fn_cost=fn, sample_weight=weight)
+            for t in np.linspace(0, 1, 401)
+        ]
+        assert found.cost == pytest.approx(min(tried), rel=1e-12)
+        at_it = evaluation.mean_cost(y, p >= found.value, fp_cost=fp, fn_cost=fn, sample_weight=weight)
+        assert at_it == pytest.approx(found.cost, rel=1e-12)
+        assert found.theory == fp / (fp + fn)
+
+
+def test_best_threshold_keeps_the_theory_where_it_is_as_good():
+    found = evaluation.best_threshold([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], fp_cost=1, fn_cost=2)
+    assert found.value == found.theory
+    away = evaluation.best_threshold([0, 0, 1, 1], [0.01, 0.02, 0.08, 0.09])
+    assert 0.02 < away.value <= 0.08
+    assert away.cost == 0 < away.theory_cost
+    sure = evaluation.best_threshold([0, 0], [1.0, 0.9], pos_label=1)
+    assert sure.value <= 1
+    assert sure.cost == pytest.approx(0.5)  # p = 1 is decided for class 1 by any threshold up to 1
+
+
+def test_net_benefit_by_its_definition(rows):
+    y, p, weight, _ = rows
+    curve = evaluation.decision_curve(y, p, weight)
+    c = np.array([0.05, 0.2, 0.33, 0.7])
+    for t, found, everyone in zip(c, curve(c), curve.all(c), strict=True):
+        alarm = p >= t
+        by_hand = np.average(alarm * y - alarm * (1 - y) * t / (1 - t), weights=weight)
+        assert found == pytest.approx(by_hand, rel=1e-10)
+        assert everyone == pytest.approx(np.average(y - (1 - y) * t / (1 - t), weights=weight), rel=1e-10)
+    value = (p >= 0.2) * (y - (1 - y) * 0.25)
+    plain = evaluation.decision_curve(y, p)
+    assert plain.standard_error(0.2) == pytest.approx(np.std(value, ddof=1) / np.sqrt(len(y)), rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: evaluation.threshold(0, 1), "fp_cost must be positive"),
+        (lambda: evaluation.threshold(cost_matrix=np.zeros((3, 3))), "two classes"),
+        (lambda: evaluation.threshold(cost_matrix=[[2, 1], [1, 0]]), "cheaper than the right"),
+        (lambda: evaluation.decide([0.5], cost_matrix=[[0, 1, 2]]), r"shape \(K, K\)"),
+        (lambda: evaluation.decide([0.5], fp_cost=2, cost_matrix=np.eye(2)), "not both"),
+        (lambda: evaluation.decide([[0.5, 0.5]], cost_matrix=np.eye(3)), "one column for each of 3"),
+        (lambda: evaluation.mean_cost([0, 1], [0, 5]), "give labels="),
+        (lambda: evaluation.mean_cost(["a", "b"], ["a", "c"], labels=["a", "b"]), "'c' is not among"),
+        (lambda: evaluation.mean_cost([0, 1], [0, 1], fp_cost=[1, 2, 3]), "3 rows, but there are 2"),
+        (lambda: evaluation.cost_scorer(by="guess"), "by must be"),
+        (lambda: evaluation.decision_curve([0, 1], [0.1, 0.9])(1.0), "below 1"),
+        (lambda: evaluation.expected_cost([0.5], [2]), "from 0 to 1"),
+    ],
+)
+def test_bad_costs_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
