@@ -108,12 +108,10 @@ class MurphyCurve:
         >>> bool((low <= curve([0.3, 0.5])).all() and (curve([0.3, 0.5]) <= high).all())
         True
         """
-        level = number("level", level, 0, 1)
         centre = np.asarray(self(c))
-        if simultaneous:
-            factor = float(np.quantile(self.deviations(n_resamples, random_state), level))
-        else:
-            factor = float(stats.norm.ppf((1 + level) / 2))
+        factor = self.factor(
+            level, simultaneous=simultaneous, n_resamples=n_resamples, random_state=random_state
+        )
         error = factor * np.asarray(self.standard_error(c))
         low, high = centre - error, centre + error
         # One model's cost-weighted loss is never below 0 nor above the dearer of the two mistakes.
@@ -121,6 +119,20 @@ class MurphyCurve:
             c = np.asarray(c, dtype=np.float64)
             low, high = np.maximum(low, 0.0), np.minimum(high, np.maximum(c, 1 - c))
         return low, high
+
+    def factor(
+        self,
+        level: float = 0.95,
+        *,
+        simultaneous: bool = False,
+        n_resamples: int = 1000,
+        random_state: Any = 0,
+    ) -> float:
+        """Half the width of the band, in standard errors: the same at every threshold."""
+        level = number("level", level, 0, 1)
+        if simultaneous:
+            return float(np.quantile(self.deviations(n_resamples, random_state), level))
+        return float(stats.norm.ppf((1 + level) / 2))
 
     def deviations(
         self, n_resamples: int = 1000, random_state: Any = 0, low: float = 0.0, high: float = 1.0

@@ -160,6 +160,12 @@ class DecisionCurve:
         value = self.rate - self.murphy(c) / (1 - c)
         return float(value) if value.ndim == 0 else value
 
+    def corners(self, low: float = 0.0, high: float = 0.99) -> tuple[Array, Array]:
+        """Thresholds and net benefits at both ends of every piece: between knots the curve is smooth."""
+        _below_one(high)
+        c, value, _ = self.murphy.corners(low, high)
+        return c, self.rate - value / (1 - c)
+
     def all(self, c: ArrayLike) -> Any:
         """Net benefit of deciding class 1 for everyone; for no one it is 0."""
         c = _below_one(c)

@@ -1,9 +1,24 @@
-"""Pictures of losses and fits; nothing else imports matplotlib, and this only when something is drawn.
+"""Pictures of losses, fits and judgements; nothing else imports matplotlib, and this only when one is drawn.
 
 Install it with ``pip install "propriety[plot]"``.
 """
 
+from propriety.plots.comparison import CriticalDifferenceDisplay, QQDisplay
 from propriety.plots.convergence import convergence
+from propriety.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
+from propriety.plots.decomposition import DecompositionDisplay
 from propriety.plots.faces import loss_faces
+from propriety.plots.murphy import MurphyDisplay
+from propriety.plots.reliability import ReliabilityDisplay
 
-__all__ = ["convergence", "loss_faces"]
+__all__ = [
+    "CostCurveDisplay",
+    "CriticalDifferenceDisplay",
+    "DecisionCurveDisplay",
+    "DecompositionDisplay",
+    "MurphyDisplay",
+    "QQDisplay",
+    "ReliabilityDisplay",
+    "convergence",
+    "loss_faces",
+]

@@ -1,0 +1,175 @@
+"""The reliability diagram drawn: recalibrated against stated probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from propriety.evaluation.calibration import Reliability, reliability
+from propriety.evaluation.decomposition import Decomposition, decomposition
+from propriety.plots.display import GREY, canvas, is_first, legend, look, name_of, respond
+
+
+class ReliabilityDisplay:
+    """Isotonic reliability curve with the band of what chance allows, and the histogram of probabilities.
+
+    Parameters
+    ----------
+    reliability : Reliability
+    parts : Decomposition, optional
+        Miscalibration, discrimination and uncertainty, told in the figure.
+    name : str, optional
+
+    Attributes
+    ----------
+    ax_, figure_ : where it was drawn
+    line_, band_, bars_ : curve, band and histogram
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from propriety import plots
+    >>> display = plots.ReliabilityDisplay.from_predictions(
+    ...     [0, 1, 1, 0], [0.2, 0.6, 0.9, 0.4], ax=Figure().subplots()
+    ... )
+    >>> display.ax_.get_xlabel()
+    'stated probability'
+    """
+
+    def __init__(
+        self, reliability: Reliability, parts: Decomposition | None = None, *, name: str | None = None
+    ):
+        self.reliability, self.parts, self.name = reliability, parts, name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        loss: Any = "Log()",
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        level: float = 0.9,
+        n_resamples: int = 500,
+        random_state: Any = 0,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> ReliabilityDisplay:
+        """Draw the diagram of a fitted classifier on the rows given."""
+        outcomes, p = respond(estimator, X, y, pos_label)
+        return cls.from_predictions(
+            outcomes,
+            p,
+            loss=loss,
+            sample_weight=sample_weight,
+            pos_label=1,
+            level=level,
+            n_resamples=n_resamples,
+            random_state=random_state,
+            name=name_of(estimator, name),
+            ax=ax,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        p: Any,
+        *,
+        loss: Any = "Log()",
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        level: float = 0.9,
+        n_resamples: int = 500,
+        random_state: Any = 0,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> ReliabilityDisplay:
+        """Draw the diagram of probabilities; the parts told are those of `loss`."""
+        curve = reliability(
+            y,
+            p,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            level=level,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+        parts = decomposition(y, p, loss, sample_weight=sample_weight, pos_label=pos_label)
+        return cls(curve, parts, name=name).plot(ax, **kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        histogram: bool = True,
+        n_bins: int = 25,
+        **kwargs: Any,
+    ) -> ReliabilityDisplay:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        name : str, optional
+            Name in the legend.
+        histogram : bool
+            Draw where the stated probabilities lie, along the bottom; of the first model on the axes only.
+        n_bins : int
+            Bars of the histogram.
+        **kwargs
+            For the line.
+
+        Returns
+        -------
+        self
+        """
+        r, name = self.reliability, self.name if name is None else name
+        with canvas(ax, (3.6, 3.6)) as axes:
+            first = is_first(axes)
+            style = look(axes, kwargs)
+            if first:
+                axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, zorder=1)
+                if histogram:
+                    self.bars_ = self._histogram(axes, n_bins)
+            self.band_ = axes.fill_between(
+                r.at,
+                r.low,
+                r.high,
+                color=style["color"],
+                alpha=0.18,
+                linewidth=0,
+                label=f"right, {r.level:.0%} of samples" if first else None,
+            )
+            (self.line_,) = axes.plot(r.curve.p, r.curve.rate, label=name, **style)
+            if first and self.parts is not None:
+                self._tell(axes)
+            axes.set(xlabel="stated probability", ylabel="recalibrated probability")
+            axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+            legend(axes, loc="lower right", bbox_to_anchor=(1, 0.2 if histogram else 0))
+            self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _histogram(self, ax: Any, n_bins: int) -> Any:
+        rows = self.reliability.rows
+        height, edges = np.histogram(rows.p, np.linspace(0, 1, n_bins + 1), weights=rows.weight)
+        share = 0.16 * height / height.max()
+        return ax.bar(
+            edges[:-1], share, np.diff(edges), align="edge", color="0.8", edgecolor="white", linewidth=0.5
+        )
+
+    def _tell(self, ax: Any) -> None:
+        parts = self.parts
+        assert parts is not None
+        text = (
+            f"{parts.loss.removesuffix('()')} loss {parts.score:.3g}\n"
+            f"MCB {parts.miscalibration:.2g}\nDSC {parts.discrimination:.2g}\nUNC {parts.uncertainty:.2g}"
+        )
+        ax.text(0.04, 0.97, text, transform=ax.transAxes, va="top", fontsize=7.5)
