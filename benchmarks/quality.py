@@ -1,0 +1,295 @@
+"""Does the loss matter? Boosting, linear models and trees with several losses, on real data with costs.
+
+Every model is judged on rows it was not fitted to (three folds of every data set of `quality_data`, at most
+2,000 rows) at the costs c = 0.05, 0.1, 0.2 and 0.5 of a false alarm, a miss costing 1 − c:
+
+    python benchmarks/quality.py run                    # go on where the last run stopped, for four minutes
+    python benchmarks/quality.py run --seconds 3600     # or for longer
+    python benchmarks/quality.py table                  # Markdown tables of what has been measured
+
+One line is added to ``--results`` for each data set, so a run can be stopped and taken up again. Ours are
+fitted with the log loss, with Tailored(c) and with the loss that LossSearchCV chooses; peers are LightGBM and
+scikit-learn's logistic regression decided at c, as they are and recalibrated (isotonic, Platt), and empulse's
+cost-sensitive models, which decide by themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import quality_data
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from propriety import BoostingClassifier, LinearClassifier, LossSearchCV, TreeClassifier, losses
+from propriety.evaluation import calibration_error, compare, mean_loss
+
+COSTS = (0.05, 0.1, 0.2, 0.5)
+FOLDS, INNER = 3, 3
+CLIP = 1e-6  # probabilities are kept this far from 0 and 1 in the log loss
+ROUNDS, LEAVES = 100, 31
+RESULTS = Path(tempfile.gettempdir()) / "propriety-quality.jsonl"
+warnings.filterwarnings("ignore")
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def numbers():
+    """One-hot categories, medians for missing numbers, unit variance."""
+    categories = make_pipeline(
+        SimpleImputer(strategy="constant", fill_value="missing"),
+        OneHotEncoder(handle_unknown="ignore", sparse_output=False, min_frequency=2),
+    )
+    plain = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+    return make_column_transformer(
+        (categories, make_column_selector(dtype_include="category")),
+        (plain, make_column_selector(dtype_include="number")),
+    )
+
+
+def ours(n):
+    """Unfitted models of this library; linear ones shrink like scikit-learn's with C = 1."""
+    return {
+        "boosting": (
+            BoostingClassifier(max_iter=ROUNDS, max_leaf_nodes=LEAVES, n_jobs=1, random_state=0),
+            True,
+        ),
+        "linear": (LinearClassifier(alpha=1 / n, tol=1e-5, n_jobs=1), False),
+        "tree": (TreeClassifier(max_leaf_nodes=LEAVES, n_jobs=1, random_state=0), True),
+    }
+
+
+def peers():
+    """Models that know no costs, and whether they read the table as it is."""
+    from lightgbm import LGBMClassifier
+
+    light = LGBMClassifier(n_estimators=ROUNDS, num_leaves=LEAVES, n_jobs=1, verbose=-1, random_state=0)
+    logistic = LogisticRegression(max_iter=1000)
+    found = {}
+    for name, model, table in (("LightGBM", light, True), ("logistic regression", logistic, False)):
+        found[name] = (model, table)
+        for words, method in (("isotonic", "isotonic"), ("Platt", "sigmoid")):
+            found[f"{name}, {words}"] = (CalibratedClassifierCV(model, method=method, cv=INNER), table)
+    return found
+
+
+def sensitive(c):
+    """Empulse's models for the cost c of a false alarm and 1 − c of a miss."""
+    from empulse.models import CSBoostClassifier, CSLogitClassifier, CSTreeClassifier
+    from lightgbm import LGBMClassifier
+
+    costs = {"fp_cost": c, "fn_cost": 1 - c}
+    light = LGBMClassifier(n_estimators=ROUNDS, num_leaves=LEAVES, n_jobs=1, verbose=-1, random_state=0)
+    return {
+        "empulse CSBoost (LightGBM)": CSBoostClassifier(light, **costs),
+        "empulse CSLogit": CSLogitClassifier(**costs),
+        "empulse CSTree": CSTreeClassifier(
+            max_leaf_nodes=LEAVES, min_samples_leaf=20, random_state=0, **costs
+        ),
+    }
+
+
+# --- one data set ---------------------------------------------------------------------------------
+
+
+class OutOfFold:
+    """Probabilities and decisions of every model at every cost, filled fold by fold."""
+
+    def __init__(self, X, y):
+        self.X, self.y = X, y
+        self.found, self.chosen = {}, {}
+
+    def start(self, train, test):
+        """Go to another fold: the table as it is, and as numbers."""
+        self.train, self.test = train, test
+        encode = numbers().fit(self.X.iloc[train])
+        rows = [self.X.iloc[part] for part in (train, test)]
+        self.tables = {True: rows, False: [encode.transform(part) for part in rows]}
+
+    def fit(self, model, table):
+        """Fit a model to the training rows."""
+        return model.fit(self.tables[table][0], self.y[self.train])
+
+    def keep(self, name, c, model, table, own=False):
+        """Note what a fitted model says at cost c, deciding at c or by its own decisions."""
+        X = self.tables[table][1]
+        p = model.predict_proba(X)[:, 1]
+        n = len(self.y)
+        at = self.found.setdefault(name, {}).setdefault(c, (np.empty(n), np.empty(n, dtype=bool)))
+        at[0][self.test], at[1][self.test] = p, model.predict(X) == 1 if own else p >= c
+
+    def add_ours(self):
+        """Every learner with the log loss, the tailored loss and the chosen loss."""
+        for kind, (model, table) in ours(len(self.train)).items():
+            plain = self.fit(model.set_params(loss="Log"), table)
+            for c in COSTS:
+                self.keep(f"{kind}, log loss", c, plain, table)
+            for c in COSTS:
+                model.set_params(loss=losses.Tailored(c), fp_cost=c, fn_cost=1 - c)
+                self.keep(f"{kind}, tailored", c, self.fit(model, table), table)
+                search = self.fit(LossSearchCV(model, "tailored", cv=INNER), table)
+                self.keep(f"{kind}, chosen", c, search, table)
+                self.chosen.setdefault(f"{kind}, chosen", []).append(repr(search.best_loss_))
+
+    def add_peers(self):
+        """Every other model."""
+        for name, (model, table) in peers().items():
+            self.fit(model, table)
+            for c in COSTS:
+                self.keep(name, c, model, table)
+        for c in COSTS:
+            for name, model in sensitive(c).items():
+                self.keep(name, c, self.fit(model, False), False, own=True)
+
+
+def predictions(X, y):
+    """Out-of-fold predictions {model: {cost: (p, decision)}}, and what the searches chose."""
+    out = OutOfFold(X, y)
+    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
+        out.start(train, test)
+        out.add_ours()
+        out.add_peers()
+    return out.found, out.chosen
+
+
+def measure(name):
+    """Numbers of one data set: cost per 1,000 decisions, log loss, Brier score, calibration error."""
+    X, y = quality_data.load(name)
+    started = time.perf_counter()
+    found, chosen = predictions(X, y)
+    rows = {}
+    for model, costs in found.items():
+        for c, (p, decision) in costs.items():
+            alarms, misses = np.mean(decision & (y == 0)), np.mean(~decision & (y == 1))
+            rows[f"{model}|{c}"] = {
+                "cost": 1000 * (c * alarms + (1 - c) * misses),
+                "log loss": mean_loss(y, p, "Log", clip=CLIP),
+                "Brier": mean_loss(y, p, "Squared"),
+                "calibration": calibration_error(y, p),
+            }
+    return {
+        "name": name,
+        "rows": len(y),
+        "columns": X.shape[1],
+        "positive": float(y.mean()),
+        "seconds": time.perf_counter() - started,
+        "chosen": chosen,
+        "results": rows,
+    }
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def tables(results):
+    """Markdown: per cost the mean cost, ranks and tests; then probabilities; then what was chosen."""
+    models = list(dict.fromkeys(key.split("|")[0] for key in results[0]["results"]))
+    packages = ", ".join(f"{p} {version(p)}" for p in ("scikit-learn", "lightgbm", "empulse", "numpy"))
+    total = sum(r["rows"] for r in results)
+    print(f"{len(results)} data sets, {total:,} rows; {packages}.\n")
+    print("Cost of 1,000 decisions, mean over data sets (average rank among all models):\n")
+    print("| model | " + " | ".join(f"c = {c}" for c in COSTS) + " | better / worse than log loss |")
+    print("|---|" + "---:|" * (len(COSTS) + 1))
+    by_cost = {c: scores(results, models, "cost", c) for c in COSTS}
+    ranked = {c: compare(by_cost[c], models) for c in COSTS}
+    for m, model in enumerate(models):
+        cells = [f"{by_cost[c][:, m].mean():.2f} ({ranked[c].average_ranks[m]:.1f})" for c in COSTS]
+        print(f"| {model} | " + " | ".join(cells) + f" | {against(model, models, ranked)} |")
+    for c in COSTS:
+        test = ranked[c]
+        print(
+            f"\nc = {c}: Friedman p = {test.friedman.pvalue:.2g}, critical difference of ranks "
+            f"{test.critical_difference():.2f} (Nemenyi, 5 %)."
+        )
+    print("\nProbabilities, mean over data sets and costs (average rank):\n")
+    print("| model | log loss | Brier score | calibration error |\n|---|---:|---:|---:|")
+    kinds = ("log loss", "Brier", "calibration")
+    means = {kind: np.mean([scores(results, models, kind, c) for c in COSTS], axis=0) for kind in kinds}
+    ranks = {kind: compare(means[kind], models).average_ranks for kind in kinds}
+    for m, model in enumerate(models):
+        cells = [f"{means[kind][:, m].mean():.4f} ({ranks[kind][m]:.1f})" for kind in kinds]
+        print(f"| {model} | " + " | ".join(cells) + " |")
+    print()
+    for model in results[0]["chosen"]:
+        said = [loss for r in results for loss in r["chosen"][model]]
+        kept = np.mean([loss == "Log()" for loss in said])
+        print(f"{model}: the log loss was kept in {100 * kept:.0f} % of {len(said)} searches.")
+
+
+def scores(results, models, kind, c):
+    return np.array([[r["results"][f"{model}|{c}"][kind] for model in models] for r in results])
+
+
+def against(model, models, ranked):
+    """Data sets won and lost against the same learner's log loss, and Wilcoxon's p, over all costs."""
+    family = {"boosting": "boosting, log loss", "linear": "linear, log loss", "tree": "tree, log loss"}
+    family |= {"LightGBM": "LightGBM", "logistic regression": "logistic regression"}
+    family |= {"empulse CSBoost (LightGBM)": "LightGBM", "empulse CSLogit": "logistic regression"}
+    family |= {"empulse CSTree": "tree, log loss"}
+    base = family[model.split(",")[0]]
+    if base == model:
+        return "–"
+    i, j = models.index(model), models.index(base)
+    cells = []
+    for test in ranked.values():
+        cells.append(f"{test.wins[i, j]}/{test.wins[j, i]} (p {test.wilcoxon[i, j]:.2g})")
+    return "; ".join(cells)
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def read(path):
+    if not path.exists():
+        return []
+    with path.open() as lines:
+        return [json.loads(line) for line in lines]
+
+
+def run(path, seconds, only):
+    """Measure what is not yet in the file, until the time is over."""
+    started = time.perf_counter()
+    done = {r["name"] for r in read(path)}
+    for name in only or quality_data.names():
+        if name in done:
+            continue
+        if time.perf_counter() - started > seconds:
+            print("time is over; run again to go on")
+            return
+        result = measure(name)
+        with path.open("a") as lines:
+            lines.write(json.dumps(result) + "\n")
+        print(f"{name}: {result['rows']} rows, {result['seconds']:.1f} s", flush=True)
+    print("all data sets are measured")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=["run", "table"])
+    parser.add_argument("names", nargs="*", help="data sets; all by default")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--seconds", type=float, default=240)
+    given = parser.parse_intermixed_args()
+    if given.command == "run":
+        run(given.results, given.seconds, given.names)
+    else:
+        tables(read(given.results))
+
+
+if __name__ == "__main__":
+    main()
