@@ -20,7 +20,7 @@ ALLOWED = {
     "engine": {"losses", *SHARED},
     "linear": {"losses", *SHARED},
     "evaluation": {"losses", *SHARED},
-    "tree": {"losses", "engine", *SHARED},
+    "tree": {"losses", "engine", "linear", "evaluation", *SHARED},  # rules are separators with margins
     "boosting": {"losses", "engine", *SHARED},
     "tuning": {"losses", *SHARED, *LEARNERS},
     "tables": {"losses", "storage", *SHARED, *LEARNERS},  # storage: save, when it is called

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from propriety.boosting import BoostingClassifier
     from propriety.linear import LinearClassifier
     from propriety.storage import load
-    from propriety.tree import TreeClassifier
+    from propriety.tree import RuleClassifier, TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
 
 __version__ = "0.1.0"
@@ -29,6 +29,7 @@ __all__ = [
     "BoostingClassifier",
     "LinearClassifier",
     "LossSearchCV",
+    "RuleClassifier",
     "TreeClassifier",
     "__version__",
     "evaluation",
@@ -44,6 +45,7 @@ _LATER = {
     "BoostingClassifier": "propriety.boosting",
     "LinearClassifier": "propriety.linear",
     "LossSearchCV": "propriety.tuning",
+    "RuleClassifier": "propriety.tree",
     "TreeClassifier": "propriety.tree",
     "evaluation": "propriety.evaluation",
     "load": "propriety.storage",

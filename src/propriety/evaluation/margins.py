@@ -52,8 +52,8 @@ def _several(y: ArrayLike, P: Array, classes: Any) -> Array:
     same_length(y=labels, p=P)
     if known.shape != (P.shape[1],):
         raise ValueError(
-            f"p has {P.shape[1]} columns and there are {len(known)} classes: give classes, one label for each "
-            "column"
+            f"p has {P.shape[1]} columns and there are {len(known)} classes: give classes, one label for "
+            "each column"
         )
     if not np.isin(labels, known).all():
         strange = np.unique(labels[~np.isin(labels, known)]).tolist()

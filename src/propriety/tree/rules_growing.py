@@ -1,0 +1,295 @@
+"""Growing a monomial: literals added one by one, each the best for the criterion on the boosting weights.
+
+The rows where the monomial M holds and the others are two leaves, and the next literal is the one that most
+lowers Σ_leaves W_k H(p_k), W_k the weight of a leaf and p_k the share of class 1 in it [N9 (49)]. Both sides
+of the first literal are grown further, as a decision tree could grow either leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import parallel
+from propriety.engine.layout import BINS, Binned
+from propriety.tree import rules_kernels as kernels
+from propriety.tree.monomials import Condition, bin_set
+
+_TIE = 1e-9
+_SERIAL = 1 << 17  # cells up to which one thread is fastest
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Score = Callable[[Integers, Integers], Floats]
+
+
+def entropy_score(loss: Any) -> Score:
+    """Σ W H(p) of two leaves: where monomials hold, with weights (class 0, class 1), and the rest of all."""
+
+    def score(within: Integers, total: Integers) -> Floats:
+        leaves = np.concatenate([within, total - within]).astype(np.float64)
+        weight = leaves.sum(axis=1)
+        p = leaves[:, 1] / np.where(weight > 0, weight, 1.0)
+        q = np.where(weight > 0, leaves[:, 0] / np.where(weight > 0, weight, 1.0), 1.0)
+        values = weight * loss.entropy(p, q)
+        return values[: len(within)] + values[len(within) :]
+
+    return score
+
+
+def edge_score(within: Integers, total: Integers) -> Floats:
+    """Minus the edge of the rule that says one class where the monomial holds and the other elsewhere."""
+    difference = 2 * (within[:, 1] - within[:, 0]) - (total[1] - total[0])
+    return -np.abs(difference.astype(np.float64))
+
+
+class Grown(NamedTuple):
+    """A monomial, and the rows where it holds (1) or not (0)."""
+
+    conditions: tuple[Condition, ...]
+    holds: NDArray[np.uint8]
+
+
+class _Cut(NamedTuple):
+    """The best literal within a monomial: its condition, the criterion, and the sums where all hold."""
+
+    condition: Condition
+    score: float
+    inside: Integers
+
+
+class Grower:
+    """Grows monomials on one table.
+
+    Parameters
+    ----------
+    binned : Binned
+    y : ndarray of uint8
+        Labels 0 and 1.
+    counts : ndarray of int64 or None
+        Weights of the rows, only needed where `least` > 1.
+    most : int
+        Literals of a monomial.
+    least : float
+        Least weight of the rows where a monomial holds, and of those where it does not.
+    criterion : {"entropy", "edge"}
+    """
+
+    def __init__(
+        self,
+        binned: Binned,
+        y: NDArray[np.uint8],
+        counts: Integers | None,
+        most: int,
+        least: float,
+        criterion: str,
+        n_jobs: int,
+    ) -> None:
+        self.columns, self.y, self.most, self.criterion = binned.columns, y, most, criterion
+        self.counts, self.least = counts, least
+        self.n_bins = binned.n_bins
+        d, n = self.columns.shape
+        self._tasks = _spans(d, n_jobs if d * n > _SERIAL else 1)
+        self._n_jobs = n_jobs
+        self._d = np.arange(d)
+        self._categorical = np.flatnonzero(binned.categorical)
+        #: Whether a feature has missing values in training.
+        self.missing = np.array([bool(np.any(self.columns[f] == b)) for f, b in enumerate(self.n_bins)])
+        self._cuts = self._candidates()
+        self._count_sums = None if counts is None else self._sums(counts, None)
+
+    def _candidates(self) -> tuple[Integers, Integers, NDArray[np.bool_]]:
+        """Feature, last bin and whether missing values are in, for each set of bins that a literal may be."""
+        parts = []
+        for with_missing in (False, True):
+            for f, bins in enumerate(self.n_bins):
+                # All values against the missing ones is a literal too.
+                count = int(bins) - 1 + (self.missing[f] and not with_missing)
+                if count > 0 and (self.missing[f] or not with_missing):
+                    parts.append((np.full(count, f), np.arange(count), np.full(count, with_missing)))
+        if not parts:
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0, dtype=bool)
+        features, last, missing = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return features, last, missing
+
+    def grow(self, w: Integers, loss: Any, criterion: str) -> Grown | None:
+        """The monomial for these weights, or None if no literal makes a difference.
+
+        The criterion is "entropy", that of the loss, or "edge".
+        """
+        if len(self._cuts[0]) == 0:
+            return None
+        score = edge_score if criterion == "edge" else entropy_score(loss)
+        sums = self._sums(w, None)
+        total = sums[0].sum(axis=0)
+        holds = np.ones(len(self.y), dtype=np.uint8)
+        nothing = float(score(total[None], total)[0])
+        unit = float(total.sum()) if criterion == "edge" else abs(nothing)
+        first = self._best(sums, total, total, score, self._count_sums, both=False)
+        if first is None or not first.score < nothing - _TIE * unit:
+            return None
+        conditions, best = [first.condition], first
+        self._narrow(holds, first.condition)
+        if self.most > 1:
+            conditions, best, holds = self._second(w, sums, total, score, first, holds, unit)
+        while 1 < len(conditions) < self.most:
+            inner = self._within(w, holds)
+            following = self._best(inner, best.inside, total, score, self._count_within(holds), both=True)
+            if following is None or not following.score < best.score - _TIE * unit:
+                break
+            best = following
+            conditions.append(following.condition)
+            self._narrow(holds, following.condition)
+        return Grown(tuple(conditions), holds)
+
+    def _second(self, w, sums, total, score, first: _Cut, holds, unit):
+        """The first two literals, the second on whichever side of the first serves best; or one literal."""
+        within, counted = self._within(w, holds), self._count_within(holds)
+        other = Condition(first.condition.feature, self.complement(first.condition))
+        found = self._best(within, first.inside, total, score, counted, both=True)
+        counted = None if counted is None else self._count_sums - counted
+        outside = self._best(sums - within, total - first.inside, total, score, counted, both=True)
+        condition = first.condition
+        if outside is not None and (found is None or outside.score < found.score - _TIE * unit):
+            found, condition = outside, other
+        if found is None or not found.score < first.score - _TIE * unit:
+            return [first.condition], first, holds
+        if condition is other:
+            holds ^= 1
+        self._narrow(holds, found.condition)
+        return [condition, found.condition], found, holds
+
+    def complement(self, condition: Condition) -> int:
+        """The other bins; a missing value satisfies no condition on a feature that has none in training."""
+        f = condition.feature
+        bits = int(self.n_bins[f]) + bool(self.missing[f])
+        return ((1 << bits) - 1) & ~condition.bins
+
+    # --- sums of weights per bin ------------------------------------------------------------------
+
+    def _sums(self, w: Integers, rows: NDArray[np.uint32] | None) -> Integers:
+        """Weight of class 0 and 1 per feature and bin, of shape (d, 256, 2), over some rows or all."""
+        sums = np.zeros((len(self._d), 2 * BINS), dtype=np.int64)
+
+        def add(first: int, last: int) -> None:
+            if rows is None:
+                kernels.add_all(self.columns, first, last, self.y, w, sums)
+            else:
+                kernels.add_some(self.columns, first, last, self.y, w, rows, sums)
+
+        if len(self._tasks) == 1:
+            add(0, len(self._d))
+        else:
+            parallel.run([partial(add, *span) for span in self._tasks], self._n_jobs)
+        return sums.reshape(len(self._d), BINS, 2)
+
+    def _within(self, w: Integers, holds: NDArray[np.uint8]) -> Integers:
+        """Sums over the rows where the monomial holds."""
+        rows = np.empty(np.count_nonzero(holds), dtype=np.uint32)
+        kernels.list_rows(holds, rows)
+        return self._sums(w, rows)
+
+    def _count_within(self, holds: NDArray[np.uint8]) -> Integers | None:
+        return None if self.counts is None else self._within(self.counts, holds)
+
+    def _narrow(self, holds: NDArray[np.uint8], condition: Condition) -> None:
+        kernels.narrow(self.columns[condition.feature], condition.mask(), holds)
+
+    # --- the best literal -------------------------------------------------------------------------
+
+    def _best(
+        self,
+        sums: Integers,
+        inside: Integers,
+        total: Integers,
+        score: Score,
+        counts: Integers | None,
+        both: bool,
+    ) -> _Cut | None:
+        """The literal that is best inside a monomial with these sums; with `both`, or its complement."""
+        order = self._order(sums)
+        within = self._cumulated(sums, order)
+        if both:
+            within = np.concatenate([within, inside - within])
+        scores = score(within, total)
+        scores[~self._allowed(within, total, counts, order, both)] = np.inf
+        least = scores.min()
+        if not least < np.inf:
+            return None
+        at = int(np.argmax(scores <= least + _TIE * abs(least)))
+        features, last, missing = self._cuts
+        k = at % len(features)
+        k = self._middle(within, at, k)
+        condition = self._condition(
+            int(features[k]), int(last[k]), bool(missing[k]), order, at >= len(features)
+        )
+        return _Cut(condition, float(scores[at]), within[at])
+
+    def _allowed(self, within, total, counts, order, both: bool) -> NDArray[np.bool_]:
+        """Candidates with weight on both sides, and with enough of it."""
+        weight, whole = within.sum(axis=1), total.sum()
+        allowed = (weight > 0) & (weight < whole)
+        if counts is not None:
+            rows = self._cumulated(counts, order).sum(axis=1)
+            rows = np.concatenate([rows, counts[0].sum() - rows]) if both else rows
+            allowed &= (rows >= self.least) & (self.counts.sum() - rows >= self.least)
+        return allowed
+
+    def _order(self, sums: Integers) -> Integers | None:
+        """Bins of each categorical feature by their share of class 1: the best set begins that order."""
+        if len(self._categorical) == 0:
+            return None
+        parts = sums[self._categorical]
+        weight = parts.sum(axis=2)
+        share = np.where(weight > 0, parts[:, :, 1] / np.maximum(weight, 1), 2.0)
+        # Empty bins after all others, and the missing values' last of all.
+        share[np.arange(BINS) >= self.n_bins[self._categorical, None]] = 3.0
+        return np.argsort(share, axis=1, kind="stable")
+
+    def _cumulated(self, sums: Integers, order: Integers | None) -> Integers:
+        """Sums of (class 0, class 1) over the bins of each candidate."""
+        missing = sums[self._d, self.n_bins]
+        values = sums
+        if order is not None:
+            values = sums.copy()
+            values[self._categorical] = np.take_along_axis(sums[self._categorical], order[:, :, None], axis=1)
+        features, last, with_missing = self._cuts
+        running = np.cumsum(values[:, : int(last.max()) + 1], axis=1)[features, last]
+        if with_missing.any():
+            running[with_missing] += missing[features[with_missing]]
+        return running
+
+    def _middle(self, within: Integers, at: int, k: int) -> int:
+        """The middle of the cuts that no row lies between."""
+        features, _, missing = self._cuts
+        if features[k] in self._categorical:
+            return k
+        end = k
+        while (
+            end + 1 < len(features)
+            and features[end + 1] == features[k]
+            and missing[end + 1] == missing[k]
+            and np.array_equal(within[at + end + 1 - k], within[at])
+        ):
+            end += 1
+        return (k + end) // 2
+
+    def _condition(self, f: int, last: int, missing: bool, order: Integers | None, flip: bool) -> Condition:
+        bins = np.arange(last + 1)
+        place = np.searchsorted(self._categorical, f)
+        if place < len(self._categorical) and self._categorical[place] == f:
+            bins = order[place][: last + 1]
+        if missing:
+            bins = np.append(bins, self.n_bins[f])
+        condition = Condition(f, bin_set(bins))
+        return Condition(f, self.complement(condition)) if flip else condition
+
+
+def _spans(d: int, tasks: int) -> list[tuple[int, int]]:
+    """The features in at most `tasks` runs of about equal length."""
+    ends = np.linspace(0, d, min(d, tasks) + 1).astype(int)
+    return [(int(a), int(b)) for a, b in pairwise(ends)]

@@ -1,0 +1,112 @@
+"""Compiled loops of boosted rules: sums of weights per bin, which rows a monomial holds for, and scores.
+
+Sums per bin are in fixed point, so they depend neither on the order of the rows nor on the number of threads,
+and k copies of a row count as one of weight k.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from propriety.engine.compiling import kernel
+
+_ROWS = 4096  # rows whose weights stay in the first cache while all features pass over them
+_U = np.uint64
+# A sum in the order that is fastest; the same for any number of threads, since blocks of rows are.
+summing = njit(nogil=True, cache=True, error_model="numpy", _nrt=False, fastmath={"reassoc"})
+
+
+@kernel
+def quantize(g, weight, copies, a, start, stop, out):
+    """out = rint(|g| · a) times the row's weight."""
+    for i in range(start, stop):
+        if weight.size == 0:
+            out[i] = np.int64(np.rint(abs(g[i]) * a))
+        elif copies:
+            out[i] = np.int64(np.rint(abs(g[i]) * a)) * np.int64(weight[i])
+        else:
+            out[i] = np.int64(np.rint(abs(g[i]) * weight[i] * a))
+
+
+@kernel
+def add_all(columns, first, last, y, w, sums):
+    """sums[f, 2 · bin + y] += w over all rows, for the features first … last−1."""
+    n = columns.shape[1]
+    for start in range(0, n, _ROWS):
+        stop = min(start + _ROWS, n)
+        for f in range(first, last):
+            column = columns[f]
+            cells = sums[f]
+            for i in range(_U(start), _U(stop)):
+                cells[(_U(column[i]) << _U(1)) + _U(y[i])] += w[i]
+
+
+@kernel
+def add_some(columns, first, last, y, w, rows, sums):
+    """The same over the rows listed."""
+    for start in range(0, rows.size, _ROWS):
+        stop = min(start + _ROWS, rows.size)
+        for f in range(first, last):
+            column = columns[f]
+            cells = sums[f]
+            for k in range(_U(start), _U(stop)):
+                i = _U(rows[k])
+                cells[(_U(column[i]) << _U(1)) + _U(y[i])] += w[i]
+
+
+@kernel
+def narrow(column, mask, holds):
+    """holds[i] becomes 0 where the row's bin is not in the mask."""
+    for i in range(holds.size):
+        holds[i] &= mask[column[i]]
+
+
+@kernel
+def list_rows(holds, rows):
+    """Write down the rows where holds[i] is 1; `rows` has room for all of them."""
+    k = 0
+    for i in range(holds.size):
+        if holds[i]:
+            rows[k] = i
+            k += 1
+
+
+@summing
+def line_sums(g, h, y, holds, weight, start, stop):
+    """Weight and curvature of the rows that a rule is right on, then of the others.
+
+    An empty `holds` is the constant rule, which says class 1 everywhere; an empty `weight` is 1 everywhere.
+    """
+    A, HA, B, HB = 0.0, 0.0, 0.0, 0.0
+    for i in range(_U(start), _U(stop)):
+        right = np.float64((holds[i] if holds.size else 1) == y[i])
+        scale = weight[i] if weight.size else 1.0
+        w, c = scale * abs(g[i]), scale * max(h[i], 0.0)
+        A += w * right
+        HA += c * right
+        B += w * (1.0 - right)
+        HB += c * (1.0 - right)
+    return A, HA, B, HB
+
+
+@kernel
+def move(F, holds, amount, start, stop, out):
+    """out = F + amount where the rule holds, F − amount elsewhere."""
+    for i in range(start, stop):
+        said = holds[i] if holds.size else 1
+        out[i] = F[i] + (amount if said else -amount)
+
+
+@kernel
+def add_scores(columns, features, masks, starts, coefficients, start, stop, out):
+    """Add the score of each rule: rule t has the literals starts[t] … starts[t+1]−1."""
+    for first in range(start, stop, _ROWS):
+        last = min(first + _ROWS, stop)
+        for t in range(coefficients.size):
+            amount = coefficients[t]
+            for i in range(first, last):
+                holds = np.uint8(1)
+                for k in range(starts[t], starts[t + 1]):
+                    holds &= masks[k, columns[features[k], i]]
+                out[i] += amount if holds else -amount
