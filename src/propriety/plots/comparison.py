@@ -8,7 +8,7 @@ import numpy as np
 
 from propriety.evaluation.comparison import Comparison, compare
 from propriety.evaluation.traces import Trace, qq_trace
-from propriety.plots.display import GREY, canvas
+from propriety.plots.display import GREY, canvas, legend
 
 
 class CriticalDifferenceDisplay:
@@ -62,7 +62,7 @@ class CriticalDifferenceDisplay:
         first_name = 0.55 + 0.28 * len(groups)
         height = first_name + 0.5 * (half - 1) + 1.4
         with canvas(ax, (5.6, 0.6 + 0.42 * height)) as axes:
-            axes.set(xlim=(1, k), ylim=(first_name + 0.5 * (half - 1) + 0.35, -1.05))
+            axes.set(xlim=(1, k), ylim=(first_name + 0.5 * (half - 1) + 0.5, -1.05))
             self._scale(axes, k, reach, len(c.scores))
             for i, m in enumerate(order):
                 left = i < half
@@ -96,7 +96,8 @@ class CriticalDifferenceDisplay:
         ax.errorbar([1 + shown / 2], [-0.8], xerr=[[shown / 2]] * 2, color="black", capsize=2.5, linewidth=1)
         text = f"  CD = {reach:.2f} ({self.alpha:.0%})"
         ax.text(1 + shown, -0.8, text, ha="left", va="center", fontsize=7.5)
-        ax.text(k, -0.8, f"average rank, {n} data sets", ha="right", va="center", fontsize=7.5, color="0.25")
+        text = f"average rank over {n} data sets, 1 is best"
+        ax.text((1 + k) / 2, ax.get_ylim()[0], text, ha="center", va="top", fontsize=8)
 
 
 class QQDisplay:
@@ -144,6 +145,7 @@ class QQDisplay:
     def plot(self, ax: Any = None, *, title: str | None = None, **kwargs: Any) -> QQDisplay:
         """Draw it; keywords go to the trace. Returns self."""
         from matplotlib.collections import LineCollection
+        from matplotlib.ticker import MaxNLocator
 
         t = self.trace
         with canvas(ax, (3.4, 3.4)) as axes:
@@ -160,9 +162,11 @@ class QQDisplay:
             style |= {"label": "observed", "zorder": 3}
             (self.line_,) = axes.plot(t.x, t.y, **(style | kwargs))
             axes.set(xlabel=self.names[0], ylabel=self.names[1], xlim=ends, ylim=ends, aspect="equal")
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_major_locator(MaxNLocator(5))
             if title is not None:
                 axes.set_title(title)
             axes.text(0.96, 0.04, f"p = {t.pvalue:.2g}", transform=axes.transAxes, ha="right", fontsize=7.5)
-            axes.legend(frameon=False, loc="upper left")
+            legend(axes, loc="upper left")
             self.ax_, self.figure_ = axes, axes.figure
         return self

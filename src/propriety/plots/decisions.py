@@ -97,17 +97,12 @@ class CostCurveDisplay:
             style = look(axes, kwargs)
             # The cost of (knots[k−1], knots[k]] reaches up to its right end.
             t = np.concatenate([[0.0], np.repeat(curve.knots, 2), [1.0]])
-            (self.line_,) = axes.plot(t, np.repeat(curve.costs, 2), label=name, **style)
             best = curve.best
-            (self.point_,) = axes.plot(
-                [best.value],
-                [best.cost],
-                marker="o",
-                markersize=5,
-                linestyle="none",
-                color=style["color"],
-                label=f"cheapest {best.value:.3g}" if name is None else f"{name}: cheapest {best.value:.3g}",
-            )
+            found = f"cheapest at {best.value:.3g}"
+            label = found if name is None else f"{name} ({found})"
+            (self.line_,) = axes.plot(t, np.repeat(curve.costs, 2), label=label, **style)
+            dot = {"marker": "o", "markersize": 5, "linestyle": "none", "color": style["color"]}
+            (self.point_,) = axes.plot([best.value], [best.cost], **dot)
             cost = "mean cost a decision" + (f" ({unit})" if unit else "")
             axes.set(xlabel="decision threshold", ylabel=cost, xlim=(0, 1))
             axes.set_ylim(bottom=0)

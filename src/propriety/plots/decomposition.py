@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from propriety.evaluation.decomposition import Decomposition, decomposition
-from propriety.plots.display import GREY, canvas, respond
+from propriety.plots.display import GREY, canvas, legend, respond
 from propriety.plots.faces import _COLOURS
 
 _MARKERS = "osD^vP*X"
@@ -109,15 +109,18 @@ class DecompositionDisplay:
             self._lines(axes, first.uncertainty)
             kind = f"{first.loss.removesuffix('()')} loss"
             axes.set(xlabel=f"miscalibration ({kind})", ylabel=f"discrimination ({kind})")
-            axes.legend(frameon=False, title=f"model (mean {kind})", title_fontsize=7.5)
+            legend(axes, title=f"model (mean {kind})", title_fontsize=7.5)
             self.ax_, self.figure_ = axes, axes.figure
         return self
 
     def _limits(self, ax: Any) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         m = [p.miscalibration for p in self.parts.values() if np.isfinite(p.miscalibration)]
         d = [p.discrimination for p in self.parts.values()]
         wide = max(max(m, default=0.0) * 1.25, 1e-9)
         tall = max(max(d) - min(d), 0.15 * max(d), 1e-9)
+        ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.set(xlim=(0, wide), ylim=(max(min(d) - 0.5 * tall, 0), max(d) + 0.5 * tall))
 
     def _lines(self, ax: Any, uncertainty: float) -> None:

@@ -57,7 +57,7 @@ def legend(ax: Any, **where: Any) -> None:
     """A legend of everything that has a name."""
     handles, labels = ax.get_legend_handles_labels()
     if handles:
-        ax.legend(handles, labels, frameon=False, **where)
+        ax.legend(handles, labels, frameon=True, edgecolor="none", framealpha=0.85, borderpad=0.2, **where)
 
 
 def respond(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:

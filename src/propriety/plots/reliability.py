@@ -146,14 +146,14 @@ class ReliabilityDisplay:
                 color=style["color"],
                 alpha=0.18,
                 linewidth=0,
-                label=f"right, {r.level:.0%} of samples" if first else None,
+                label=f"{r.level:.0%} band if calibrated" if first else None,
             )
             (self.line_,) = axes.plot(r.curve.p, r.curve.rate, label=name, **style)
-            if first and self.parts is not None:
-                self._tell(axes)
+            # With one model its parts are told; with more, each would need a title of its own.
+            axes.set_title(self._told() if first else "", fontsize=7.5, loc="left")
             axes.set(xlabel="stated probability", ylabel="recalibrated probability")
             axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-            legend(axes, loc="lower right", bbox_to_anchor=(1, 0.2 if histogram else 0))
+            legend(axes)
             self.ax_, self.figure_ = axes, axes.figure
         return self
 
@@ -165,11 +165,11 @@ class ReliabilityDisplay:
             edges[:-1], share, np.diff(edges), align="edge", color="0.8", edgecolor="white", linewidth=0.5
         )
 
-    def _tell(self, ax: Any) -> None:
+    def _told(self) -> str:
         parts = self.parts
-        assert parts is not None
-        text = (
-            f"{parts.loss.removesuffix('()')} loss {parts.score:.3g}\n"
-            f"MCB {parts.miscalibration:.2g}\nDSC {parts.discrimination:.2g}\nUNC {parts.uncertainty:.2g}"
+        if parts is None:
+            return ""
+        return (
+            f"{parts.loss.removesuffix('()')} loss {parts.score:.3g} = {parts.miscalibration:.2g} MCB "
+            f"− {parts.discrimination:.2g} DSC + {parts.uncertainty:.2g} UNC"
         )
-        ax.text(0.04, 0.97, text, transform=ax.transAxes, va="top", fontsize=7.5)
