@@ -1,10 +1,16 @@
-"""Gradient boosting for any proper loss.
+"""Boosting for any proper loss.
 
-``classifier`` is what users see; ``parameters`` checks what they give; ``objective`` has the gradients of the
-loss, ``constraints`` what is forbidden; ``rounds`` fits one round after the other, ``leaves`` finds the leaf
-values; ``validation`` follows held-out rows and ``progress`` tells of it.
+- ``classifier`` is for users, ``presets`` are the published algorithms, ``parameters`` checks what they give.
+- ``objective`` has the gradients of the loss, ``constraints`` what is forbidden.
+- ``rounds`` fits one round after the other with the weak learners of ``learners`` and ``histograms``;
+  ``leaves`` finds their values, ``coefficients`` their coefficients.
+- ``curves`` and ``shapes`` are additive models.
+- ``paths`` and ``sweep`` try many gains at once.
+- ``validation`` follows held-out rows and ``progress`` tells of it.
 """
 
+from propriety.boosting import presets
 from propriety.boosting.classifier import BoostingClassifier
+from propriety.boosting.paths import GainPath, gain_path
 
-__all__ = ["BoostingClassifier"]
+__all__ = ["BoostingClassifier", "GainPath", "gain_path", "presets"]

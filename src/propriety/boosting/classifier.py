@@ -55,7 +55,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         the weighted labels.
     coefficient : {"fixed", "line", "bregman", "corrective"}, default="fixed"
         What a round's learner is multiplied by: nothing, the number of least loss along it, the rule of
-        Collins, Schapire and Singer, or all learners so far by the numbers of least loss (totally corrective).
+        Collins, Schapire and Singer, or ("corrective") all learners so far by the numbers of least loss.
     init : {"base_rate", "zero"}, default="base_rate"
         The score before the first round: that of the base rate, or 0 as in the papers on boosting.
     max_iter : int, default=100

@@ -1,0 +1,307 @@
+"""Many gains and losses on the same bins and folds, and what the best gain says about the data. [M §7.1]"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+
+from propriety import losses as algebra
+from propriety import parallel
+from propriety.boosting import curves
+from propriety.boosting.objective import CRITERIA, BinaryObjective
+from propriety.boosting.parameters import Problem, objective_of, start_of
+from propriety.losses.links import Logit
+from propriety.losses.value import positive
+
+if TYPE_CHECKING:
+    from propriety.boosting.classifier import BoostingClassifier
+
+Floats = NDArray[np.float64]
+#: A gain for each two thirds of an octave from ¼ to 256.
+GAINS = tuple(float(x) for x in np.geomspace(0.25, 256, 17))
+
+
+@dataclass(frozen=True, eq=False)
+class GainPath:
+    """Held-out scores of losses × gains × folds × rounds.
+
+    Attributes
+    ----------
+    losses : tuple of composites
+        The losses without gain.
+    gains : ndarray
+    values : ndarray of shape (losses, gains, folds, rounds)
+        Mean held-out score, smaller is better.
+    score : loss
+        The proper loss that the held-out probabilities are scored by.
+    n_rows : float
+        Total weight of the training rows.
+    """
+
+    losses: tuple[Any, ...]
+    gains: Floats
+    values: Floats
+    score: Any
+    n_rows: float
+
+    @property
+    def mean(self) -> Floats:
+        """Mean over the folds after the last round, (losses, gains)."""
+        return self.values[..., -1].mean(axis=2)
+
+    @property
+    def standard_error(self) -> Floats:
+        """Standard error of that mean, from the spread of the folds."""
+        folds = self.values.shape[2]
+        return self.values[..., -1].std(axis=2, ddof=1) / np.sqrt(folds)
+
+    @property
+    def best_gain(self) -> float:
+        """The gain of least held-out score."""
+        return float(self.gains[self._best[1]])
+
+    @property
+    def best_loss(self) -> Any:
+        """The loss of least held-out score, with its gain."""
+        return self.losses[self._best[0]].shrunk(self.best_gain)
+
+    @property
+    def _best(self) -> tuple[int, int]:
+        i, j = np.unravel_index(int(np.argmin(self.mean)), self.mean.shape)
+        return int(i), int(j)
+
+    @property
+    def near_best(self) -> tuple[float, float]:
+        """Smallest and largest gain within one standard error of the best, for the best loss."""
+        i, j = self._best
+        limit = self.mean[i, j] + self.standard_error[i, j]
+        near = self.gains[self.mean[i] <= limit]
+        return float(near.min()), float(near.max())
+
+    def diagnosis(self) -> str:
+        """What the best gain says about the amount of data. [M §7.1]
+
+        The rounds being fixed, the best gain falls as rows are added: a large one says that more rows would
+        help, a small one that they would not help much.
+        """
+        low, high = self.near_best
+        if self.best_gain > 1 and low > 1:
+            verdict = "data are scarce for this model: more rows are likely to help"
+        elif self.best_gain < 1 and high < 1:
+            verdict = "data are plentiful for this model: more rows are unlikely to help much"
+        else:
+            verdict = "no sign of scarcity or plenty"
+        return (
+            f"best gain {self.best_gain:.3g} (within one standard error: {low:.3g} to {high:.3g}) "
+            f"for {self.n_rows:g} rows and {self.values.shape[-1]} rounds: {verdict}"
+        )
+
+
+def gain_path(
+    model: BoostingClassifier,
+    X: Any,
+    y: Any,
+    *,
+    gains: Sequence[float] | None = None,
+    losses: Sequence[Any] | None = None,
+    cv: Any = 5,
+    sample_weight: Any = None,
+    score: Any = "Log()",
+) -> GainPath:
+    """Cross-validate many gains (and losses) at once, on the same bins and folds.
+
+    The table is binned once. With ``weak_learner="histogram"`` all rounds of a gain and fold are one compiled
+    call, and threads share out the calls.
+
+    Parameters
+    ----------
+    model : BoostingClassifier
+        Everything but the gain; it is not fitted. Its step must be "gradient" or "sign" and its coefficient
+        "fixed": every other step undoes the gain. A path over losses alone, ``gains=[1]``, has no such limit.
+    X, y, sample_weight : as in ``fit``
+    gains : sequence of float, optional
+        Gains σ; 17 from ¼ to 256 if not given.
+    losses : sequence of losses, optional
+        Losses without gain, such as ``[AlphaTunable(1, a) for a in (0, 0.25, 0.5)]``; the model's own if not
+        given.
+    cv : int or splitter, default=5
+        Folds; a number makes that many stratified ones, drawn by the model's ``random_state``.
+    score : loss, default="Log()"
+        How held-out probabilities are scored: any proper loss, ``Misclassification()`` for the error rate.
+
+    Returns
+    -------
+    GainPath
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from propriety.boosting import BoostingClassifier, gain_path
+    >>> X, y = make_classification(200, 5, flip_y=0.3, random_state=0)
+    >>> model = BoostingClassifier(weak_learner="histogram", step="gradient", learning_rate=1, max_iter=20)
+    >>> path = gain_path(model, X, y, gains=[1, 4, 16, 64])
+    >>> path.values.shape, path.best_gain > 1
+    ((1, 4, 5, 20), True)
+    """
+    model = clone(model).set_params(gain=None)
+    given = GAINS if gains is None else [positive("gains", g) for g in gains]
+    _check(model, given)
+    base = [model._resolve_composite()] if losses is None else [algebra.as_composite(c) for c in losses]
+    problem = model._problem(X, y, sample_weight, None, None, None)
+    labels = problem.objective.y.astype(np.intp)
+    folds = _folds(cv, labels, problem)
+    scores = algebra.parse(score) if isinstance(score, str) else score
+    values = np.empty((len(base), len(given), len(folds), model.max_iter))
+    path = _Path(problem, labels, folds, scores)
+
+    def fill(i: int, j: int, k: int) -> None:
+        values[i, j, k] = path.scores(base[i], given[j], k)
+
+    cells = [partial(fill, i, j, k) for i, j, k in np.ndindex(*values.shape[:3])]
+    if path.compiled:
+        parallel.run(cells, problem.settings.n_jobs)
+    else:
+        for cell in cells:
+            cell()
+    total = float(len(labels) if problem.weight is None else problem.weight.sum())
+    return GainPath(tuple(base), np.array(given, dtype=np.float64), values, scores, total)
+
+
+def _check(model: Any, gains: Sequence[float]) -> None:
+    if model.max_iter < 1:
+        raise ValueError(f"a path needs max_iter of 1 or more, got {model.max_iter!r}")
+    if model.early_stopping:
+        raise ValueError("a path of gains has a fixed number of rounds; leave early_stopping out")
+    if list(gains) != [1.0] and (model.step not in ("gradient", "sign") or model.coefficient != "fixed"):
+        raise ValueError(
+            f"step={model.step!r} with coefficient={model.coefficient!r} undoes the gain, so there is "
+            "nothing to choose; use step='gradient' (BoostLR) or 'sign' with "
+            "coefficient='fixed', or tune learning_rate"
+        )
+    if model.coefficient == "corrective":
+        raise ValueError("coefficient='corrective' has no path; use 'fixed', 'line' or 'bregman'")
+
+
+def _folds(cv: Any, labels: NDArray[np.intp], problem: Problem) -> list[tuple[Any, Any]]:
+    """Training and held-out rows, those of weight 0 in neither."""
+    if isinstance(cv, int) and not isinstance(cv, bool):
+        cv = StratifiedKFold(cv, shuffle=True, random_state=problem.settings.seed)
+    kept = np.arange(len(labels)) if problem.weight is None else np.flatnonzero(problem.weight > 0)
+    splitter = check_cv(cv, labels[kept], classifier=True)
+    return [(kept[train], kept[test]) for train, test in splitter.split(kept[:, None], labels[kept])]
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """What the compiled rounds read of the settings."""
+
+    rounds: int
+    step: int
+    learning_rate: float
+
+
+class _Path:
+    """One problem, its folds, and the means to score any loss and gain on them."""
+
+    def __init__(self, problem: Problem, labels: NDArray[np.intp], folds: Any, score: Any) -> None:
+        self.problem, self.labels, self.folds, self.score = problem, labels, folds, score
+        settings = problem.settings
+        self.compiled = (
+            settings.weak_learner == "histogram"
+            and settings.step in ("sign", "gradient", "fisher")
+            and settings.criterion == CRITERIA[settings.step]
+            and settings.coefficient == "fixed"
+            and settings.subsample >= 1.0
+            and min(settings.tree_features, settings.split_features) == problem.binned.rows.shape[1]
+            and isinstance(problem.objective, BinaryObjective)
+        )
+
+    def scores(self, base: algebra.Composite, gain: float, fold: int) -> Floats:
+        """Mean held-out score after each round."""
+        train, test = self.folds[fold]
+        F = self._compiled(base, gain, train, test) if self.compiled else None
+        F = self._by_rounds(base, gain, train, test) if F is None else F
+        y, weight = self.labels[test], self.problem.weight
+        if F.ndim == 2:
+            values = self._score(np.broadcast_to(y, F.shape), base.link_._log_odds(F / gain).t)
+        else:
+            values = np.array([self._score_classes(y, f) for f in F])
+        return np.average(values, axis=1, weights=None if weight is None else weight[test])
+
+    def _score(self, y: Any, t: Floats) -> Floats:
+        if isinstance(self.score, algebra.SmoothLoss):
+            composite = self.score.with_link(Logit())
+            flat = composite.values(np.ascontiguousarray(y, dtype=np.float64).ravel(), t.ravel(), n_jobs=1)
+            return flat.reshape(t.shape)
+        p = Logit().inverse(t)
+        return np.asarray(self.score.loss(y, p))
+
+    def _score_classes(self, y: Any, P: Floats) -> Floats:
+        return algebra.simplex.of(self.score).loss(y, P)
+
+    def _compiled(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats | None:
+        from propriety.boosting import sweep
+
+        loss, problem = sweep.tabulated(base), self.problem
+        if loss is None:
+            return None
+        settings, y = problem.settings, problem.objective.y
+        weight = problem.weight
+        whole = weight is not None and bool(np.all(weight == np.rint(weight)))
+        objective = BinaryObjective(base.shrunk(gain), y[train])
+        start = start_of(problem.estimator, objective, None if weight is None else weight[train])
+        l2 = 0.0
+        if settings.l2_regularization:
+            l2 = settings.l2_regularization * self._unit(objective, start, train)
+        rounds = _Rounds(problem.estimator.max_iter, sweep.STEPS[settings.step], settings.learning_rate)
+        return sweep.held_out_scores(
+            problem.binned,
+            y,
+            weight,
+            train.astype(np.uint32),
+            test,
+            float(start[0]),
+            gain,
+            loss,
+            rounds,
+            l2,
+            whole,
+        )
+
+    def _unit(self, objective: BinaryObjective, start: Floats, train: Any) -> float:
+        """Mean curvature at the start, the unit of the ridge."""
+        from propriety.boosting.objective import derivatives
+
+        settings, weight = self.problem.settings, self.problem.weight
+        G, H = np.empty((1, len(train))), np.empty((1, len(train)))
+        derivatives(objective, np.tile(start, (len(train), 1)), settings.criterion, G, H, 1)
+        return float(np.average(H[0], weights=None if weight is None else weight[train]))
+
+    def _by_rounds(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats:
+        """The same by ordinary rounds, for every learner, step and number of classes."""
+        from propriety.boosting.rounds import Booster
+
+        problem = self.problem
+        model = clone(problem.estimator).set_params(loss=base, link=None, gain=gain)
+        weight = np.zeros(len(self.labels))
+        weight[train] = 1.0 if problem.weight is None else problem.weight[train]
+        objective = objective_of(model, len(problem.classes), self.labels)
+        start = start_of(model, objective, weight)
+        booster = Booster(problem.binned, problem.binner, objective, weight, problem.settings, start)
+        held = problem.binned._replace(
+            rows=problem.binned.rows[test], columns=np.ascontiguousarray(problem.binned.columns[:, test])
+        )
+        scores, kept = np.tile(start, (len(test), 1)).astype(np.float64), []
+        for number in range(model.max_iter):
+            items = booster.advance(number)
+            ensemble = curves.join(items, problem.n_scores, problem.binner)
+            ensemble.add_binned_scores(held, scores, problem.settings.n_jobs)
+            kept.append(scores[:, 0].copy() if scores.shape[1] == 1 else objective.probabilities(scores))
+        return np.array(kept)

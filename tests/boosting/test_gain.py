@@ -1,0 +1,159 @@
+"""The gain: what it is equivalent to, and paths over many of them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.model_selection import StratifiedKFold
+
+from propriety import losses
+from propriety.boosting import BoostingClassifier, gain_path, paths, presets
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(300, 5, n_informative=3, n_redundant=0, flip_y=0.15, random_state=2)
+
+
+@pytest.mark.parametrize("learner", ["tree", "stump", "histogram"])
+@pytest.mark.parametrize("step", ["gradient", "sign"])
+@pytest.mark.parametrize(
+    ("base", "with_gain"),
+    [
+        ("Log()", "GLog(8)"),
+        ("GBoost(1)", "GBoost(8)"),
+        ("AlphaTunable(1, 0.3)", "AlphaTunable(8, 0.3)"),
+        ("Exponential()", losses.Exponential().composite().shrunk(8)),
+    ],
+)
+def test_a_gain_is_a_learning_rate_whose_probabilities_are_right(data, learner, step, base, with_gain):
+    X, y = data
+    common = {"weak_learner": learner, "step": step, "init": "zero", "max_iter": 20, "max_leaf_nodes": 5}
+    gained = BoostingClassifier(with_gain, learning_rate=1.0, **common).fit(X, y)
+    slow = BoostingClassifier(base, learning_rate=1 / 8, **common).fit(X, y)
+    F, G = gained.decision_function(X), slow.decision_function(X)
+    np.testing.assert_allclose(F, 8 * G, atol=1e-10)
+    np.testing.assert_allclose(gained.predict_proba(X), slow.predict_proba(X), atol=1e-10)
+    # The sum of the learners read by the link of φ, as if there were no gain, is something else. [M §6.4]
+    plain = losses.as_composite(base).inverse(F)
+    assert np.abs(plain - gained.predict_proba(X)[:, 1]).max() > 0.1
+
+
+def test_the_parameter_gain_is_the_loss_with_gain(data):
+    X, y = data
+    one = presets.boostlr("GLog()", gain=4.0, max_iter=10).fit(X, y)
+    other = presets.boostlr("GLog(4)", max_iter=10).fit(X, y)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-10)
+
+
+def test_a_newton_step_undoes_the_gain(data):
+    X, y = data
+    one = BoostingClassifier("Log()", max_iter=10).fit(X, y).predict_proba(X)
+    other = BoostingClassifier("Log()", gain=7.0, max_iter=10).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def few_values(X):
+    """Values that every fold has, so that its bins are those of the whole table."""
+    return np.clip(np.rint(X), -1, 1)
+
+
+def held_out_log_loss(model, X, y, folds, weight=None):
+    """(folds, rounds), by ordinary fits to the rows of each fold."""
+    result = []
+    w = np.ones(len(y)) if weight is None else weight
+    for train, test in folds.split(X, y):
+        fold = np.zeros(len(y))
+        fold[train] = w[train]
+        stages = model.fit(X, y, fold).staged_predict_proba(X[test])
+        own = [P[np.arange(len(test)), y[test]] for P in stages]
+        result.append([-np.average(np.log(p), weights=w[test]) for p in own])
+    return np.array(result)
+
+
+@pytest.mark.parametrize("loss", ["GLog()", "GGauss()", "AlphaTunable(1, 0.25)"])
+@pytest.mark.parametrize("form", ["real", "sign"])
+@pytest.mark.parametrize("extra", [{}, {"l2_regularization": 2.0, "init": "base_rate"}])
+def test_a_path_is_what_fits_one_by_one_would_give(data, loss, form, extra):
+    X, y = few_values(data[0]), data[1]
+    folds = StratifiedKFold(3)
+    model = presets.boostlr(loss, form=form, max_iter=6, max_bins=100, min_samples_leaf=1, **extra)
+    path = gain_path(model, X, y, gains=[2.0, 16.0], cv=folds)
+    for j, gain in enumerate(path.gains):
+        expected = held_out_log_loss(model.set_params(gain=float(gain)), X, y, folds)
+        np.testing.assert_allclose(path.values[0, j], expected, rtol=1e-9)
+
+
+def test_weights_in_a_path(data):
+    X, y = few_values(data[0]), data[1]
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    folds = StratifiedKFold(3)
+    model = presets.boostlr(max_iter=5, max_bins=100, min_samples_leaf=1)
+    path = gain_path(model, X, y, gains=[8.0], cv=folds, sample_weight=weight)
+    expected = held_out_log_loss(model.set_params(gain=8.0), X, y, folds, weight)
+    np.testing.assert_allclose(path.values[0, 0], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("learner", ["histogram", "stump"])
+def test_rounds_one_by_one_give_the_compiled_path(data, learner, monkeypatch):
+    X, y = data
+    model = presets.boostlr(max_iter=5, weak_learner=learner, random_state=0)
+    fast = gain_path(model, X, y, gains=[1.0, 8.0])
+    monkeypatch.setattr(paths._Path, "_compiled", lambda *_: None)
+    np.testing.assert_allclose(gain_path(model, X, y, gains=[1.0, 8.0]).values, fast.values, rtol=1e-12)
+
+
+def test_the_path_over_several_losses_and_the_diagnosis():
+    rng = np.random.default_rng(0)
+
+    def sample(n):
+        y = rng.random(n) < 0.5
+        return rng.normal(size=(n, 2)) + 0.7416 * y[:, None], y
+
+    model = presets.boostlr(max_iter=30, random_state=0)
+    few, many = (gain_path(model, *sample(n)) for n in (30, 6000))
+    assert few.best_gain > many.best_gain
+    assert "scarce" in few.diagnosis()
+    assert few.near_best[0] <= few.best_gain <= few.near_best[1]
+    both = gain_path(
+        model,
+        *sample(200),
+        gains=[4, 8],
+        losses=[losses.AlphaTunable(1, a) for a in (0.0, 0.5)],
+        score="Misclassification()",
+    )
+    assert both.values.shape == (2, 2, 5, 30)
+    i, j = np.unravel_index(np.argmin(both.mean), both.mean.shape)
+    assert both.best_loss == losses.AlphaTunable(1, [0.0, 0.5][i]).composite().shrunk([4, 8][j])
+    assert 0.2 < both.mean.min() < 0.5
+
+
+def test_gain_by_cross_validation_is_fitted_and_reported(data):
+    X, y = data
+    model = presets.boostlr(gain="cv", max_iter=20, random_state=0).fit(X, y)
+    assert model.gain_ == model.gain_path_.best_gain
+    expected = presets.boostlr(gain=model.gain_, max_iter=20, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+
+
+def test_a_path_for_several_classes():
+    X, y = make_classification(200, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
+    model = presets.boostlr(max_iter=4, multiclass="ovr", random_state=0)
+    path = gain_path(model, X, y, gains=[2, 8], cv=2)
+    assert path.values.shape == (1, 2, 2, 4)
+    assert np.all(path.values[..., -1] < np.log(3))
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        ({"step": "fisher"}, {}, "undoes the gain"),
+        ({"coefficient": "line"}, {}, "undoes the gain"),
+        ({"early_stopping": True}, {}, "early_stopping"),
+        ({"max_iter": 0}, {}, "max_iter"),
+        ({}, {"gains": [1, -2]}, "gains"),
+    ],
+)
+def test_paths_that_make_no_sense_are_refused(data, change, arguments, message):
+    model = presets.boostlr(max_iter=3).set_params(**change)
+    with pytest.raises(ValueError, match=message):
+        gain_path(model, *data, **arguments)
