@@ -38,6 +38,7 @@ from propriety.evaluation import calibration_error, compare, mean_loss
 
 COSTS = (0.05, 0.1, 0.2, 0.5)
 FOLDS, INNER = 3, 3
+FOCUS = (2, 5, 10)  # that searches try beside the log loss
 CLIP = 1e-6  # probabilities are kept this far from 0 and 1 in the log loss
 ROUNDS, LEAVES = 100, 31
 RESULTS = Path(tempfile.gettempdir()) / "propriety-quality.jsonl"
@@ -140,7 +141,8 @@ class OutOfFold:
             for c in COSTS:
                 model.set_params(loss=losses.Tailored(c), fp_cost=c, fn_cost=1 - c)
                 self.keep(f"{kind}, tailored", c, self.fit(model, table), table)
-                search = self.fit(LossSearchCV(model, "tailored", cv=INNER), table)
+                tried = [losses.Tailored(c, focus) for focus in FOCUS]
+                search = self.fit(LossSearchCV(model, tried, cv=INNER), table)
                 self.keep(f"{kind}, chosen", c, search, table)
                 self.chosen.setdefault(f"{kind}, chosen", []).append(repr(search.best_loss_))
 
