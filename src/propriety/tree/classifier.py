@@ -444,7 +444,8 @@ class Problem:
             own = weight if kept is None else weight[kept]
             if np.any(own != 1.0):
                 weights, unit = parameters.in_units(own)
-        sample = Sample(np.arange(len(labels)), labels, weights)
+        rows = (labels.astype(np.int64) << 32) + np.arange(len(labels))
+        sample = Sample(rows, labels, weights)
         limits = replace(self.limits, unit=unit)
         tree = grow(prepared, sample, self.measure, len(self.classes), limits)
         P = node_probabilities(tree, self.smoothing, self.monotone)

@@ -14,7 +14,7 @@ from propriety import parallel
 from propriety.engine.layout import SET_WORDS
 from propriety.engine.predictor import TREE_NODE
 from propriety.tree.columns import Prepared
-from propriety.tree.measure import Measure, leaf_losses
+from propriety.tree.measure import Measure, NodeLoss
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import collapse_prices
 from propriety.tree.search import (
@@ -57,7 +57,8 @@ class Split(NamedTuple):
     feature: int
     cut: int
     how: int
-    left: Floats
+    left: Floats  # class sums
+    losses: tuple[float, float]  # of both sides
 
 
 class _Leaf(NamedTuple):
@@ -86,12 +87,14 @@ def grow(prepared: Prepared, sample: Sample, measure: Measure, n_classes: int, l
 
 class _Grower:
     def __init__(self, prepared, sample, measure, n_classes, limits):
-        self.prepared, self.sample, self.measure, self.limits = prepared, sample, measure, limits
+        self.prepared, self.sample, self.limits = prepared, sample, limits
+        self.loss_of = NodeLoss(measure, n_classes)
         self.columns, self.n_classes = prepared.columns, n_classes
         self.least = float(limits.min_weight / limits.unit)
         self.n, self.d = len(sample.rows), len(self.columns.kinds)
         self.leaves: list[_Leaf] = []
         self.sums: list[Floats] = []
+        self.losses: list[float] = []
         self.splits: list[Split | None] = []
         self.made: dict[int, _Made] = {}
         self.side = np.zeros(self.n, dtype=np.uint8)
@@ -105,8 +108,8 @@ class _Grower:
     def grow(self) -> Tree:
         labels, weights = self.sample.labels, self.sample.weights
         root = np.bincount(labels, None if len(weights) == 0 else weights, self.n_classes).astype(float)
-        self.root_loss = float(leaf_losses(self.measure, root[None, :])[0])
-        self._add([_Leaf(0, self.n, 0, 0.0, 1.0)], [root])
+        self.root_loss = float(self.loss_of(root[None, :])[0])
+        self._add([_Leaf(0, self.n, 0, 0.0, 1.0)], [root], [self.root_loss])
         if self.limits.max_leaves is None:
             self._all()
         else:
@@ -160,17 +163,19 @@ class _Grower:
                     for s, e, room in zip(edges[:-1], edges[1:], self.spare, strict=True)
                 ]
             )
-        children, sums = [], []
+        children, sums, losses = [], [], []
         for node in nodes:
             pair, pair_sums = self._children(node)
             children += pair
             sums += pair_sums
-        self._add(children, sums, search)
+            losses += self.splits[node].losses
+        self._add(children, sums, losses, search)
 
     # -- looking for splits --------------------------------------------------------------------------
 
-    def _add(self, leaves: list[_Leaf], sums: list[Floats], search: bool = True) -> None:
+    def _add(self, leaves: list[_Leaf], sums: list[Floats], losses: list[float], search: bool = True) -> None:
         first = len(self.leaves)
+        self.losses += losses
         self.leaves += leaves
         self.sums += sums
         self.splits += [None] * len(leaves)
@@ -215,8 +220,8 @@ class _Grower:
         node, m = cuts[:, 0], len(cuts)
         total = sums[node]
         right = total - left
-        after = leaf_losses(self.measure, np.concatenate([left, right]))
-        before = leaf_losses(self.measure, sums)
+        after = self.loss_of(np.concatenate([left, right]))
+        before = np.array([self.losses[i] for i in able])
         gain = before[node] - after[:m] - after[m:]
         equal = _EQUAL * before + 1e-300
         weight_left, weight_right = left.sum(axis=1), right.sum(axis=1)
@@ -236,7 +241,9 @@ class _Grower:
             value = float(gain[at]) if gain[at] > equal[i] else 0.0
             if value >= least:
                 _, feature, cut, how = cuts[at].tolist()
-                self.splits[able[i]] = Split(value, float(second[at]), feature, cut, how, left[at].copy())
+                losses = float(after[at]), float(after[m + at])
+                own = left[at].copy()
+                self.splits[able[i]] = Split(value, float(second[at]), feature, cut, how, own, losses)
 
     def _run(self, tasks) -> None:
         parallel.run(tasks, len(self.ranges))
@@ -246,26 +253,33 @@ class _Grower:
     def _mark(self, node: int) -> None:
         """Set the sides of the node's rows, and note what a new row needs to find its side."""
         leaf, split = self.leaves[node], self.splits[node]
-        rows, feature = self.sample.rows[leaf.start : leaf.stop], split.feature
+        rows, feature = self.sample.rows[leaf.start : leaf.stop] & _ROW, split.feature
         kind, place = self.columns.kinds[feature], self.columns.places[feature]
+        x = self.prepared.values[feature]
         heavier_left = bool(2 * split.left.sum() >= self.sums[node].sum())
-        missing_left, chosen = bool(split.how), None
+        missing_left, chosen, low, high = bool(split.how), None, np.nan, np.nan
         if kind == SORTED:
             order = (self.columns.order[place, leaf.start : leaf.stop] & _ROW).astype(np.intp)
-            gone = np.isnan(self.prepared.values[feature][order])
-            self.side[order] = gone & missing_left
             self.side[order[: split.cut]] = 1
+            self.side[order[split.cut :]] = 0
+            seen = bool(np.isnan(x[order[-1]]))
+            if seen and missing_left:
+                self.side[order[np.isnan(x[order])]] = 1
+            low, high = x[order[split.cut - 1]], x[order[split.cut]] if split.cut < len(order) else np.nan
         else:
             codes, n_bins = self.columns.codes[place, rows], self.columns.n_bins[feature]
-            gone = codes == n_bins
+            seen = bool(np.any(codes == n_bins))
             if kind == CATEGORICAL:
                 chosen = self._left_bins(rows, codes, split, heavier_left)
                 self.side[rows], missing_left = chosen[codes], bool(chosen[n_bins])
             else:
-                self.side[rows] = np.where(gone, missing_left, codes < split.cut)
-        seen = bool(gone.any())
-        gap = (np.nan, np.nan) if chosen is not None else self._gap(feature, rows)
-        self.made[node] = _Made(gap, missing_left if seen else heavier_left, seen, chosen)
+                left = codes < split.cut
+                above = codes[~left].min(initial=n_bins)
+                low = x[rows[codes == split.cut - 1]].max()
+                high = x[rows[codes == above]].min() if above < n_bins else np.nan
+                self.side[rows] = left | (codes == n_bins) if seen and missing_left else left
+        missing_left = missing_left if seen else heavier_left
+        self.made[node] = _Made((float(low), float(high)), missing_left, seen, chosen)
 
     def _left_bins(self, rows, codes, split: Split, heavier_left: bool):
         """Which bins go left: the first `cut` in the order of class shares; unseen ones go where most go."""
@@ -281,16 +295,9 @@ class _Grower:
         chosen[order[split.cut :]] = False
         return chosen
 
-    def _gap(self, feature: int, rows) -> tuple[float, float]:
-        """The largest value on the left and the smallest on the right; nan: only missing values there."""
-        x, left = self.prepared.values[feature][rows], self.side[rows] == 1
-        below, above = x[left], x[~left]
-        above = above[~np.isnan(above)]
-        return float(np.fmax.reduce(below)), float(above.min()) if len(above) else np.nan
-
     def _children(self, node: int) -> tuple[list[_Leaf], list[Floats]]:
         leaf, split = self.leaves[node], self.splits[node]
-        rows = self.sample.rows[leaf.start : leaf.stop]
+        rows = self.sample.rows[leaf.start : leaf.stop] & _ROW
         middle = leaf.start + int(np.count_nonzero(self.side[rows]))
         lower, upper = [leaf.lower, leaf.lower], [leaf.upper, leaf.upper]
         sums = [split.left, self.sums[node] - split.left]
@@ -324,8 +331,7 @@ class _Grower:
                 nodes["threshold"][node], nodes["set"][node] = 0.0, len(sets)
                 bits = chosen[: 32 * SET_WORDS].reshape(SET_WORDS, 32).astype(np.uint32)
                 sets.append((bits << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32))
-        losses = leaf_losses(self.measure, sums)
-        left = nodes["left"]
+        losses, left = np.array(self.losses) * self.limits.unit, nodes["left"]
         return Tree(
             nodes,
             np.array(sets, dtype=np.uint32).reshape(-1, SET_WORDS),

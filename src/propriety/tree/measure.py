@@ -127,13 +127,21 @@ def measure_of(loss: Any, link: Any, n_classes: int, multiclass: str = "auto") -
     return SimplexMeasure(simplex.OneVsRest(loss) if multiclass == "ovr" else simplex.of(loss))
 
 
-def leaf_losses(measure: Measure, sums: Floats) -> Floats:
-    """W·H(p) of nodes with the class sums `sums`: the loss of their rows at their own class shares.
+class NodeLoss:
+    """W·H(p) of nodes with given class sums: the loss of their rows at their own class shares.
 
     What even a pure node would lose, Σ_k W_k H(e_k), is left out: it is the same for every tree.
+
+    >>> NodeLoss(measure_of("Squared", None, 2), 2)(np.array([[3.0, 1.0]]))
+    array([0.75])
     """
-    weight = sums.sum(axis=1)
-    pure = measure.entropy(np.eye(sums.shape[1]))
-    with np.errstate(all="ignore"):
-        P = sums / weight[:, None]
-    return weight * measure.entropy(P) - (sums @ pure if np.any(pure) else 0.0)
+
+    def __init__(self, measure: Measure, n_classes: int) -> None:
+        self.measure = measure
+        self.pure = measure.entropy(np.eye(n_classes))
+
+    def __call__(self, sums: Floats) -> Floats:
+        """Losses of the nodes, one a row of `sums`."""
+        weight = sums.sum(axis=1)
+        loss = weight * self.measure.entropy(sums / weight[:, None])
+        return loss - sums @ self.pure if np.any(self.pure) else loss

@@ -23,6 +23,7 @@ from propriety.engine.compiling import inner, kernel
 BINNED, CATEGORICAL, SORTED = 0, 1, 2
 MISSING = np.int64(2**31 - 1)  # the rank of a missing value
 _ROW = np.int64(2**32 - 1)
+_UROW, _USHIFT = np.uint64(2**32 - 1), np.uint64(32)  # unsigned indices need no test for negative ones
 CELLS = 256
 
 
@@ -40,7 +41,7 @@ class Columns(NamedTuple):
 class Sample(NamedTuple):
     """The training rows; sums of weights are whole numbers of a unit, so their order does not matter."""
 
-    rows: NDArray[np.int64]  # those of a node side by side
+    rows: NDArray[np.int64]  # label · 2³² + row, those of a node side by side
     labels: NDArray[np.uint8]
     weights: NDArray[np.float64]  # empty: all 1
 
@@ -64,6 +65,8 @@ class Scratch(NamedTuple):
     bins: NDArray[np.int64]  # (256,)
     points: NDArray[np.float64]  # (4, 2, n + 1): hulls under construction
     cuts: NDArray[np.int64]  # (4, n + 1)
+    path: NDArray[np.float64]  # (2, 2, 2): the last two points, without and with missing values
+    fits: NDArray[np.int64]  # (2, 2): their cuts + 1, or 0 if they are not allowed
     tops: NDArray[np.int64]  # (4,)
     found: NDArray[np.int64]  # (capacity, 4): node, feature, cut, how
     found_sums: NDArray[np.float64]  # (capacity, K): of the left side
@@ -79,6 +82,8 @@ def scratch(n: int, n_classes: int, capacity: int, any_sorted: bool) -> Scratch:
         np.zeros(CELLS, dtype=np.int64),
         np.zeros((4, 2, size)),
         np.zeros((4, size), dtype=np.int64),
+        np.zeros((2, 2, 2)),
+        np.zeros((2, 2), dtype=np.int64),
         np.zeros(4, dtype=np.int64),
         np.zeros((capacity, 4), dtype=np.int64),
         np.zeros((capacity, n_classes)),
@@ -112,22 +117,33 @@ def _push(room, which, turn, a, b, cut):
 
 @inner
 def _offer(room, a, b, nodes, node, least, sign, any_missing, cut):
-    """A cut with the sums (a, b) on its left, missing values on the right; and one with them on the left."""
+    """A cut with the sums (a, b) on its left and missing values on the right, or also with them on the left.
+
+    Decides about the cut before: between two other points of the set, it can only be a vertex of the hull to
+    which the path turns there.
+    """
     A, B = nodes.sums[node, 0], nodes.sums[node, 1]
     lower, upper = nodes.lower[node], nodes.upper[node]
-    if _fits(a, b, A, B, least, lower, upper, sign):
-        _push(room, 0, 1, a, b, cut)
-        _push(room, 1, -1, a, b, cut)
-    if any_missing:
-        a, b = a + room.left[2, 0], b + room.left[2, 1]
-        if _fits(a, b, A, B, least, lower, upper, sign):
-            _push(room, 2, 1, a, b, cut)
-            _push(room, 3, -1, a, b, cut)
+    for side in range(2 if any_missing else 1):
+        x, y = a + side * room.left[2, 0], b + side * room.left[2, 1]
+        fits = cut >= 0 and _fits(x, y, A, B, least, lower, upper, sign)
+        last, before = room.path[side, 0], room.path[side, 1]
+        if room.fits[side, 0]:
+            turn = 0.0
+            if fits and room.fits[side, 1]:
+                turn = (last[0] - before[0]) * (y - last[1]) - (last[1] - before[1]) * (x - last[0])
+            if turn > 0 or not (fits and room.fits[side, 1]):
+                _push(room, 2 * side, 1, last[0], last[1], room.fits[side, 0] - 1)
+            if turn < 0 or not (fits and room.fits[side, 1]):
+                _push(room, 2 * side + 1, -1, last[0], last[1], room.fits[side, 0] - 1)
+        before[0], before[1], room.fits[side, 1] = last[0], last[1], room.fits[side, 0]
+        last[0], last[1], room.fits[side, 0] = x, y, cut + 1 if fits else 0
 
 
 @inner
-def _take_hulls(room, node, feature, count):
+def _take_hulls(room, nodes, node, feature, any_missing, count):
     """Move the vertices to the cuts found; returns their number, or more than there is room for."""
+    _offer(room, 0.0, 0.0, nodes, node, 0.0, 0, any_missing, -1)
     for which in range(4):
         ends = which % 2  # the other hull of the pair has the same two ends
         for i in range(ends, room.tops[which] - ends):
@@ -183,12 +199,12 @@ def _count(codes, sample, start, stop, cells, last):
             cells[b, k] = 0.0
     if sample.weights.size == 0:
         for i in range(start, stop):
-            row = sample.rows[i]
-            cells[codes[row], sample.labels[row]] += 1.0
+            entry = np.uint64(sample.rows[i])
+            cells[np.uint64(codes[entry & _UROW]), entry >> _USHIFT] += 1.0
     else:
         for i in range(start, stop):
-            row = sample.rows[i]
-            cells[codes[row], sample.labels[row]] += sample.weights[row]
+            entry = np.uint64(sample.rows[i])
+            cells[np.uint64(codes[entry & _UROW]), entry >> _USHIFT] += sample.weights[entry & _UROW]
 
 
 @inner
@@ -197,6 +213,7 @@ def _clear(room):
         room.left[0, k] = 0.0
         room.left[1, k] = 0.0
         room.left[2, k] = 0.0
+    room.fits[0, 0] = room.fits[0, 1] = room.fits[1, 0] = room.fits[1, 1] = 0
 
 
 @inner
@@ -257,7 +274,7 @@ def _search_bins(columns, sample, nodes, node, feature, least, room, count):
                 )
             before = cut
         if K == 2:
-            count = _take_hulls(room, node, feature, count)
+            count = _take_hulls(room, nodes, node, feature, any_missing, count)
         elif any_missing and before > 0:
             count = _take(room, room.left[1], nodes, node, feature, before, 0, False, least, count)
     return count
@@ -294,7 +311,7 @@ def _search_sorted(columns, sample, nodes, node, feature, least, room, count):
             room.left[0, label] += 1.0 if unit else sample.weights[row]
             pure = label if pure == -2 or pure == label else -1  # noqa: PLR1714
     if K == 2:
-        count = _take_hulls(room, node, feature, count)
+        count = _take_hulls(room, nodes, node, feature, any_missing, count)
     elif any_missing and before > 0:
         count = _take(room, room.left[1], nodes, node, feature, before, 0, False, least, count)
     return count
