@@ -83,6 +83,7 @@ class TreeLearner:
         leaves = Leaves(
             nodes,
             self._grower.work.rows,
+            self._grower.work.scratch,
             self.weight,
             self._quantizer.copies,
             self.total,

@@ -44,31 +44,35 @@ def _best_values(sums, a, b, l2, lower, upper, values):
 
 
 @kernel
-def _sum_rows(index, first, last, starts, g, h, w, copies, a, b, sums):
-    """Add rint(g·a) and rint(h·b), times the weight, of index[first:last] to the sums of their leaves."""
-    leaf = np.searchsorted(starts, first, side="right") - 1
+def _mark_rows(index, first, last, starts, leaf_of):
+    """Write the leaf of the rows index[first:last] where the row has its place."""
+    leaf = 0
     for i in range(first, last):
         while leaf + 1 < starts.size and i >= starts[leaf + 1]:
             leaf += 1
-        row = index[i]
-        if w.size == 0:
-            sums[leaf, 0] += np.int64(np.rint(g[row] * a))
-            sums[leaf, 1] += np.int64(np.rint(h[row] * b))
-        elif copies:
-            sums[leaf, 0] += np.int64(np.rint(g[row] * a)) * np.int64(w[row])
-            sums[leaf, 1] += np.int64(np.rint(h[row] * b)) * np.int64(w[row])
-        else:
-            sums[leaf, 0] += np.int64(np.rint(g[row] * w[row] * a))
-            sums[leaf, 1] += np.int64(np.rint(h[row] * w[row] * b))
+        leaf_of[index[i]] = leaf
 
 
 @kernel
-def _add_values(index, first, last, starts, values, scores):
-    leaf = np.searchsorted(starts, first, side="right") - 1
+def _sum_rows(leaf_of, first, last, g, h, w, copies, a, b, sums):
+    """Add rint(g·a) and rint(h·b), times the weight, of the rows first … last−1 to their leaves' sums."""
     for i in range(first, last):
-        while leaf + 1 < starts.size and i >= starts[leaf + 1]:
-            leaf += 1
-        scores[index[i]] += values[leaf]
+        leaf = leaf_of[i]
+        if w.size == 0:
+            sums[leaf, 0] += np.int64(np.rint(g[i] * a))
+            sums[leaf, 1] += np.int64(np.rint(h[i] * b))
+        elif copies:
+            sums[leaf, 0] += np.int64(np.rint(g[i] * a)) * np.int64(w[i])
+            sums[leaf, 1] += np.int64(np.rint(h[i] * b)) * np.int64(w[i])
+        else:
+            sums[leaf, 0] += np.int64(np.rint(g[i] * w[i] * a))
+            sums[leaf, 1] += np.int64(np.rint(h[i] * w[i] * b))
+
+
+@kernel
+def _add_values(leaf_of, first, last, values, scores):
+    for i in range(first, last):
+        scores[i] += values[leaf_of[i]]
 
 
 class Cells:
@@ -130,19 +134,28 @@ class Leaves(Cells):
         As the grower returns them.
     index : ndarray of uint32
         The rows, leaf after leaf.
+    room : ndarray of uint32
+        One number a row, for the leaves' use until the next tree grows.
     weight : ndarray or None
         Row weights; ``copies`` says that they are whole numbers.
     total : float
         Sum of the weights.
     """
 
-    def __init__(self, nodes, index, weight: Floats | None, copies: bool, total: float, n_jobs: int) -> None:
+    def __init__(
+        self, nodes, index, room, weight: Floats | None, copies: bool, total: float, n_jobs: int
+    ) -> None:
         n_leaves = (len(nodes) + 1) // 2
         self.ids, self.starts = np.empty(n_leaves, dtype=np.int64), np.empty(n_leaves, dtype=np.int64)
         self.lower, self.upper = np.empty(n_leaves), np.empty(n_leaves)
         _list_leaves(nodes, self.ids, self.starts, self.lower, self.upper)
-        self.n_rows = int(nodes["stop"][0])
-        self._index, self._copies, self._total, self._n_jobs = index, copies, total, n_jobs
+        self._copies, self._total, self._n_jobs = copies, total, n_jobs
+        # Small numbers, so that all of them stay in the cache while they are written in the leaves' order.
+        self._leaf_of = room if n_leaves >= 2**16 else room.view(np.uint16)[: len(room)]
+        n_rows = int(nodes["stop"][0])
+        if n_rows < len(room):
+            self._leaf_of[:] = n_leaves
+        self._for_blocks(lambda s, e: _mark_rows(index, s, e, self.starts, self._leaf_of), n_rows)
         self._weight = np.empty(0) if weight is None else weight
 
     def _sums(self, g: Floats, h: Floats, a: float, b: float) -> NDArray[np.int64]:
@@ -150,21 +163,20 @@ class Leaves(Cells):
         parts = []
 
         def add(start: int, stop: int) -> None:
-            part = np.zeros((len(self.ids), 2), dtype=np.int64)
-            _sum_rows(self._index, start, stop, self.starts, g, h, self._weight, self._copies, a, b, part)
+            part = np.zeros((len(self.ids) + 1, 2), dtype=np.int64)
+            _sum_rows(self._leaf_of, start, stop, g, h, self._weight, self._copies, a, b, part)
             parts.append(part)
 
-        parallel.for_blocks(add, self.n_rows, n_jobs=self._n_jobs, block=_ROWS)
-        return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
+        self._for_blocks(add, len(g))
+        return (parts[0] if len(parts) == 1 else np.sum(parts, axis=0))[:-1]
 
     def add(self, values: Floats, scores: Floats) -> None:
         """Add each leaf's value to the scores of its rows."""
-        parallel.for_blocks(
-            lambda s, e: _add_values(self._index, s, e, self.starts, values, scores),
-            self.n_rows,
-            n_jobs=self._n_jobs,
-            block=_ROWS,
-        )
+        values = np.append(values, 0.0)
+        self._for_blocks(lambda s, e: _add_values(self._leaf_of, s, e, values, scores), len(scores))
+
+    def _for_blocks(self, function: Callable[[int, int], object], n: int) -> None:
+        parallel.for_blocks(function, n, n_jobs=self._n_jobs, block=_ROWS)
 
 
 def find_zeros(

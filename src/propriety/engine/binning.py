@@ -100,8 +100,10 @@ def _close_bins(weights, max_bins):
     so that a frequent value does not eat their bins.
     """
     ends = np.empty(max_bins, dtype=np.int64)
-    equal = weights.sum() / max_bins
     left, bins = 0.0, max_bins
+    for w in weights:
+        left += w
+    equal, left = left / max_bins, 0.0
     for w in weights:
         if w >= equal:
             bins -= 1

@@ -20,8 +20,8 @@ from propriety.engine.layout import (
     BINS,
     CELLS,
     CURVATURES,
-    GROUP,
     NODE,
+    ROOM,
     SET_WORDS,
     WEIGHTS,
     Binned,
@@ -40,7 +40,6 @@ _TASK_CELLS = 32_768
 _DIRECT_ROWS = 511
 _MAX_BLOCKS = 64
 _CHUNK = 8  # features
-_LINE = 16  # numbers that keep two workers' off one line of the cache
 _NODES, _SLOTS, _LEAVES = range(3)
 _PARTITION, _COUNT, _SEARCH, _DIRECT = range(4)
 #: Literal numbers are wrapped in this where they are arguments, or Numba compiles the callee anew.
@@ -94,7 +93,7 @@ def _partition(binned, work, node_id, n_blocks, k, worker):
     """Put a block's left rows at the front of its scratch space, the right ones, reversed, at its back."""
     node = work.nodes[node_id]
     start, stop = _block(node.start, node.stop, n_blocks, k)
-    column, side = binned.columns[node.feature], work.sides[worker]
+    column, side = binned.columns[node.feature], work.rooms[worker].sides
     _sides(node, work.sets[node_id], binned.n_bins[node.feature], side)
     left, right = np.uint64(start), np.uint64(stop - 1)
     for i in range(np.uint64(start), np.uint64(stop)):
@@ -182,9 +181,8 @@ def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worke
         candidate, bins_left = work.candidates[i, chunk], work.candidate_sets[i, chunk]
         if itself or _may_split(candidate, rules):
             histogram, allowed = work.histograms[candidate.slot], work.allowed[i]
-            best_split(
-                histogram, allowed, binned, signal, rules, work, worker, candidate, bins_left, first, last
-            )
+            room = work.rooms[worker]
+            best_split(histogram, allowed, binned, signal, rules, room, candidate, bins_left, first, last)
 
 
 # --- decisions ------------------------------------------------------------------------------------
@@ -308,7 +306,7 @@ def _give_slots(signal, rules, work, node_id):
     return node.left if a_is_small else node.right
 
 
-# --- the loop -------------------------------------------------------------------------------------
+# --- carrying out a phase -------------------------------------------------------------------------
 
 
 @once
@@ -319,7 +317,8 @@ def _search_directly(binned, signal, rules, work, node_id, side, worker):
         node.counted = 1
         allowed = work.allowed[side]
         _allow(rules, work.path_groups[node_id], node_id, allowed)
-        best_split_of_rows(allowed, binned, signal, rules, work, worker, node, work.sets[node_id])
+        rows, room, bins_left = work.rows, work.rooms[worker], work.sets[node_id]
+        best_split_of_rows(allowed, binned, signal, rules, rows, room, node, bins_left)
 
 
 @once
@@ -336,12 +335,9 @@ def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
         _search(binned, signal, rules, work, node_id, itself, task, n_tasks, worker)
 
 
-@inner
-def _run(binned, signal, rules, work, worker, phase, argument, n_tasks):
-    """Carry out a phase with whoever is there to help, or (worker > 0) help until the board is closed.
-
-    One function for both, because the compiler works through everything below once for each that calls it.
-    """
+@once
+def _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks):
+    """Carry out a phase with whoever is there to help, or (worker > 0) help until the board is closed."""
     spins, shared = 0, n_tasks != 1
     if worker == 0 and shared:
         team.post(work.board, phase, argument, n_tasks)
@@ -358,67 +354,102 @@ def _run(binned, signal, rules, work, worker, phase, argument, n_tasks):
             n_tasks = team.tasks(work.board)
         _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker)
         if not shared:
-            return
+            break
         team.finish(work.board)
-    if worker == 0:
+    if worker == 0 and shared:
         team.wait(work.board, n_tasks)
 
 
+# --- what follows a phase -------------------------------------------------------------------------
+
+
 @inner
-def _find_splits(binned, signal, rules, work, node_id, itself):
-    """Search the node itself or its two children, and write down the best splits."""
+def _meant(work, node_id, itself, i):
+    """The node to be searched first or second: the node itself (and no other), or its children."""
     node = work.nodes[node_id]
-    ids = (node_id, _I(-1)) if itself else (node.left, node.right)
+    if itself:
+        return node_id if i == 0 else _I(-1)
+    return node.left if i == 0 else node.right
+
+
+@inner
+def _begin_search(rules, work, node_id, itself):
+    """Hand the nodes to be searched to every chunk of features; returns the number of chunks."""
     n_chunks = _I(work.candidates.shape[1] if work.partials.shape[0] > 1 else 1)
     for i in range(2):
-        if ids[i] >= 0:
-            _allow(rules, work.path_groups[ids[i]], ids[i], work.allowed[i])
+        meant = _meant(work, node_id, itself, i)
+        if meant >= 0:
+            _allow(rules, work.path_groups[meant], meant, work.allowed[i])
             for k in range(n_chunks):
-                work.candidates[i, k] = work.nodes[ids[i]]
-    _run(binned, signal, rules, work, _I(0), _I(_SEARCH), 2 * node_id + itself, n_chunks)
+                work.candidates[i, k] = work.nodes[meant]
+    return n_chunks
+
+
+@inner
+def _end_search(rules, work, node_id, itself):
+    """Write down the best of the splits that were found per chunk."""
     work.dirty[:] = 0
     for i in range(2):
-        if ids[i] >= 0 and _may_split(work.nodes[ids[i]], rules):
+        meant = _meant(work, node_id, itself, i)
+        if meant >= 0 and _may_split(work.nodes[meant], rules):
             best = 0
-            for k in range(1, n_chunks):
+            for k in range(1, work.candidates.shape[1] if work.partials.shape[0] > 1 else 1):
                 if work.candidates[i, k].gain > work.candidates[i, best].gain:
                     best = k
-            work.nodes[ids[i]] = work.candidates[i, best]
+            work.nodes[meant] = work.candidates[i, best]
             for word in range(SET_WORDS):
-                work.sets[ids[i], word] = work.candidate_sets[i, best, word]
+                work.sets[meant, word] = work.candidate_sets[i, best, word]
 
 
-@once
-def _split(binned, signal, rules, work, node_id):
-    """Split one node, unless that would leave too few rows on a side: then find it another split."""
+@inner
+def _make_split(binned, signal, rules, work, node_id, n_blocks):
+    """Make the children of a partitioned node, unless one would have too few rows: then return False."""
     node = work.nodes[node_id]
-    n_blocks = _n_blocks(work, node.stop - node.start, binned.n_bins.size)
-    _run(binned, signal, rules, work, _I(0), _I(_PARTITION), 2 * node_id, n_blocks)
     n_left = _I(0)
     for k in range(n_blocks):
         n_left += work.lefts[k]
     if not node.counted and min(n_left, node.stop - node.start - n_left) < rules.min_weight:
         add_weights(binned.rows, work.rows, node.start, node.stop, work.histograms[node.slot])
         node.counted = 1
-        _find_splits(binned, signal, rules, work, node_id, _I(1))
-        return
+        return False
     _make_children(signal, rules, work, node_id, n_left)
-    small_id = _give_slots(signal, rules, work, node_id)
-    _run(binned, signal, rules, work, _I(0), _I(_COUNT), 2 * node_id, n_blocks)
-    if small_id >= 0:
-        _find_splits(binned, signal, rules, work, node_id, _I(0))
-    elif work.counts[_LEAVES] < rules.max_leaves:
-        if work.partials.shape[0] > 1:
-            _run(binned, signal, rules, work, _I(0), _I(_DIRECT), 2 * node_id, _I(2))
-        else:
-            _search_directly(binned, signal, rules, work, node.left, _I(0), _I(0))
-            _search_directly(binned, signal, rules, work, node.right, _I(1), _I(0))
+    _give_slots(signal, rules, work, node_id)
+    return True
+
+
+@inner
+def _follow(binned, signal, rules, work, phase, argument):
+    """The phase that follows one that is done, its argument and its number of tasks; −1: the tree is grown.
+
+    A split is partitioned, counted and searched, or searched directly, and then the next one chosen. One that
+    turns out to leave too few rows on a side sends its node back to the search.
+    """
+    node_id, itself, d = argument >> 1, argument & 1, binned.n_bins.size
+    node = work.nodes[node_id]
+    if phase == _PARTITION:
+        n_blocks = _n_blocks(work, node.stop - node.start, d)
+        if _make_split(binned, signal, rules, work, node_id, n_blocks):
+            return _I(_COUNT), argument, n_blocks
+        return _I(_SEARCH), argument | 1, _begin_search(rules, work, node_id, _I(1))
+    if phase == _COUNT:
+        if itself:
+            _sum_root(binned, signal, work, node)
+        if _may_split(node, rules) if itself else _small_child(work, node_id) >= 0:
+            return _I(_SEARCH), argument, _begin_search(rules, work, node_id, itself)
+        if not itself and work.counts[_LEAVES] < rules.max_leaves:
+            return _I(_DIRECT), argument, _I(2)
+    elif phase == _SEARCH:
+        _end_search(rules, work, node_id, itself)
+    chosen = _select(rules, work)
+    if chosen < 0:
+        return _I(-1), _I(0), _I(0)
+    node = work.nodes[chosen]
+    return _I(_PARTITION), 2 * chosen, _n_blocks(work, node.stop - node.start, d)
 
 
 @once
-def _sum_root(binned, signal, work, n_rows):
+def _sum_root(binned, signal, work, root):
     """The root's sums are those of any feature's bins."""
-    root = work.nodes[0]
     for worker in range(-1, work.dirty.size):
         if worker >= 0 and not work.dirty[worker]:
             continue
@@ -428,37 +459,36 @@ def _sum_root(binned, signal, work, n_rows):
             root.curvature += cells[b] & LOW if root.packed else cells[b + CURVATURES]
             root.weight += cells[b + WEIGHTS]
     if signal.packed.size > 0:
-        root.weight = n_rows
+        root.weight = root.stop
 
 
 @kernel
 def _grow(binned, signal, rules, work, n_rows, every):
     """Grow a tree over the first ``n_rows`` of the workspace's rows or, if ``every``, over all from 0 on.
 
-    Without rows: help another thread that grows one.
+    Without rows: help another thread that grows one. The phases are carried out in one place, for both,
+    because the compiler works through all that they do once for each place that calls them.
     """
     zero = _I(0)
+    worker, phase, argument, n_tasks = zero, _I(_COUNT), _I(1), zero
     if n_rows == 0:
-        _run(binned, signal, rules, work, team.join(work.board), zero, zero, zero)
-        return
-    if every:
-        for i in range(n_rows):
-            work.rows[i] = i
-    root = _new_node(signal, work, zero, _I(-1), zero, n_rows, zero, zero, zero, zero)
-    root.slot, root.counted = 0, signal.packed.size == 0 or n_rows <= _COUNTED_ROWS
-    work.counts[_SLOTS], work.counts[_LEAVES] = 1, 1
-    work.path_groups[0] = 1
-    for f in range(binned.n_bins.size):
-        clear(binned, f, root, work.histograms[0])
-    _run(binned, signal, rules, work, _I(0), _I(_COUNT), _I(1), _n_blocks(work, n_rows, binned.n_bins.size))
-    _sum_root(binned, signal, work, n_rows)
-    if _may_split(root, rules):
-        _find_splits(binned, signal, rules, work, _I(0), _I(1))
-    while True:
-        node_id = _select(rules, work)
-        if node_id < 0:
-            break
-        _split(binned, signal, rules, work, node_id)
+        worker = team.join(work.board)
+    else:
+        if every:
+            for i in range(n_rows):
+                work.rows[i] = i
+        root = _new_node(signal, work, zero, _I(-1), zero, n_rows, zero, zero, zero, zero)
+        root.slot, root.counted = 0, signal.packed.size == 0 or n_rows <= _COUNTED_ROWS
+        work.counts[_SLOTS], work.counts[_LEAVES] = 1, 1
+        work.path_groups[0] = 1
+        for f in range(binned.n_bins.size):
+            clear(binned, f, root, work.histograms[0])
+        n_tasks = _n_blocks(work, n_rows, binned.n_bins.size)
+    while phase >= 0:
+        _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks)
+        if worker > 0:
+            return
+        phase, argument, n_tasks = _follow(binned, signal, rules, work, phase, argument)
 
 
 class Grower:
@@ -495,15 +525,9 @@ class Grower:
             candidate_sets=np.zeros((2, n_chunks, SET_WORDS), dtype=np.uint32),
             board=team.new_board(),
             block_cells=np.zeros((workers, d * BINS if n > BLOCK else 0), dtype=np.int64),
-            together=np.empty((workers, min(GROUP, d) * BINS), dtype=np.int64),
-            cells=np.zeros((workers, CELLS), dtype=np.int64),
-            sums=np.empty((workers, 4, BINS), dtype=np.int64),
-            scores=np.empty((workers, BINS)),
-            order=np.tile(np.arange(BINS, dtype=np.uint64), (workers, 2, 1)),
-            best=np.empty((workers, _LINE)),
-            left=np.zeros((workers, _LINE), dtype=np.int64),
-            sides=np.empty((workers, BINS), dtype=np.uint8),
+            rooms=np.zeros(workers, dtype=ROOM),
         )
+        self.work.rooms["identity"] = np.arange(BINS)
 
     def grow(self, signal: Signal, rules: Rules, rows: NDArray[np.uint32] | None = None) -> NDArray[np.void]:
         """Grow one tree over ``rows`` (default: all) and return its nodes, a view of the workspace.

@@ -50,6 +50,24 @@ NODE = np.dtype(
 )
 
 
+#: What a worker needs for itself while it looks for splits.
+ROOM = np.dtype(
+    [
+        ("best", "f8"),  # the score to beat
+        ("left", "i8", (3,)),  # gradient, curvature and weight left of the best cut
+        ("sums", "i8", (4, BINS)),  # of the bins up to a cut; the last row still together
+        ("scores", "f8", (BINS,)),  # of the cuts
+        ("order", "u8", (BINS,)),  # bins in the order of the cuts
+        ("identity", "u8", (BINS,)),  # 0, 1, … BINS − 1
+        ("cells", "i8", (CELLS,)),  # one feature's
+        ("together", "i8", (GROUP * BINS,)),  # cells of a node of few rows
+        ("sides", "u1", (BINS,)),  # 1 for bins that go left
+        ("apart", "u1", (64,)),  # keeps two workers' numbers off one line of the cache
+    ],
+    align=True,
+)
+
+
 class Binned(NamedTuple):
     """The table as bins, twice: rows for histograms, columns for partitions."""
 
@@ -108,13 +126,5 @@ class Workspace(NamedTuple):
     candidates: NDArray[np.void]  # (2, chunks) of NODE: best split per chunk of features
     candidate_sets: NDArray[np.uint32]  # (2, chunks, SET_WORDS)
     board: NDArray[np.int64]
-    # For each worker, room for
     block_cells: NDArray[np.int64]  # (workers, d · BINS): packed sums of a block of a large node, else 0
-    together: NDArray[np.int64]  # (workers, GROUP · BINS): cells of a node of few rows
-    cells: NDArray[np.int64]  # (workers, CELLS): one feature's
-    sums: NDArray[np.int64]  # (workers, 4, BINS): of the bins up to a cut; the last row still together
-    scores: NDArray[np.float64]  # (workers, BINS): of the cuts
-    order: NDArray[np.uint64]  # (workers, 2, BINS): bins in the order of the cuts; 0, 1, … BINS − 1
-    best: NDArray[np.float64]  # (workers, ·): the first is the score to beat
-    left: NDArray[np.int64]  # (workers, ·): the first three are the sums left of the best cut
-    sides: NDArray[np.uint8]  # (workers, BINS): 1 for bins that go left
+    rooms: NDArray[np.void]  # (workers,) of ROOM

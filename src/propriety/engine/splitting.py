@@ -44,12 +44,12 @@ def _score(gl, hl, gr, hr, rules, sign, lower, upper):
 
 
 @inner
-def _accumulate(cells, order, size, start, node, sums):
+def _accumulate(cells, order, size, start, node, room):
     """Sums of the first 1, 2, … bins in order; ``start`` is a bin to begin with (−1: none).
 
     Packed sums are added packed, and taken apart afterwards.
     """
-    g = h = w = 0
+    g, h, w, sums = 0, 0, 0, room.sums
     if start >= 0:
         g, h, w = cells[start], cells[start + CURVATURES], cells[start + WEIGHTS]
     for i in range(_U(size)):
@@ -67,13 +67,13 @@ def _accumulate(cells, order, size, start, node, sums):
 
 
 @inner
-def _score_cuts(sums, size, node, min_weight, signal, rules, scores):
+def _score_cuts(room, size, node, min_weight, signal, rules):
     """G_l² / (H_l + l2) + G_r² / (H_r + l2) after each bin, −1 where a child would be too small.
 
     Without a branch, and with a single division, so that it is compiled to vector instructions.
     """
     # Everything in locals: a field of the node might alias the scores, as far as the compiler knows.
-    l2, least = rules.l2, rules.min_curvature
+    sums, scores, l2, least = room.sums, room.scores, rules.l2, rules.min_curvature
     gradient, curvature, weight = node.gradient, node.curvature, node.weight
     g_unit, h_unit = signal.gradient_unit, signal.curvature_unit
     for i in range(_U(size)):
@@ -88,33 +88,34 @@ def _score_cuts(sums, size, node, min_weight, signal, rules, scores):
 
 
 @inner
-def _best_cut(sums, size, node, signal, rules, sign, best, left, scores):
-    """The position of the best cut if it beats ``best[0]``, else −1; its sums go to ``left``."""
+def _best_cut(room, size, node, signal, rules, sign):
+    """The position of the best cut if it beats ``room.best``, else −1; its sums go to ``room.left``."""
     min_weight = rules.min_weight if node.counted else _ANY_WEIGHT
-    _score_cuts(sums, size, node, min_weight, signal, rules, scores)
-    found = -1
+    _score_cuts(room, size, node, min_weight, signal, rules)
+    sums, scores, best, found = room.sums, room.scores, room.best, -1
     for i in range(np.uint64(size)):
-        if scores[i] > best[0]:
+        if scores[i] > best:
             if rules.any_monotone:
                 gl, hl = sums[0, i] * signal.gradient_unit, sums[1, i] * signal.curvature_unit
                 gr = (node.gradient - sums[0, i]) * signal.gradient_unit
                 hr = (node.curvature - sums[1, i]) * signal.curvature_unit
                 score = _score(gl, hl, gr, hr, rules, sign, node.lower, node.upper)
-                if score <= best[0]:
+                if score <= best:
                     continue
-                best[0] = score
+                best = score
             else:
-                best[0] = scores[i]
+                best = scores[i]
             found = np.int64(i)
     if found >= 0:
+        room.best, left = best, room.left
         left[0], left[1], left[2] = sums[0, found], sums[1, found], sums[2, found]
     return found
 
 
 @inner
-def _order_of_categories(cells, n_bins, node, smoothing, signal, order, keys):
+def _order_of_categories(cells, n_bins, node, smoothing, signal, room):
     """Non-empty bins by their mean gradient: the best set of them is a prefix of this order."""
-    size = 0
+    size, order, keys = 0, room.order, room.scores
     for b in range(n_bins + 1):
         g, h = cells[b], cells[b + CURVATURES]
         if node.packed:
@@ -143,27 +144,28 @@ def _take(node, f, bin_, left):
 
 
 @inner
-def _split_numeric(cells, n_bins, order, size, f, node, signal, rules, best, left, sums, scores):
+def _split_numeric(cells, n_bins, order, size, f, node, signal, rules, room):
     missing_seen = _holds_any(cells, n_bins, node)
     # With missing values on the right, a cut after the last bin separates them from all others.
     for missing_left in range(2 if missing_seen else 1):
         start = n_bins if missing_left else _I(-1)
         sign = rules.monotone[f]
-        _accumulate(cells, order, size, start, node, sums)
-        found = _best_cut(sums, size, node, signal, rules, sign, best, left, scores)
+        _accumulate(cells, order, size, start, node, room)
+        found = _best_cut(room, size, node, signal, rules, sign)
         if found >= 0:
-            _take(node, f, np.int64(order[found]), left)
+            _take(node, f, np.int64(order[found]), room.left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
 
 
 @inner
-def _split_categorical(cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left):
-    size = _order_of_categories(cells, n_bins, node, rules.set_smoothing, signal, order, scores)
-    _accumulate(cells, order, size, _I(-1), node, sums)
-    found = _best_cut(sums, size, node, signal, rules, np.int8(0), best, left, scores)
+def _split_categorical(cells, n_bins, f, node, signal, rules, room, bins_left):
+    order = room.order
+    size = _order_of_categories(cells, n_bins, node, rules.set_smoothing, signal, room)
+    _accumulate(cells, order, size, _I(-1), node, room)
+    found = _best_cut(room, size, node, signal, rules, np.int8(0))
     if found < 0:
         return
-    _take(node, f, _I(0), left)
+    _take(node, f, _I(0), room.left)
     bins_left[:] = 0
     for i in range(found + 1):
         b = np.int64(order[i])
@@ -183,33 +185,29 @@ def _floor(node, signal, rules):
 
 
 @inner
-def best_split(histogram, allowed, binned, signal, rules, work, worker, node, bins_left, first, last):
+def best_split(histogram, allowed, binned, signal, rules, room, node, bins_left, first, last):
     """Write the best split over the features first … last−1 into ``node`` and ``bins_left``.
 
     ``node.gain`` is half the scores' difference, or −1 when no split is worth making.
     """
-    best, left, sums, scores = work.best[worker], work.left[worker], work.sums[worker], work.scores[worker]
-    order, identity = work.order[worker, 0], work.order[worker, 1]
-    own, best[0] = _floor(node, signal, rules)
+    own, room.best = _floor(node, signal, rules)
     node.gain, node.feature = -1.0, -1
     for f in range(first, last):
         if allowed[f] == 0:
             continue
         cells, n_bins = histogram[f * CELLS : (f + 1) * CELLS], binned.n_bins[f]
         if binned.categorical[f]:
-            _split_categorical(
-                cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left
-            )
+            _split_categorical(cells, n_bins, f, node, signal, rules, room, bins_left)
         else:
-            _split_numeric(cells, n_bins, identity, n_bins, f, node, signal, rules, best, left, sums, scores)
+            _split_numeric(cells, n_bins, room.identity, n_bins, f, node, signal, rules, room)
     if node.feature >= 0:
-        node.gain = 0.5 * (best[0] - own)
+        node.gain = 0.5 * (room.best - own)
 
 
 @inner
-def _split_together(cells, n_bins, f, node, signal, rules, best, left, order, sums, scores):
+def _split_together(cells, n_bins, f, node, signal, rules, room):
     """As :func:`_split_numeric`, of cells that :func:`count_together` has made; empty bins are skipped."""
-    size, total = _U(0), _I(0)
+    size, total, order, sums = _U(0), _I(0), room.order, room.sums
     for b in range(_U(n_bins)):
         total += cells[b]
         order[size], sums[3, size] = b, total
@@ -219,9 +217,9 @@ def _split_together(cells, n_bins, f, node, signal, rules, best, left, order, su
         start = missing if missing_left else _I(0)
         for i in range(size):
             sums[0, i], sums[1, i], sums[2, i] = apart(start + sums[3, i])
-        found = _best_cut(sums, _I(size), node, signal, rules, rules.monotone[f], best, left, scores)
+        found = _best_cut(room, _I(size), node, signal, rules, rules.monotone[f])
         if found >= 0:
-            _take(node, f, np.int64(order[found]), left)
+            _take(node, f, np.int64(order[found]), room.left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing != 0
 
 
@@ -244,12 +242,11 @@ def _occupied(cells, n_bins, order):
 
 
 @inner
-def best_split_of_rows(allowed, binned, signal, rules, work, worker, node, bins_left):
+def best_split_of_rows(allowed, binned, signal, rules, index, room, node, bins_left):
     """The same for a node of few rows, without its histogram: only the bins that occur are looked at."""
-    best, left, sums, scores = work.best[worker], work.left[worker], work.sums[worker], work.scores[worker]
-    order, cells, together = work.order[worker, 0], work.cells[worker], work.together[worker]
-    own, best[0] = _floor(node, signal, rules)
-    unit, d, index = signal.packed.size > 0, allowed.size, work.rows
+    order, cells, together = room.order, room.cells[:], room.together  # [:]: of the type of a histogram's
+    own, room.best = _floor(node, signal, rules)
+    unit, d = signal.packed.size > 0, allowed.size
     node.gain, node.feature = -1.0, -1
     for f in range(d):
         first = f // GROUP * GROUP
@@ -265,14 +262,12 @@ def best_split_of_rows(allowed, binned, signal, rules, work, worker, node, bins_
         elif binned.categorical[f]:
             _spread(own_cells, n_bins, cells)
         else:
-            _split_together(own_cells, n_bins, f, node, signal, rules, best, left, order, sums, scores)
+            _split_together(own_cells, n_bins, f, node, signal, rules, room)
             continue
         if binned.categorical[f]:
-            _split_categorical(
-                cells, n_bins, order, f, node, signal, rules, best, left, sums, scores, bins_left
-            )
+            _split_categorical(cells, n_bins, f, node, signal, rules, room, bins_left)
         else:
             size = _occupied(cells, n_bins, order)
-            _split_numeric(cells, n_bins, order, size, f, node, signal, rules, best, left, sums, scores)
+            _split_numeric(cells, n_bins, order, size, f, node, signal, rules, room)
     if node.feature >= 0:
-        node.gain = 0.5 * (best[0] - own)
+        node.gain = 0.5 * (room.best - own)

@@ -92,21 +92,25 @@ class SimplexRows:
         return self.loss.derivatives(self.y[rows], F)[0]
 
     def curvatures(self, rows: Any, F: Floats, kind: str) -> Floats:
-        """Mean of the Hessian at the stated probabilities, shape (m, K, K).
+        """The Hessian of each row, or its mean at the stated probabilities, shape (m, K, K).
 
         With Ḡ(P, F) = Σ_k P_k ∇ℓ(k, F), which is 0 at P = p(F) whatever F, the Fisher matrix is
-        ∂Ḡ/∂F = −Σ_k ∇ℓ(k, F) ⊗ ∂p_k/∂F. Hessians of single rows are not used: `kind` is ignored.
+        ∂Ḡ/∂F = −Σ_k ∇ℓ(k, F) ⊗ ∂p_k/∂F. Derivatives by F are central differences.
         """
         m, K = F.shape
-        gradients = np.stack([self.loss.derivatives(np.full(m, k), F)[0] for k in range(K)], axis=1)
-        step = 1e-5
-        slopes = np.empty((m, K, K))  # ∂p_k/∂F_b
-        for b in range(K):
-            moved = np.zeros(K)
-            moved[b] = step
-            slopes[:, :, b] = (self.loss.inverse(F + moved) - self.loss.inverse(F - moved)) / (2 * step)
-        fisher = -np.einsum("mka,mkb->mab", gradients, slopes)
-        return 0.5 * (fisher + fisher.transpose(0, 2, 1))
+        if kind == "newton":
+            y = self.y[rows]
+            second = self._slopes(lambda scores: self.loss.derivatives(y, scores)[0], F)
+        else:
+            gradients = np.stack([self.loss.derivatives(np.full(m, k), F)[0] for k in range(K)], axis=1)
+            second = -np.einsum("mka,mkb->mab", gradients, self._slopes(self.loss.inverse, F))
+        return 0.5 * (second + second.transpose(0, 2, 1))
+
+    @staticmethod
+    def _slopes(function: Callable[[Floats], Floats], F: Floats) -> Floats:
+        """∂function_a/∂F_b of each row, shape (m, K, K)."""
+        steps = 1e-5 * np.eye(F.shape[1])
+        return np.stack([(function(F + s) - function(F - s)) / 2e-5 for s in steps], axis=2)
 
     def start(self, weight: Floats) -> Floats:
         """Scores of the class shares."""
