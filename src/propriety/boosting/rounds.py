@@ -84,10 +84,15 @@ class Booster:
 
     def _measure(self) -> Units:
         self._gradients()
-        curvature = np.array([np.average(h, weights=self.weight) for h in self._H])
-        square = np.array([np.average(g * g, weights=self.weight) for g in self._G])
+        curvature = np.array([self._mean(h) for h in self._H])
+        square = np.array([self._mean(g, g) for g in self._G])
         gain = np.divide(0.5 * square, curvature, out=np.zeros_like(square), where=curvature > 0)
         return Units(curvature, gain)
+
+    def _mean(self, *factors: Floats) -> float:
+        """Weighted mean of the product of some columns, without an array for it."""
+        factors = factors if self.weight is None else (*factors, self.weight)
+        return float(np.einsum(",".join("i" * len(factors)) + "->", *factors)) / self.total
 
     def _gradients(self) -> None:
         settings = self.settings
