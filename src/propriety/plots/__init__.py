@@ -10,6 +10,7 @@ from propriety.plots.decomposition import DecompositionDisplay
 from propriety.plots.faces import loss_faces
 from propriety.plots.murphy import MurphyDisplay
 from propriety.plots.reliability import ReliabilityDisplay
+from propriety.plots.shapes import shape_functions
 
 __all__ = [
     "CostCurveDisplay",
@@ -21,4 +22,5 @@ __all__ = [
     "ReliabilityDisplay",
     "convergence",
     "loss_faces",
+    "shape_functions",
 ]
