@@ -9,7 +9,9 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -33,6 +35,7 @@ class Reading:
     header: bool
     sheet: str | None
     chunk_bytes: int
+    files: ExitStack  # closed when the table is
 
 
 # --- delimited text -----------------------------------------------------------------------------------
@@ -41,7 +44,7 @@ class Reading:
 def read_csv(stream: Any, how: Reading) -> Read:
     """Delimited text, every column as text."""
     encoding = how.encoding or encoding_of(stream.peek(2)[:2])
-    text = io.BufferedReader(Utf8Reader(stream, encoding, how.name), _HEAD)
+    text = how.files.enter_context(io.BufferedReader(Utf8Reader(stream, encoding, how.name), _HEAD))
     head = text.peek(_HEAD)[:_HEAD].decode(errors="ignore")
     if not head.strip():
         raise TableError(f"{how.name} is empty")
@@ -131,14 +134,15 @@ def _is_number(text: str) -> bool:
 
 
 def _seekable(stream: Any) -> Any:
-    return stream if getattr(stream, "seekable", lambda: False)() else io.BytesIO(stream.read())
+    """A plain file as it is, everything else in memory: what is unpacked only pretends to be seekable."""
+    return stream if isinstance(getattr(stream, "raw", None), io.FileIO) else io.BytesIO(stream.read())
 
 
 def read_parquet(stream: Any, how: Reading) -> Read:
     """Parquet, a group of rows after the other."""
     import pyarrow.parquet as pq
 
-    file = pq.ParquetFile(_seekable(stream))
+    file = how.files.enter_context(pq.ParquetFile(_seekable(stream)))
     names = file.schema_arrow.names
     check_unique(names, how.name)
     width = max(1, len(names)) * 16
@@ -187,11 +191,11 @@ def _text_table(names: list[str], rows: list[list[Any]]) -> Any:
 
 def read_jsonl(stream: Any, how: Reading) -> Read:
     """One object a line; the first lines have the names, a key that a line lacks is missing there."""
-    text = io.TextIOWrapper(
-        io.BufferedReader(Utf8Reader(stream, how.encoding or encoding_of(stream.peek(2)[:2]), how.name))
-    )
+    encoding = how.encoding or encoding_of(stream.peek(2)[:2])
+    raw = io.BufferedReader(Utf8Reader(stream, encoding, how.name))
+    text = how.files.enter_context(io.TextIOWrapper(raw, encoding="utf-8"))
     objects = _objects(text, how.name)
-    first = [o for o, _ in zip(objects, range(1000), strict=False)]
+    first = list(islice(objects, 1000))
     if not first:
         raise TableError(f"{how.name} holds no objects")
     names = list(dict.fromkeys(key for o in first for key in o))
@@ -240,6 +244,7 @@ def read_excel(stream: Any, how: Reading) -> Read:
         raise TableError(
             f"{how.name} has no sheet {how.sheet!r}", f"its sheets are {', '.join(book.sheetnames)}"
         )
+    how.files.callback(book.close)
     sheet = book[how.sheet] if how.sheet is not None else book[book.sheetnames[0]]
     rows = (list(row) for row in sheet.iter_rows(values_only=True) if any(v is not None for v in row))
     head = next(rows, None)

@@ -27,8 +27,8 @@ _ID = re.compile(
 #: Labels that say which class is the one to find, in any case of letters.
 _POSITIVE = {
     "1", "true", "yes", "y", "t", "positive", "pos", "p", "+", "bad", "malignant", "m", "default", "fraud",
-    "spam", "churn", "churned", "sick", "ill", "diseased", "dead", "died", "failure", "fail", "failed", "event",
-    "case", "abnormal", "anomaly", "attack", "won", "win", "success", "bought", "click",
+    "spam", "churn", "churned", "sick", "ill", "diseased", "dead", "died", "failure", "fail", "failed",
+    "event", "case", "abnormal", "anomaly", "attack", "won", "win", "success", "bought", "click",
 }  # fmt: skip
 _NEGATIVE = {
     "0", "-1", "false", "no", "n", "f", "negative", "neg", "-", "good", "benign", "b", "ok", "ham", "healthy",
@@ -379,7 +379,7 @@ def _look_for_leaks(table: Any, result: Findings) -> None:
         area = max(_area(frame.column(f), y) for f in column.features)
         if area >= _LEAK:
             result.warnings.append(
-                f"column {column.name!r} alone nearly tells the target (area under the ROC curve {area:.3f}): is "
+                f"column {column.name!r} alone nearly tells the target (area under the curve {area:.3f}): is "
                 f"it known when the model is used? If not, --drop '{column.name}'"
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,7 +72,9 @@ class TableModel:
         """What each column adds to the score of each row, and the score of no column: they add up."""
         X, _ = self.features(table)
         owners = np.array(self.columns.owners)
-        if self.numbers is None:
+        if hasattr(self.estimator, "tree_"):
+            each, base = _along_paths(self.estimator, X)
+        elif self.numbers is None:
             parts = self.estimator.predict_contributions(X)
             each, base = parts[:, :-1], float(parts[0, -1])
         else:
@@ -104,6 +107,17 @@ class TableModel:
         from propriety import storage
 
         storage.save(self, path)
+
+
+def _along_paths(model: Any, X: Any) -> tuple[Floats, float]:
+    """What each feature adds to the score on the way from the root of a tree to the leaf of each row."""
+    tree, scores = model.tree_, model._measure.score(model.node_probabilities_)[:, 0]
+    each = np.zeros((X.num_rows, X.num_columns))
+    for i, leaf in enumerate(model.apply(X)):
+        path = tree.path(leaf)
+        for above, below in itertools.pairwise(path):
+            each[i, tree.feature[above]] += scores[below] - scores[above]
+    return each, float(scores[0])
 
 
 def as_arrow(table: Any) -> Any:

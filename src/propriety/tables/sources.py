@@ -9,9 +9,10 @@ import lzma
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import pyarrow as pa
 
@@ -28,6 +29,15 @@ _ENDINGS = {
 }  # fmt: skip
 FORMATS = ("csv", "tsv", "parquet", "arrow", "excel", "jsonl")
 _PACKED = {"gz": "gzip", "bz2": "bz2", "xz": "xz", "zst": "zstd", "lz4": "lz4", "zip": "zip"}
+#: What reading a damaged file may raise.
+_DAMAGE = (
+    pa.ArrowInvalid,
+    pa.ArrowNotImplementedError,
+    OSError,
+    EOFError,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -39,17 +49,25 @@ _MAGIC = {
 
 @dataclass
 class Source:
-    """An open table: the names of its columns, and its rows in chunks, once."""
+    """An open table: the names of its columns, and its rows in chunks, once; ``with`` closes it."""
 
     name: str
     format: str
     column_names: list[str]
     chunks: Iterator[Any]
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
+    files: ExitStack
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.files.close()
 
     def read(self) -> Any:
-        """All rows as one Arrow table."""
-        tables = list(self.chunks)
+        """All rows as one Arrow table, and the end of it."""
+        with self:
+            tables = list(self.chunks)
         if not tables or sum(t.num_rows for t in tables) == 0:
             raise TableError(f"{self.name} has a header and no rows")
         return pa.concat_tables(tables)
@@ -83,14 +101,15 @@ def open_source(
     name = "standard input" if path == "-" else path
     if format is not None and format not in FORMATS:
         raise TableError(f"there is no format {format!r}", f"the formats are {', '.join(FORMATS)}")
-    raw = _open(path, name)
-    kind, stream, delimiter = _unpack(path, raw, format, delimiter, name)
-    reading = Reading(name, delimiter, encoding, header, sheet, chunk_bytes)
-    try:
-        names, chunks, notes = _READERS[kind](stream, reading)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise _damaged(name, kind, error) from None
-    return Source(name, kind, names, _guarded(chunks, name, kind), notes)
+    with ExitStack() as files:
+        raw = files.enter_context(_open(path, name))
+        kind, stream, delimiter = _unpack(path, raw, format, delimiter, name, files)
+        reading = Reading(name, delimiter, encoding, header, sheet, chunk_bytes, files)
+        try:
+            names, chunks, notes = _READERS[kind](stream, reading)
+        except _DAMAGE as error:
+            raise _damaged(name, kind, error) from None
+        return Source(name, kind, names, _guarded(chunks, name, kind), notes, files.pop_all())
 
 
 _READERS: dict[str, Callable[[Any, Reading], tuple[list[str], Iterator[Any], list[str]]]] = {
@@ -105,7 +124,7 @@ _READERS: dict[str, Callable[[Any, Reading], tuple[list[str], Iterator[Any], lis
 def _guarded(chunks: Iterator[Any], name: str, kind: str) -> Iterator[Any]:
     try:
         yield from chunks
-    except (pa.ArrowInvalid, OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except _DAMAGE as error:
         raise _damaged(name, kind, error) from None
 
 
@@ -148,6 +167,7 @@ def _unpack(
     format: str | None,
     delimiter: str | None,
     name: str,
+    files: ExitStack,
 ) -> tuple[str, Any, str | None]:
     """Kind of the table, its bytes without compression, and the delimiter if the name tells it."""
     ending = "" if path == "-" else Path(path).name.lower()
@@ -159,7 +179,7 @@ def _unpack(
     if packing is None and parts and parts[-1] == "zip":
         packing = "zip"
     if packing is not None:
-        raw, parts = _decompressed(raw, packing, parts, name)
+        raw, parts = _decompressed(raw, packing, parts, name, files)
         head = raw.peek(64)[:64]
     if format is not None:
         kind = "csv" if format == "tsv" else format
@@ -172,14 +192,17 @@ def _unpack(
     return kind, raw, delimiter
 
 
-def _decompressed(raw: Any, packing: str, parts: list[str], name: str) -> tuple[Any, list[str]]:
+def _decompressed(
+    raw: Any, packing: str, parts: list[str], name: str, files: ExitStack
+) -> tuple[Any, list[str]]:
     rest = parts[:-1] if parts and parts[-1] in _PACKED else parts
     if packing == "zip":
-        archive = zipfile.ZipFile(raw)
-        files = [f for f in archive.namelist() if not f.endswith("/") and not f.startswith("__MACOSX")]
-        if len(files) != 1:
-            raise TableError(f"{name} holds {len(files)} files", "unpack it and give one table")
-        return io.BufferedReader(archive.open(files[0])), files[0].lower().split(".")[1:]
+        archive = files.enter_context(zipfile.ZipFile(raw))
+        inside = [f for f in archive.namelist() if not f.endswith("/") and not f.startswith("__MACOSX")]
+        if len(inside) != 1:
+            raise TableError(f"{name} holds {len(inside)} files", "unpack it and give one table")
+        opened = files.enter_context(io.BufferedReader(archive.open(inside[0])))
+        return opened, inside[0].lower().split(".")[1:]
     opened: Any
     if packing == "gzip":
         opened = gzip.GzipFile(fileobj=raw)
@@ -190,7 +213,7 @@ def _decompressed(raw: Any, packing: str, parts: list[str], name: str) -> tuple[
     else:
         opened = pa.CompressedInputStream(pa.PythonFile(raw, "r"), packing)
     try:
-        buffered = io.BufferedReader(opened, 1 << 20)
+        buffered = files.enter_context(io.BufferedReader(opened, 1 << 20))
         if not buffered.peek(1):
             raise TableError(f"{name} is empty")
     except (OSError, EOFError, lzma.LZMAError) as error:

@@ -1,0 +1,73 @@
+"""``propriety demo``: the main job on a data set that ships with scikit-learn, command by command."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from propriety import demonstration
+from propriety.cli import options as o
+from propriety.cli.compare import compare_command
+from propriety.cli.explain import explain_command
+from propriety.cli.fit import fit_command
+from propriety.cli.output import Output, command
+from propriety.cli.predict import predict_command
+
+_MODELS = "linear,boosting,logistic"
+
+
+@command
+def demo_command(
+    folder: Annotated[
+        str | None,
+        typer.Option("--folder", help="Where to put the files; by default a new temporary folder."),
+    ] = None,
+    seed: o.Seed = 0,
+    jobs: o.Jobs = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    r"""Show the main job on 569 tumours: fit for the costs of two mistakes, compare, decide, explain.
+
+    \b
+    Examples:
+      propriety demo
+      propriety demo --folder demo
+    """
+    out, began = Output(as_json=as_json, quiet=quiet), time.perf_counter()
+    place = Path(tempfile.mkdtemp(prefix="propriety-demo-") if folder is None else folder)
+    place.mkdir(parents=True, exist_ok=True)
+    table, model, scored = (str(place / name) for name in ("tumours.csv", "tumours.propriety", "scored.csv"))
+    demonstration.write_table(table)
+    out.say("Is a tumour malignant? Missing a malignant one costs nine times a false alarm.", "bold")
+    out.say("The first fit compiles for some seconds; later ones do not.")
+    costs = {"fp_cost": demonstration.FP_COST, "fn_cost": demonstration.FN_COST}
+    shared: dict[str, Any] = {"seed": seed, "jobs": jobs, "quiet": quiet or as_json}
+    target = demonstration.TARGET
+    said = f"--target {target} --fp-cost {costs['fp_cost']:g} --fn-cost {costs['fn_cost']:g}"
+    steps = (
+        ("Fit a model for these costs, and judge it",
+         f"fit tumours.csv {said} --model auto --save tumours.propriety",
+         lambda: fit_command(table, target, model="auto", save=model, **costs, **shared)),
+        ("Compare it with others on the same rows", f"compare tumours.csv {said} --models {_MODELS}",
+         lambda: compare_command(table, target, models=_MODELS, **costs, **shared)),
+        ("Decide", "predict tumours.propriety tumours.csv --out scored.csv",
+         lambda: predict_command(model, table, out_path=scored, quiet=quiet or as_json)),
+        ("Explain one decision", "explain tumours.propriety tumours.csv --row 1",
+         lambda: explain_command(model, table, quiet=quiet or as_json)),
+    )  # fmt: skip
+    for number, (title, line, run) in enumerate(steps, 1):
+        out.say()
+        out.say(f"{number}. {title}", "bold cyan")
+        out.say(f"$ propriety {line}", "dim")
+        run()
+    seconds = time.perf_counter() - began
+    out.say(f"\nDone in {seconds:.0f} s. The files are in {place}; propriety --help has the rest.", "bold")
+    out.result({"command": "demo", "folder": str(place), "seconds": seconds, "files": [table, model, scored]})
+    with contextlib.suppress(ValueError):
+        out.console.file.flush()

@@ -1,0 +1,169 @@
+"""What the user sees: tables and notes for people, JSON for machines, errors with exit codes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from propriety.storage import ModelFileError
+from propriety.tables import TableError
+
+#: Exit codes; 1 is a fault of the program, 130 an interruption.
+USAGE, BAD_TABLE, BAD_MODEL, NOT_WRITTEN = 2, 3, 4, 5
+_WIDTH = 110  # of tables where there is no terminal
+
+
+class UsageError(Exception):
+    """A command line that cannot be meant; the message says what to do."""
+
+
+class Output:
+    """Where a command writes: results to standard output, everything else to standard error."""
+
+    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
+        self.as_json, self.quiet = as_json, quiet
+        self.warnings: list[str] = []
+
+    @property
+    def console(self) -> Console:
+        """Standard output, as it is now."""
+        return _console(sys.stdout)
+
+    @property
+    def error(self) -> Console:
+        """Standard error, as it is now."""
+        return _console(sys.stderr)
+
+    @property
+    def shows(self) -> bool:
+        """Whether people look at it."""
+        return not (self.as_json or self.quiet)
+
+    def say(self, text: str = "", style: str | None = None) -> None:
+        """A line for people."""
+        if self.shows:
+            self.console.print(escape(text), style=style, highlight=False)
+
+    def warn(self, text: str) -> None:
+        """A warning, on standard error and in the JSON document."""
+        self.warnings.append(text)
+        if not self.as_json:
+            self.error.print(f"[yellow]warning:[/] {escape(text)}", highlight=False)
+
+    def table(
+        self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, best: int | None = None
+    ) -> None:
+        """A table for people; numbers to the right, the row `best` in bold."""
+        if not self.shows:
+            return
+        table = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold")
+        for j, name in enumerate(columns):
+            numeric = bool(rows) and all(isinstance(row[j], int | float | np.number) for row in rows)
+            table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
+        for i, row in enumerate(rows):
+            table.add_row(*(escape(shown(v)) for v in row), style="bold green" if i == best else None)
+        self.console.print(table)
+
+    def result(self, document: dict[str, Any]) -> None:
+        """The result for machines."""
+        if self.as_json:
+            content = {**document, "warnings": self.warnings}
+            sys.stdout.write(json.dumps(_plain(content), ensure_ascii=False, indent=2) + "\n")
+
+    @contextmanager
+    def progress(self, what: str, total: int) -> Iterator[Callable[[str], None]]:
+        """A bar on standard error; call what is given after each step."""
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        shown_ = not self.quiet and not self.as_json and sys.stderr.isatty()
+        with Progress(*columns, console=self.error, transient=True, disable=not shown_) as bar:
+            task = bar.add_task(escape(what), total=total)
+
+            def step(text: str = "") -> None:
+                bar.update(task, advance=1, description=escape(text or what))
+
+            yield step
+
+    @contextmanager
+    def collected_warnings(self) -> Iterator[None]:
+        """Warnings of the fits, each said once."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
+            self.warn(text)
+
+
+def _console(file: Any) -> Console:
+    return Console(file=file, width=None if file.isatty() else _WIDTH, soft_wrap=False)
+
+
+def shown(value: Any) -> str:
+    """A value in a table."""
+    if isinstance(value, float | np.floating):
+        if math.isnan(value):
+            return "–"
+        return f"{value:.1f}" if abs(value) >= 100 else f"{value:.4g}"
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def command(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Turn the errors that a user can mend into a message and an exit code, without a traceback."""
+
+    @functools.wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        as_json = bool(kwargs.get("as_json"))
+        try:
+            return function(*args, **kwargs)
+        except TableError as error:
+            _fail(error.problem, error.advice, BAD_TABLE, as_json)
+        except ModelFileError as error:
+            _fail(str(error), "", BAD_MODEL, as_json)
+        except UsageError as error:
+            _fail(str(error), "", USAGE, as_json)
+        except BrokenPipeError:
+            # Whoever read the output has seen enough.
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+        except OSError as error:
+            what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            _fail(what, "", NOT_WRITTEN, as_json)
+        except KeyboardInterrupt:
+            _fail("interrupted", "", 130, as_json)
+
+    return guarded
+
+
+def _fail(problem: str, advice: str, code: int, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps({"error": problem, "advice": advice, "code": code}, indent=2) + "\n")
+    else:
+        console = _console(sys.stderr)
+        console.print(f"[bold red]error:[/] {escape(problem)}", highlight=False)
+        if advice:
+            console.print(f"  [cyan]→[/] {escape(advice)}", highlight=False)
+    raise typer.Exit(code)

@@ -1,0 +1,19 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parent))
+
+from tables import run, write
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """A folder with a table and a model of each kind, fitted once."""
+    place = tmp_path_factory.mktemp("cli")
+    table = write(place / "t.csv")
+    common = ("--target", "sick", "--fn-cost", "9", "--folds", "2", "--quiet")
+    run("fit", table, *common, "--set", "max_iter=5", "--save", place / "boosting.propriety")
+    run("fit", table, *common, "--model", "linear", "--save", place / "linear.propriety")
+    return place

@@ -1,0 +1,422 @@
+"""The commands, called in process: what they print, write and return."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tables import ROWS, as_json, columns, run, text, write
+
+import propriety
+from propriety.tables import TableModel
+
+COSTS = ("--target", "sick", "--fn-cost", "9")
+
+
+# --- fit ----------------------------------------------------------------------------------------------
+
+
+def test_fit_shows_what_it_found_and_judges(folder, tmp_path):
+    shown = run(
+        "fit", folder / "t.csv", *COSTS, "--folds", "2", "--set", "max_iter=5", "--save", tmp_path / "m"
+    ).stdout
+    for part in (
+        "160 rows",
+        "positive class is 'yes' (by its name)",
+        "color",
+        "category",
+        "3: blue, green, red",
+    ):
+        assert part in shown
+    for part in (
+        "identifier",
+        "constant: 1",
+        "as days, month, weekday",
+        "2-fold cross-validation",
+        "never 'yes'",
+    ):
+        assert part in shown
+    assert "from a probability of 0.1 on" in shown
+    assert isinstance(propriety.load(tmp_path / "m"), TableModel)
+
+
+def test_fit_for_machines_is_one_document_and_its_numbers_are_right(folder):
+    result = as_json("fit", folder / "t.csv", *COSTS, "--model", "linear", "--folds", "3", "--seed", "4")
+    assert result["target"]["positive"] == "yes"
+    assert result["threshold"] == pytest.approx(0.1)
+    ours, never, always = result["judgements"]
+    sick = columns()["sick"].count("yes") / ROWS
+    assert never["cost_per_1000"] == pytest.approx(9000 * sick)
+    assert always["cost_per_1000"] == pytest.approx(1000 * (1 - sick))
+    assert ours["cost_per_1000"] == pytest.approx(ours["false_alarms_per_1000"] + 9 * ours["misses_per_1000"])
+    assert ours["cost_low"] < ours["cost_per_1000"] < ours["cost_high"]
+    assert ours["cost_per_1000"] < never["cost_per_1000"]
+    assert 0.7 < ours["area_under_roc"] < 1
+    assert sum(result["importances"].values()) == pytest.approx(1)
+
+
+def test_a_held_out_part_is_not_seen_by_the_model(folder, tmp_path):
+    result = as_json(
+        "fit", folder / "t.csv", *COSTS, "--model", "linear", "--holdout", "0.4", "--save", tmp_path / "m"
+    )
+    assert "40% of the rows" in result["judged_by"]
+    assert propriety.load(tmp_path / "m").summary["rows_fitted"] == 96
+
+
+def test_auto_takes_the_better_model_and_says_which(folder):
+    result = as_json("fit", folder / "t.csv", *COSTS, "--model", "auto")
+    assert result["model"] in ("linear", "tree", "boosting")
+    assert "25% of the rows" in result["judged_by"]
+
+
+def test_a_loss_can_be_stated_and_a_weight_column_given(tmp_path):
+    data = columns()
+    table = write(tmp_path / "t.csv", {**data, "w": [1, 2] * (ROWS // 2)})
+    result = as_json(
+        "fit", table, "--target", "sick", "--model", "linear", "--loss", "Squared", "--weight", "w"
+    )
+    assert result["loss"] == "Squared().with_link(Logit())"
+    assert "w" not in [c["name"] for c in result["columns"]]
+
+
+def test_fit_reads_standard_input():
+    result = as_json("fit", "-", *COSTS, "--model", "linear", "--folds", "2", input=text(columns()))
+    assert result["rows"] == ROWS
+
+
+def test_quiet_is_quiet(folder):
+    result = run("fit", folder / "t.csv", *COSTS, "--model", "linear", "--folds", "2", "--quiet")
+    assert result.stdout == ""
+
+
+def test_the_model_does_not_depend_on_the_number_of_threads(folder, tmp_path):
+    common = ("fit", folder / "t.csv", *COSTS, "--folds", "2", "--set", "max_iter=5", "--quiet")
+    table = propriety.tables.open_source(str(folder / "t.csv")).read()
+    scores = []
+    for jobs in (1, 2):
+        run(*common, "--jobs", jobs, "--save", tmp_path / "m")
+        scores.append(propriety.load(tmp_path / "m").predict_proba(table))
+    np.testing.assert_array_equal(*scores)
+
+
+# --- the model file of a table ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["boosting", "linear"])
+def test_a_table_model_reads_any_frame_and_comes_back(folder, tmp_path, name):
+    import pandas as pd
+
+    model = propriety.load(folder / f"{name}.propriety")
+    model.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (folder / f"{name}.propriety").read_bytes()
+    table = propriety.tables.open_source(str(folder / "t.csv")).read()
+    p = model.predict_proba(table)
+    assert p.shape == (ROWS, 2)
+    np.testing.assert_array_equal(model.predict_proba(pd.read_csv(folder / "t.csv")), p)
+    decided = model.predict(table)
+    np.testing.assert_array_equal(decided == "yes", p[:, 1] >= 0.1)
+    parts, base = model.contributions(table)
+    features, _ = model.features(table)
+    np.testing.assert_allclose(
+        parts.sum(axis=1) + base, model.estimator.decision_function(features), atol=1e-9
+    )
+    assert model.summary["rows"] == ROWS
+    assert model.target.name == "sick"
+
+
+# --- predict ------------------------------------------------------------------------------------------
+
+
+def test_predict_adds_probability_decision_and_cost(folder, tmp_path):
+    summary = as_json(
+        "predict", folder / "boosting.propriety", folder / "t.csv", "--out", tmp_path / "s.parquet"
+    )
+    scored = pq.read_table(tmp_path / "s.parquet").to_pandas()
+    p = scored["probability"].to_numpy()
+    table = propriety.tables.open_source(str(folder / "t.csv")).read()
+    np.testing.assert_array_equal(p, propriety.load(folder / "boosting.propriety").predict_proba(table)[:, 1])
+    np.testing.assert_array_equal(scored["decision"] == "yes", p >= 0.1)
+    np.testing.assert_allclose(scored["expected_cost"], np.where(p >= 0.1, 1 - p, 9 * p))
+    assert list(scored.columns[:7]) == list(columns())
+    assert summary["rows"] == ROWS
+    assert summary["decided_positive"] == int((p >= 0.1).sum())
+    assert summary["expected_cost_per_1000"] == pytest.approx(1000 * scored["expected_cost"].mean())
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv.gz", "parquet", "feather", "jsonl"])
+def test_predict_in_pieces_gives_the_rows_of_one_piece(folder, tmp_path, ending):
+    many = {name: values * 60 for name, values in columns().items()}
+    table = write(tmp_path / "many.csv", many)
+    out = tmp_path / f"s.{ending}"
+    run("predict", folder / "boosting.propriety", table, "--chunk-mb", "0", "--out", out, "--only-scores")
+    whole = propriety.load(folder / "boosting.propriety").predict_proba(
+        propriety.tables.open_source(str(table)).read()
+    )
+    scored = propriety.tables.open_source(str(out)).read()
+    p = np.array([float(v) for v in scored.column("probability").to_pylist()])
+    np.testing.assert_array_equal(p, whole[:, 1])
+    assert [f.name for f in tmp_path.iterdir() if f.name.startswith(".")] == []
+
+
+def test_predict_without_out_writes_csv_to_standard_output(folder):
+    result = run("predict", folder / "linear.propriety", "-", input=text(columns(20)))
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert len(rows) == 20
+    assert {"age", "probability", "decision", "expected_cost"} <= set(rows[0])
+
+
+def test_predict_needs_no_target_and_any_order_of_columns(folder, tmp_path):
+    data = columns()
+    data.pop("sick")
+    table = write(tmp_path / "t.csv", dict(reversed(data.items())))
+    run("predict", folder / "linear.propriety", table, "--out", tmp_path / "a.csv", "--only-scores")
+    run(
+        "predict", folder / "linear.propriety", folder / "t.csv", "--out", tmp_path / "b.csv", "--only-scores"
+    )
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+
+
+def test_new_categories_are_counted_and_taken_as_missing(folder, tmp_path):
+    data = columns()
+    data["color"] = ["violet"] * 3 + data["color"][3:]
+    table = write(tmp_path / "t.csv", data)
+    result = run("predict", folder / "boosting.propriety", table, "--out", tmp_path / "s.csv")
+    assert "'color' has values in 3 rows that the model has not seen" in result.stderr
+
+
+MISMATCHES = {
+    "a column renamed": (
+        lambda d: {**{k: v for k, v in d.items() if k != "age"}, "Age": d["age"]},
+        "no column 'age'.*'Age'",
+    ),
+    "columns lacking": (lambda d: {"id": d["id"]}, "lacks 4 columns.*'age', 'color', 'size', 'when'"),
+    "text in a number": (
+        lambda d: {**d, "age": [*d["age"][:41], "old", *d["age"][42:]]},
+        "'age' holds 'old' in row 42",
+    ),
+    "a column of ours": (
+        lambda d: {**d, "probability": d["age"]},
+        "has a column 'probability' already.*--prefix",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISMATCHES)
+def test_a_table_that_does_not_fit_is_explained_and_nothing_written(folder, tmp_path, name):
+    change, message = MISMATCHES[name]
+    table = write(tmp_path / "t.csv", change(columns()))
+    code = 2 if name == "a column of ours" else 3
+    result = run("predict", folder / "boosting.propriety", table, "--out", tmp_path / "s.csv", code=code)
+    assert re.search(message, " ".join(result.stderr.split()))
+    assert [f.name for f in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_a_table_that_breaks_in_the_middle_leaves_no_file(folder, tmp_path):
+    many = {name: values * 30 for name, values in columns().items()}
+    (tmp_path / "t.csv").write_text(text(many) + "1,2\n")
+    (tmp_path / "s.csv").write_text("old")
+    result = run(
+        "predict",
+        folder / "boosting.propriety",
+        tmp_path / "t.csv",
+        "--chunk-mb",
+        "0",
+        "--out",
+        tmp_path / "s.csv",
+        code=3,
+    )
+    assert "row 4802 has 2 fields and the header 7" in " ".join(result.stderr.split())
+    assert (tmp_path / "s.csv").read_text() == "old"
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["s.csv", "t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("nothing.propriety", "t.csv"), 2, "no model file"),
+        (("t.csv", "t.csv"), 4, "no model file"),
+        (("linear.propriety", "t.csv", "--out", "s.docx"), 2, "no format that can be written"),
+        (("linear.propriety", "t.csv", "--json"), 2, "--json needs --out"),
+        (("linear.propriety", "t.csv", "--out", "no/such/folder/s.csv"), 5, "No such file"),
+    ],
+)
+def test_wrong_uses_of_predict_have_their_exit_codes(folder, monkeypatch, arguments, code, message):
+    monkeypatch.chdir(folder)
+    result = run("predict", *arguments, code=code)
+    assert message in " ".join((result.stderr + result.stdout).split())
+
+
+# --- compare, explain ---------------------------------------------------------------------------------
+
+
+def test_compare_puts_models_side_by_side(folder):
+    result = as_json("compare", folder / "t.csv", *COSTS, "--models", "linear,logistic,hist", "--folds", "2")
+    names = [j["model"] for j in result["judgements"]]
+    assert set(names[:3]) == {"propriety linear", "logistic regression", "scikit-learn boosting"}
+    costs = [j["cost_per_1000"] for j in result["judgements"][:3]]
+    assert costs == sorted(costs)
+    assert result["differences"][0]["more_per_1000"] == pytest.approx(costs[1] - costs[0])
+
+
+@pytest.mark.parametrize("peer", ["lightgbm", "xgboost"])
+def test_compare_fits_peers_that_are_installed(folder, peer):
+    pytest.importorskip(peer)
+    result = as_json("compare", folder / "t.csv", *COSTS, "--models", peer, "--folds", "2")
+    assert result["judgements"][0]["area_under_roc"] > 0.6
+
+
+@pytest.mark.parametrize("name", ["boosting", "linear"])
+def test_explain_adds_up_to_the_score(folder, name):
+    result = as_json("explain", folder / f"{name}.propriety", folder / "t.csv", "--row", "7")
+    assert result["base_score"] + sum(result["contributions"].values()) == pytest.approx(result["score"])
+    assert result["values"]["age"] == str(columns()["age"][6])
+    model = propriety.load(folder / f"{name}.propriety")
+    table = propriety.tables.open_source(str(folder / "t.csv")).read()
+    assert result["probability"] == model.predict_proba(table)[6, 1]
+    assert (result["decision"] == "yes") == (result["probability"] >= 0.1)
+
+
+def test_explain_describes_a_model_and_refuses_a_row_that_is_not_there(folder):
+    shown = run("explain", folder / "linear.propriety").stdout
+    assert "Tailored(0.1" in shown
+    assert "LinearClassifier" in shown
+    result = run("explain", folder / "linear.propriety", folder / "t.csv", "--row", "999", code=3)
+    assert "160 rows, so there is no row 999" in result.stderr
+    run("explain", folder / "linear.propriety", folder / "t.csv", "--row", "0", code=2)
+
+
+# --- losses, bench, demo, help ------------------------------------------------------------------------
+
+
+def test_losses_lists_describes_compares_and_draws(tmp_path):
+    from propriety import losses
+
+    listed = as_json("losses")
+    assert [entry["name"] for entry in listed["losses"]] == losses.names()
+    assert "Tailored" in run("losses").stdout
+    one = as_json("losses", "Beta(6, 14)")
+    assert one["properties"]["strict"]["holds"]
+    assert one["values"][3]["weight"] == losses.Beta(6, 14).weight(0.5)
+    assert as_json("losses", "brier")["loss"] == "Squared()"
+    both = as_json("losses", "Log", "Squared().with_link(Probit())", "--plot", tmp_path / "f.png")
+    assert [entry["loss"] for entry in both["losses"]] == ["Log()", "Squared().with_link(Probit())"]
+    assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
+    assert "focal loss" in run("losses", "Focal", code=2).stderr
+    assert "did you mean 'Tailored'" in run("losses", "Tailord", code=2).stderr
+    run("losses", "Log", "--plot", tmp_path / "f.docx", code=2)
+
+
+def test_bench_times_ours_beside_others():
+    result = as_json("bench", "--rows", "200", "--columns", "3", "--repeats", "1")
+    assert {"boosting", "hist"} <= set(result["models"])
+    assert all(m["fit"] > 0 and 0 < m["log_loss"] < 1.5 for m in result["models"].values())
+    run("bench", "--rows", "1", code=2)
+
+
+def test_demo_does_the_main_job(tmp_path):
+    shown = run("demo", "--folder", tmp_path / "d").stdout
+    for part in (
+        "$ propriety fit",
+        "$ propriety compare",
+        "$ propriety predict",
+        "$ propriety explain",
+        "Done in",
+    ):
+        assert part in shown
+    assert sorted(f.name for f in (tmp_path / "d").iterdir()) == [
+        "scored.csv",
+        "tumours.csv",
+        "tumours.propriety",
+    ]
+    cost = {m[1].strip(): float(m[2]) for m in re.finditer(r"│ ([^│]+?) +│ +([\d.]+) │", shown)}
+    assert cost["propriety linear"] < cost["always 'malignant'"] < cost["never 'malignant'"]
+
+
+def test_every_command_has_help_with_examples():
+    shown = run("--help").stdout
+    for name in ("demo", "fit", "predict", "compare", "explain", "losses", "bench"):
+        assert name in shown
+        assert f"propriety {name}" in run(name, "--help").stdout
+    assert "--install-completion" in shown
+    assert propriety.__version__ in run("--version").stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_offered(shell, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    assert "propriety" in run("--show-completion", shell).stdout.lower()
+
+
+# --- tables that cannot be learned from ---------------------------------------------------------------
+
+GOOD = columns(60)
+TABLES = {
+    "missing target": (text({k: v for k, v in GOOD.items() if k != "sick"}), "no column 'sick'"),
+    "target with another case": (
+        text({**{k: v for k, v in GOOD.items() if k != "sick"}, "Sick": GOOD["sick"]}),
+        "did you mean 'Sick'",
+    ),
+    "one class": (text({**GOOD, "sick": ["no"] * 60}), "only one class: all 60 rows are 'no'"),
+    "no label": (text({**GOOD, "sick": [""] * 60}), "no value in any row"),
+    "empty": ("", "is empty"),
+    "no rows": (",".join(GOOD) + "\n", "a header and no rows"),
+    "ragged": (text(GOOD) + "1,2,3\n", "row 62 has 3 fields and the header 7"),
+    "no column left": (text({"same": [1] * 60, "id": GOOD["id"], "sick": GOOD["sick"]}), "no column is left"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_bad_table_gets_a_message_and_writes_nothing(name, tmp_path):
+    content, message = TABLES[name]
+    (tmp_path / "t.csv").write_text(content)
+    result = run("fit", tmp_path / "t.csv", *COSTS, "--save", tmp_path / "m", code=3)
+    assert message in " ".join(result.stderr.split())
+    assert result.stdout == ""
+    assert [f.name for f in tmp_path.iterdir()] == ["t.csv"]
+    error = json.loads(run("fit", tmp_path / "t.csv", *COSTS, "--json", code=3).stdout)
+    assert message in f"{error['error']}; {error['advice']}"
+
+
+def test_a_table_in_another_encoding_gets_a_message_with_the_line(tmp_path):
+    (tmp_path / "t.csv").write_bytes(text({**GOOD, "color": ["grün"] * 60}).encode("cp1252"))
+    result = run("fit", tmp_path / "t.csv", *COSTS, code=3)
+    assert "byte 0xFC in line 2" in " ".join(result.stderr.split())
+    assert "--encoding" in result.stderr
+
+
+def test_a_leak_and_an_identifier_are_pointed_out(tmp_path):
+    data = {
+        **GOOD,
+        "outcome_code": [{"yes": 7, "no": 3}[s] for s in GOOD["sick"]],
+        "patient_id": [9 * i + 4 for i in range(60)],
+    }
+    table = write(tmp_path / "t.csv", data)
+    result = as_json("fit", table, *COSTS, "--model", "linear", "--folds", "2")
+    assert any("'outcome_code' alone nearly tells the target" in w for w in result["warnings"])
+    assert "identifier" in result["left_out"]["patient_id"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--fp-cost", "0"), "--fp-cost must be a positive number"),
+        (("--loss", "Bta(6, 14)"), "did you mean 'Beta'"),
+        (("--loss", "Hinge"), "hinge loss is least at"),
+        (("--loss", "CostWeighted(0.1)"), "no weight function"),
+        (("--model", "forest"), "--model must be one of"),
+        (("--set", "depth"), "--set needs NAME=VALUE"),
+        (("--set", "depth=3"), "Invalid parameter 'depth'"),
+        (("--folds", "1"), "--folds must be 2 or more"),
+        (("--folds", "3", "--holdout", "0.2"), "not both"),
+        (("--holdout", "2"), "between 0 and 1"),
+        (("--decimal", ";"), "--decimal must be"),
+        (("--delimiter", "ab"), "one character"),
+        (("--search", "--loss", "Log"), "not both"),
+    ],
+)
+def test_wrong_uses_of_fit_say_what_to_do(folder, arguments, message):
+    result = run("fit", folder / "t.csv", *COSTS, *arguments, code=2)
+    assert message in " ".join(result.stderr.split())
