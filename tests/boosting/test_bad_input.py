@@ -29,6 +29,7 @@ def data():
         ("max_iter", -1),
         ("max_iter", 2.5),
         ("max_leaf_nodes", 1),
+        ("early_stopping", "auto"),
         ("max_depth", 0),
         ("min_samples_leaf", -1),
         ("min_weight_leaf", -1),

@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from propriety import losses
 from propriety.linear import LinearClassifier
 from propriety.linear.fisher import inverse_of
+from propriety.linear.objective import SimplexRows
 
 L = sm.families.links
 LINKS = {"Logit()": L.Logit(), "Probit()": L.Probit(), "CLogLog()": L.CLogLog(), "Cauchit()": L.Cauchy()}
@@ -37,13 +38,37 @@ def test_ridge_agrees_with_scikit_learn(problem, solver, fit_intercept):
     np.testing.assert_allclose(model.intercept_, oracle.intercept_, atol=1e-6)
 
 
-@pytest.mark.parametrize("solver", ["fisher", "lbfgs"])
+@pytest.mark.parametrize("solver", ["fisher", "newton", "lbfgs"])
 def test_several_classes_agree_with_scikit_learn(three_classes, solver):
     X, y = three_classes
     model = LinearClassifier(alpha=0.02, solver=solver).fit(X, y)
     oracle = LogisticRegression(C=1 / (0.02 * len(y)), tol=1e-10, max_iter=10_000).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), oracle.predict_proba(X), atol=1e-6)
     np.testing.assert_allclose(model.coef_, oracle.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "loss", [losses.simplex.Log(), losses.simplex.Brier(), losses.simplex.Power(3)], ids=repr
+)
+def test_hessian_of_several_classes_is_that_of_the_value(loss):
+    rng = np.random.default_rng(1)
+    F, y = rng.standard_normal((5, 3)), np.array([0, 1, 2, 1, 0])
+    found = SimplexRows(loss, y, 3).curvatures(slice(None), F, "newton")
+    h = 1e-4 * np.eye(3)
+    oracle = np.empty_like(found)
+    for a in range(3):
+        for b in range(3):
+            corners = [s * loss.value(y, F + s * h[a] + t * h[b]) * t for s in (1, -1) for t in (1, -1)]
+            oracle[:, a, b] = np.sum(corners, axis=0) / 4e-8
+    np.testing.assert_allclose(found, oracle, atol=2e-6)
+
+
+def test_newton_and_fisher_reach_one_minimum_off_the_canonical_link(three_classes):
+    X, y = three_classes
+    models = [
+        LinearClassifier(losses.simplex.Brier(), alpha=0.02, solver=s).fit(X, y) for s in ("fisher", "newton")
+    ]
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=1e-6)
 
 
 def test_wide_problem_by_conjugate_gradients():

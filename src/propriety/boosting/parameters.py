@@ -108,6 +108,8 @@ def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed
 
 def _check_learner(estimator: Any, weak_learner: str) -> None:
     """Refuse what does not go together, before anything is fitted."""
+    if not isinstance(estimator.early_stopping, (bool, np.bool_)):
+        raise ValueError(f"early_stopping must be True or False, got {estimator.early_stopping!r}")
     if weak_learner == "histogram":
         for name in ("monotonic_cst", "interaction_cst"):
             if getattr(estimator, name) is not None:
