@@ -22,7 +22,9 @@ _CHUNK = 16384
 
 def is_frame(X: Any) -> bool:
     """Whether ``X`` is a data frame that narwhals reads: pandas, polars, Arrow and others."""
-    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    return not isinstance(X, np.ndarray) and isinstance(
+        nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame
+    )
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,8 @@ class Table:
 
 def _as_columns(X: Any) -> Any:
     """A narwhals data frame, a float array or a CSC matrix; anything else is refused with the reason."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
+    if is_frame(X):
+        frame = nw.from_native(X, eager_only=True)
         if min(frame.shape) == 0:
             raise ValueError(
                 f"Found array with {frame.shape[0]} sample(s) and {frame.shape[1]} feature(s) "
@@ -141,6 +143,8 @@ def _as_columns(X: Any) -> Any:
 
 def as_array(X: Any) -> Any:
     """A two-dimensional float array or a sparse matrix; NaN is missing, infinite values are allowed."""
+    if type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in (np.float64, np.float32):
+        return X  # nothing to check: for one row, the checks take longer than its prediction
     return check_array(
         X,
         accept_sparse=("csc", "csr"),

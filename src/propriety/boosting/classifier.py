@@ -413,7 +413,8 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         check_is_fitted(self, "_forest")
         if not frames.is_frame(X):
             X = frames.as_array(X)
-        _check_feature_names(self, X, reset=False)
+        if self._schema.names is not None or not isinstance(X, np.ndarray):
+            _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
         return self._schema.read(X)
 
