@@ -159,14 +159,13 @@ class QQDisplay:
             ends = [float(values.min()) - 0.04 * span, float(values.max()) + 0.04 * span]
             axes.plot(ends, ends, color=GREY, linewidth=0.8, zorder=2)
             style = {"color": "#D55E00", "marker": ".", "markersize": 3, "linewidth": 1}
-            style |= {"label": "observed", "zorder": 3}
+            style |= {"label": f"observed (p = {t.pvalue:.2g})", "zorder": 3}
             (self.line_,) = axes.plot(t.x, t.y, **(style | kwargs))
             axes.set(xlabel=self.names[0], ylabel=self.names[1], xlim=ends, ylim=ends, aspect="equal")
             for axis in (axes.xaxis, axes.yaxis):
                 axis.set_major_locator(MaxNLocator(5))
             if title is not None:
                 axes.set_title(title)
-            axes.text(0.96, 0.04, f"p = {t.pvalue:.2g}", transform=axes.transAxes, ha="right", fontsize=7.5)
-            legend(axes, loc="upper left")
+            legend(axes)
             self.ax_, self.figure_ = axes, axes.figure
         return self

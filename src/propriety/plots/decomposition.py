@@ -109,7 +109,7 @@ class DecompositionDisplay:
             self._lines(axes, first.uncertainty)
             kind = f"{first.loss.removesuffix('()')} loss"
             axes.set(xlabel=f"miscalibration ({kind})", ylabel=f"discrimination ({kind})")
-            legend(axes, title=f"model (mean {kind})", title_fontsize=7.5)
+            legend(axes, title=f"model (mean {kind})", title_fontsize=7.5, edgecolor="0.8", borderpad=0.5)
             self.ax_, self.figure_ = axes, axes.figure
         return self
 

@@ -57,7 +57,8 @@ def legend(ax: Any, **where: Any) -> None:
     """A legend of everything that has a name."""
     handles, labels = ax.get_legend_handles_labels()
     if handles:
-        ax.legend(handles, labels, frameon=True, edgecolor="none", framealpha=0.85, borderpad=0.2, **where)
+        style = {"frameon": True, "edgecolor": "none", "framealpha": 0.85, "borderpad": 0.2}
+        ax.legend(handles, labels, **(style | where))
 
 
 def respond(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:

@@ -153,7 +153,10 @@ class ReliabilityDisplay:
             axes.set_title(self._told() if first else "", fontsize=7.5, loc="left")
             axes.set(xlabel="stated probability", ylabel="recalibrated probability")
             axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-            legend(axes)
+            # A curve high above the diagonal leaves the lower right free, any other the upper left.
+            high = np.interp(0.55, r.curve.p, r.curve.rate) > 0.75
+            place = {"loc": "lower right", "bbox_to_anchor": (1, 0.17)} if high else {"loc": "upper left"}
+            legend(axes, **place)
             self.ax_, self.figure_ = axes, axes.figure
         return self
 
