@@ -173,7 +173,7 @@ class TreeClassifier(ProperClassifier):
         if isinstance(alpha, str):
             path = problem.cross_validate(path, self._folds(problem))
             alpha = float(path.alphas[path.choose(alpha)])
-        self._keep(problem, grown if alpha == 0 and self.ccp_alpha == 0 else grown.pruned(alpha))
+        self._keep(X, problem, grown if alpha == 0 and self.ccp_alpha == 0 else grown.pruned(alpha))
         self.pruning_path_, self.ccp_alpha_ = path, float(alpha)
         return self
 
@@ -183,7 +183,7 @@ class TreeClassifier(ProperClassifier):
 
     def pruned(self, ccp_alpha: float) -> TreeClassifier:
         """A copy of this fitted model, pruned at a higher price of a leaf."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         from copy import copy
 
         model = copy(self).set_params(ccp_alpha=ccp_alpha)
@@ -198,8 +198,6 @@ class TreeClassifier(ProperClassifier):
             raise ValueError("TreeClassifier requires y to be passed, but the target y is None.")
         if not frames.is_frame(X):
             X = frames.as_array(X)
-        _check_feature_names(self, X, reset=True)
-        _check_n_features(self, X, reset=True)
         schema, table = frames.Schema.fit(X, self.categorical_features)
         classes, labels, weight = parameters.labels_and_weights("TreeClassifier", X, y, sample_weight)
         return Problem.make(self, schema, table, classes, labels, weight)
@@ -215,7 +213,9 @@ class TreeClassifier(ProperClassifier):
         fold[order] = np.arange(len(order)) % self.cv
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(self.cv)]
 
-    def _keep(self, problem: Problem, grown: Grown) -> None:
+    def _keep(self, X, problem: Problem, grown: Grown) -> None:
+        _check_feature_names(self, X, reset=True)
+        _check_n_features(self, X, reset=True)
         self.classes_, self._schema, self._measure = problem.classes, problem.schema, problem.measure
         self._set(grown)
 
@@ -243,7 +243,7 @@ class TreeClassifier(ProperClassifier):
 
     def apply(self, X) -> NDArray[np.intp]:
         """The leaf of each row, as a number of a node."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         table = self._table(X)
         return self.tree_.find(table.chunks(_encoders(self._category_bins)), table.n_rows, self.n_jobs)
 
@@ -260,7 +260,7 @@ class TreeClassifier(ProperClassifier):
     @property
     def feature_importances_(self) -> Floats:
         """Share of each feature in the total gain; without any split all are 0."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         split = self.tree_.nodes[self.tree_.feature >= 0]
         total = np.bincount(split["feature"], weights=split["gain"], minlength=self.n_features_in_)
         return total / total.sum() if total.sum() > 0 else total
@@ -269,12 +269,12 @@ class TreeClassifier(ProperClassifier):
 
     def get_n_leaves(self) -> int:
         """Number of leaves."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         return len(self.tree_.leaves)
 
     def get_depth(self) -> int:
         """Number of tests on the longest path."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         return int(self.tree_.nodes["depth"].max())
 
     def rules(self) -> list[Rule]:
@@ -285,12 +285,12 @@ class TreeClassifier(ProperClassifier):
         >>> [str(rule) for rule in model.rules()]
         ['x0 ≤ 1.5', '1.5 < x0 ≤ 3.5', 'x0 > 3.5']
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         return self._rules(self.tree_.leaves)
 
     def to_linear(self) -> LinearizedTree:
         """Rules for all nodes, and coefficients whose sum over the rules that hold is the score. [N9 §4.2]"""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         scores = self._measure.score(self.node_probabilities_)
         coefficients = scores.copy()
         with np.errstate(invalid="ignore"):
@@ -299,12 +299,12 @@ class TreeClassifier(ProperClassifier):
 
     def export_text(self, *, decimals: int = 3, max_depth: int | None = None) -> str:
         """The tree as text, a line for each node: test, weight, probabilities, and the decision at a leaf."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         return as_text(self, self._words(), decimals, max_depth)
 
     def export_dot(self, *, decimals: int = 3) -> str:
         """The tree in Graphviz's language, for ``dot -Tsvg``."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         return as_dot(self, self._words(), decimals)
 
     def _rules(self, nodes) -> list[Rule]:

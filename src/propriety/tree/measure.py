@@ -72,17 +72,18 @@ class SimplexMeasure:
 
 @dataclass(frozen=True)
 class RestMeasure:
-    """½ Σ_k of a binary loss without a weight function, each class against the rest; scores are logs."""
+    """½ Σ_k of a binary loss, each class against the rest; a loss without a link has logs as scores."""
 
     loss_: losses.Loss
+    link: Link | None = None
 
     def entropy(self, P: Floats) -> Floats:
         """½ Σ_k H(p_k)."""
         return 0.5 * np.sum(self.loss_.entropy(P, _rest(P)), axis=1)
 
     def score(self, P: Floats) -> Floats:
-        """Centred logarithms of the probabilities."""
-        return simplex.Log().link(P)
+        """Links of the probabilities, or their centred logarithms."""
+        return simplex.Log().link(P) if self.link is None else np.asarray(self.link.link(P, _rest(P)))
 
     def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
         """½ Σ_k ℓ(1[y = k], p_k)."""
@@ -110,7 +111,7 @@ def measure_of(loss: Any, link: Any, n_classes: int, multiclass: str = "auto") -
     if isinstance(loss, simplex.SimplexLoss):
         if given is not None:
             raise ValueError(f"loss={loss!r} has a link already; give link=None")
-        if n_classes > 2:
+        if n_classes > 2 and not isinstance(loss, simplex.OneVsRest):
             return SimplexMeasure(loss)
         loss = loss.binary
     if isinstance(loss, losses.Composite):
@@ -121,10 +122,11 @@ def measure_of(loss: Any, link: Any, n_classes: int, multiclass: str = "auto") -
         own = loss.default_link if smooth else Logit()
         return BinaryMeasure(loss, own if given is None else given)
     if not smooth:
-        return RestMeasure(loss)
-    if given is not None and given != loss.default_link:
-        return SimplexMeasure(simplex.OneVsRest(loss.with_link(given)))
-    return SimplexMeasure(simplex.OneVsRest(loss) if multiclass == "ovr" else simplex.of(loss))
+        return RestMeasure(loss, given)
+    whole = simplex.of(loss) if given in (None, loss.default_link) and multiclass == "auto" else None
+    if whole is None or isinstance(whole, simplex.OneVsRest):
+        return RestMeasure(loss, loss.default_link if given is None else given)
+    return SimplexMeasure(whole)
 
 
 class NodeLoss:
