@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 
 import propriety
-from propriety import links, losses, plots
+from propriety import evaluation, links, losses, plots
 from propriety.losses import registry, simplex
 
 _PAPERS = {
@@ -199,6 +199,8 @@ def _reference_page() -> str:
         _autosummary("propriety.losses.links", links.__all__),
         _heading("Several classes", "-"),
         _autosummary("propriety.losses.simplex", simplex.__all__),
+        _heading("Judging", "-"),
+        _autosummary("propriety.evaluation", evaluation.__all__, toctree=True),
         _heading("Plots", "-"),
         _autosummary("propriety.plots", plots.__all__, toctree=True),
     ]

@@ -52,8 +52,8 @@ for ax, name in zip(axes, scorers, strict=True):
 plt.show()
 
 # %%
-# Where the trace leaves the grey ones, the difference is more than chance: the loss tailored to 0.3 wins there
-# and pays at 0.5 and 0.8, for which it was not made.
+# Where the trace leaves the grey ones, the difference is more than chance: the loss tailored to 0.3 wins
+# there and pays at 0.5 and 0.8, for which it was not made.
 #
 # Now five learners on twelve data sets, by their cross-validated log loss.
 

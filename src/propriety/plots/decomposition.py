@@ -109,7 +109,8 @@ class DecompositionDisplay:
             self._lines(axes, first.uncertainty)
             kind = f"{first.loss.removesuffix('()')} loss"
             axes.set(xlabel=f"miscalibration ({kind})", ylabel=f"discrimination ({kind})")
-            legend(axes, title=f"model (mean {kind})", title_fontsize=7.5, edgecolor="0.8", borderpad=0.5)
+            frame = {"title_fontsize": 7.5, "edgecolor": "0.8", "borderpad": 0.5}
+            legend(axes, title=f"model (mean {kind})", loc=self._free_corner(axes), **frame)
             self.ax_, self.figure_ = axes, axes.figure
         return self
 
@@ -122,6 +123,21 @@ class DecompositionDisplay:
         tall = max(max(d) - min(d), 0.15 * max(d), 1e-9)
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.set(xlim=(0, wide), ylim=(max(min(d) - 0.5 * tall, 0), max(d) + 0.5 * tall))
+
+    def _free_corner(self, ax: Any) -> str:
+        """A corner without a point, where there is one."""
+        (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+        for corner in ("lower right", "upper left", "upper right"):
+            vertical, horizontal = corner.split()
+            taken = False
+            for part in self.parts.values():
+                x = (part.miscalibration - left) / (right - left)
+                y = (part.discrimination - bottom) / (top - bottom)
+                beside = x > 0.45 if horizontal == "right" else x < 0.55
+                taken |= beside and (y > 0.55 if vertical == "upper" else y < 0.45)
+            if not taken:
+                return corner
+        return "lower left"
 
     def _lines(self, ax: Any, uncertainty: float) -> None:
         """Lines of equal loss, score = MCB − DSC + UNC, each with its value."""
