@@ -34,7 +34,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from propriety import BoostingClassifier, LinearClassifier, LossSearchCV, TreeClassifier, losses
-from propriety.evaluation import calibration_error, compare, mean_loss
+from propriety.evaluation import calibration_error, compare, holm, mean_loss
 
 COSTS = (0.05, 0.1, 0.2, 0.5)
 FOLDS, INNER = 3, 3
@@ -195,36 +195,29 @@ def measure(name):
 
 # --- tables ---------------------------------------------------------------------------------------
 
+#: The log loss of the same kind of learner, with which a model is compared.
+BASE = {
+    "boosting": "boosting, log loss",
+    "linear": "linear, log loss",
+    "tree": "tree, log loss",
+    "LightGBM": "LightGBM",
+    "logistic regression": "logistic regression",
+    "empulse CSBoost (LightGBM)": "LightGBM",
+    "empulse CSLogit": "logistic regression",
+    "empulse CSTree": "tree, log loss",
+}
+
 
 def tables(results):
-    """Markdown: per cost the mean cost, ranks and tests; then probabilities; then what was chosen."""
+    """Markdown: costs with ranks, tests against the log loss, probabilities, what was chosen."""
     models = list(dict.fromkeys(key.split("|")[0] for key in results[0]["results"]))
     packages = ", ".join(f"{p} {version(p)}" for p in ("scikit-learn", "lightgbm", "empulse", "numpy"))
     total = sum(r["rows"] for r in results)
     print(f"{len(results)} data sets, {total:,} rows; {packages}.\n")
-    print("Cost of 1,000 decisions, mean over data sets (average rank among all models):\n")
-    print("| model | " + " | ".join(f"c = {c}" for c in COSTS) + " | better / worse than log loss |")
-    print("|---|" + "---:|" * (len(COSTS) + 1))
-    by_cost = {c: scores(results, models, "cost", c) for c in COSTS}
-    ranked = {c: compare(by_cost[c], models) for c in COSTS}
-    for m, model in enumerate(models):
-        cells = [f"{by_cost[c][:, m].mean():.2f} ({ranked[c].average_ranks[m]:.1f})" for c in COSTS]
-        print(f"| {model} | " + " | ".join(cells) + f" | {against(model, models, ranked)} |")
-    for c in COSTS:
-        test = ranked[c]
-        print(
-            f"\nc = {c}: Friedman p = {test.friedman.pvalue:.2g}, critical difference of ranks "
-            f"{test.critical_difference():.2f} (Nemenyi, 5 %)."
-        )
-    print("\nProbabilities, mean over data sets and costs (average rank):\n")
-    print("| model | log loss | Brier score | calibration error |\n|---|---:|---:|---:|")
-    kinds = ("log loss", "Brier", "calibration")
-    means = {kind: np.mean([scores(results, models, kind, c) for c in COSTS], axis=0) for kind in kinds}
-    ranks = {kind: compare(means[kind], models).average_ranks for kind in kinds}
-    for m, model in enumerate(models):
-        cells = [f"{means[kind][:, m].mean():.4f} ({ranks[kind][m]:.1f})" for kind in kinds]
-        print(f"| {model} | " + " | ".join(cells) + " |")
-    print()
+    ranked = {c: compare(scores(results, models, "cost", c), models) for c in COSTS}
+    _costs(models, ranked)
+    _tests(models, ranked)
+    _probabilities(results, models)
     for model in results[0]["chosen"]:
         said = [loss for r in results for loss in r["chosen"][model]]
         kept = np.mean([loss == "Log()" for loss in said])
@@ -235,20 +228,45 @@ def scores(results, models, kind, c):
     return np.array([[r["results"][f"{model}|{c}"][kind] for model in models] for r in results])
 
 
-def against(model, models, ranked):
-    """Data sets won and lost against the same learner's log loss, and Wilcoxon's p, over all costs."""
-    family = {"boosting": "boosting, log loss", "linear": "linear, log loss", "tree": "tree, log loss"}
-    family |= {"LightGBM": "LightGBM", "logistic regression": "logistic regression"}
-    family |= {"empulse CSBoost (LightGBM)": "LightGBM", "empulse CSLogit": "logistic regression"}
-    family |= {"empulse CSTree": "tree, log loss"}
-    base = family[model.split(",")[0]]
-    if base == model:
-        return "–"
-    i, j = models.index(model), models.index(base)
-    cells = []
-    for test in ranked.values():
-        cells.append(f"{test.wins[i, j]}/{test.wins[j, i]} (p {test.wilcoxon[i, j]:.2g})")
-    return "; ".join(cells)
+def _costs(models, ranked):
+    print("Cost of 1,000 decisions, mean over data sets (average rank among all models):\n")
+    print("| model | " + " | ".join(f"c = {c}" for c in COSTS) + " |\n|---|" + "---:|" * len(COSTS))
+    for m, model in enumerate(models):
+        cells = [f"{t.scores[:, m].mean():.2f} ({t.average_ranks[m]:.1f})" for t in ranked.values()]
+        print(f"| {model} | " + " | ".join(cells) + " |")
+    largest = max(t.friedman.pvalue for t in ranked.values())
+    print(
+        f"\nFriedman's p is at most {largest:.1g} at each cost; ranks that differ by less than "
+        f"{ranked[COSTS[0]].critical_difference():.1f} do not differ (Nemenyi, 5 %).\n"
+    )
+
+
+def _tests(models, ranked):
+    pairs = [(m, models.index(BASE[model.split(",")[0]])) for m, model in enumerate(models)]
+    pairs = [(i, j) for i, j in pairs if i != j]
+    corrected = holm(np.array([ranked[c].wilcoxon[i, j] for i, j in pairs for c in COSTS]))
+    corrected = corrected.reshape(len(pairs), len(COSTS))
+    print(
+        "Data sets on which the cost is lower / higher than with the log loss of the same kind of learner, and "
+        f"Wilcoxon's p, corrected for all {corrected.size} tests (Holm):\n"
+    )
+    print("| model | " + " | ".join(f"c = {c}" for c in COSTS) + " |\n|---|" + "---:|" * len(COSTS))
+    for (i, j), row in zip(pairs, corrected, strict=True):
+        wins = [(ranked[c].wins[i, j], ranked[c].wins[j, i]) for c in COSTS]
+        cells = [f"{w} / {l} (p {p:.2g})" for (w, l), p in zip(wins, row, strict=True)]
+        print(f"| {models[i]} | " + " | ".join(cells) + " |")
+
+
+def _probabilities(results, models):
+    print("\nProbabilities, mean over data sets and costs (average rank):\n")
+    print("| model | log loss | Brier score | calibration error |\n|---|---:|---:|---:|")
+    kinds = ("log loss", "Brier", "calibration")
+    means = {kind: np.mean([scores(results, models, kind, c) for c in COSTS], axis=0) for kind in kinds}
+    ranks = {kind: compare(means[kind], models).average_ranks for kind in kinds}
+    for m, model in enumerate(models):
+        cells = [f"{means[kind][:, m].mean():.4f} ({ranks[kind][m]:.1f})" for kind in kinds]
+        print(f"| {model} | " + " | ".join(cells) + " |")
+    print()
 
 
 # --- commands -------------------------------------------------------------------------------------
@@ -258,7 +276,8 @@ def read(path):
     if not path.exists():
         return []
     with path.open() as lines:
-        return [json.loads(line) for line in lines]
+        found = [json.loads(line) for line in lines]
+    return list({result["name"]: result for result in found}.values())
 
 
 def run(path, seconds, only):

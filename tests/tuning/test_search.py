@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from propriety import BoostingClassifier, LinearClassifier, LossSearchCV, losses, recommend
+from propriety import BoostingClassifier, LinearClassifier, LossSearchCV, TreeClassifier, losses, recommend
 from propriety.evaluation import mean_loss
 
 
@@ -338,3 +338,14 @@ def test_scikit_learn_accepts_a_search_over_linear_models(estimator, check):
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_accepts_a_search_over_boosting():
     check_estimator(LossSearchCV(BoostingClassifier(max_iter=2), ["Squared"], cv=3))
+
+
+def test_trees_may_be_given_losses_without_a_gradient():
+    X, y = plain(200)
+    model = TreeClassifier(max_leaf_nodes=4)
+    search = LossSearchCV(model, ["CostWeighted(0.25)", "CascadeUp(4)"], fn_cost=3, cv=2).fit(X, y)
+    for j, loss in enumerate(["Log", "CostWeighted(0.25)", "CascadeUp(4)"]):
+        P = cross_val_predict(
+            clone(model).set_params(loss=loss), X, y, cv=StratifiedKFold(2), method="predict_proba"
+        )
+        assert -search.cv_results_["mean_test_score"][j] == pytest.approx(cost_of(y, P, 1, 3))
