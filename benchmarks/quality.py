@@ -247,7 +247,7 @@ def _tests(models, ranked):
     corrected = holm(np.array([ranked[c].wilcoxon[i, j] for i, j in pairs for c in COSTS]))
     corrected = corrected.reshape(len(pairs), len(COSTS))
     print(
-        "Data sets on which the cost is lower / higher than with the log loss of the same kind of learner, and "
+        "Data sets with a lower / higher cost than the log loss of the same kind of learner, and "
         f"Wilcoxon's p, corrected for all {corrected.size} tests (Holm):\n"
     )
     print("| model | " + " | ".join(f"c = {c}" for c in COSTS) + " |\n|---|" + "---:|" * len(COSTS))

@@ -187,6 +187,8 @@ def _reference_page() -> str:
         _heading("Reference", "="),
         _heading("Classifiers", "-"),
         *(_autosummary(module, names, toctree=True) for module, names in _estimators().items()),
+        _heading("Choosing the loss", "-"),
+        _autosummary("propriety.tuning", ["recommend", "Recommendation", "Verdict"]),
         _heading("Losses and their faces", "-"),
         _autosummary("propriety.losses", rest, toctree=True),
         _heading("Families", "-"),
