@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from propriety import BoostingClassifier, LinearClassifier, losses
+from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier, losses
 
 
 def rows(n=120, seed=0):
@@ -54,6 +54,21 @@ MODELS = {
     ),
     "boosting, three classes": (lambda: BoostingClassifier(max_iter=2), lambda: rows()[0], three),
     "boosting, no tree": (lambda: BoostingClassifier(max_iter=0), lambda: rows()[0], two),
+    "boosting, curves": (
+        lambda: BoostingClassifier(weak_learner="histogram", max_iter=3, random_state=0),
+        frame,
+        two,
+    ),
+    "tree": (lambda: TreeClassifier("Beta(2, 3)", min_samples_leaf=5, **COSTS), frame, text),
+    "tree, pruned": (
+        lambda: TreeClassifier(ccp_alpha="one_se", cv=3, min_samples_leaf=3, random_state=0),
+        frame,
+        two,
+    ),
+    "tree, three classes": (lambda: TreeClassifier("CostWeighted(0.3)"), lambda: rows()[0], three),
+    "rules": (lambda: RuleClassifier(n_rules=4, **COSTS), frame, text),
+    "rules, of a bag": (lambda: RuleClassifier("bag", n_rules=3), lambda: rows()[0], two),
+    "rules, three classes": (lambda: RuleClassifier(n_rules=2), frame, three),
     "linear": (
         lambda: LinearClassifier(losses.Tailored(0.1, 2) + losses.Log(), **COSTS),
         lambda: frame()[["a", "c"]],

@@ -322,14 +322,86 @@ def test_random_arrays_with_the_right_checksum_never_break_a_walk(tmp_path, data
     assert walked > 10
 
 
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        (replaced("coef", lambda c: c[:, :1]), "coef has the shape"),
-        (replaced("coef", lambda c: c * np.nan), "coef holds a number that is not finite"),
-        (replaced("intercept", lambda c: np.append(c, 1.0)), "intercept has the shape"),
-    ],
-)
-def test_a_hostile_linear_model_is_refused(tmp_path, change, match):
-    fitted("linear")[0].save(tmp_path / "m")
-    refuse(tmp_path, forged((tmp_path / "m").read_bytes(), arrays=change), match)
+def first_score(**changes):
+    return lambda d: d["state"]["scores"][0].update(changes)
+
+
+def first_rule(**changes):
+    return lambda d: d["state"]["scores"][0]["rules"][0].update(changes)
+
+
+def twice(d):
+    rules = d["state"]["scores"][0]["rules"]
+    rules.append(dict(rules[0]))
+
+
+OTHERS = {
+    "coefficients of one column": (
+        "linear",
+        replaced("coef", lambda c: c[:, :1]),
+        None,
+        "coef has the shape",
+    ),
+    "coefficients of nan": ("linear", replaced("coef", lambda c: c * np.nan), None, "coef holds a number"),
+    "two intercepts": (
+        "linear",
+        replaced("intercept", lambda c: np.append(c, 1.0)),
+        None,
+        "intercept has the",
+    ),
+    "a curve of no feature": (
+        "boosting, curves",
+        put("curves.feature", 99, lambda t: 0),
+        None,
+        "no such feature",
+    ),
+    "a negative feature": (
+        "boosting, curves",
+        put("curves.feature", -1, lambda t: 0),
+        None,
+        "no such feature",
+    ),
+    "a short curve": ("boosting, curves", replaced("curves.values", lambda v: v[:, :9]), None, "must have"),
+    "an infinite curve": (
+        "boosting, curves",
+        replaced("curves.values", lambda v: v + np.inf),
+        None,
+        "too large",
+    ),
+    "negative marginals": (
+        "boosting, curves",
+        replaced("marginals.weights", lambda v: v - 9),
+        None,
+        "negative",
+    ),
+    "trees for curves": ("boosting, curves", None, state("learners", "trees"), "trees.start"),
+    "learners of no kind": ("boosting, curves", None, state("learners", "code"), "made of 'code'"),
+    "two trees": (
+        "tree",
+        replaced("trees.start", lambda s: np.array([0, 1, s[1]])),
+        None,
+        "leaf|outside|parent",
+    ),
+    "probabilities of two": ("tree", replaced("nodes.probabilities", lambda p: p * 2), None, "add up"),
+    "negative sums": ("tree", replaced("nodes.sums", lambda s: -s), None, "no rows"),
+    "a bin of a tree's category": ("tree", replaced("bins.categories.3", lambda b: b + 300), None, "no bin"),
+    "a price of nan": ("tree", replaced("nodes.collapse", lambda c: c * np.nan), None, "price"),
+    "a tree of another loss": ("tree", None, parameter("loss", "Nothing()"), "not valid"),
+    "a rule of no feature": ("rules", None, first_rule(literals=[[9, "0" * 64]]), "no feature"),
+    "a rule of feature -1": ("rules", None, first_rule(literals=[[-1, "0" * 64]]), "no feature"),
+    "a rule of too many bins": ("rules", None, first_rule(literals=[[0, "f" * 65]]), "no feature"),
+    "a rule that is no number": ("rules", None, first_rule(literals=[[0, "g" * 64]]), "not valid"),
+    "a rule twice": ("rules", None, twice, "occurs twice"),
+    "a rule of share 2": ("rules", None, first_rule(coverage=2.0), "no shares"),
+    "a huge coefficient": ("rules", None, first_rule(coefficient=1e300), "too large"),
+    "a score too many": ("rules", None, lambda d: d["state"]["scores"].append({}), "one score for each"),
+    "no edges": ("rules", None, first_score(edges=[1]), "no edges"),
+    "a link for a loss": ("rules", None, first_score(loss={"loss": "Logit()"}), "no loss"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_hostile_models_are_refused(tmp_path, name):
+    model, arrays, document, match = OTHERS[name]
+    fitted(model)[0].save(tmp_path / "m")
+    refuse(tmp_path, forged((tmp_path / "m").read_bytes(), arrays, document), match)

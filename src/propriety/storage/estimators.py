@@ -1,4 +1,4 @@
-"""What a model file keeps of each estimator: its parameters by value, and what it has learned."""
+"""What the estimators have in common in a file: parameters by value, classes, columns."""
 
 from __future__ import annotations
 
@@ -128,93 +128,10 @@ def read_schema(state: Any, d: int) -> Schema:
     return Schema(tuple(found), names(state["names"], d, "names of columns"))
 
 
-# --- boosting -----------------------------------------------------------------------------------------
-
-
-def _write_boosting(model: Any) -> tuple[dict[str, Any], Arrayed]:
-    from propriety.boosting.objective import BinaryObjective
-    from propriety.storage.forests import binner_arrays, forest_arrays
-
-    objective = model._objective
-    loss = objective.composite if isinstance(objective, BinaryObjective) else objective.loss
-    state = {
-        **shared_state(model),
-        "columns": schema_state(model._schema),
-        "loss": encode(loss, "the loss"),
-        "seed": int(model._seed),
-    }
-    arrays = {
-        **forest_arrays(model._forest),
-        **binner_arrays(model._binner),
-        "start": model._start_score,
-        "train_score": model.train_score_,
-        "validation_score": model.validation_score_,
-    }
-    if model._class_factors is not None:
-        arrays["class_factors"] = model._class_factors
-    return state, arrays
-
-
-def _read_boosting(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
-    from propriety.boosting.objective import BinaryObjective, SimplexObjective
-    from propriety.storage.forests import read_binner, read_forest
-
-    k, d = read_shared(model, state)
-    loss = decode(state.pop("loss", None))
-    if k == 2:
-        require(isinstance(loss, losses.Composite), "it has no loss for two classes")
-        model._objective = BinaryObjective(loss, np.empty(0))
-    else:
-        require(isinstance(loss, simplex.SimplexLoss), f"it has no loss for {k} classes")
-        model._objective = SimplexObjective(loss, np.empty(0, dtype=np.intp), k)
-    n_scores = model._objective.n_scores
-    model._schema = read_schema(state.pop("columns", None), d)
-    model._binner = read_binner(arrays, model._schema.n_categories)
-    categorical = [c is not None for c in model._schema.categories]
-    model._forest = read_forest(arrays, n_scores, categorical)
-    model.n_iter_ = (len(model._forest.roots) - 1) // n_scores
-    model._start_score = arrays.take("start", "f8", (n_scores,), finite=True)
-    model.train_score_ = arrays.take("train_score", "f8", (None,))
-    model.validation_score_ = arrays.take("validation_score", "f8", (None,))
-    model._class_factors = None
-    if "class_factors" in arrays:
-        factors = arrays.take("class_factors", "f8", (k,), finite=True)
-        require(np.all(factors > 0), "a class has no weight")
-        model._class_factors = factors
-    seed = take(state, "seed", int)
-    require(0 <= seed < 2**32, "its seed is out of range")
-    model._seed = seed
-
-
-# --- linear models ------------------------------------------------------------------------------------
-
-
-def _write_linear(model: Any) -> tuple[dict[str, Any], Arrayed]:
-    state = {
-        **shared_state(model),
-        "loss": encode(model.loss_, "the loss"),
-        "n_iter": int(model.n_iter_),
-        "converged": bool(model.converged_),
-        "separated": model._separated,
-    }
-    return state, {"coef": model.coef_, "intercept": model.intercept_, "trace": model.trace_}
-
-
-def _read_linear(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
-    k, d = read_shared(model, state)
-    n_scores = 1 if k == 2 else k
-    model.loss_ = decode(state.pop("loss", None))
-    kind = losses.Composite if k == 2 else simplex.SimplexLoss
-    require(isinstance(model.loss_, kind), f"it has no loss for {k} classes")
-    model.coef_ = arrays.take("coef", "f8", (n_scores, d), finite=True)
-    model.intercept_ = arrays.take("intercept", "f8", (n_scores,), finite=True)
-    model.trace_ = arrays.take("trace", "f8", (None,))
-    model.n_iter_, model.converged_ = take(state, "n_iter", int), take(state, "converged", bool)
-    model._separated = take(state, "separated", (str, type(None)))
-    model.report_ = None
-
-
-KINDS = (
-    estimator_kind("propriety.boosting", "BoostingClassifier", _write_boosting, _read_boosting),
-    estimator_kind("propriety.linear", "LinearClassifier", _write_linear, _read_linear),
-)
+def read_loss(given: Any, n_classes: int) -> Any:
+    """A composite for two classes, a loss on the simplex for more."""
+    loss = decode(given)
+    kind = losses.Composite if n_classes == 2 else simplex.SimplexLoss
+    many = "two" if n_classes == 2 else n_classes
+    require(isinstance(loss, kind), f"it has no loss for {many} classes")
+    return loss

@@ -17,7 +17,8 @@ from propriety.engine.predictor import TREE_NODE, Forest
 from propriety.storage.checks import Arrays, require
 
 _FIELDS = {name: TREE_NODE[name].str.lstrip("<>=|") for name in TREE_NODE.names or ()}
-_LARGEST = 1e100  # of a value, gain or weight: sums of them stay finite
+#: Largest size of a value, gain or weight: sums of them stay finite.
+LARGEST = 1e100
 
 
 def forest_arrays(forest: Forest) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def _check_splits(nodes: Any, roots: Any, sets: Any, categorical: Any) -> None:
     require(np.all((nodes["missing_left"] == 0) | (nodes["missing_left"] == 1)), "missing values go nowhere")
     require(not np.any(np.isnan(nodes["threshold"])), "a threshold is not a number")
     for name in ("value", "gain", "weight"):
-        require(np.all(np.abs(nodes[name]) < _LARGEST), f"a node's {name} is not finite, or too large")
+        require(np.all(np.abs(nodes[name]) < LARGEST), f"a node's {name} is not finite, or too large")
     require(np.all(nodes["weight"] >= 0), "a node's weight is negative")
     leaves = np.add.reduceat(np.where(inner, 0.0, nodes["weight"]), roots[:-1]) if len(nodes) else np.ones(1)
     require(np.all(leaves > 0), "a tree has no weight")
@@ -85,8 +86,12 @@ def _check_splits(nodes: Any, roots: Any, sets: Any, categorical: Any) -> None:
 
 def binner_arrays(binner: Binner) -> dict[str, Any]:
     """The arrays of a binner by name."""
-    codes = {f"bins.categories.{f}": bins for f, bins in enumerate(binner.category_bins) if bins is not None}
-    return {"bins.edges": binner.edges, "bins.count": binner.n_bins, **codes}
+    return {"bins.edges": binner.edges, "bins.count": binner.n_bins, **category_arrays(binner.category_bins)}
+
+
+def category_arrays(category_bins: Any) -> dict[str, Any]:
+    """Bins of the categories by name."""
+    return {f"bins.categories.{f}": bins for f, bins in enumerate(category_bins) if bins is not None}
 
 
 def read_binner(arrays: Arrays, n_categories: list[int]) -> Binner:
@@ -97,11 +102,16 @@ def read_binner(arrays: Arrays, n_categories: list[int]) -> Binner:
     require(np.all(edges[:, 1:] >= edges[:, :-1]), "edges of bins do not rise")
     n_bins = arrays.take("bins.count", "i8", (d,))
     require(np.all((n_bins >= 1) & (n_bins < BINS)), "there are too many bins")
-    category_bins: list[Any] = [None] * d
+    return Binner(edges, n_bins, read_categories(arrays, n_categories, n_bins))
+
+
+def read_categories(arrays: Arrays, n_categories: list[int], n_bins: Any) -> tuple[Any, ...]:
+    """The bin of each category, below ``n_bins`` if that is given; None for features of numbers."""
+    found: list[Any] = [None] * len(n_categories)
     for f, count in enumerate(n_categories):
         if count:
             bins = arrays.take(f"bins.categories.{f}", "f8", (count,))
-            good = (bins >= 0) & (bins < n_bins[f]) & (bins == np.floor(bins))
-            require(np.all(good), "a category has no bin")
-            category_bins[f] = bins
-    return Binner(edges, n_bins, tuple(category_bins))
+            most = BINS - 1 if n_bins is None else n_bins[f]
+            require(np.all((bins >= 0) & (bins < most) & (bins == np.floor(bins))), "a category has no bin")
+            found[f] = bins
+    return tuple(found)

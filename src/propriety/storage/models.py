@@ -7,11 +7,14 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.storage.boosting import BOOSTING
 from propriety.storage.checks import Arrays, require
 from propriety.storage.container import ModelFileError
-from propriety.storage.estimators import KINDS as ESTIMATORS
 from propriety.storage.estimators import Arrayed, Kind, parameters
+from propriety.storage.linear import LINEAR
+from propriety.storage.rules import RULES
 from propriety.storage.table_models import table_kind
+from propriety.storage.trees import TREE
 
 
 def pack(model: Any) -> tuple[dict[str, Any], Arrayed]:
@@ -42,10 +45,12 @@ def _kind_of(model: Any) -> Kind:
         if type(model).__name__ == kind.name and type(model) is kind.type:
             return kind
     known = ", ".join(kind.name for kind in KINDS)
+    inside = next((name for name in ("best_estimator_", "estimator_", "steps") if hasattr(model, name)), None)
+    advice = {None: "keep it with pickle", "steps": "save its last step, or keep the whole with pickle"}
     raise TypeError(
-        f"a model file cannot hold a {type(model).__name__}; it can hold {known}. Of a pipeline, save its "
-        "last step, or keep the whole with pickle"
+        f"a model file cannot hold a {type(model).__name__}; it can hold {known}: "
+        + advice.get(inside, f"save its {inside}")
     )
 
 
-KINDS: tuple[Kind, ...] = (*ESTIMATORS, table_kind(pack, unpack))
+KINDS: tuple[Kind, ...] = (BOOSTING, LINEAR, TREE, RULES, table_kind(pack, unpack))

@@ -1,0 +1,126 @@
+"""BoostingClassifier in a file: trees, or curves of one feature each. Not kept: ``gain_path_``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from propriety.engine.layout import BINS
+from propriety.storage.checks import Arrays, require, take
+from propriety.storage.estimators import (
+    Arrayed,
+    estimator_kind,
+    read_loss,
+    read_schema,
+    read_shared,
+    schema_state,
+    shared_state,
+)
+from propriety.storage.forests import LARGEST, binner_arrays, forest_arrays, read_binner, read_forest
+from propriety.storage.values import encode
+
+
+def _write(model: Any) -> tuple[dict[str, Any], Arrayed]:
+    from propriety.boosting.objective import BinaryObjective
+    from propriety.engine.predictor import Forest
+
+    objective, ensemble, marginals = model._objective, model._forest, model._marginals
+    loss = objective.composite if isinstance(objective, BinaryObjective) else objective.loss
+    trees = isinstance(ensemble, Forest)
+    state = {
+        **shared_state(model),
+        "columns": schema_state(model._schema),
+        "loss": encode(loss, "the loss"),
+        "seed": int(model._seed),
+        "learners": "trees" if trees else "curves",
+        "gain": float(model.gain_) if hasattr(model, "gain_") else None,
+    }
+    arrays = {
+        **(forest_arrays(ensemble) if trees else _curve_arrays(ensemble)),
+        **binner_arrays(model._binner),
+        "start": model._start_score,
+        "train_score": model.train_score_,
+        "validation_score": model.validation_score_,
+    }
+    if model._class_factors is not None:
+        arrays["class_factors"] = model._class_factors
+    if marginals is not None:
+        arrays |= {
+            "marginals.weights": marginals.weights,
+            "marginals.low": marginals.low,
+            "marginals.high": marginals.high,
+        }
+    return state, arrays
+
+
+def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
+    from propriety.boosting.objective import BinaryObjective, SimplexObjective
+
+    k, d = read_shared(model, state)
+    loss = read_loss(state.pop("loss", None), k)
+    none = np.empty(0, dtype=np.intp)
+    model._objective = BinaryObjective(loss, none) if k == 2 else SimplexObjective(loss, none, k)
+    n_scores = model._objective.n_scores
+    model._schema = read_schema(state.pop("columns", None), d)
+    model._binner = read_binner(arrays, model._schema.n_categories)
+    learners = take(state, "learners", str)
+    require(learners in ("trees", "curves"), f"it is made of {learners[:40]!r}")
+    if learners == "trees":
+        model._forest = read_forest(arrays, n_scores, [c is not None for c in model._schema.categories])
+        count = len(model._forest.roots) - 1
+    else:
+        model._forest = _read_curves(arrays, n_scores, model._binner)
+        count = len(model._forest)
+    model.n_iter_ = count // n_scores
+    model._start_score = arrays.take("start", "f8", (n_scores,), finite=True)
+    model.train_score_ = arrays.take("train_score", "f8", (None,))
+    model.validation_score_ = arrays.take("validation_score", "f8", (None,))
+    model._class_factors = _factors(arrays, k)
+    model._marginals = _marginals(arrays, d)
+    model._seed = take(state, "seed", int)
+    require(0 <= model._seed < 2**32, "its seed is out of range")
+    gain = take(state, "gain", (int, float, type(None)))
+    if gain is not None:
+        require(0 < gain < np.inf, "its gain is not positive")
+        model.gain_ = float(gain)
+
+
+def _curve_arrays(curves: Any) -> Arrayed:
+    return {"curves.feature": curves.features, "curves.values": curves.values, "curves.gain": curves.gains}
+
+
+def _read_curves(arrays: Arrays, n_scores: int, binner: Any) -> Any:
+    from propriety.boosting.curves import Curves
+
+    features = arrays.take("curves.feature", "i8", (None,))
+    values = arrays.take("curves.values", "f8", (len(features), BINS))
+    gains = arrays.take("curves.gain", "f8", (len(features),))
+    require(len(features) % n_scores == 0, f"{len(features)} curves are no whole rounds of {n_scores}")
+    require(np.all((features >= 0) & (features < len(binner.n_bins))), "no such feature")
+    for name, numbers in (("value", values), ("gain", gains)):
+        require(np.all(np.abs(numbers) < LARGEST), f"a curve's {name} is not finite, or too large")
+    return Curves(features, values, gains, binner, n_scores)
+
+
+def _factors(arrays: Arrays, k: int) -> Any:
+    if "class_factors" not in arrays:
+        return None
+    factors = arrays.take("class_factors", "f8", (k,), finite=True)
+    require(np.all(factors > 0), "a class has no weight")
+    return factors
+
+
+def _marginals(arrays: Arrays, d: int) -> Any:
+    from propriety.boosting.shapes import Marginals
+
+    if "marginals.weights" not in arrays:
+        return None
+    weights = arrays.take("marginals.weights", "f8", (d, BINS), finite=True)
+    require(np.all(weights >= 0), "a bin has a negative weight")
+    return Marginals(
+        weights, arrays.take("marginals.low", "f8", (d,)), arrays.take("marginals.high", "f8", (d,))
+    )
+
+
+BOOSTING = estimator_kind("propriety.boosting", "BoostingClassifier", _write, _fill)
