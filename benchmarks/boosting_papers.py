@@ -1,0 +1,175 @@
+"""Paths of gains beside scikit-learn and LightGBM, and an additive model beside interpret's.
+
+    python benchmarks/boosting_papers.py            # both parts
+    python benchmarks/boosting_papers.py path
+    python benchmarks/boosting_papers.py additive
+
+Two threads; in turn, the best of several repetitions. Prints Markdown tables: seconds, the ratio to ours
+(above 1: we are faster), and the loss on held-out rows.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
+
+from propriety.boosting import BoostingClassifier, gain_path, paths, presets
+
+THREADS, ROUNDS, FOLDS = 2, 50, 5
+RATES = [1 / gain for gain in paths.GAINS]
+warnings.filterwarnings("ignore")
+
+
+def timed(models, repetitions):
+    """Best seconds and last result of each, in turn."""
+    best, results = dict.fromkeys(models, np.inf), {}
+    for _ in range(repetitions):
+        for name, run in models.items():
+            began = time.perf_counter()
+            results[name] = run()
+            best[name] = min(best[name], time.perf_counter() - began)
+    return best, results
+
+
+def table(seconds, losses):
+    ours = next(iter(seconds.values()))
+    print("| program | seconds | time ÷ ours | held-out log loss |")
+    print("| --- | ---: | ---: | ---: |")
+    for name, s in seconds.items():
+        print(f"| {name} | {s:.3f} | {s / ours:.1f} | {losses[name]:.4f} |")
+    print(flush=True)
+
+
+# --- 17 gains × 5 folds × 50 rounds on 700 × 10 -----------------------------------------------------
+
+
+def folds_of(X, y):
+    return list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y))
+
+
+def ours(X, y, form):
+    model = presets.boostlr(form=form, max_iter=ROUNDS, n_jobs=THREADS, random_state=0)
+    return float(gain_path(model, X, y, cv=folds_of(X, y)).mean.min())
+
+
+def loop(X, y, fit):
+    """The least mean held-out loss of all rates; ``fit(rate, train)`` gives a function to probabilities."""
+    means = []
+    for rate in RATES:
+        scores = []
+        for train, test in folds_of(X, y):
+            p = fit(rate, train)(X[test])
+            scores.append(log_loss(y[test], np.clip(p, 1e-15, 1 - 1e-15)))
+        means.append(np.mean(scores))
+    return float(min(means))
+
+
+def adaboost(X, y):
+    from sklearn.ensemble import AdaBoostClassifier
+
+    def fit(rate, train):
+        model = AdaBoostClassifier(n_estimators=ROUNDS, learning_rate=rate).fit(X[train], y[train])
+        return lambda A: model.predict_proba(A)[:, 1]
+
+    return loop(X, y, fit)
+
+
+def gradient_boosting(X, y):
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    def fit(rate, train):
+        model = GradientBoostingClassifier(n_estimators=ROUNDS, learning_rate=rate, max_depth=1)
+        model.fit(X[train], y[train])
+        return lambda A: model.predict_proba(A)[:, 1]
+
+    return loop(X, y, fit)
+
+
+def lightgbm(X, y):
+    """Stumps; bins made once a fold, one thread, which is the fastest for so few rows."""
+    import lightgbm as lgb
+
+    settings = {"objective": "binary", "num_leaves": 2, "num_threads": 1, "verbose": -1}
+    sets = {}
+
+    def fit(rate, train):
+        if train.tobytes() not in sets:
+            sets[train.tobytes()] = lgb.Dataset(X[train], y[train], free_raw_data=False).construct()
+        model = lgb.train({**settings, "learning_rate": rate}, sets[train.tobytes()], num_boost_round=ROUNDS)
+        return model.predict
+
+    return loop(X, y, fit)
+
+
+def path():
+    X, y = make_classification(700, 10, n_informative=5, flip_y=0.2, random_state=0)
+    models = {
+        "propriety, real values per bin": lambda: ours(X, y, "real"),
+        "propriety, ±1 per bin": lambda: ours(X, y, "sign"),
+        "LightGBM, stumps": lambda: lightgbm(X, y),
+        "scikit-learn GradientBoosting, stumps": lambda: gradient_boosting(X, y),
+        "scikit-learn AdaBoost": lambda: adaboost(X, y),
+    }
+    ours(X, y, "real")
+    ours(X, y, "sign")
+    seconds, results = timed(models, 3)
+    print("17 gains × 5 folds × 50 rounds, 700 × 10; the loss is that of the best gain\n")
+    table(seconds, results)
+
+
+# --- an additive model on 100,000 × 28 --------------------------------------------------------------
+
+
+def additive_data(n, seed):
+    """Curves of many shapes in 13 of 28 columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 28)).astype(np.float32)
+    F = 0.8 * np.sin(2 * X[:, 0]) + 0.6 * (X[:, 1] > 0.5) + 0.5 * X[:, 2] ** 2 - 0.5 + 0.7 * np.tanh(X[:, 3])
+    F += 0.4 * np.abs(X[:, 4]) + 0.15 * X[:, 5:12].sum(axis=1) + 0.5 * np.cos(3 * X[:, 12])
+    return X, (rng.random(n) < 1 / (1 + np.exp(-F))).astype(int), F
+
+
+def additive():
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    X, y, _ = additive_data(100_000, 0)
+    X_test, y_test, F = additive_data(100_000, 1)
+
+    def trees():
+        return BoostingClassifier(**ADDITIVE, n_jobs=THREADS, random_state=0).fit(X, y)
+
+    def explainable():
+        # Main effects alone, as ours; everything else as it comes.
+        return ExplainableBoostingClassifier(interactions=0, random_state=0, n_jobs=THREADS).fit(X, y)
+
+    BoostingClassifier(**{**ADDITIVE, "max_iter": 2}).fit(X[:3000], y[:3000])
+    seconds, models = timed({"propriety, one feature a tree": trees}, 2)
+    slow, other = timed({"interpret 0.7 ExplainableBoosting": explainable}, 1)
+    losses = {k: log_loss(y_test, m.predict_proba(X_test)[:, 1]) for k, m in {**models, **other}.items()}
+    print(
+        f"additive model, 100,000 × 28; the truth itself has {log_loss(y_test, 1 / (1 + np.exp(-F))):.4f}\n"
+    )
+    table({**seconds, **slow}, losses)
+
+
+#: Trees of four leaves that look at one feature each; each round sees a fifth of the rows.
+ADDITIVE = {
+    "interaction_cst": "no_interactions",
+    "max_leaf_nodes": 4,
+    "max_iter": 2000,
+    "learning_rate": 0.03,
+    "min_samples_leaf": 100,
+    "subsample": 0.2,
+}
+
+PARTS = {"path": path, "additive": additive}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()
