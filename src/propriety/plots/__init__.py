@@ -11,6 +11,7 @@ from propriety.plots.faces import loss_faces
 from propriety.plots.murphy import MurphyDisplay
 from propriety.plots.reliability import ReliabilityDisplay
 from propriety.plots.shapes import shape_functions
+from propriety.plots.tree import tree
 
 __all__ = [
     "CostCurveDisplay",
@@ -23,4 +24,5 @@ __all__ = [
     "convergence",
     "loss_faces",
     "shape_functions",
+    "tree",
 ]
