@@ -1,0 +1,125 @@
+"""What may mislead: classes too rare to judge by, and drift between parts or along the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from propriety.report.costs import Costs
+
+Floats = NDArray[np.float64]
+_FEW = 50  # rows of a class below which it is rare
+_MISTAKES = 10  # below which an interval is rough
+_SURE = 1e-3  # chance of a false warning, over all columns
+_LARGE = 0.15  # largest difference of shares that is worth a warning
+
+
+def rare_classes(y: Floats, labels: tuple[str, str]) -> list[str]:
+    """Warn of a class with few rows among those that judge.
+
+    >>> rare_classes(np.array([1.0] * 60 + [0.0] * 3), ("no", "yes"))
+    ["only 3 of the 63 judging rows are 'no': every number about them is rough"]
+    """
+    counts = (int(np.sum(y < 0.5)), int(np.sum(y > 0.5)))
+    return [
+        f"only {count} of the {len(y):,} judging rows are {label!r}: every number about them is rough"
+        for count, label in zip(counts, labels, strict=True)
+        if count < _FEW
+    ]
+
+
+def few_mistakes(y: Floats, p: Floats, costs: Costs) -> list[str]:
+    """Warn of intervals that rest on a handful of mistakes."""
+    mistakes = int(np.sum(costs.decide(p) != (y > 0.5)))
+    if mistakes >= _MISTAKES:
+        return []
+    made = {0: "no mistake was", 1: "one mistake was"}.get(mistakes, f"{mistakes} mistakes were")
+    return [
+        f"{made} made on {len(y):,} rows, so the interval of the cost is rough; its upper end may be too low"
+    ]
+
+
+def parts_differ(parts: Any, costs_of_rows: Floats) -> list[str]:
+    """Warn of judging parts whose mean costs differ by more than chance."""
+    groups = [costs_of_rows[parts == part] for part in np.unique(parts)]
+    if len(groups) < 2 or min(map(len, groups)) < 2:
+        return []
+    errors = np.array([g.std(ddof=1) / np.sqrt(len(g)) for g in groups])
+    if np.any(errors == 0):
+        return []
+    means = np.array([g.mean() for g in groups])
+    middle = np.sum(means / errors**2) / np.sum(1 / errors**2)
+    chance = stats.chi2.sf(np.sum(((means - middle) / errors) ** 2), len(groups) - 1)
+    if chance >= _SURE:
+        return []
+    return [
+        f"the {len(groups)} parts that judge the model differ by more than chance: their costs of 1,000 "
+        "cases "
+        f"range from {1000 * means.min():.0f} to {1000 * means.max():.0f}"
+    ]
+
+
+def share_drifts(y: Floats, order: Any, positive: str) -> list[str]:
+    """Warn if the share of the positive class differs between the first and the second half of the table."""
+    early, late = _halves(y[np.argsort(order, kind="stable")])
+    if min(len(early), len(late)) < 2 or early.mean() == late.mean():
+        return []
+    _, chance, _, _ = stats.chi2_contingency(
+        [[h.sum(), len(h) - h.sum()] for h in (early, late)], correction=False
+    )
+    if chance >= _SURE:
+        return []
+    return [
+        f"{positive!r} makes up {early.mean():.1%} of the first half of the table and {late.mean():.1%} of "
+        "the "
+        "second: if rows are in order of time, the share drifts, and judging on mixed rows is too kind"
+    ]
+
+
+def columns_drift(features: dict[str, Any], order: Any) -> list[str]:
+    """Warn of columns whose values differ much between the first and the second half of the table.
+
+    >>> columns_drift({"up": np.arange(100.0), "flat": np.tile([1.0, 2.0], 50)}, np.arange(100))
+    ["the values of column 'up' differ between the first and the second half of the table (by up to 100% of
+    the rows)"]
+    """
+    found, place = [], np.argsort(order, kind="stable")
+    for name, values in features.items():
+        size, chance = _difference(*_halves(np.asarray(values)[place]))
+        if size >= _LARGE and chance < _SURE / len(features):
+            found.append(
+                f"the values of column {name!r} differ between the first and the second half of the table "
+                "(by up "
+                f"to {size:.0%} of the rows)"
+            )
+    return found
+
+
+def _halves(values: Any) -> tuple[Any, Any]:
+    middle = len(values) // 2
+    return values[:middle], values[middle:]
+
+
+def _difference(early: Any, late: Any) -> tuple[float, float]:
+    """Largest difference of shares between two samples, and the chance of as much if they are alike."""
+    if min(len(early), len(late)) < 20:
+        return 0.0, 1.0
+    if early.dtype.kind == "f":
+        # Missing values are a value of their own, below all others.
+        low, high = (np.where(np.isnan(h), -np.inf, h) for h in (early, late))
+        result = stats.ks_2samp(low, high, method="asymp")
+        return float(result.statistic), float(result.pvalue)
+    names, codes = np.unique(np.concatenate([early, late]).astype(str), return_inverse=True)
+    counts = np.stack([np.bincount(c, minlength=len(names)) for c in _parts(codes, len(early))])
+    size = 0.5 * np.abs(counts[0] / len(early) - counts[1] / len(late)).sum()
+    if len(names) == 1:
+        return 0.0, 1.0
+    _, chance, _, _ = stats.chi2_contingency(counts)
+    return float(size), float(chance)
+
+
+def _parts(codes: Any, first: int) -> tuple[Any, Any]:
+    return codes[:first], codes[first:]

@@ -1,0 +1,183 @@
+"""The figures of a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import evaluation, losses, plots
+from propriety.plots.display import GREY, canvas, legend
+from propriety.report.svg import drawing
+
+Floats = NDArray[np.float64]
+_WIDE, _SMALL = (7.2, 3.3), (4.4, 4.2)
+_BINS = 16  # groups of rows along a column
+_LEVELS = 8  # values of a category that are drawn
+_CORNERS = 3000  # of a Murphy curve, from which its rows are thinned
+_COLUMNS = 3
+
+
+def _axes(size: tuple[float, float]) -> Any:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained").subplots()
+
+
+def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: float) -> Any:
+    """Mean cost-weighted loss of each model at every threshold, the one asked for marked."""
+    with drawing():
+        ax = _axes(_WIDE)
+        ax.axvline(
+            threshold,
+            color=GREY,
+            linewidth=0.9,
+            linestyle=":",
+            label=f"the costs asked for, c = {threshold:.3g}",
+        )
+        for i, (name, p) in enumerate(models.items()):
+            grid = np.round(p, 3) if len(p) > _CORNERS else p
+            plots.MurphyDisplay(
+                evaluation.murphy_curve(y, grid, weight, pos_label=1),
+                name=name,
+                band="pointwise" if i == 0 else None,
+            ).plot(ax)
+    return ax.figure
+
+
+def reliability(y: Floats, p: Floats, weight: Floats) -> Any:
+    """The reliability diagram."""
+    with drawing():
+        ax = _axes(_SMALL)
+        plots.ReliabilityDisplay.from_predictions(
+            y, p, sample_weight=weight, pos_label=1, n_resamples=200 if len(y) < 50_000 else 50, ax=ax
+        )
+    return ax.figure
+
+
+def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, str], threshold: float) -> Any:
+    """Histograms of the probabilities of either class."""
+    with drawing(), canvas(_axes(_SMALL)) as ax:
+        edges = np.linspace(0, 1, 26)
+        for label, rows, colour, dashes in (
+            (labels[0], y < 0.5, "#0072B2", "-"),
+            (labels[1], y > 0.5, "#D55E00", "--"),
+        ):
+            if rows.any():
+                height, _ = np.histogram(p[rows], edges, weights=weight[rows] / weight[rows].sum())
+                ax.stairs(100 * height, edges, color=colour, linewidth=1.6, linestyle=dashes, label=label)
+                ax.stairs(100 * height, edges, color=colour, alpha=0.15, fill=True)
+        ax.axvline(
+            threshold, color=GREY, linewidth=0.9, linestyle=":", label=f"decided from {threshold:.3g} on"
+        )
+        ax.set(
+            xlabel=f"stated probability of {labels[1]}",
+            ylabel="share of the rows of a class (%)",
+            xlim=(0, 1),
+        )
+        ax.set_ylim(bottom=0)
+        legend(ax)
+    return ax.figure
+
+
+def weights(loss: Any, threshold: float) -> Any | None:
+    """Where the loss fitted looks, beside the log loss; None for that itself, and without a weight function."""
+    own = loss.loss if isinstance(loss, losses.Composite) else loss
+    if not isinstance(own, losses.SmoothLoss) or own == losses.Log():
+        return None
+    p = np.linspace(0.005, 0.995, 397)
+    with drawing(), canvas(_axes((_WIDE[0], 2.5))) as ax:
+        shown = {repr(own): own, "Log()": losses.Log()}
+        for (name, one), colour, dashes in zip(
+            shown.items(), ("#0072B2", "#D55E00"), ("-", "--"), strict=True
+        ):
+            # In log-odds, where equal steps are equal factors of the odds.
+            height = one.weight(p) * p * (1 - p)
+            ax.plot(p, height / height.max(), color=colour, linestyle=dashes, linewidth=1.5, label=name)
+        ax.axvline(threshold, color=GREY, linewidth=0.9, linestyle=":", label="the costs asked for")
+        ax.set(
+            xlabel="cost c of a false alarm (a miss: 1 − c)", ylabel="attention", xlim=(0, 1), ylim=(0, 1.1)
+        )
+        legend(ax)
+    return ax.figure
+
+
+def effects(features: dict[str, Any], rows: Any, parts: Floats, chosen: list[str]) -> Any:
+    """What columns add to the score, over their values: mean, and the middle 80% of the rows."""
+    from matplotlib.figure import Figure
+
+    names = list(features)
+    columns = min(len(chosen), _COLUMNS)
+    lines = -(-len(chosen) // columns)
+    with drawing():
+        figure = Figure(figsize=(2.5 * columns if columns > 1 else 4.0, 2.3 * lines), layout="constrained")
+        first = None
+        for i, name in enumerate(chosen):
+            with canvas(figure.add_subplot(lines, columns, i + 1, sharey=first)) as ax:
+                first = first or ax
+                values, part = np.asarray(features[name])[rows], parts[:, names.index(name)]
+                ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+                (_numbers if values.dtype.kind == "f" else _levels)(ax, values, part)
+                ax.set_xlabel(shortened(name, 34))
+                if i % columns == 0:
+                    ax.set_ylabel("adds to the score")
+                else:
+                    ax.tick_params(labelleft=False)
+    return figure
+
+
+def _numbers(ax: Any, x: Floats, part: Floats) -> None:
+    known = np.isfinite(x)
+    if known.any():
+        order = np.argsort(x[known], kind="stable")
+        x_, part_ = x[known][order], part[known][order]
+        # Equal values stay together, so that a group is an interval of the column.
+        ends = np.unique(
+            np.searchsorted(x_, np.quantile(x_, np.linspace(0, 1, _BINS + 1)[1:-1]), side="right")
+        )
+        groups = [g for g in np.split(np.arange(len(x_)), ends) if len(g)]
+        at = np.array([np.median(x_[g]) for g in groups])
+        low, high = (np.array([np.quantile(part_[g], q) for g in groups]) for q in (0.1, 0.9))
+        ax.fill_between(at, low, high, color="#0072B2", alpha=0.2, linewidth=0)
+        marker = {"marker": "o", "markersize": 3}
+        ax.plot(at, [part_[g].mean() for g in groups], color="#0072B2", linewidth=1.5, **marker)
+    if not known.all():
+        ax.axhline(part[~known].mean(), color="#D55E00", linewidth=1.2, linestyle=":", label="missing")
+        legend(ax)
+
+
+def _levels(ax: Any, x: Any, part: Floats) -> None:
+    values, codes, counts = np.unique(x.astype(str), return_inverse=True, return_counts=True)
+    kept = np.argsort(-counts, kind="stable")[:_LEVELS]
+    for place, k in enumerate(kept):
+        mine = part[codes == k]
+        ax.plot([place] * 2, np.quantile(mine, [0.1, 0.9]), color="#0072B2", linewidth=4, alpha=0.25)
+        ax.plot([place], [mine.mean()], "o", color="#0072B2", markersize=4.5)
+    ax.set_xticks(range(len(kept)), [shortened(values[k], 14) for k in kept], rotation=35, ha="right")
+    ax.set_xlim(-0.6, len(kept) - 0.4)
+
+
+def shortened(text: str, most: int) -> str:
+    """Text of at most so many letters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def tree(model: Any, labels: tuple[str, str]) -> Any:
+    """A tree."""
+    from matplotlib import pyplot
+
+    with drawing():
+        drawn = plots.tree(model, class_names=labels).figure
+        pyplot.close(drawn)
+    return drawn
+
+
+def shapes(model: Any) -> Any:
+    """The curves of an additive model."""
+    from matplotlib import pyplot
+
+    with drawing():
+        drawn = plots.shape_functions(model, features=None)
+        pyplot.close(drawn)
+    return drawn

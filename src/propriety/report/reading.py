@@ -1,0 +1,77 @@
+"""What a report can read off a fitted classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from propriety.frames import is_frame
+from propriety.plots.display import respond
+from propriety.report.contents import Effects
+
+_SAMPLE = 1000  # rows that effects are worked out for
+
+
+def facts_of(estimator: Any, X: Any, y: Any, rivals: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of a `Report` of a fitted classifier of two classes."""
+    outcomes, p = respond(estimator, X, y)
+    features = columns_of(X)
+    facts: dict[str, Any] = {
+        "y": outcomes,
+        "p": p,
+        "name": type(estimator).__name__,
+        "negative": str(estimator.classes_[0]),
+        "positive": str(estimator.classes_[1]),
+        "rivals": {name: respond(rival, X, y)[1] for name, rival in rivals.items()},
+        "model": estimator,
+        "features": features,
+    }
+    for name in ("fp_cost", "fn_cost"):
+        if hasattr(estimator, name):
+            facts[name] = getattr(estimator, name)
+    facts["loss"] = loss_of(estimator)
+    importances = getattr(estimator, "feature_importances_", None)
+    if importances is not None:
+        facts["importances"] = dict(zip(features, np.asarray(importances, dtype=float).tolist(), strict=True))
+    if hasattr(estimator, "predict_contributions"):
+        rows = sample(len(p))
+        parts = estimator.predict_contributions(
+            nw.from_native(X)[rows].to_native() if is_frame(X) else np.asarray(X)[rows]
+        )
+        facts["effects"] = Effects(rows, np.asarray(parts)[:, :-1])
+    return facts
+
+
+def loss_of(estimator: Any) -> Any:
+    """The composite that an estimator of this package was fitted to, or None."""
+    fitted = getattr(estimator, "loss_", None)
+    if fitted is None and hasattr(estimator, "_resolve_composite"):
+        return estimator._resolve_composite()
+    return fitted
+
+
+def sample(n: int) -> Any:
+    """Rows, evenly spaced, that stand for all of n."""
+    return np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
+
+
+def columns_of(X: Any) -> dict[str, Any]:
+    """Columns by name: floats, or text for everything else."""
+    if not is_frame(X):
+        values = np.asarray(X)
+        return {f"x{j}": as_column(values[:, j]) for j in range(values.shape[1])}
+    frame = nw.from_native(X, eager_only=True)
+    return {str(name): as_column(frame[name].to_numpy()) for name in frame.columns}
+
+
+def as_column(values: Any) -> Any:
+    """Numbers as floats, anything else as text."""
+    values = np.asarray(values)
+    if values.dtype.kind in "biuf":
+        return values.astype(float)
+    return np.array(
+        ["missing" if v is None or isinstance(v, float) else str(v) for v in values.tolist()], dtype=str
+    )
