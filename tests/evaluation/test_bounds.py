@@ -87,6 +87,7 @@ def test_weak_learning_of_any_booster(stumps):
     assert found.edges[0] == pytest.approx(abs(np.mean(sign * first)) / np.abs(first).max(), rel=1e-12)
     exponential = evaluation.weak_learning(model, X, y, loss="Exponential")
     assert np.isnan(exponential.bound)
+    assert "no bound" in str(exponential)
 
 
 def test_margin_bound_of_a_booster(stumps):

@@ -138,6 +138,7 @@ def test_net_benefit_by_its_definition(rows):
         (lambda: evaluation.mean_cost([0, 1], [0, 1], fp_cost=[1, 2, 3]), "3 rows, but there are 2"),
         (lambda: evaluation.cost_scorer(by="guess"), "by must be"),
         (lambda: evaluation.decision_curve([0, 1], [0.1, 0.9])(1.0), "below 1"),
+        (lambda: evaluation.decide([[0.2, 0.3, 0.5]]), "3 columns: give cost_matrix"),
         (lambda: evaluation.expected_cost([0.5], [2]), "from 0 to 1"),
     ],
 )

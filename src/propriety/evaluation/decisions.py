@@ -61,6 +61,8 @@ def decide(
     array([2])
     """
     if cost_matrix is None:
+        if np.ndim(p) == 2 and np.shape(p)[1] > 2:
+            raise ValueError(f"p has {np.shape(p)[1]} columns: give cost_matrix[true, predicted] for them")
         p = inputs.probabilities(p)
         return (p >= threshold(fp_cost, fn_cost)).astype(np.intp)
     costs = _costs_of_decisions(p, read_costs(fp_cost, fn_cost, cost_matrix))

@@ -50,6 +50,10 @@ class WeakLearning:
         edges = (
             f"edges {self.edges[0]:.3g} (first) to {self.edges[-1]:.3g} (last)" if len(self.edges) else "none"
         )
+        if np.isnan(self.bound):
+            return (
+                f"{self.rounds} rounds, {edges}; no bound, because the link is not the loss's canonical one"
+            )
         caveat = "" if self.exact else ", for exact steps, which these are not"
         return f"{self.rounds} rounds, {edges}; {self.bound:.3g} rounds suffice by weak learning{caveat}"
 

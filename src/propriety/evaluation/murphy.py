@@ -146,12 +146,19 @@ class MurphyCurve:
         if not usable.any():
             return np.zeros(n_resamples)
         at, error, mean = at[usable], error[usable], mean[usable]
-        shares = _shares(self.y, self.p, self.other, at)
-        total, out = self.weight.sum(), np.empty(n_resamples)
+        # A sum of weighted normals over the rows of one cell, that are decided alike at all of these
+        # thresholds, is one normal.
+        models = [self.p] if self.other is None else [self.p, self.other]
+        shape = (2, *(len(at) + 1 for _ in models))
+        reached = [np.searchsorted(at, q, side="right") for q in models]
+        squares = np.bincount(np.ravel_multi_index((self.y.astype(int), *reached), shape), self.weight**2)
+        cells = np.column_stack(np.unravel_index(np.flatnonzero(squares), shape))
+        scale = np.sqrt(squares[squares > 0]) / self.weight.sum()
+        out = np.empty(n_resamples)
         for r in range(n_resamples):
-            w = self.weight * rng.standard_normal(len(self.weight))
-            moved = shares(w) - mean * w.sum()
-            out[r] = np.max(np.abs(moved) / (total * error))
+            w = scale * rng.standard_normal(len(scale))
+            moved = _totals(w, cells, at) - mean * w.sum()
+            out[r] = np.max(np.abs(moved) / error)
         return out
 
     @cached_property
@@ -283,19 +290,16 @@ def murphy_difference(
     return MurphyCurve(rows.y, rows.p, rows.weight, second.p)
 
 
-def _shares(y: Array, p: Array, other: Array | None, at: Array) -> Any:
-    """A function of row weights: Σ w ℓ_c at the thresholds `at`, less the same of the other model."""
-    places = [np.searchsorted(at, q, side="right") for q in ((p,) if other is None else (p, other))]
+def _totals(w: Array, cells: np.ndarray, at: Array) -> Array:
+    """Σ w ℓ_c over cells at the thresholds `at`, less the same of the other model.
 
-    def total(w: Array) -> Array:
-        value = np.zeros(len(at))
-        for place, sign in zip(places, (1, -1), strict=False):
-            # A row with p in [at[k−1], at[k]) is missed from at[k] on, an alarm up to at[k−1].
-            positive = np.bincount(place, w * y, minlength=len(at) + 1)
-            negative = np.bincount(place, w * (1 - y), minlength=len(at) + 1)
-            missed = np.cumsum(positive)[:-1]
-            alarmed = negative.sum() - np.cumsum(negative)[:-1]
-            value += sign * ((1 - at) * missed + at * alarmed)
-        return value
-
-    return total
+    A cell is a label and, for each model, the number of thresholds that its probability reaches.
+    """
+    value, y = np.zeros(len(at)), cells[:, 0]
+    for place, sign in zip(cells[:, 1:].T, (1, -1), strict=False):
+        # Reaching k thresholds is a miss from the next one on, an alarm up to the last of them.
+        positive = np.bincount(place, w * y, minlength=len(at) + 1)
+        negative = np.bincount(place, w * (1 - y), minlength=len(at) + 1)
+        missed, alarmed = np.cumsum(positive)[:-1], negative.sum() - np.cumsum(negative)[:-1]
+        value += sign * ((1 - at) * missed + at * alarmed)
+    return value
