@@ -139,7 +139,7 @@ def _number(x: float) -> str:
 def shortest_between(below: float, above: float) -> float:
     """The number t of fewest digits with below ≤ t < above, in the middle half of the gap if one is there.
 
-    >>> shortest_between(0.29, 0.302), shortest_between(4.0, 5.0)
+    >>> shortest_between(0.28, 0.33), shortest_between(4.0, 5.0)
     (0.3, 4.5)
     """
     gap = above - below

@@ -76,6 +76,9 @@ class RuleClassifier(ProperClassifier):
         The loss of each round.
     edges_ : ndarray, or tuple of ndarrays
         The edge of each round's rule, the γ of the weak learning assumption. [N9 (42)]
+    separated_ : bool, or ndarray of shape (K,)
+        Whether a rule, or with ``update="corrective"`` a combination of them, makes no mistake, so that there
+        are no finite coefficients; those of ``rules_`` are then held back by one doubtful row a rule.
     n_iter_ : int
         Rounds, of the class that took most.
 
@@ -85,7 +88,11 @@ class RuleClassifier(ProperClassifier):
     >>> from propriety import RuleClassifier
     >>> X = np.array([[1, 5], [2, 4], [3, 9], [4, 8], [5, 1], [6, 2], [7, 7], [8, 6]])
     >>> y = np.array([0, 0, 0, 0, 1, 0, 1, 1])
-    >>> print(RuleClassifier(n_rules=2).fit(X, y).export_text())
+    >>> print(RuleClassifier(n_rules=1).fit(X, y).export_text())
+    score of 1 = ...
+      + ... if x0 > 4.5, else - ...
+              says 1 for 50.0% of the rows, of which 75.0% are; of the others 100.0% are 0
+    probability of 1 = Logit().inverse(score)
     """
 
     def __init__(
@@ -155,10 +162,10 @@ class RuleClassifier(ProperClassifier):
         bag = self._bag()
         if not frames.is_frame(X):
             X = frames.as_array(X)
+        classes, codes, weight = labels_and_weights("RuleClassifier", X, y, sample_weight)
+        schema, table = frames.Schema.fit(X, self.categorical_features)
         _check_feature_names(self, X, reset=True)
         _check_n_features(self, X, reset=True)
-        schema, table = frames.Schema.fit(X, self.categorical_features)
-        classes, codes, weight = labels_and_weights("RuleClassifier", X, y, sample_weight)
         if len(classes) > 2 and (self.fp_cost, self.fn_cost) != (1, 1):
             raise ValueError(f"fp_cost and fn_cost are for two classes, got {len(classes)} classes")
         n_jobs = parallel.n_threads(self.n_jobs)
@@ -214,6 +221,8 @@ class RuleClassifier(ProperClassifier):
         self.loss_ = states[0].composite if two else tuple(s.composite for s in states)
         self.chosen_ = states[0].chosen if two else tuple(s.chosen for s in states)
         self.edges_ = np.array(states[0].edges) if two else tuple(np.array(s.edges) for s in states)
+        separated = [s.ended or s.separated for s in states]
+        self.separated_ = separated[0] if two else np.array(separated)
         self.n_iter_ = max(len(s.edges) for s in states)
 
     def _check_parameters(self) -> None:
@@ -250,7 +259,7 @@ class RuleClassifier(ProperClassifier):
 
     def decision_function(self, X) -> Floats:
         """The score F: of shape (n,) for two classes, (n, K) for more, one class against the rest."""
-        check_is_fitted(self)
+        check_is_fitted(self, "_scorers")
         if not frames.is_frame(X):
             X = frames.as_array(X)
         _check_feature_names(self, X, reset=False)
@@ -290,18 +299,21 @@ class RuleClassifier(ProperClassifier):
         """
         from propriety.tree.rules_text import text
 
-        check_is_fitted(self)
-        if len(self.classes_) == 2:
-            return text(
-                self.intercept_, self.rules_, self.classes_[1], f"{self.loss_.link_!r}.inverse(score)", digits
-            )
-        parts = [
-            text(a, rules, label, f"{c.link_!r}.inverse(score), divided by the sum over the classes", digits)
-            for a, rules, label, c in zip(
-                self.intercept_, self.rules_, self.classes_, self.loss_, strict=True
-            )
-        ]
-        return "\n\n".join(parts)
+        check_is_fitted(self, "_scorers")
+        two = len(self.classes_) == 2
+        parts = zip(
+            [self.intercept_] if two else self.intercept_,
+            [self.rules_] if two else self.rules_,
+            self.classes_[1:] if two else self.classes_,
+            [self.loss_] if two else self.loss_,
+            [self.separated_] if two else self.separated_,
+            strict=True,
+        )
+        rest = "" if two else ", divided by the sum over the classes"
+        return "\n\n".join(
+            text(a, rules, label, f"{c.link_!r}.inverse(score){rest}", separated, digits)
+            for a, rules, label, c, separated in parts
+        )
 
 
 def _counts(weight: Floats | None, n: int) -> NDArray[np.int64]:

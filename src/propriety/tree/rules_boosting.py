@@ -85,10 +85,11 @@ class State:
     intercept: float
     coefficients: tuple[float, ...] = ()
     monomials: tuple[tuple[Condition, ...], ...] = ()
-    columns: tuple[NDArray[np.uint8], ...] = ()  # where each rule holds; kept by totally corrective boosting
+    patterns: leveraging.Patterns | None = None  # of the rows; kept by totally corrective boosting
     edges: tuple[float, ...] = ()
     chosen: tuple[losses.Composite, ...] = ()  # the loss of each round
-    ended: bool = False
+    ended: bool = False  # by a rule without a mistake
+    separated: bool = False  # by a combination of rules, so that coefficients have no finite minimum
 
 
 def boost(sample: Sample, grower: Grower, bag: Sequence[losses.Composite], settings: Settings) -> State:
@@ -149,7 +150,6 @@ def step(
     state = replace(
         state,
         monomials=(*state.monomials, grown.conditions),
-        columns=(*state.columns, grown.holds) if settings.corrective else (),
         edges=(*state.edges, edge),
         chosen=(*state.chosen, composite),
     )
@@ -158,13 +158,12 @@ def step(
 
 
 def _grow(sample: Sample, grower: Grower, state: State) -> tuple[Grown | None, float]:
-    """The monomial and its edge γ = |A − B|/(A + B)."""
+    """The monomial and its edge."""
     w = sample.quantized(state.point)
     for criterion in (grower.criterion, "edge"):
         grown = grower.grow(w, state.composite.loss, criterion)
         if grown is not None:
-            A, _, B, _ = sample.line(state.point, grown.holds)
-            edge = abs(A - B) / (A + B) if A + B > 0 else 0.0
+            edge = sample.edge(state.point, grown.holds)
             # Without an intercept the entropy may prefer a rule that, as ±1, has no edge at all.
             if edge > _NO_EDGE:
                 return grown, edge
@@ -173,28 +172,32 @@ def _grow(sample: Sample, grower: Grower, state: State) -> tuple[Grown | None, f
 
 def _classical(sample: Sample, state: State, grown: Grown, intercept: bool) -> State:
     delta, point, errs = leveraging.leverage(sample, state.composite, state.point, grown.holds)
-    base = state.intercept
+    change = 0.0
     if intercept and errs:
-        change, point = leveraging.constant(sample, state.composite, point)
-        base += change
-    coefficients = (*state.coefficients, delta)
-    return replace(state, point=point, intercept=base, coefficients=coefficients, ended=not errs)
+        change, point = leveraging.leverage_constant(sample, state.composite, point, grown.holds)
+    return replace(
+        state,
+        point=point,
+        intercept=state.intercept + change,
+        coefficients=(*state.coefficients, delta),
+        ended=not errs,
+    )
 
 
 def _correct(sample: Sample, state: State, grown: Grown, intercept: bool) -> State:
-    rules = np.stack(state.columns, axis=1) * 2.0 - 1.0
+    patterns = (state.patterns or leveraging.Patterns.of(sample)).split(sample, grown.holds)
     coefficients = np.array([*state.coefficients, 0.0])
-    if intercept:
-        rules = np.column_stack([np.ones(len(rules)), rules])
-        coefficients = np.concatenate([[state.intercept], coefficients])
-    coefficients, _ = leveraging.correct(sample, state.composite, state.point.F, rules, coefficients)
-    F = rules @ coefficients
-    base = float(coefficients[0]) if intercept else 0.0
+    base, coefficients, finite = leveraging.correct(
+        state.composite, patterns, state.intercept if intercept else None, coefficients
+    )
+    F = (base + patterns.rules @ coefficients)[patterns.group]
     return replace(
         state,
         point=sample.at(state.composite, F),
         intercept=base,
-        coefficients=tuple(coefficients[int(intercept) :].tolist()),
+        coefficients=tuple(coefficients.tolist()),
+        patterns=patterns,
+        separated=not finite,
     )
 
 

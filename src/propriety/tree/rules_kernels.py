@@ -73,29 +73,34 @@ def list_rows(holds, rows):
 
 
 @summing
-def line_sums(g, h, y, holds, weight, start, stop):
-    """Weight and curvature of the rows that a rule is right on, then of the others.
+def part_sums(g, h, y, holds, weight, start, stop):
+    """Weight and curvature of class 0 and 1 where a rule does not hold, then where it does.
 
-    An empty `holds` is the constant rule, which says class 1 everywhere; an empty `weight` is 1 everywhere.
+    An empty `weight` is 1 everywhere.
     """
-    A, HA, B, HB = 0.0, 0.0, 0.0, 0.0
+    w00, h00, w01, h01, w10, h10, w11, h11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(_U(start), _U(stop)):
-        right = np.float64((holds[i] if holds.size else 1) == y[i])
+        one, inside = np.float64(y[i]), np.float64(holds[i])
         scale = weight[i] if weight.size else 1.0
         w, c = scale * abs(g[i]), scale * max(h[i], 0.0)
-        A += w * right
-        HA += c * right
-        B += w * (1.0 - right)
-        HB += c * (1.0 - right)
-    return A, HA, B, HB
+        w1, c1 = w * one, c * one
+        w0, c0 = w - w1, c - c1  # exact: one of them is 0
+        w01 += w1 * (1.0 - inside)
+        h01 += c1 * (1.0 - inside)
+        w00 += w0 * (1.0 - inside)
+        h00 += c0 * (1.0 - inside)
+        w11 += w1 * inside
+        h11 += c1 * inside
+        w10 += w0 * inside
+        h10 += c0 * inside
+    return w00, h00, w01, h01, w10, h10, w11, h11
 
 
 @kernel
-def move(F, holds, amount, start, stop, out):
-    """out = F + amount where the rule holds, F − amount elsewhere."""
+def move(F, holds, inside, outside, start, stop, out):
+    """out = F + inside where the rule holds, F + outside elsewhere."""
     for i in range(start, stop):
-        said = holds[i] if holds.size else 1
-        out[i] = F[i] + (amount if said else -amount)
+        out[i] = F[i] + (inside if holds[i] else outside)
 
 
 @kernel

@@ -4,13 +4,16 @@ The coefficient δ of a new rule h is where its edge on the new weights is zero 
 weight of the rows that h is right on and B of the others, both at the score F + δh, that is A(δ) = B(δ).
 Newton's method on log A − log B needs one step for the exponential loss, where it is AdaBoost's step,
 δ = ½ log(A/B), and few for any other.
+
+The constant rule is leveraged in the same way, one step after each new rule: both steps are rounds of
+classical boosting, T_j a single feature.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +21,13 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.linear import uls
 from propriety.linear.margins import Margins
+from propriety.linear.separation import separating_direction
 from propriety.tree import rules_kernels as kernels
 
 _EXACT = 1e-11
 _STEPS = 200
-_RANK = 1e-12  # of the largest curvature: directions below it change no margin
-_FLAT = 1e-7  # of the curvature at margins 0: rows that matter in a direction are all but certain
 _TABULATED = 2000  # rows from which a composite's derivatives come from its compiled table
 _ROWS = 1 << 17  # rows that are not worth a second thread
-_CONSTANT = np.empty(0, dtype=np.uint8)  # where the constant rule holds: everywhere
 Floats = NDArray[np.float64]
 Holds = NDArray[np.uint8]
 
@@ -72,39 +73,38 @@ class Sample:
         self._blocks(lambda s, e: kernels.quantize(point.g, self.weight, self.copies, a, s, e, out))
         return out
 
-    def moved(self, F: Floats, holds: Holds, amount: float) -> Floats:
-        """F + amount where the rule holds, F − amount elsewhere."""
+    def moved(self, F: Floats, holds: Holds, inside: float, outside: float) -> Floats:
+        """F + inside where the rule holds, F + outside elsewhere."""
         out = np.empty_like(F)
-        self._blocks(lambda s, e: kernels.move(F, holds, amount, s, e, out))
+        self._blocks(lambda s, e: kernels.move(F, holds, inside, outside, s, e, out))
         return out
 
-    def line(self, point: Point, holds: Holds) -> tuple[float, float, float, float]:
-        """A and its curvature, B and its curvature."""
-        parts: dict[int, tuple[float, float, float, float]] = {}
+    def parts(self, point: Point, holds: Holds) -> Floats:
+        """Weight and curvature by [whether the rule holds, class]; of shape (2, 2, 2)."""
+        found: dict[int, tuple[float, ...]] = {}
 
         def add(start: int, stop: int) -> None:
-            parts[start] = kernels.line_sums(point.g, point.h, self.y, holds, self.weight, start, stop)
+            found[start] = kernels.part_sums(point.g, point.h, self.y, holds, self.weight, start, stop)
 
         self._blocks(add)
         # Block after block, whichever thread was first.
-        A, HA, B, HB = (math.fsum(column) for column in zip(*(parts[k] for k in sorted(parts)), strict=True))
-        return A, HA, B, HB
+        sums = [math.fsum(column) for column in zip(*(found[k] for k in sorted(found)), strict=True)]
+        return np.array(sums).reshape(2, 2, 2)
 
-    def errs(self, holds: Holds) -> bool:
-        """Whether a rule is right on some rows and wrong on others."""
-        right = np.count_nonzero(self.y == holds) if holds.size else np.count_nonzero(self.y)
-        return 0 < right < len(self.y)
+    def edge(self, point: Point, holds: Holds) -> float:
+        """γ = |A − B|/(A + B) of a rule. [N9 (42)]"""
+        (A, _), (B, _) = _by_error(self.parts(point, holds))
+        return abs(float(A - B)) / float(A + B) if A + B > 0 else 0.0
 
     def _blocks(self, function: Any) -> None:
         parallel.for_blocks(function, len(self.y), n_jobs=self._n_jobs, block=_ROWS)
 
     def with_doubt(self, F: Floats, holds: Holds) -> tuple[Sample, Floats, Holds]:
-        """The same rows and one more where the rule holds, half of it in each class."""
+        """The same rows and one more of score 0 where the rule holds, half of it in each class."""
         weight = self.weight if self.weight.size else np.ones(len(self.y))
         y = np.append(self.y, np.array([0, 1], dtype=np.uint8))
-        doubtful = Sample(y, np.append(weight, [0.5, 0.5]), self.n_jobs)
-        holds = np.append(holds, np.ones(2, dtype=np.uint8)) if holds.size else holds
-        return doubtful, np.append(F, [0.0, 0.0]), holds
+        sample = Sample(y, np.append(weight, [0.5, 0.5]), self.n_jobs)
+        return sample, np.append(F, [0.0, 0.0]), np.append(holds, np.ones(2, dtype=np.uint8))
 
 
 def _derivatives(composite: Any, y: NDArray[np.uint8], F: Floats, n_jobs: int) -> tuple[Floats, Floats]:
@@ -135,24 +135,27 @@ def leverage(sample: Sample, composite: Any, point: Point, holds: Holds) -> tupl
     A rule without a mistake has no finite coefficient [N8 Lemma 2]. It gets the one it would have if there
     were one more row, half of it in each class.
     """
-    if sample.errs(holds):
-        return *_solve(sample, composite, point, holds), True
-    doubtful, F, wider = sample.with_doubt(point.F, holds)
-    delta, _ = _solve(doubtful, composite, doubtful.at(composite, F), wider)
-    return delta, sample.at(composite, sample.moved(point.F, holds, delta)), False
+    right = np.count_nonzero(sample.y == holds)
+    if 0 < right < len(sample.y):
+        return *_solve(sample, composite, point, holds, constant=False), True
+    wider, F, wider_holds = sample.with_doubt(point.F, holds)
+    delta, _ = _solve(wider, composite, wider.at(composite, F), wider_holds, constant=False)
+    return delta, sample.at(composite, sample.moved(point.F, holds, delta, -delta)), False
 
 
-def constant(sample: Sample, composite: Any, point: Point) -> tuple[float, Point]:
-    """The same for the constant rule."""
-    delta, new, _ = leverage(sample, composite, point, _CONSTANT)
-    return delta, new
+def leverage_constant(sample: Sample, composite: Any, point: Point, holds: Holds) -> tuple[float, Point]:
+    """The change of the intercept, and where the scores then are; any `holds` will do."""
+    return _solve(sample, composite, point, holds, constant=True)
 
 
-def _solve(sample: Sample, composite: Any, start: Point, holds: Holds) -> tuple[float, Point]:
-    """A(δ) = B(δ), by Newton's method on log A − log B within a bracket."""
+def _solve(
+    sample: Sample, composite: Any, start: Point, holds: Holds, *, constant: bool
+) -> tuple[float, Point]:
+    """δ with A(δ) = B(δ), by Newton's method on log A − log B within a bracket."""
     delta, point, low, high = 0.0, start, -math.inf, math.inf
     for _ in range(_STEPS):
-        A, HA, B, HB = sample.line(point, holds)
+        sums = sample.parts(point, holds)
+        (A, HA), (B, HB) = (sums[:, 1].sum(axis=0), sums[:, 0].sum(axis=0)) if constant else _by_error(sums)
         if A == B:
             break
         low, high = (delta, high) if A > B else (low, delta)
@@ -161,8 +164,14 @@ def _solve(sample: Sample, composite: Any, start: Point, holds: Holds) -> tuple[
         if abs(step) <= _EXACT * max(1.0, abs(delta)) or high - low <= _EXACT * abs(delta):
             break
         delta = _inside(delta + step, low, high)
-        point = sample.at(composite, sample.moved(start.F, holds, delta))
+        F = sample.moved(start.F, holds, delta, delta if constant else -delta)
+        point = sample.at(composite, F)
     return delta, point
+
+
+def _by_error(sums: Floats) -> tuple[Floats, Floats]:
+    """Sums of the rows that a rule is right on, and of the others, from those by [where it holds, class]."""
+    return sums[1, 1] + sums[0, 0], sums[1, 0] + sums[0, 1]
 
 
 def _inside(proposal: float, low: float, high: float) -> float:
@@ -196,49 +205,56 @@ class _ScoreLoss:
         return M.T @ (M * (weight * np.maximum(h, 0.0))[:, None])
 
 
-def correct(
-    sample: Sample, composite: Any, F: Floats, rules: Floats, coefficients: Floats
-) -> tuple[Floats, bool]:
-    """Coefficients of all rules with zero edges, and whether they are finite; totally corrective. [N9 §4.1]
+class Patterns(NamedTuple):
+    """Rows in groups that no rule so far and no label tells apart.
 
-    Parameters
-    ----------
-    rules : ndarray of shape (n, T)
-        The rules' ±1; the constant rule has 1 everywhere.
+    Totally corrective boosting looks at every rule in every step, and rows of one group are one row to it.
+    """
+
+    group: NDArray[np.int64]  # of each row
+    labels: NDArray[np.uint8]  # of each group
+    rules: Floats  # ±1 by group and rule
+    weight: Floats  # of each group
+
+    @classmethod
+    def of(cls, sample: Sample) -> Patterns:
+        """No rule yet: a group for each class."""
+        weight = sample.weight if sample.weight.size else None
+        group = sample.y.astype(np.int64)
+        mass = np.bincount(group, weights=weight, minlength=2).astype(np.float64)
+        return cls(group, np.array([0, 1], dtype=np.uint8), np.empty((2, 0)), mass)
+
+    def split(self, sample: Sample, holds: Holds) -> Patterns:
+        """The groups parted by one more rule."""
+        code = 2 * self.group + holds
+        there = np.flatnonzero(np.bincount(code, minlength=2 * len(self.labels)))
+        place = np.zeros(2 * len(self.labels), dtype=np.int64)
+        place[there] = np.arange(len(there))
+        group = place[code]
+        mass = np.bincount(group, weights=sample.weight if sample.weight.size else None)
+        rules = np.column_stack([self.rules[there >> 1], 2.0 * (there & 1) - 1.0])
+        return Patterns(group, self.labels[there >> 1], rules, mass.astype(np.float64))
+
+
+def correct(
+    composite: Any, patterns: Patterns, intercept: float | None, coefficients: Floats
+) -> tuple[float, Floats, bool]:
+    """Intercept and coefficients of all rules with zero edges, and whether they are finite. [N9 §4.1]
 
     Where a combination of the rules is never wrong and sometimes right there is no minimum. Then each rule is
     given one more row, half of it in each class, where the score is its coefficient alone.
     """
-    signs = 2.0 * sample.y - 1.0
-    weight = sample.weight if sample.weight.size else np.ones(len(F))
-    found, sure = _minimum(composite, sample.y, rules * signs[:, None], weight, signs * F, coefficients)
-    if sure:
-        return found, True
-    each = np.eye(rules.shape[1])
-    y = np.concatenate([sample.y, np.zeros(len(each), np.uint8), np.ones(len(each), np.uint8)])
-    M = np.concatenate([rules * signs[:, None], -each, each])
-    weight = np.concatenate([weight, np.full(2 * len(each), 0.5)])
-    v = np.concatenate([signs * F, -coefficients, coefficients])
-    return _minimum(composite, y, M, weight, v, coefficients)[0], False
-
-
-def _minimum(
-    composite: Any, y: NDArray[np.uint8], M: Floats, weight: Floats, v: Floats, coefficients: Floats
-) -> tuple[Floats, bool]:
-    problem = Margins(M, _ScoreLoss(composite, y), weight / weight.sum())
-    state = uls.State(coefficients, v, problem.values(v), problem.edges(problem.weights(v)))
-    state = uls.step(state, problem, "all")
-    return state.coef, _is_minimum(problem, state.margins)
-
-
-def _is_minimum(problem: Margins, v: Floats) -> bool:
-    """Whether the loss is curved in every direction that changes a margin; if not, it falls for ever.
-
-    Directions are compared by their curvature at v and at margins 0.
-    """
-    first = problem.loss.curvature(np.zeros_like(v), problem.M, problem.weight)
-    sizes, directions = np.linalg.eigh(first)
-    kept = sizes > _RANK * sizes[-1]
-    scaled = directions[:, kept] / np.sqrt(sizes[kept])
-    last = scaled.T @ problem.loss.curvature(v, problem.M, problem.weight) @ scaled
-    return bool(np.linalg.eigvalsh(last)[0] > _FLAT)
+    rules, y, weight = patterns.rules, patterns.labels, patterns.weight
+    finite = separating_direction(rules, y, intercept is not None) is None
+    first = np.array([] if intercept is None else [intercept])
+    H = np.column_stack([np.ones((len(y), len(first))), rules])
+    theta = np.concatenate([first, coefficients])
+    if not finite:
+        each = np.eye(H.shape[1])[len(first) :]
+        H = np.concatenate([H, each, each])
+        y = np.concatenate([y, np.zeros(len(each), np.uint8), np.ones(len(each), np.uint8)])
+        weight = np.concatenate([weight, np.full(2 * len(each), 0.5)])
+    signs = 2.0 * y - 1.0
+    problem = Margins(H * signs[:, None], _ScoreLoss(composite, y), weight / weight.sum())
+    theta = uls.step(uls.start(problem, theta), problem, "all").coef
+    return float(theta[0]) if len(first) else 0.0, theta[len(first) :], finite

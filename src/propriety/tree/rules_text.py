@@ -145,7 +145,9 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0 else float("nan")
 
 
-def text(intercept: float, rules: Sequence[WeightedRule], positive: Any, link: str, digits: int) -> str:
+def text(
+    intercept: float, rules: Sequence[WeightedRule], positive: Any, link: str, separated: bool, digits: int
+) -> str:
     """The model as lines: a score to add up, and the link that turns it into a probability."""
     lines = [f"score of {positive} = {intercept:+.{digits}f}"]
     width = max((len(f"{abs(rule.coefficient):.{digits}f}") for rule in rules), default=0)
@@ -159,4 +161,9 @@ def text(intercept: float, rules: Sequence[WeightedRule], positive: Any, link: s
             f"{rule.precision:.1%} are; of the others {rule.precision_outside:.1%} are {rule.denies}"
         )
     lines.append(f"probability of {positive} = {link}")
+    if separated:
+        lines.append(
+            "The rules separate classes, so there are no finite coefficients; these are held back by one "
+            "doubtful row a rule."
+        )
     return "\n".join(lines)

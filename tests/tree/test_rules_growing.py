@@ -1,0 +1,140 @@
+"""Monomials are the best that greedy growth can find: against all literals, tried one by one."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from propriety import losses
+from propriety.engine.binning import Binner
+from propriety.frames import Schema
+from propriety.tree.monomials import Condition, conjoin, shortest_between
+from propriety.tree.rules_growing import Grower, edge_score, entropy_score
+from propriety.tree.rules_text import merged
+
+LEVELS = 3  # categories of column 2
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 6, (80, 2)), rng.integers(0, LEVELS, 80), rng.normal(size=80)])
+    X[rng.random(80) < 0.2, 1] = np.nan
+    X[rng.random(80) < 0.1, 2] = np.nan
+    y = (rng.random(80) < 0.2 + 0.3 * (X[:, 0] > 2) + 0.3 * (np.nan_to_num(X[:, 1]) < 3)).astype(np.uint8)
+    return X, y, rng.integers(1, 1000, 80)
+
+
+def grower_of(X, y, most, counts=None, least=1.0, criterion="entropy"):
+    schema, columns = Schema.fit(X, [2])
+    binner = Binner.fit(columns, None, y.astype(float), schema.n_categories, 255, 1)
+    return Grower(binner.transform(columns, 1), y, counts, most, least, criterion, 1)
+
+
+def literals(X):
+    """Every set of rows that a literal can be, with its complement."""
+    for f in range(X.shape[1]):
+        x, missing = X[:, f], np.isnan(X[:, f])
+        if f == 2:
+            codes = range(LEVELS)
+            sets = [np.isin(x, chosen) for k in range(LEVELS + 1) for chosen in combinations(codes, k)]
+        else:
+            sets = [x <= t for t in np.unique(x[~missing])]
+        for inside in sets:
+            for rows in (inside, inside | missing):
+                yield rows
+                yield ~rows
+
+
+def criterion(rows, y, w, kind, loss):
+    def sums(part):
+        return np.array([w[part & (y == 0)].sum(), w[part & (y == 1)].sum()])
+
+    total = sums(np.ones(len(y), dtype=bool))
+    within = sums(rows)[None]
+    return float((edge_score if kind == "edge" else entropy_score(loss))(within, total)[0])
+
+
+def best(X, y, w, kind, loss, within):
+    found = [
+        criterion(within & rows, y, w, kind, loss) for rows in literals(X) if 0 < (within & rows).sum() < 80
+    ]
+    return min(found)
+
+
+@pytest.mark.parametrize("loss", ["Log", "Squared", "Matsushita", "Power(0.3)"])
+@pytest.mark.parametrize("kind", ["entropy", "edge"])
+def test_one_literal_is_the_best_there_is(table, loss, kind):
+    X, y, w = table
+    loss = losses.as_loss(loss)
+    grown = grower_of(X, y, 1).grow(w, loss, kind)
+    value = criterion(grown.holds.astype(bool), y, w, kind, loss)
+    assert value == pytest.approx(best(X, y, w, kind, loss, np.ones(80, dtype=bool)), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["entropy", "edge"])
+def test_the_second_literal_is_the_best_on_either_side_of_the_first(table, kind):
+    X, y, w = table
+    loss = losses.Log()
+    first = grower_of(X, y, 1).grow(w, loss, kind).holds.astype(bool)
+    grown = grower_of(X, y, 2).grow(w, loss, kind)
+    assert len(grown.conditions) == 2
+    value = criterion(grown.holds.astype(bool), y, w, kind, loss)
+    expected = min(best(X, y, w, kind, loss, side) for side in (first, ~first))
+    assert value == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_longer_monomial_is_never_worse(table):
+    X, y, w = table
+    values = [
+        criterion(
+            grower_of(X, y, k).grow(w, losses.Log(), "entropy").holds.astype(bool),
+            y,
+            w,
+            "entropy",
+            losses.Log(),
+        )
+        for k in range(1, 6)
+    ]
+    assert values == sorted(values, reverse=True)
+    assert values[-1] < values[0]
+
+
+def test_a_rule_holds_for_enough_rows_and_not_for_enough(table):
+    X, y, w = table
+    counts = np.full(80, 2)
+    for least in (20, 50):
+        grown = grower_of(X, y, 3, counts, least).grow(w, losses.Log(), "entropy")
+        assert 2 * min(grown.holds.sum(), 80 - grown.holds.sum()) >= least
+    assert grower_of(X, y, 3, counts, 81).grow(w, losses.Log(), "entropy") is None
+
+
+def test_nothing_to_tell_gives_no_monomial():
+    X = np.column_stack([np.ones(8), np.tile([0.0, 1.0], 4), np.zeros(8)])
+    y = np.repeat([0, 1], 4).astype(np.uint8)
+    assert grower_of(X, y, 2).grow(np.ones(8, dtype=np.int64), losses.Log(), "entropy") is None
+    assert grower_of(X[:, [0, 0, 2]], y, 2).grow(np.ones(8, dtype=np.int64), losses.Log(), "edge") is None
+
+
+def test_redundant_literals_are_left_out(table):
+    X, y, _ = table
+    grower = grower_of(X, y, 2)
+    everything = [(1 << (int(b) + 1)) - 1 for b in grower.n_bins]
+    assert conjoin([Condition(0, 0b0111), Condition(0, 0b0011)], everything) == (Condition(0, 0b0011),)
+    assert conjoin([Condition(0, everything[0])], everything) == ()
+    low, high = Condition(0, 0b000111), Condition(0, 0b111000)
+    both = (Condition(0, 0b0111), Condition(3, 0b11))
+    rules = merged([(low,), both, (high,), both[::-1]], [1.0, 2.0, 0.25, 3.0], grower)
+    # "x ≤ 2" with 1 and "x > 2" with 0.25 are one rule, and so are the conjunctions in either order.
+    assert rules == {(low,): 0.75, both: 5.0}
+    assert merged([(low,)], [-1.0], grower) == {(high,): 1.0}
+
+
+@pytest.mark.parametrize(
+    ("below", "above"),
+    [(0.1, 0.2), (-3.0, 5.0), (1.0, np.nextafter(1.0, 2.0)), (-np.inf, 3.0), (2.0, np.inf)],
+)
+def test_short_thresholds_lie_between(below, above):
+    t = shortest_between(below, above)
+    assert below <= t < above
+    assert np.isfinite(t)
