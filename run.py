@@ -51,8 +51,8 @@ def main() -> None:
     parser.add_argument("what", choices=["demo", "check"])
     what = parser.parse_args().what
     if what == "demo":
-        install("plot")
-        run("-m", "propriety")
+        install("cli,plot")
+        run("-m", "propriety", "demo")
         return
     install("dev")
     for name, arguments in CHECKS.items():

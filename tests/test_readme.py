@@ -18,18 +18,20 @@ def test_the_readme_names_the_commands_that_exist():
     assert {"lint", "formatting", "types", "tests", "documentation"} == set(runner.CHECKS)
 
 
-def test_the_demonstration_runs():
+def test_the_demonstration_runs(tmp_path):
+    assert '"-m", "propriety", "demo"' in (ROOT / "run.py").read_text()
     done = subprocess.run(
-        [sys.executable, "-m", "propriety"], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-m", "propriety", "demo", "--folder", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
     )
-    rows = [line for line in done.stdout.splitlines() if "threshold" in line or "Classifier(" in line]
-    assert len(rows) == 4
-    cost = {row[:42].strip(): float(row[42:50]) for row in rows}
-    # Deciding by the costs must be cheaper than deciding at one half.
-    at_half = cost["logistic regression, threshold 1/2"]
-    assert all(
-        value < at_half for name, value in cost.items() if name != "logistic regression, threshold 1/2"
-    )
+    cost = {m[1]: float(m[2]) for m in re.finditer(r"│ (\S[^│]*?) +│ +([\d.]+) │", done.stdout)}
+    # Every model must be cheaper than deciding without one.
+    models = [cost[name] for name in ("propriety linear", "propriety boosting", "logistic regression")]
+    assert max(models) < cost["always 'malignant'"] < cost["never 'malignant'"]
+    assert (tmp_path / "tumours.propriety").exists()
 
 
 def test_the_readme_code_runs():

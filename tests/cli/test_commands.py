@@ -72,6 +72,11 @@ def test_auto_takes_the_better_model_and_says_which(folder):
     assert "25% of the rows" in result["judged_by"]
 
 
+def test_a_search_says_what_it_was_worth(folder):
+    result = as_json("fit", folder / "t.csv", *COSTS, "--model", "linear", "--search", "--holdout", "0.3")
+    assert "log loss" in result["verdict"]
+
+
 def test_a_loss_can_be_stated_and_a_weight_column_given(tmp_path):
     data = columns()
     table = write(tmp_path / "t.csv", {**data, "w": [1, 2] * (ROWS // 2)})
@@ -105,7 +110,7 @@ def test_the_model_does_not_depend_on_the_number_of_threads(folder, tmp_path):
 # --- the model file of a table ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["boosting", "linear"])
+@pytest.mark.parametrize("name", ["boosting", "linear", "tree", "rules"])
 def test_a_table_model_reads_any_frame_and_comes_back(folder, tmp_path, name):
     import pandas as pd
 
@@ -268,7 +273,7 @@ def test_compare_fits_peers_that_are_installed(folder, peer):
     assert result["judgements"][0]["area_under_roc"] > 0.6
 
 
-@pytest.mark.parametrize("name", ["boosting", "linear"])
+@pytest.mark.parametrize("name", ["boosting", "linear", "tree", "rules"])
 def test_explain_adds_up_to_the_score(folder, name):
     result = as_json("explain", folder / f"{name}.propriety", folder / "t.csv", "--row", "7")
     assert result["base_score"] + sum(result["contributions"].values()) == pytest.approx(result["score"])
@@ -277,6 +282,7 @@ def test_explain_adds_up_to_the_score(folder, name):
     table = propriety.tables.open_source(str(folder / "t.csv")).read()
     assert result["probability"] == model.predict_proba(table)[6, 1]
     assert (result["decision"] == "yes") == (result["probability"] >= 0.1)
+    assert bool(result["because"]) == (name == "tree") or name == "rules"
 
 
 def test_explain_describes_a_model_and_refuses_a_row_that_is_not_there(folder):
@@ -314,25 +320,6 @@ def test_bench_times_ours_beside_others():
     assert {"boosting", "hist"} <= set(result["models"])
     assert all(m["fit"] > 0 and 0 < m["log_loss"] < 1.5 for m in result["models"].values())
     run("bench", "--rows", "1", code=2)
-
-
-def test_demo_does_the_main_job(tmp_path):
-    shown = run("demo", "--folder", tmp_path / "d").stdout
-    for part in (
-        "$ propriety fit",
-        "$ propriety compare",
-        "$ propriety predict",
-        "$ propriety explain",
-        "Done in",
-    ):
-        assert part in shown
-    assert sorted(f.name for f in (tmp_path / "d").iterdir()) == [
-        "scored.csv",
-        "tumours.csv",
-        "tumours.propriety",
-    ]
-    cost = {m[1].strip(): float(m[2]) for m in re.finditer(r"│ ([^│]+?) +│ +([\d.]+) │", shown)}
-    assert cost["propriety linear"] < cost["always 'malignant'"] < cost["never 'malignant'"]
 
 
 def test_every_command_has_help_with_examples():

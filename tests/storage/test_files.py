@@ -25,7 +25,8 @@ def learned(model):
 
 
 def alike(a, b):
-    """Whether two values are the same, array by array."""
+    """Whether two values are the same, array by array; a scalar of NumPy is as good as its own."""
+    a, b = (v.item() if isinstance(v, np.generic) else v for v in (a, b))
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
     if dataclasses.is_dataclass(a):

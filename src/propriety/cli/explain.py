@@ -34,7 +34,8 @@ def explain_command(
     r"""Say what a model is, or why it decides as it does on one row of a table.
 
     What the columns add up to is the score, and the link of the loss makes a probability of it. For boosting
-    the parts are Shapley values, for a linear model coefficient times distance from the mean.
+    the parts are Shapley values, for a linear model coefficient times distance from the mean, for a tree what
+    each split changes; a tree and rules also say which rules the row meets.
 
     \b
     Examples:
@@ -74,6 +75,9 @@ def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
         f"decided {decision!s}, since {p:.4g} is {'at least' if yes else 'below'} {model.threshold:.4g}; "
         f"expected cost {(1 - p) * alarm if yes else p * miss:.4g}"
     )
+    met = model.because(one)
+    for rule in met:
+        out.say(f"  because: {rule}")
     values = {c.name: as_text(one.column(c.name))[0].as_py() for c in model.columns.columns}
     parts, base = model.contributions(one)
     found = sorted(zip(model.columns.names, parts[0], strict=True), key=lambda pair: -abs(pair[1]))
@@ -93,6 +97,7 @@ def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
             "base_score": base,
             "contributions": {name: float(part) for name, part in found},
             "values": values,
+            "because": met,
         }
     )
 

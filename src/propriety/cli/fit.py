@@ -16,6 +16,7 @@ from propriety.cli import options as o
 from propriety.cli.judging import Judgement, Split, choose, constant, judge, split_rows
 from propriety.cli.output import Output, UsageError, command
 from propriety.cli.recipes import RECIPES, Fitted, Order, Recipe, fit, named
+from propriety.cli.reporting import check_can_report, report_of
 from propriety.tables import Findings, Overrides, Source, TableError, TableModel, infer
 from propriety.tables.conversion import as_number
 from propriety.tables.errors import no_such_column
@@ -69,6 +70,9 @@ def fit_command(
         ),
     ] = "boosting",
     save: Annotated[str | None, typer.Option("--save", "-o", help="Where to write the model file.")] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", help="Where to write a report, one HTML page for people.")
+    ] = None,
     holdout: o.Holdout = None,
     folds: o.Folds = None,
     weight: o.Weight = None,
@@ -98,7 +102,7 @@ def fit_command(
     \b
     Examples:
       propriety fit loans.csv --target default --fp-cost 1 --fn-cost 9 --save loans.propriety
-      propriety fit loans.parquet -t default --model auto --folds 10
+      propriety fit loans.parquet -t default --model auto --folds 10 --report loans.html
       propriety fit loans.csv -t default --loss 'Beta(6, 14)' --model linear
       zcat loans.csv.gz | propriety fit - -t default --json
     """
@@ -108,6 +112,8 @@ def fit_command(
     recipes = candidates(model)
     if search and loss is not None:
         raise UsageError("give --loss or --search, not both")
+    if report is not None:
+        check_can_report()
     reading = o.Reading(format_, delimiter, encoding, no_header, sheet)
     said = o.overrides(numeric, category, date, drop, keep, missing, decimal)
     data = load_data(out, table, reading, target, positive, weight, said)
@@ -116,7 +122,11 @@ def fit_command(
     if save is not None:
         study.model.save(save)
         out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")
-    out.result(document(study, save))
+    if report is not None:
+        with out.progress("report", 2) as step:
+            report_of(study, details, step).save(report)
+        out.say(f"Report written to {report}: open it in a browser.")
+    out.result(document(study, save) | {"report": report})
 
 
 def candidates(model: str) -> list[Recipe]:

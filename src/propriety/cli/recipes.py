@@ -160,6 +160,12 @@ def _tree(order: Order, n: int) -> Any:
     return TreeClassifier(**order.common, ccp_alpha="one_se", random_state=order.seed, n_jobs=order.jobs)
 
 
+def _rules(order: Order, n: int) -> Any:
+    from propriety.tree import RuleClassifier
+
+    return RuleClassifier(**order.common, n_jobs=order.jobs)
+
+
 # --- others' ------------------------------------------------------------------------------------------
 
 
@@ -193,6 +199,7 @@ RECIPES = {
         Recipe("linear", "propriety linear", "numbers", _linear, ours=True),
         Recipe("boosting", "propriety boosting", "frame", _boosting, ours=True),
         Recipe("tree", "propriety tree", "frame", _tree, ours=True),
+        Recipe("rules", "propriety rules", "frame", _rules, ours=True),
         Recipe("logistic", "logistic regression", "numbers", _logistic),
         Recipe("hist", "scikit-learn boosting", "codes", _hist),
         Recipe("lightgbm", "LightGBM", "codes", _lightgbm, "lightgbm"),

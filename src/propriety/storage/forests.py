@@ -72,7 +72,10 @@ def _check_splits(nodes: Any, roots: Any, sets: Any, categorical: Any) -> None:
     require(np.all(nodes["feature"] >= -1) and np.all(nodes["feature"] < len(categorical)), "no such feature")
     by_set = nodes["set"] >= 0
     require(np.all(nodes["set"] >= -1) and not np.any(by_set & ~inner), "a leaf has a set")
-    require(np.array_equal(nodes["set"][by_set], np.arange(len(sets))), "sets do not belong to the splits")
+    require(
+        np.array_equal(np.sort(nodes["set"][by_set]), np.arange(len(sets))),
+        "sets do not belong to the splits",
+    )
     require(np.all(categorical[nodes["feature"][by_set]]), "a feature of numbers is split by a set")
     require(np.all((nodes["bin"] >= 0) & (nodes["bin"] < BINS)), "no such bin")
     require(np.all((nodes["missing_left"] == 0) | (nodes["missing_left"] == 1)), "missing values go nowhere")

@@ -76,7 +76,7 @@ def _columns(state: dict[str, Any]) -> Any:
 
 
 def _target(given: dict[str, Any]) -> Any:
-    from propriety.tables.inference import Target
+    from propriety.tables.targets import Target
 
     name, positive, because = (take(given, key, str) for key in ("name", "positive", "because"))
     negatives = _texts(given.pop("negatives", None), "labels")

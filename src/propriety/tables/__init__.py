@@ -6,9 +6,10 @@ and kept (`columns`); a model over them reads any later table by the same rules 
 
 from propriety.tables.columns import Column, Columns
 from propriety.tables.errors import TableError
-from propriety.tables.inference import Findings, Overrides, Target, infer
+from propriety.tables.inference import Findings, Overrides, infer
 from propriety.tables.model import TableModel
 from propriety.tables.sources import Source, open_source
+from propriety.tables.targets import Target
 
 __all__ = [
     "Column",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -141,3 +142,10 @@ def _plain(array: Any) -> Any:
 
 def _chunks(array: Any) -> list[Any]:
     return list(array.chunks) if isinstance(array, pa.ChunkedArray) else [array]
+
+
+def as_numpy(values: Any) -> Any:
+    """An Arrow array as a NumPy array."""
+    return np.asarray(
+        values.to_numpy() if isinstance(values, pa.ChunkedArray) else values.to_numpy(zero_copy_only=False)
+    )

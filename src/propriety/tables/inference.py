@@ -15,25 +15,15 @@ from numpy.typing import NDArray
 from propriety.tables import conversion
 from propriety.tables.columns import PARTS, Column, Columns, date_part
 from propriety.tables.errors import TableError, no_such_column
+from propriety.tables.leaks import look_for_leaks
+from propriety.tables.targets import Target, find_target, in_order
 
 _MANY = 1000  # categories from which text is free text
 _UNIQUE = 0.9  # share of different values from which text tells rows apart
 _FEW_ROWS = 20  # below which nothing is said of unique values
-_LEAK = 0.995  # area under the ROC curve of one column from which it looks like a leak
-_SAMPLE = 100_000  # rows that leaks are looked for in
 _ID = re.compile(
     r"(^|[\s_.-])(id|uuid|guid|key|index|rownames?|row_?number|nr|no)$|^id[\s_.-]|Id$|ID$", re.ASCII
 )
-#: Labels that say which class is the one to find, in any case of letters.
-_POSITIVE = {
-    "1", "true", "yes", "y", "t", "positive", "pos", "p", "+", "bad", "malignant", "m", "default", "fraud",
-    "spam", "churn", "churned", "sick", "ill", "diseased", "dead", "died", "failure", "fail", "failed",
-    "event", "case", "abnormal", "anomaly", "attack", "won", "win", "success", "bought", "click",
-}  # fmt: skip
-_NEGATIVE = {
-    "0", "-1", "false", "no", "n", "f", "negative", "neg", "-", "good", "benign", "b", "ok", "ham", "healthy",
-    "alive", "normal", "none", "control",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,27 +42,6 @@ class Overrides:
     def dates(self) -> dict[str, str | None]:
         """Formats by name, None if it is to be found."""
         return {name: form or None for name, _, form in (d.partition("=") for d in self.date)}
-
-
-@dataclass(frozen=True)
-class Target:
-    """The column to predict: its labels, which of them is positive, and how that was decided."""
-
-    name: str
-    positive: str
-    negatives: tuple[str, ...]
-    because: str = ""
-
-    @property
-    def negative(self) -> str:
-        """The label of a decision against the positive class."""
-        return self.negatives[0] if len(self.negatives) == 1 else f"not {self.positive}"
-
-    def labels(self, array: Any, missing: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether each row is positive, and whether its label is known."""
-        text = conversion.with_missing(conversion.as_text(array), _markers(missing))
-        positive = pc.fill_null(pc.equal(text, self.positive), False)
-        return _array(positive).astype(bool), _array(pc.is_valid(text)).astype(bool)
 
 
 @dataclass
@@ -128,69 +97,8 @@ def infer(
     if not result.columns.columns:
         reasons = "; ".join(f"{n!r}: {why}" for n, why in list(result.left_out.items())[:5])
         raise TableError(f"no column is left to learn from ({reasons})", "keep one by --keep")
-    _look_for_leaks(table, result)
+    result.warnings += look_for_leaks(table, result.columns, result.positive)
     return result
-
-
-# --- the target ---------------------------------------------------------------------------------------
-
-
-def find_target(array: Any, name: str, missing: Sequence[str], positive: str | None) -> Target:
-    """The labels of the target, and which is positive: as told, by its name, or the rarer one."""
-    conversion.check_usable(name, array.type)
-    text = conversion.with_missing(conversion.as_text(array), _markers(missing))
-    counts = {v["values"]: v["counts"] for v in pc.value_counts(text.drop_null()).to_pylist()}
-    if not counts:
-        raise TableError(f"the target {name!r} has no value in any row")
-    labels = sorted(counts, key=_in_order)
-    if len(labels) == 1:
-        raise TableError(
-            f"the target {name!r} has only one class: all {sum(counts.values())} rows are {labels[0]!r}",
-            "a model needs rows of both classes",
-        )
-    if positive is not None:
-        if positive not in counts:
-            shown = ", ".join(f"{v!r} ({counts[v]})" for v in labels[:10])
-            raise TableError(f"the target {name!r} is never {positive!r}", f"its values are {shown}")
-        rest = tuple(v for v in labels if v != positive)
-        return Target(name, positive, rest, "as stated")
-    if len(labels) > 2:
-        shown = ", ".join(f"{v!r} ({counts[v]})" for v in labels[:10]) + (" …" if len(labels) > 10 else "")
-        advice = "say which is the positive one by --positive; the others are then the negatives"
-        if len(labels) > 20:
-            advice = "is it a quantity? Make a column of two classes from it, or say --positive VALUE"
-        raise TableError(f"the target {name!r} has {len(labels)} different values: {shown}", advice)
-    chosen, because = _which(labels, counts)
-    return Target(name, chosen, tuple(v for v in labels if v != chosen), because)
-
-
-def _which(labels: list[str], counts: dict[str, int]) -> tuple[str, str]:
-    a, b = labels
-    for one, other in ((b, a), (a, b)):
-        if one.lower() in _POSITIVE and other.lower() not in _POSITIVE:
-            return one, "by its name"
-    for one, other in ((b, a), (a, b)):
-        if other.lower() in _NEGATIVE and one.lower() not in _NEGATIVE:
-            return one, "by the other's name"
-    if _is_number(a) and _is_number(b):
-        return b, "the larger number"
-    return (a if counts[a] < counts[b] else b), "the rarer one"
-
-
-def _markers(missing: Sequence[str]) -> list[str]:
-    # A lone dash or the word none may be a class.
-    return [m for m in missing if m.lower() not in ("-", "none", "missing")]
-
-
-def _in_order(label: str) -> tuple[int, float, str]:
-    return (0, float(label), label) if _is_number(label) else (1, 0.0, label)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return float(text) == float(text)
-    except ValueError:
-        return False
 
 
 # --- the columns --------------------------------------------------------------------------------------
@@ -225,7 +133,7 @@ def _find(
         return None, f"holds {array.type}"
     forced = _forced(name, overrides)
     if forced in (None, "number"):
-        numbers = _try_number(array, missing, decimal, [] if forced else missing)
+        numbers = _try_number(array, missing, decimal)
         if numbers is not None:
             result.missing_cells[name] = numbers.null_count
             return Column(name, "number"), _useless_number(name, numbers)
@@ -243,7 +151,7 @@ def _find(
             return column, "" if column.parts else "constant"
         if forced:
             raise TableError(f"column {name!r} has values that are no dates", "give --date NAME=FORMAT")
-    values = sorted(pc.unique(text.drop_null()).to_pylist(), key=_in_order)
+    values = sorted(pc.unique(text.drop_null()).to_pylist(), key=in_order)
     return Column(name, "category", tuple(values)), _useless_text(name, text, len(values))
 
 
@@ -258,7 +166,7 @@ def _forced(name: str, overrides: Overrides) -> str | None:
     return None
 
 
-def _try_number(array: Any, missing: Sequence[str], decimal: str, _: Any) -> Any | None:
+def _try_number(array: Any, missing: Sequence[str], decimal: str) -> Any | None:
     if pa.types.is_temporal(array.type):
         return None
     try:
@@ -294,7 +202,7 @@ def _useless_number(name: str, numbers: Any) -> str:
     if n < _FEW_ROWS or distinct < n or numbers.null_count:
         return ""
     low, high = pc.min(values).as_py(), pc.max(values).as_py()
-    whole = bool(np.all(np.mod(_array(values), 1) == 0))
+    whole = bool(np.all(np.mod(conversion.as_numpy(values), 1) == 0))
     if whole and high - low == n - 1:
         return f"counts the rows, from {low:g} to {high:g}"
     if whole and _ID.search(name):
@@ -363,50 +271,3 @@ def _date_form(name: str, array: Any, missing: Sequence[str], result: Findings) 
             f"--date '{name}=FORMAT'"
         )
     return fitting[0] if fitting else None
-
-
-# --- leaks --------------------------------------------------------------------------------------------
-
-
-def _look_for_leaks(table: Any, result: Findings) -> None:
-    """Warn of columns that tell the target alone, and of rows that come twice as columns."""
-    step = max(1, -(-len(result.positive) // _SAMPLE))
-    y = result.positive[::step]
-    if min(y.sum(), len(y) - y.sum()) < 10:
-        return
-    frame, _ = result.columns.encode(table.take(pa.array(np.arange(0, table.num_rows, step))))
-    for column in result.columns.columns:
-        area = max(_area(frame.column(f), y) for f in column.features)
-        if area >= _LEAK:
-            result.warnings.append(
-                f"column {column.name!r} alone nearly tells the target (area under the curve {area:.3f}): is "
-                f"it known when the model is used? If not, --drop '{column.name}'"
-            )
-
-
-def _area(column: Any, y: NDArray[np.bool_]) -> float:
-    """Area under the ROC curve of one column, the better way round; categories by their positives."""
-    if pa.types.is_dictionary(column.type):
-        codes = _array(pc.fill_null(column.combine_chunks().indices, -1)).astype(np.int64) + 1
-        total = np.bincount(codes).astype(float)
-        hits = np.bincount(codes, weights=y)
-        # Leave-one-out shares, so that a category of one row tells nothing.
-        score = (hits[codes] - y) / np.maximum(total[codes] - 1, 1)
-        score = np.where(total[codes] > 1, score, y.mean())
-    else:
-        score = _array(column)
-        middle = np.nanmedian(score) if np.any(~np.isnan(score)) else 0.0
-        score = np.where(np.isnan(score), middle, score)
-    _, ranks, counts = np.unique(score, return_inverse=True, return_counts=True)
-    middle_rank = np.cumsum(counts) - (counts - 1) / 2
-    positives = y.sum()
-    area = (middle_rank[ranks][y].sum() - positives * (positives + 1) / 2) / (
-        positives * (len(y) - positives)
-    )
-    return float(max(area, 1 - area))
-
-
-def _array(values: Any) -> Any:
-    return np.asarray(
-        values.to_numpy() if isinstance(values, pa.ChunkedArray) else values.to_numpy(zero_copy_only=False)
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from propriety.tables import reading
 from propriety.tables.columns import Columns
-from propriety.tables.inference import Target
 from propriety.tables.numbers import Numbers
+from propriety.tables.targets import Target
 
 Floats = NDArray[np.float64]
 
@@ -71,53 +71,26 @@ class TableModel:
     def contributions(self, table: Any) -> tuple[Floats, float]:
         """What each column adds to the score of each row, and the score of no column: they add up."""
         X, _ = self.features(table)
-        owners = np.array(self.columns.owners)
-        if hasattr(self.estimator, "tree_"):
-            each, base = _along_paths(self.estimator, X)
-        elif self.numbers is None:
-            parts = self.estimator.predict_contributions(X)
-            each, base = parts[:, :-1], float(parts[0, -1])
-        else:
-            # Terms are centred, so the mean row has the score of the intercept.
-            terms = X * self.estimator.coef_[0]
-            each = np.zeros((len(X), len(owners)))
-            for j, term in enumerate(self.numbers.terms):
-                each[:, term.feature] += terms[:, j]
-            base = float(self.estimator.intercept_[0])
+        each, base = reading.contributions(self.estimator, X, self.numbers, len(self.columns.features))
         total = np.zeros((len(each), len(self.columns.columns)))
-        np.add.at(total.T, owners, each.T)
+        np.add.at(total.T, np.array(self.columns.owners), each.T)
         return total, base
 
     def importances(self) -> Floats:
         """How much each column counts in the model; the sum is 1, or 0 if none does."""
-        owners = np.array(self.columns.owners)
-        if self.numbers is None:
-            each = np.asarray(self.estimator.feature_importances_)
-        else:
-            # Terms of unit variance: the size of a coefficient is the spread it gives the score.
-            each = np.zeros(len(owners))
-            for j, term in enumerate(self.numbers.terms):
-                spread = 1.0 if term.kind == "value" else np.sqrt(term.centre * (1 - term.centre))
-                each[term.feature] += abs(self.estimator.coef_[0, j]) * spread
-        total = np.bincount(owners, weights=each, minlength=len(self.columns.columns))
+        each = reading.importances(self.estimator, self.numbers, len(self.columns.features))
+        total = np.bincount(self.columns.owners, weights=each, minlength=len(self.columns.columns))
         return total / total.sum() if total.sum() > 0 else total
+
+    def because(self, table: Any) -> list[str]:
+        """The rules that the first row meets, of a model that is made of rules; else nothing."""
+        return reading.rules_met(self.estimator, self.features(table)[0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a model file, whole or not at all."""
         from propriety import storage
 
         storage.save(self, path)
-
-
-def _along_paths(model: Any, X: Any) -> tuple[Floats, float]:
-    """What each feature adds to the score on the way from the root of a tree to the leaf of each row."""
-    tree, scores = model.tree_, model._measure.score(model.node_probabilities_)[:, 0]
-    each = np.zeros((X.num_rows, X.num_columns))
-    for i, leaf in enumerate(model.apply(X)):
-        path = tree.path(leaf)
-        for above, below in itertools.pairwise(path):
-            each[i, tree.feature[above]] += scores[below] - scores[above]
-    return each, float(scores[0])
 
 
 def as_arrow(table: Any) -> Any:

@@ -1,0 +1,60 @@
+"""Columns that tell the target alone: probably not known when the model is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from propriety.tables.columns import Columns
+from propriety.tables.conversion import as_numpy
+
+_LEAK = 0.995  # area under the ROC curve of one column from which it looks like a leak
+_SAMPLE = 100_000  # rows that leaks are looked for in
+_FEW = 10  # rows of a class below which nothing is said
+
+
+def look_for_leaks(table: Any, columns: Columns, y: NDArray[np.bool_]) -> list[str]:
+    """A warning for each column that tells the target alone."""
+    step = max(1, -(-len(y) // _SAMPLE))
+    y = y[::step]
+    if min(y.sum(), len(y) - y.sum()) < _FEW:
+        return []
+    frame, _ = columns.encode(table.take(pa.array(np.arange(0, table.num_rows, step))))
+    found = []
+    for column in columns.columns:
+        area = max(_area(frame.column(f), y) for f in column.features)
+        if area >= _LEAK:
+            found.append(
+                f"column {column.name!r} alone nearly tells the target (area under the curve {area:.3f}): is "
+                f"it known when the model is used? If not, --drop '{column.name}'"
+            )
+    return found
+
+
+def _area(column: Any, y: NDArray[np.bool_]) -> float:
+    """Area under the ROC curve of one column, of numbers the better way round."""
+    if pa.types.is_dictionary(column.type):
+        return _area_of(_shares(column, y), y)
+    score = as_numpy(column)
+    middle = np.nanmedian(score) if np.any(~np.isnan(score)) else 0.0
+    area = _area_of(np.where(np.isnan(score), middle, score), y)
+    return max(area, 1 - area)
+
+
+def _shares(column: Any, y: NDArray[np.bool_]) -> Any:
+    """The share of positives among the other rows of each row's category: one row alone tells nothing."""
+    codes = as_numpy(pc.fill_null(column.combine_chunks().indices, -1)).astype(np.int64) + 1
+    total, hits = np.bincount(codes).astype(float), np.bincount(codes, weights=y)
+    others = (hits[codes] - y) / np.maximum(total[codes] - 1, 1)
+    return np.where(total[codes] > 1, others, y.mean())
+
+
+def _area_of(score: Any, y: NDArray[np.bool_]) -> float:
+    _, where, counts = np.unique(score, return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - (counts - 1) / 2
+    n = y.sum()
+    return float((rank[where][y].sum() - n * (n + 1) / 2) / (n * (len(y) - n)))
