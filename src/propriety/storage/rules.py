@@ -32,13 +32,15 @@ def _write(model: Any) -> tuple[dict[str, Any], Arrayed]:
             "chosen": [encode(c, "a loss of the bag") for c in chosen],
             "edges": encode(np.asarray(edges, dtype=np.float64), "the edges"),
             "intercept": float(intercept),
+            "separated": bool(separated),
             "rules": [_rule(scorer, t, rule) for t, rule in enumerate(rules)],
         }
-        for loss, chosen, edges, intercept, scorer, rules in zip(
+        for loss, chosen, edges, intercept, separated, scorer, rules in zip(
             each(model.loss_),
             each(model.chosen_),
             each(model.edges_),
             each(model.intercept_),
+            each(model.separated_),
             model._scorers,
             each(model.rules_),
             strict=True,
@@ -68,7 +70,9 @@ def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     model._binner = read_binner(arrays, model._schema.n_categories)
     scores = take(state, "scores", list)
     require(len(scores) == (1 if k == 2 else k), "it has not one score for each class")
-    found: dict[str, list[Any]] = {name: [] for name in ("loss", "chosen", "edges", "intercept", "rules")}
+    found: dict[str, list[Any]] = {
+        name: [] for name in ("loss", "chosen", "edges", "intercept", "separated", "rules")
+    }
     model._scorers = []
     for index, score in enumerate(scores):
         require(isinstance(score, dict), "a score is no mapping")
@@ -79,6 +83,7 @@ def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
         model._scorers.append(Scorer(intercept, dict(monomials)))
         require(len(model._scorers[-1].coefficients) == len(rules), "a rule occurs twice")
         found["intercept"].append(intercept)
+        found["separated"].append(take(score, "separated", bool))
         found["loss"].append(_composite(score.pop("loss", None)))
         found["chosen"].append(tuple(_composite(c) for c in take(score, "chosen", list)))
         found["edges"].append(_edges(score.pop("edges", None)))
@@ -92,6 +97,7 @@ def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
         one[name] for name in ("rules", "loss", "chosen", "edges")
     )
     model.intercept_ = one["intercept"] if k == 2 else np.array(one["intercept"])
+    model.separated_ = one["separated"] if k == 2 else np.array(one["separated"])
     model.n_iter_ = max(len(edges) for edges in found["edges"])
 
 
