@@ -13,6 +13,7 @@ from propriety.boosting import BoostingClassifier
 ADDITIVE = [
     {"weak_learner": "histogram"},
     {"weak_learner": "histogram", "step": "exact", "subsample": 0.7, "random_state": 0},
+    {"weak_learner": "histogram", "max_intervals": 3},
     {"weak_learner": "stump"},
     {"interaction_cst": "no_interactions", "max_leaf_nodes": 4},
     {"interaction_cst": "pairwise", "max_leaf_nodes": 6},
@@ -57,7 +58,7 @@ def test_the_score_is_the_sum_of_the_curves(frame, parameters):
     np.testing.assert_allclose(total(shapes, unknown), model.decision_function(unknown), atol=1e-12)
 
 
-@pytest.mark.parametrize("parameters", ADDITIVE[:3])
+@pytest.mark.parametrize("parameters", ADDITIVE[:4])
 def test_contributions_are_the_curves(frame, parameters):
     X, y = frame
     model = BoostingClassifier(max_iter=20, **parameters).fit(X, y)
@@ -87,6 +88,55 @@ def test_other_trees_are_not_additive(frame):
         triples.fit(X, y).shape_functions()
     with pytest.raises(KeyError, match="weight"):
         BoostingClassifier(weak_learner="stump", max_iter=1).fit(X, y).shape_functions()["weight"]
+
+
+PLAIN = {"min_samples_leaf": 1, "min_weight_leaf": 0.0, "max_iter": 15}
+
+
+@pytest.mark.parametrize(("columns", "leaves"), [(3, 2), (1, 5)])
+@pytest.mark.parametrize("extra", [{}, {"step": "exact"}, {"l2_regularization": 3.0}])
+def test_joined_bins_are_the_leaves_of_a_tree_on_one_feature(columns, leaves, extra):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(250, columns)).round(2)
+    y = rng.random(250) < 1 / (1 + np.exp(-2 * np.sin(3 * X[:, 0])))
+    joined = BoostingClassifier(weak_learner="histogram", max_intervals=leaves, **PLAIN, **extra).fit(X, y)
+    tree = BoostingClassifier(max_leaf_nodes=leaves, **PLAIN, **extra).fit(X, y)
+    np.testing.assert_allclose(joined.decision_function(X), tree.decision_function(X), atol=1e-9)
+
+
+def test_joined_categories_are_the_best_two_sets():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, 300).astype(float)[:, None]
+    y = (rng.random(300) < np.array([0.2, 0.8, 0.3, 0.7, 0.25, 0.5])[X[:, 0].astype(int)]).astype(float)
+    model = BoostingClassifier(
+        weak_learner="histogram",
+        max_intervals=2,
+        learning_rate=1,
+        categorical_features=[0],
+        **PLAIN | {"max_iter": 1},
+    ).fit(X, y)
+    g = y - y.mean()
+    best = max(
+        (
+            sum(g[side].sum() ** 2 / side.sum() for side in (inside, ~inside))
+            for members in range(1, 32)
+            for inside in [np.array([members >> int(x) & 1 for x in X[:, 0]], dtype=bool)]
+        ),
+    )
+    F = model.decision_function(X)
+    sides = [value == F for value in np.unique(F)]
+    assert len(sides) == 2
+    assert sum(g[side].sum() ** 2 / side.sum() for side in sides) == pytest.approx(best)
+
+
+def test_counting_columns_or_rows_is_the_same(monkeypatch):
+    X, y = make_classification(300, 8, random_state=0)
+    settings = {"weak_learner": "histogram", "max_features_tree": 0.25, "max_iter": 10, "random_state": 0}
+    by_column = BoostingClassifier(max_intervals=3, subsample=0.6, **settings).fit(X, y)
+    monkeypatch.setattr("propriety.boosting.histograms._FEW", 1000)
+    by_row = BoostingClassifier(max_intervals=3, subsample=0.6, **settings).fit(X, y)
+    np.testing.assert_array_equal(by_column._forest.values, by_row._forest.values)
+    assert len(np.unique(by_column._forest.values[0])) <= 3 + 1  # and 0 for bins that are not there
 
 
 @pytest.mark.parametrize("step", ["fisher", "sign"])

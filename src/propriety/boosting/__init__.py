@@ -1,7 +1,7 @@
 """Boosting for any proper loss.
 
 - ``classifier`` is for users, ``presets`` are the published algorithms, ``parameters`` checks what they give.
-- ``objective`` has the gradients of the loss, ``constraints`` what is forbidden.
+- ``objective`` has the gradients of the loss, ``constraints`` and ``compatibility`` what is forbidden.
 - ``rounds`` fits one round after the other with the weak learners of ``learners`` and ``histograms``;
   ``leaves`` finds their values, ``coefficients`` their coefficients.
 - ``curves`` and ``shapes`` are additive models.

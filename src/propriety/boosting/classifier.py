@@ -63,6 +63,9 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
     learning_rate : float, default=0.1
     max_leaf_nodes : int, default=31
     max_depth : int, default=None
+    max_intervals : int, default=None
+        Of a histogram learner: join its bins to at most so many intervals (or sets of categories), which
+        makes smoother curves; None leaves each bin its own value.
     min_samples_leaf : float or "auto", default="auto"
         Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, or a third of the
         total weight if that is less. Histogram learners get as many bins as hold that weight on average.
@@ -143,6 +146,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         learning_rate=0.1,
         max_leaf_nodes=31,
         max_depth=None,
+        max_intervals=None,
         min_samples_leaf="auto",
         min_weight_leaf=1e-3,
         l2_regularization=0.0,
@@ -181,6 +185,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         self.learning_rate = learning_rate
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
+        self.max_intervals = max_intervals
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_leaf = min_weight_leaf
         self.l2_regularization = l2_regularization

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from propriety.boosting.leaves import find_zeros
 from propriety.boosting.objective import Objective, derivatives
 
-COEFFICIENTS = ("fixed", "line", "bregman", "corrective")
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12
 Floats = NDArray[np.float64]

@@ -3,6 +3,7 @@
 Of the functions of each feature, the one of largest Σ y*·w·g over the rows is taken: for values ±1 per bin
 that is Σ_b |G_b|, for real values −G_b/H_b it is Σ_b G_b²/H_b, with G and H the sums over the rows of a bin.
 Sums are in fixed point, so that they depend neither on the order of the rows nor on the number of threads.
+With ``max_intervals`` neighbouring bins are joined first, as the leaves of a tree on the one feature would.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from propriety import parallel
 from propriety.boosting.curves import Curve
 from propriety.boosting.learners import Units, draw_features
 from propriety.boosting.leaves import Cells, fixed_point
-from propriety.engine.compiling import kernel
+from propriety.engine.compiling import allocating, inner, kernel
 from propriety.engine.layout import BINS, Binned
 from propriety.engine.quantize import MAX_COPIES
 
 if TYPE_CHECKING:
     from propriety.boosting.rounds import Settings
 
-_ROWS = 16384
+_ROWS = 32768
+_FEW = 4  # a quarter of the features is counted column by column, not row by row
 Floats = NDArray[np.float64]
 
 
@@ -74,6 +76,75 @@ def choose_feature(cells, n_bins, allowed, sign, l2, a, b):
     return best, top
 
 
+@inner
+def _best_cut(G, H, first, last, l2):
+    """Where to cut the cells first … last−1, and what it gains; 0: nowhere."""
+    total_G, total_H = G[last] - G[first], H[last] - H[first] + l2
+    base = total_G * total_G / total_H if total_H > 0.0 else 0.0
+    best, where = 0.0, np.int64(-1)
+    for k in range(first + 1, last):
+        left_G, left_H = G[k] - G[first], H[k] - H[first] + l2
+        right_G, right_H = G[last] - G[k], H[last] - H[k] + l2
+        if left_H > l2 and right_H > l2:
+            gain = left_G * left_G / left_H + right_G * right_G / right_H - base
+            if gain > best:
+                best, where = gain, k
+    return best, where
+
+
+@inner
+def _cut_up(G, H, l2, gains, cuts, ends):
+    """Cut the cells, best cut first, into at most gains.size intervals; returns their number."""
+    count = 1
+    gains[0], cuts[0] = _best_cut(G, H, 0, ends[1], l2)
+    while count < gains.size:
+        at = 0
+        for j in range(1, count):
+            at = j if gains[j] > gains[at] else at
+        if gains[at] <= 0.0:
+            break
+        cut = cuts[at]
+        for j in range(count, at, -1):
+            ends[j + 1] = ends[j]
+            gains[j], cuts[j] = gains[j - 1], cuts[j - 1]
+        ends[at + 1] = cut
+        count += 1
+        for j in (at, at + 1):
+            gains[j], cuts[j] = _best_cut(G, H, ends[j], ends[j + 1], l2)
+    return count
+
+
+@allocating
+def join_bins(cells, n_bins, categorical, max_intervals, l2, a, b, labels):
+    """Join bins to at most ``max_intervals``, best cut first, and return Σ G²/H of them; missing stay apart.
+
+    Categories are put in the order of G/H before.
+    """
+    ratio = np.zeros(n_bins)
+    for k in range(n_bins):
+        H = cells[k, 1] / b + l2
+        ratio[k] = cells[k, 0] / a / H if H > 0.0 else 0.0
+    order = np.argsort(ratio, kind="mergesort") if categorical else np.arange(n_bins)
+    G, H = np.zeros(n_bins + 1), np.zeros(n_bins + 1)
+    for k in range(n_bins):
+        G[k + 1] = G[k] + cells[order[k], 0] / a
+        H[k + 1] = H[k] + cells[order[k], 1] / b
+    ends = np.zeros(max_intervals + 1, dtype=np.int64)
+    ends[1] = n_bins
+    count = _cut_up(G, H, l2, np.zeros(max_intervals), np.zeros(max_intervals, dtype=np.int64), ends)
+    total = 0.0
+    for j in range(count):
+        bend = H[ends[j + 1]] - H[ends[j]] + l2
+        if bend > 0.0:
+            total += (G[ends[j + 1]] - G[ends[j]]) ** 2 / bend
+        for k in range(ends[j], ends[j + 1]):
+            labels[order[k]] = j
+    for k in range(n_bins, labels.size):
+        labels[k] = k
+    bend = cells[n_bins, 1] / b + l2
+    return total + ((cells[n_bins, 0] / a) ** 2 / bend if bend > 0.0 else 0.0)
+
+
 @kernel
 def _sum_bins(column, index, g, h, w, copies, a, b, start, stop, sums):
     for i in range(start, stop):
@@ -93,24 +164,36 @@ def _sum_bins(column, index, g, h, w, copies, a, b, start, stop, sums):
 class Bins(Cells):
     """The bins of the chosen feature."""
 
+    complete = True
+
     def __init__(
-        self, learner: HistogramLearner, feature: int, gain: float, index: NDArray[np.uint32]
+        self,
+        learner: HistogramLearner,
+        feature: int,
+        gain: float,
+        index: NDArray[np.uint32],
+        labels: NDArray[np.int64] | None,
     ) -> None:
-        self.feature, self.gain = feature, gain
+        self.feature, self.gain, self._labels = feature, gain, labels
         self.lower, self.upper = np.full(BINS, -np.inf), np.full(BINS, np.inf)
         self._learner, self._index, self._total = learner, index, learner.total
         self._column = learner.binned.columns[feature]
 
     def _sums(self, g: Floats, h: Floats, a: float, b: float) -> NDArray[np.int64]:
-        learner, index = self._learner, self._index
-        sums = np.zeros((BINS, 2), dtype=np.int64)
-        n = len(index) if len(index) else len(g)
-        _sum_bins(self._column, index, g, h, learner.weight, learner.copies, a, b, 0, n, sums)
-        return sums
+        sums = self._learner.column_sums(self.feature, g, h, a, b, self._index)
+        if self._labels is None:
+            return sums
+        joined = np.zeros_like(sums)
+        np.add.at(joined, self._labels, sums)
+        return joined[self._labels]
 
     def add(self, values: Floats, scores: Floats) -> None:
         """Add each bin's value to the scores of its rows."""
-        scores += values[self._column]
+
+        def block(start: int, stop: int) -> None:
+            scores[start:stop] += values[self._column[start:stop]]
+
+        parallel.for_blocks(block, len(scores), n_jobs=self._learner.settings.n_jobs, block=_ROWS)
 
 
 class HistogramLearner:
@@ -136,12 +219,50 @@ class HistogramLearner:
         index = self._none if rows is None else rows
         self.tops = (max(float(g.max()), -float(g.min())), float(h.max()))
         a, b = (fixed_point(top, self.total) for top in self.tops)
-        self._count(g, h, a, b, index)
         allowed = draw_features(rng, d, min(settings.tree_features, settings.split_features))
+        drawn = np.flatnonzero(allowed)
+        if len(drawn) * _FEW <= d:
+            for f in drawn:
+                self._cells[BINS * f : BINS * (f + 1)] = self.column_sums(f, g, h, a, b, index)
+        else:
+            self._count(g, h, a, b, index)
         l2 = settings.l2_regularization * float(units.curvature[k])
+        if settings.max_intervals is not None:
+            return self._joined(drawn, l2, a, b, index)
         sign = settings.step == "sign"
         best, edge = choose_feature(self._cells, self.binned.n_bins, allowed, sign, l2, a, b)
-        return Bins(self, best, edge if sign else 0.5 * edge, index)
+        return Bins(self, best, edge if sign else 0.5 * edge, index, None)
+
+    def _joined(
+        self, drawn: NDArray[np.intp], l2: float, a: float, b: float, index: NDArray[np.uint32]
+    ) -> Bins:
+        """The feature whose joined bins go farthest down the gradient."""
+        best, edge, kept, binned = -1, -1.0, None, self.binned
+        for f in drawn:
+            labels = np.empty(BINS, dtype=np.int64)
+            cells = self._cells[BINS * f : BINS * (f + 1)]
+            categorical = bool(binned.categorical[f])
+            total = join_bins(
+                cells, binned.n_bins[f], categorical, self.settings.max_intervals, l2, a, b, labels
+            )
+            if total > edge:
+                best, edge, kept = int(f), total, labels
+        return Bins(self, best, 0.5 * edge, index, kept)
+
+    def column_sums(
+        self, feature: int, g: Floats, h: Floats, a: float, b: float, index: NDArray[np.uint32]
+    ) -> NDArray[np.int64]:
+        """Sums of gradient · a and curvature · b in the bins of one feature."""
+        column, parts = self.binned.columns[feature], []
+
+        def add(start: int, stop: int) -> None:
+            part = np.zeros((BINS, 2), dtype=np.int64)
+            _sum_bins(column, index, g, h, self.weight, self.copies, a, b, start, stop, part)
+            parts.append(part)
+
+        used = len(index) if len(index) else len(g)
+        parallel.for_blocks(add, used, n_jobs=self.settings.n_jobs, block=_ROWS)
+        return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
 
     def _count(self, g: Floats, h: Floats, a: float, b: float, index: NDArray[np.uint32]) -> None:
         """Histograms of all features; each thread has its own, and integers may be added in any order."""

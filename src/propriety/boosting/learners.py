@@ -80,7 +80,7 @@ class TreeLearner:
         self._unit = signal.weight_unit
         rules = self._rules(k, rng, signal.weight_unit, units)
         nodes = self._grower.grow(signal, rules, rows)
-        leaves = Leaves(
+        return Leaves(
             nodes,
             self._grower.work.rows,
             self._grower.work.scratch,
@@ -89,8 +89,6 @@ class TreeLearner:
             self.total,
             self.settings.n_jobs,
         )
-        leaves.nodes = nodes
-        return leaves
 
     def finish(self, cells: Leaves, values: Floats) -> Tree:
         """The tree with the values of its leaves; before the next tree is grown."""

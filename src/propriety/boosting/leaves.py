@@ -84,6 +84,7 @@ class Cells:
 
     lower: Floats
     upper: Floats
+    complete = False  # whether ``add`` reaches the rows that the learner has not seen
     _total: float
 
     def _sums(self, g: Floats, h: Floats, a: float, b: float) -> NDArray[np.int64]:
@@ -145,7 +146,7 @@ class Leaves(Cells):
     def __init__(
         self, nodes, index, room, weight: Floats | None, copies: bool, total: float, n_jobs: int
     ) -> None:
-        n_leaves = (len(nodes) + 1) // 2
+        n_leaves, self.nodes = (len(nodes) + 1) // 2, nodes
         self.ids, self.starts = np.empty(n_leaves, dtype=np.int64), np.empty(n_leaves, dtype=np.int64)
         self.lower, self.upper = np.empty(n_leaves), np.empty(n_leaves)
         _list_leaves(nodes, self.ids, self.starts, self.lower, self.upper)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from propriety.losses import simplex
 
 STEPS = ("fisher", "newton", "gradient", "exact", "sign")
+COEFFICIENTS = ("fixed", "line", "bregman", "corrective")
 #: The curvature that a weak learner is found by, for each step.
 CRITERIA = {
     "fisher": "fisher",

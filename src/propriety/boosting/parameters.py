@@ -14,9 +14,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from propriety import losses, parallel
-from propriety.boosting.coefficients import COEFFICIENTS
+from propriety.boosting.compatibility import check_coefficient, check_learner
 from propriety.boosting.constraints import interaction_groups, monotone_signs
-from propriety.boosting.objective import CRITERIA, STEPS, BinaryObjective, Objective, SimplexObjective
+from propriety.boosting.objective import (
+    COEFFICIENTS,
+    CRITERIA,
+    STEPS,
+    BinaryObjective,
+    Objective,
+    SimplexObjective,
+)
 from propriety.frames import Schema, Table
 
 if TYPE_CHECKING:
@@ -82,7 +89,7 @@ def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed
     leaves = _number(estimator, "max_leaf_nodes", 2, whole=True)
     step = _choice(estimator, "step", STEPS)
     criterion = _choice(estimator, "criterion", ("auto", "fisher", "newton", "gradient"))
-    _check_learner(estimator, weak_learner)
+    check_learner(estimator, weak_learner)
     return Settings(
         weak_learner=weak_learner,
         step=step,
@@ -91,6 +98,11 @@ def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed
         sequential=_choice(estimator, "multiclass", ("auto", "ovr", "sequential")) == "sequential",
         learning_rate=_number(estimator, "learning_rate", 0, open_low=True),
         max_leaf_nodes=2 if weak_learner == "stump" else leaves,
+        max_intervals=(
+            None
+            if estimator.max_intervals is None
+            else _number(estimator, "max_intervals", 2, 255, whole=True)
+        ),
         max_depth=None if max_depth is None else _number(estimator, "max_depth", 1, whole=True),
         min_samples_leaf=least,
         min_weight_leaf=_number(estimator, "min_weight_leaf", 0),
@@ -104,47 +116,6 @@ def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed
         seed=seed,
         n_jobs=parallel.n_threads(estimator.n_jobs),
     )
-
-
-def _check_learner(estimator: Any, weak_learner: str) -> None:
-    """Refuse what does not go together, before anything is fitted."""
-    if not isinstance(estimator.early_stopping, (bool, np.bool_)):
-        raise ValueError(f"early_stopping must be True or False, got {estimator.early_stopping!r}")
-    if weak_learner == "histogram":
-        for name in ("monotonic_cst", "interaction_cst"):
-            if getattr(estimator, name) is not None:
-                raise ValueError(
-                    f"{name} is for trees, and weak_learner is 'histogram'; use weak_learner='tree' with "
-                    "interaction_cst='no_interactions', which is an additive model too"
-                )
-    if estimator.coefficient == "corrective":
-        unfit = {
-            "early_stopping": bool(estimator.early_stopping),
-            "warm_start": bool(estimator.warm_start),
-            "monotonic_cst": estimator.monotonic_cst is not None,
-            "learning_rate": estimator.learning_rate != 1,
-        }
-        wrong = [name for name, given in unfit.items() if given]
-        if wrong:
-            raise ValueError(
-                f"coefficient='corrective' changes the coefficients of all learners in every round, which "
-                f"does not go with {wrong[0]}={getattr(estimator, wrong[0])!r}; leave "
-                f"{wrong[0]} {'at 1' if wrong[0] == 'learning_rate' else 'out'}, or use coefficient='line'"
-            )
-
-
-def _check_coefficient(estimator: Any, objective: Objective) -> None:
-    """Refuse a rule for the coefficient that the loss does not allow."""
-    if estimator.coefficient == "corrective" and objective.n_scores > 1:
-        raise ValueError(
-            f"coefficient='corrective' is for two classes, got {objective.n_scores}; use 'line' or 'bregman'"
-        )
-    if estimator.coefficient == "bregman" and not objective.grows_slowly():
-        raise ValueError(
-            f"coefficient='bregman' needs a convex margin loss with -phi'' / phi' at most 1, such as Log(), "
-            f"Exponential(), simplex.Log(), simplex.PairwiseExponential() or simplex.MH(), and the loss is "
-            f"{estimator.loss!r}; use coefficient='line'"
-        )
 
 
 def objective_of(estimator: Any, n_classes: int, y: NDArray[np.intp]) -> Objective:
@@ -250,7 +221,7 @@ class Problem:
         elif held_out is not None:
             held_out = _encode_held_out(held_out, classes, factors)
         objective = objective_of(estimator, len(classes), y)
-        _check_coefficient(estimator, objective)
+        check_coefficient(estimator, objective)
         start = estimator._start_score if again else start_of(estimator, objective, weight)
         if again:
             _check_same(estimator, schema, classes)

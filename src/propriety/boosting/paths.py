@@ -14,7 +14,6 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 
 from propriety import losses as algebra
 from propriety import parallel
-from propriety.boosting import curves
 from propriety.boosting.objective import CRITERIA, BinaryObjective
 from propriety.boosting.parameters import Problem, objective_of, start_of
 from propriety.losses.links import Logit
@@ -218,6 +217,7 @@ class _Path:
             and settings.step in ("sign", "gradient", "fisher")
             and settings.criterion == CRITERIA[settings.step]
             and settings.coefficient == "fixed"
+            and settings.max_intervals is None
             and settings.subsample >= 1.0
             and min(settings.tree_features, settings.split_features) == problem.binned.rows.shape[1]
             and isinstance(problem.objective, BinaryObjective)
@@ -286,6 +286,7 @@ class _Path:
 
     def _by_rounds(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats:
         """The same by ordinary rounds, for every learner, step and number of classes."""
+        from propriety.boosting import curves
         from propriety.boosting.rounds import Booster
 
         problem = self.problem

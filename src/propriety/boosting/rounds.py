@@ -30,6 +30,7 @@ class Settings:
     learning_rate: float
     max_leaf_nodes: int
     max_depth: int | None
+    max_intervals: int | None
     min_samples_leaf: float
     min_weight_leaf: float
     l2_regularization: float
@@ -124,7 +125,7 @@ class Booster:
         cells = self._learner.fit(k, self._G[k], self._H[k], rng, rows, self._units)
         values = self.settings.learning_rate * self._values(cells, k)
         item = self._learner.finish(cells, values)
-        if self.settings.subsample < 1.0:
+        if self.settings.subsample < 1.0 and not cells.complete:
             ensemble = curves.join([item], 1, self.binner)
             ensemble.add_binned_scores(self.binned, self.scores[:, k : k + 1], self.settings.n_jobs)
         else:
