@@ -173,7 +173,13 @@ def test_decision_curve_draws_net_benefit(data, ax):
     X, y, model, _ = data
     shown = plots.DecisionCurveDisplay.from_estimator(model, X, y, high=0.8, ax=ax)
     c, value = shown.line_.get_data()
-    np.testing.assert_allclose(value[1::2], shown.curve(c[1::2]), atol=1e-12)
+    assert np.all(np.diff(c) >= 0)
+    middle = (c[1:] + c[:-1])[np.diff(c) > 0] / 2
+    np.testing.assert_allclose(np.interp(middle, c, value), shown.curve(middle), atol=1e-4)
+    few = plots.DecisionCurveDisplay.from_predictions([0, 1], [0.4, 0.8], ax=Figure().subplots())
+    everyone, _, line = few.ax_.lines
+    inside = np.linspace(0.01, 0.39, 20)  # where the model decides class 1 for everyone
+    np.testing.assert_allclose(np.interp(inside, *line.get_data()), np.interp(inside, *everyone.get_data()))
     labels = [line.get_label() for line in ax.lines]
     assert labels[:2] == ["everyone", "no one"]
 

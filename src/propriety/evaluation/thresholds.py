@@ -160,11 +160,14 @@ class DecisionCurve:
         value = self.rate - self.murphy(c) / (1 - c)
         return float(value) if value.ndim == 0 else value
 
-    def corners(self, low: float = 0.0, high: float = 0.99) -> tuple[Array, Array]:
-        """Thresholds and net benefits at both ends of every piece: between knots the curve is smooth."""
+    def points(self, low: float = 0.0, high: float = 0.99) -> tuple[Array, Array]:
+        """Thresholds and net benefits to draw: both ends of every piece, and points between."""
         _below_one(high)
         c, value, _ = self.murphy.corners(low, high)
-        return c, self.rate - value / (1 - c)
+        between = np.setdiff1d(np.linspace(low, high, 401), self.murphy.knots)
+        c, value = np.concatenate([c, between]), np.concatenate([value, np.asarray(self.murphy(between))])
+        order = np.argsort(c, kind="stable")
+        return c[order], self.rate - value[order] / (1 - c[order])
 
     def all(self, c: ArrayLike) -> Any:
         """Net benefit of deciding class 1 for everyone; for no one it is 0."""

@@ -185,7 +185,7 @@ class DecisionCurveDisplay:
         """Draw it from threshold `low` to `high`; other keywords go to the line. Returns self."""
         curve, name = self.curve, self.name if name is None else name
         with canvas(ax) as axes:
-            c, value = curve.corners(low, high)
+            c, value = curve.points(low, high)
             if is_first(axes):
                 grid = np.linspace(low, high, 401)
                 axes.plot(grid, curve.all(grid), color=GREY, linewidth=0.9, linestyle="--", label="everyone")
