@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 _LOG_BOOSTING = "log-loss boosting"
 _BY_DEFAULT = {
-    "linear": "It is the default of linear models at these costs: a small model cannot be right everywhere, so its "
-    "loss looks where the decision is made.",
-    "other": "It is the default of this kind of model, whose decisions are cheap when its probabilities are right "
-    "everywhere; the costs come in by the threshold.",
+    "linear": "It is the default of linear models at these costs: a small model cannot be right everywhere, "
+    "so its loss looks where the decision is made.",
+    "other": "It is the default of this kind of model, whose decisions are cheap when its probabilities are "
+    "right everywhere; the costs come in by the threshold.",
 }
 
 
@@ -53,7 +53,17 @@ def report_of(
     parts, _ = reading.contributions(
         estimator, X if numbers is None else numbers(X), numbers, frame.num_columns
     )
-    share = found.missing_cells
+    features = {name: _values(frame.column(name)) for name in frame.column_names}
+    columns = [
+        ColumnFacts(
+            c.name,
+            c.kind,
+            found.missing_cells.get(c.name, 0) / len(data.y),
+            _range(features[c.name]) if c.kind == "number" else describe(c),
+        )
+        for c in found.columns.columns
+    ]
+    positives = f"{int(data.y.sum()):,} ({data.y.mean():.1%}) are {found.target.positive!r}"
     weighted = {} if data.weight is None else {"weights": "given by a column"}
     return Report(
         judged.y,
@@ -74,35 +84,35 @@ def report_of(
         chosen=_chosen(study, loss),
         model=estimator,
         importances=dict(zip(study.model.columns.names, study.model.importances().tolist(), strict=True)),
-        features={name: _values(frame.column(name)) for name in frame.column_names},
+        features=features,
         effects=Effects(few, parts),
-        columns=[ColumnFacts(c.name, c.kind, share.get(c.name, 0) / len(data.y), describe(c)) for c in found.columns.columns],
+        columns=columns,
         left_out=found.left_out,
         notes=found.notes,
         warnings=found.warnings,
         about={
             "table": data.source.name,
-            "rows": f"{len(data.y):,}, of which {int(data.y.sum()):,} ({data.y.mean():.1%}) are {found.target.positive!r}",
+            "rows": f"{len(data.y):,}, of which {positives}",
             "positive class": f"{found.target.positive!r}: {found.target.because}",
             **weighted,
         },
         command=study.model.summary["command"],
-    )  # fmt: skip
+    )
 
 
 def _rivals(study: Study, loss: Any, step: Callable[[str], None]) -> tuple[dict[str, Any], str]:
-    """Probabilities of logistic regression and of boosting by the log loss, and which of them is the model."""
+    """Probabilities of logistic regression and of log-loss boosting, and which of them is the model."""
     plain = replace(study.order, loss=losses.Log(), search=False, settings={})
     data, rivals, same = study.data, {}, ""
     wanted = {"logistic regression": "logistic", _LOG_BOOSTING: "boosting"}
     if study.recipe.name == "boosting" and loss == losses.Log().composite() and not study.order.settings:
-        same = wanted.pop(_LOG_BOOSTING) and f"{_LOG_BOOSTING[:1].upper()}{_LOG_BOOSTING[1:]}"
+        del wanted[_LOG_BOOSTING]
+        same = _LOG_BOOSTING
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, recipe in wanted.items():
-            rivals[name] = judge(RECIPES[recipe], plain, data.frame, data.y, data.weight, study.split, step)[
-                0
-            ].p
+            args = data.frame, data.y, data.weight, study.split, step
+            rivals[name] = judge(RECIPES[recipe], plain, *args)[0].p
     return rivals, same
 
 
@@ -119,3 +129,8 @@ def _values(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
         return np.array(pc.fill_null(pc.cast(column, pa.string()), "missing").to_pylist(), dtype=str)
     return column.to_numpy().astype(float)
+
+
+def _range(values: Any) -> str:
+    known = values[np.isfinite(values)]
+    return f"{known.min():.4g} to {known.max():.4g}" if len(known) else ""

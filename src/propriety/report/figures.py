@@ -82,7 +82,7 @@ def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, str], thresh
 
 
 def weights(loss: Any, threshold: float) -> Any | None:
-    """Where the loss fitted looks, beside the log loss; None for that itself, and without a weight function."""
+    """Where the loss fitted looks, beside the log loss; None for that itself and for one without a weight."""
     own = loss.loss if isinstance(loss, losses.Composite) else loss
     if not isinstance(own, losses.SmoothLoss) or own == losses.Log():
         return None

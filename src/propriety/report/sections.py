@@ -150,7 +150,9 @@ def costs(report: Report) -> Markup:
         "so its interval "
         "is narrower than those of two costs; where it holds 0, chance alone may be the difference."
     )
-    extra = tag("p", f"{report.same} is this model itself.") if report.same else None
+    extra = (
+        tag("p", f"{report.same[:1].upper()}{report.same[1:]} is this model itself.") if report.same else None
+    )
     return join(table("Cost of 1,000 cases, and mistakes among them", columns, rows, numeric=(1, 2, 4, 5, 6)),
                 extra, tag("p", note, class_="quiet"))  # fmt: skip
 
@@ -265,7 +267,11 @@ def _inside(report: Report) -> Markup | None:
         )
         return figure("tree", figures.tree(model, report.labels), "The decision tree.", caption, paper=True)
     if hasattr(model, "export_text"):
-        return join(tag("h3", "The model in words"), tag("pre", model.export_text(), tabindex="0"))
+        words = [tag("h3", "The model in words"), tag("pre", model.export_text(), tabindex="0")]
+        if tuple(map(str, model.classes_)) != report.labels:
+            meaning = (f"{c} is {label!r}" for c, label in zip(model.classes_, report.labels, strict=True))
+            words.append(tag("p", f"Here {', '.join(meaning)}.", class_="quiet"))
+        return join(*words)
     if report.effects is None or not report.features:
         return None
     spread = np.abs(report.effects.parts - report.effects.parts.mean(axis=0)).mean(axis=0)

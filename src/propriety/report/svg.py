@@ -28,6 +28,7 @@ _THEME = {
     "#cccccc": "var(--bars)",
 }
 _COLOUR = re.compile("|".join(_THEME), re.IGNORECASE)
+_WIDE = 500  # pixels from which a figure scrolls on a phone, rather than shrink
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
@@ -72,9 +73,10 @@ def inline(name: str, drawn: Any, title: str, *, paper: bool = False) -> Markup:
     if not paper:
         _colour(root)
     width = 4 / 3 * float(root.get("viewBox", "0 0 480 360").split()[2])
+    kind = "paper" if paper else "themed wide" if width > _WIDE else "themed"
     content = "".join(ElementTree.tostring(child, encoding="unicode") for child in root)
     start = (
-        f'<svg viewBox="{root.get("viewBox")}" class="{"paper" if paper else "themed"}" role="img" '
+        f'<svg viewBox="{root.get("viewBox")}" class="{kind}" role="img" '
         f'aria-labelledby="{name}-title" style="width:{width:.0f}px">'
     )
     return Markup(f'{start}<title id="{name}-title">{escape(title)}</title>{content}</svg>')

@@ -1,0 +1,317 @@
+"""The report: what it says, that it is safe to open, and that a browser draws it."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from propriety import LinearClassifier, RuleClassifier, TreeClassifier, losses
+from propriety.report import ColumnFacts, Effects, Report, checks
+from propriety.report.costs import Costs, Estimate, compare
+from propriety.report.markup import clean, escape, table, tag
+
+HOSTILE = "<script>alert('x')</script>\"'&$x_{\x00]]>😀"
+
+
+def make(n=400, seed=0, **facts):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    p = 1 / (1 + np.exp(-2 * x))
+    y = rng.uniform(size=n) < p
+    size = rng.choice(["small", "large"], n)
+    known = {
+        "fp_cost": 1,
+        "fn_cost": 4,
+        "name": "my model",
+        "positive": "sick",
+        "negative": "well",
+        "target": "state",
+        "rivals": {"a coin": np.full(n, 0.5)},
+        "loss": losses.Tailored(0.2).composite(),
+        "chosen": "It was asked for by name.",
+        "importances": {"x": 0.9, "size": 0.1, "unused": 0.0},
+        "features": {"x": x, "size": size},
+        "effects": Effects(np.arange(0, n, 4), np.column_stack([2 * x, 0.1 * (size == "small")])[::4]),
+        "columns": [ColumnFacts("x", "number", 0.25, "-3 to 3"), ColumnFacts("size", "category")],
+        "left_out": {"id": "counts the rows"},
+        "notes": ["3 rows were left out"],
+        "warnings": ["column 'z' alone nearly tells the target"],
+        "about": {"table": "t.csv"},
+        "command": "propriety fit t.csv --report r.html",
+    }
+    return Report(y, p, **(known | facts))
+
+
+@pytest.fixture(scope="module")
+def page():
+    return make().html()
+
+
+class Reader(HTMLParser):
+    """Elements, attributes, and the text outside of styles."""
+
+    void = ("meta", "br", "col")
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.open, self.text = [], [], []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, name, attributes):
+        self.elements.append((name, dict(attributes)))
+        if name not in self.void:
+            self.open.append(name)
+
+    def handle_endtag(self, name):
+        assert self.open.pop() == name
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text.append(data)
+
+    def all(self, name):
+        return [a for n, a in self.elements if n == name]
+
+
+# --- numbers ------------------------------------------------------------------------------------------
+
+
+def test_costs_are_those_of_the_decisions():
+    y, p = np.array([0, 0, 1, 1.0]), np.array([0.1, 0.3, 0.1, 0.9])
+    report = Report(y, p, fp_cost=1, fn_cost=4, sample_weight=[1, 1, 2, 1])
+    own, never, always = report.lines
+    assert own.cost.value == pytest.approx(1000 * (1 + 2 * 4) / 5)
+    assert (own.alarms, own.misses) == pytest.approx((200, 400))
+    assert never.cost.value == pytest.approx(1000 * 3 * 4 / 5)
+    assert always.cost.value == pytest.approx(1000 * 2 / 5)
+    assert never.saved.value == pytest.approx(never.cost.value - own.cost.value)
+
+
+def test_the_interval_of_a_saving_is_of_paired_rows():
+    rng = np.random.default_rng(1)
+    y, decided = rng.uniform(size=500) < 0.4, rng.uniform(size=500) < 0.5
+    other = decided.copy()
+    other[:10] = ~other[:10]  # few differences: the paired interval is much the narrower
+    model, rival = compare(y.astype(float), {"m": decided, "r": other}, np.ones(500), Costs(1, 4))
+    assert rival.saved.high - rival.saved.low < 0.5 * (rival.cost.high - rival.cost.low)
+    assert model.saved is None
+
+
+def test_a_row_of_weight_k_has_the_mean_of_k_rows():
+    values, weight = np.array([1.0, 2.0, 5.0]), np.array([1.0, 3.0, 2.0])
+    assert Estimate.of(values, weight).value == pytest.approx(np.repeat(values, [1, 3, 2]).mean())
+
+
+def test_bad_contents_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"rivals\['other'\]"):
+        Report([0, 1], [0.2, 0.8], rivals={"other": [0.5]})
+    with pytest.raises(ValueError, match=r"features\['x'\]"):
+        Report([0, 1], [0.2, 0.8], features={"x": np.ones(3)})
+    with pytest.raises(ValueError, match="order must have"):
+        Report([0, 1], [0.2, 0.8], order=[0])
+    with pytest.raises(ValueError, match="p"):
+        Report([0, 1], [0.2, 1.8])
+
+
+# --- warnings -----------------------------------------------------------------------------------------
+
+
+def test_warnings_of_rare_classes_and_few_mistakes():
+    y = np.r_[np.ones(5), np.zeros(200)]
+    assert "only 5 of the 205" in checks.rare_classes(y, ("no", "yes"))[0]
+    assert checks.rare_classes(np.repeat([0.0, 1.0], 60), ("no", "yes")) == []
+    assert "no mistake" in checks.few_mistakes(y, y, Costs(1, 1))[0]
+    assert checks.few_mistakes(y, 1 - y, Costs(1, 1)) == []
+
+
+def test_drift_is_seen_where_it_is_and_not_where_it_is_not():
+    rng = np.random.default_rng(0)
+    order, parts = rng.permutation(2000), np.repeat(np.arange(4), 500)
+    y = (rng.uniform(size=2000) < 0.3).astype(float)
+    assert checks.share_drifts(y, order, "yes") == []
+    assert "drifts" in checks.share_drifts((order > 1200).astype(float), order, "yes")[0]
+    noise, colour = rng.normal(size=2000), rng.choice(["a", "b"], 2000)
+    assert checks.columns_drift({"noise": noise, "colour": colour}, order) == []
+    drifting = {"later": np.where(order > 1000, np.nan, noise), "colour": np.where(order > 700, "a", "b")}
+    assert [re.search("'(.*?)'", text)[1] for text in checks.columns_drift(drifting, order)] == list(drifting)
+    costs = rng.exponential(size=2000)
+    assert checks.parts_differ(parts, costs) == []
+    assert "range from" in checks.parts_differ(parts, costs + (parts == 2))[0]
+
+
+# --- the page -----------------------------------------------------------------------------------------
+
+
+def test_the_page_says_everything_it_should(page):
+    text = re.sub(r"\s+", " ", " ".join(Reader(page).text))
+    for part in (
+        "A miss costs 4 times as much as a false alarm",
+        "from a probability of 0.2 on",
+        "Tailored(0.2)",
+        "It was asked for by name.",
+        "Cost of 1,000 cases",
+        "never 'sick'",
+        "always 'sick'",
+        "a coin",
+        "95% interval",
+        "Murphy diagram",
+        "Reliability",
+        "decided 'well'",
+        "Columns left out",
+        "counts the rows",
+        "3 rows were left out",
+        "Column 'z' alone nearly tells the target",
+        "1 of 3 columns are not used",
+        "propriety fit t.csv --report r.html",
+        "numpy",
+    ):
+        assert part in text, part
+
+
+def test_the_page_is_whole_and_loads_nothing(page):
+    reader = Reader(page)
+    assert not {"script", "link", "iframe", "img", "object", "base"} & {name for name, _ in reader.elements}
+    policy = next(a["content"] for a in reader.all("meta") if "http-equiv" in a)
+    assert policy.startswith("default-src 'none'")
+    for name, attributes in reader.elements:
+        for key, value in attributes.items():
+            assert not key.startswith("on"), (name, key)
+            if key in ("href", "src"):
+                assert value.startswith("#"), (name, value)
+    assert not re.search(r"https?://|@import|url\((?!#)", page)
+
+
+def test_every_reference_leads_somewhere_and_every_name_is_there_once(page):
+    reader = Reader(page)
+    names = [a["id"] for _, a in reader.elements if "id" in a]
+    assert len(names) == len(set(names))
+    wanted = {a["href"][1:] for _, a in reader.elements if "href" in a}
+    wanted |= set(re.findall(r"url\(#([^)]+)\)", page))
+    wanted |= {a["aria-labelledby"] for _, a in reader.elements if "aria-labelledby" in a}
+    assert wanted <= set(names)
+
+
+def test_the_page_can_be_read_without_seeing_it(page):
+    reader = Reader(page)
+    assert reader.all("html")[0]["lang"] == "en"
+    assert len(reader.all("h1")) == 1
+    assert len(reader.all("main")) == len(reader.all("nav")) == 1
+    pictures = reader.all("svg")
+    assert len(pictures) == 5  # loss, Murphy, reliability, scores, effects
+    assert all(a["role"] == "img" for a in pictures)
+    assert len(reader.all("figcaption")) == len(reader.all("figure")) == len(pictures)
+    assert len(reader.all("caption")) == len(reader.all("table"))
+    assert all(a.get("scope") in ("row", "col") for a in reader.all("th"))
+    assert "prefers-color-scheme: dark" in page
+    assert "@media print" in page
+
+
+def test_the_same_contents_give_the_same_page(page):
+    assert make().html() == page
+
+
+def test_hostile_names_are_text():
+    report = make(
+        name=HOSTILE,
+        positive=HOSTILE,
+        negative=HOSTILE[::-1],
+        target=HOSTILE,
+        rivals={HOSTILE + "2": np.full(400, 0.5)},
+        features={HOSTILE: np.linspace(0, 1, 400), "g": np.array([HOSTILE, "b"] * 200)},
+        columns=[ColumnFacts(HOSTILE, HOSTILE, 0.5, HOSTILE)],
+        importances={HOSTILE: 1.0},
+        left_out={HOSTILE: HOSTILE},
+        warnings=[HOSTILE],
+        about={HOSTILE: HOSTILE},
+        command=HOSTILE,
+    )
+    page = report.html()
+    reader = Reader(page)
+    assert "<script" not in page
+    assert "\x00" not in page
+    assert not any(name == "script" for name, _ in reader.elements)
+    assert clean(HOSTILE) in "".join(reader.text)
+    figure = page[page.index('id="effects-title"') :]
+    assert "$x_{" in figure[: figure.index("</svg>")]  # a name in a figure is text, not mathematics
+
+
+def test_markup_escapes_all_but_markup():
+    assert escape('<a href="x">') == "&lt;a href=&quot;x&quot;&gt;"
+    assert tag("a", "&", href='"><b>') == '<a href="&quot;&gt;&lt;b&gt;">&amp;</a>'
+    assert tag("p", tag("b", "x"), None, "<") == "<p><b>x</b>&lt;</p>"
+    assert "&lt;i&gt;" in table("<i>", ["<i>"], [["<i>", "<i>"]])
+
+
+def test_one_row_and_one_class_make_a_page():
+    assert "Only 0 of the 1" in Report([1], [0.7]).html()
+    assert (
+        "Only 0 of the 30"
+        in Report(np.zeros(30), np.linspace(0, 1, 30), sample_weight=np.arange(30.0)).html()
+    )
+
+
+# --- models -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "word"),
+    [
+        (TreeClassifier(max_leaf_nodes=4, fn_cost=3), "The tree itself"),
+        (RuleClassifier(n_rules=2, fn_cost=3), "The model in words"),
+        (LinearClassifier(fn_cost=3), "Tailored(0.25)"),
+    ],
+    ids=lambda e: type(e).__name__,
+)
+def test_models_are_shown(estimator, word, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0, "on", "off")
+    report = Report.from_estimator(
+        estimator.fit(X, y), X, y, rivals={"flat": TreeClassifier(max_depth=1).fit(X, y)}
+    )
+    report.save(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert word in page
+    assert "flat" in page
+    assert "A miss costs 3 times" in page
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+    Reader(page)
+
+
+# --- a real browser -----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_browser_draws_every_figure_without_an_error(page, tmp_path):
+    probe = """<script>addEventListener('load', () => {
+      const drawn = s => [s.getBBox().width, s.querySelectorAll('path').length];
+      const boxes = [...document.querySelectorAll('svg')].map(drawn);
+      document.title = JSON.stringify({boxes, wide: document.documentElement.scrollWidth <= innerWidth});
+    })</script>"""
+    # The page's own policy forbids scripts, so the copy that is measured goes without it.
+    tested = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+    tested = tested.replace("</body>", probe + "</body>")
+    (tmp_path / "r.html").write_text(tested, encoding="utf-8")
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+
+    def open_in_browser(name, *options):
+        quiet = ("sync", "background-networking", "component-update", "gpu")
+        command = ["chromium", "--headless", "--no-sandbox", "--no-first-run", "--enable-logging=stderr"]
+        command += [f"--disable-{thing}" for thing in quiet]
+        command += [f"--user-data-dir={tmp_path / 'profile'}", *options, (tmp_path / name).as_uri()]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+    for width in (1200, 500):
+        dumped = open_in_browser("r.html", f"--window-size={width},900", "--dump-dom").stdout
+        seen = json.loads(re.search("<title>(.*?)</title>", dumped)[1])
+        assert len(seen["boxes"]) == 5
+        assert all(size > 100 and paths > 10 for size, paths in seen["boxes"])
+        assert seen["wide"], "the page itself must not scroll sideways"
+    done = open_in_browser("page.html", f"--screenshot={tmp_path / 'r.png'}", "--window-size=1200,900")
+    assert "CONSOLE" not in done.stderr
+    assert (tmp_path / "r.png").stat().st_size > 10_000
