@@ -200,9 +200,12 @@ class RuleClassifier(ProperClassifier):
         counts = None if self.min_samples_rule <= 1 else _counts(weight, len(codes))
         least, states, merged = _PARTS * self.min_samples_rule, [], []
         for k in said:
-            y = (codes == k).astype(np.uint8)
-            grower = Grower(binned, y, counts, self.max_literals, least, self.criterion, n_jobs)
-            states.append(boost(Sample(y, weight, n_jobs), grower, bag, settings))
+            order = np.argsort(codes == k, kind="stable")  # class 0 first
+            y = (codes == k)[order].astype(np.uint8)
+            ordered = binned._replace(columns=binned.columns[:, order])
+            w, rows = (None if a is None else a[order] for a in (weight, counts))
+            grower = Grower(ordered, y, rows, self.max_literals, least, self.criterion, n_jobs)
+            states.append(boost(Sample(y, w, n_jobs), grower, bag, settings))
             merged.append(rules_text.merged(states[-1].monomials, states[-1].coefficients, grower))
         found = [monomial for rules in merged for monomial in rules]
         binner = rules_text.round_edges(binner, table, kept, binned.columns, found)

@@ -127,7 +127,7 @@ def empirical_risk(sample: Sample, state: State, settings: Settings) -> float:
     cut = settings.fp_cost / (settings.fp_cost + settings.fn_cost)
     said = np.asarray(state.composite.inverse(state.point.F)) >= cut
     cost = np.where(said, settings.fp_cost, settings.fn_cost) * (said != sample.y)
-    return float(cost @ sample.weight) if sample.weight.size else float(cost.sum())
+    return float(np.sum(cost * sample.weight) if sample.weight.size else cost.sum())
 
 
 def step(

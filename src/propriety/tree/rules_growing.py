@@ -69,7 +69,7 @@ class Grower:
     ----------
     binned : Binned
     y : ndarray of uint8
-        Labels 0 and 1.
+        Labels, all 0 before all 1: a pass over one class needs no look at labels.
     counts : ndarray of int64 or None
         Weights of the rows, only needed where `least` > 1.
     most : int
@@ -94,7 +94,7 @@ class Grower:
         self.n_bins = binned.n_bins
         d, n = self.columns.shape
         self._tasks = _spans(d, n_jobs if d * n > _SERIAL else 1)
-        self._n_jobs = n_jobs
+        self._n_jobs, self._zeros = n_jobs, int(np.count_nonzero(y == 0))
         self._d = np.arange(d)
         self._categorical = np.flatnonzero(binned.categorical)
         #: Whether a feature has missing values in training.
@@ -177,7 +177,7 @@ class Grower:
 
         def add(first: int, last: int) -> None:
             if rows is None:
-                kernels.add_all(self.columns, first, last, self.y, w, sums)
+                kernels.add_all(self.columns, first, last, self._zeros, w, sums)
             else:
                 kernels.add_some(self.columns, first, last, self.y, w, rows, sums)
 

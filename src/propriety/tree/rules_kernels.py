@@ -30,16 +30,20 @@ def quantize(g, weight, copies, a, start, stop, out):
 
 
 @kernel
-def add_all(columns, first, last, y, w, sums):
-    """sums[f, 2 · bin + y] += w over all rows, for the features first … last−1."""
-    n = columns.shape[1]
-    for start in range(0, n, _ROWS):
-        stop = min(start + _ROWS, n)
-        for f in range(first, last):
-            column = columns[f]
-            cells = sums[f]
-            for i in range(_U(start), _U(stop)):
-                cells[(_U(column[i]) << _U(1)) + _U(y[i])] += w[i]
+def add_all(columns, first, last, zeros, w, sums):
+    """sums[f, 2 · bin + y] += w over all rows, `zeros` of class 0 before those of class 1.
+
+    For the features first … last−1.
+    """
+    for y in range(2):
+        begin, end = (0, zeros) if y == 0 else (zeros, columns.shape[1])
+        for start in range(begin, end, _ROWS):
+            stop = min(start + _ROWS, end)
+            for f in range(first, last):
+                column = columns[f]
+                cells = sums[f]
+                for i in range(_U(start), _U(stop)):
+                    cells[(_U(column[i]) << _U(1)) + _U(y)] += w[i]
 
 
 @kernel

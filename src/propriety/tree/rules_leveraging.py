@@ -27,7 +27,8 @@ from propriety.tree import rules_kernels as kernels
 _EXACT = 1e-11
 _STEPS = 200
 _TABULATED = 2000  # rows from which a composite's derivatives come from its compiled table
-_ROWS = 1 << 17  # rows that are not worth a second thread
+_ROWS = 1 << 17  # rows that are not worth a second thread,
+_FEW = 1 << 16  # even where each takes longest
 Floats = NDArray[np.float64]
 Holds = NDArray[np.uint8]
 
@@ -57,6 +58,7 @@ class Sample:
         self.copies = weight is None or bool(np.all(weight == np.rint(weight)))
         self.total = float(len(y) if weight is None else weight.sum())
         self._n_jobs = n_jobs if len(y) > _ROWS else 1
+        self._n_slow = n_jobs if len(y) > _FEW else 1
 
     def base_rate(self) -> float:
         """Share of class 1."""
@@ -64,7 +66,7 @@ class Sample:
 
     def at(self, composite: Any, F: Floats) -> Point:
         """Gradient and curvature at scores."""
-        return Point(F, *_derivatives(composite, self.y, F, self._n_jobs))
+        return Point(F, *_derivatives(composite, self.y, F, self._n_slow))
 
     def quantized(self, point: Point) -> NDArray[np.int64]:
         """Weights of the rows, |gradient| times their own, in fixed point."""

@@ -111,9 +111,7 @@ def readable(
 ) -> tuple[WeightedRule, ...]:
     """The rules in the values of their columns, with what they cover and how often they are right."""
     names = schema.names or [f"x{f}" for f in range(len(schema.categories))]
-    w = np.ones(len(y)) if weight is None else weight
-    ones, total = w * y, float(w.sum())
-    positive = float(ones.sum())
+    total, positive = _mass(np.ones_like(y), weight), _mass(y, weight)
     found = []
     for t, (monomial, coefficient) in enumerate(rules.items()):
         literals = tuple(
@@ -127,8 +125,8 @@ def readable(
             )
             for c in monomial
         )
-        holds = scorer.holds(t, columns).astype(np.float64)
-        covered, inside = float(w @ holds), float(ones @ holds)
+        holds = scorer.holds(t, columns)
+        covered, inside = _mass(holds, weight), _mass(holds & y, weight)
         shares = [_share(inside, covered), _share(positive - inside, total - covered)]
         says = int(coefficient >= 0)
         precision = shares[0] if says else 1 - shares[0]
@@ -139,6 +137,11 @@ def readable(
             )
         )
     return tuple(found)
+
+
+def _mass(there: NDArray[np.uint8], weight: Floats | None) -> float:
+    """Weight of the rows marked by 1."""
+    return float(np.count_nonzero(there) if weight is None else np.sum(weight, where=there.astype(bool)))
 
 
 def _share(part: float, whole: float) -> float:
