@@ -33,7 +33,6 @@ Floats = NDArray[np.float64]
 _EQUAL = 1e-12
 _CUTS = 4096  # room for cuts at first
 _ROW = 0xFFFFFFFF
-_WORTH = 40_000  # values of a table from which a second thread pays
 
 
 @dataclass(frozen=True)
@@ -98,8 +97,7 @@ class _Grower:
         self.splits: list[Split | None] = []
         self.made: dict[int, _Made] = {}
         self.side = np.zeros(self.n, dtype=np.uint8)
-        tasks = limits.n_jobs if self.n * self.d >= _WORTH else 1
-        edges = np.linspace(0, self.d, min(tasks, self.d) + 1).astype(int)
+        edges = np.linspace(0, self.d, min(limits.n_jobs, self.d) + 1).astype(int)
         self.ranges = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
         self.any_sorted = len(self.columns.order) > 0
         self.rooms = [scratch(self.n, n_classes, _CUTS, self.any_sorted) for _ in self.ranges]

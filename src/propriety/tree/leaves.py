@@ -25,8 +25,8 @@ def node_probabilities(tree: Tree, smoothing: Any, monotone: NDArray[np.int64]) 
     else:
         P = sums / n
         if smoothing > 0:
-            for node in range(1, len(P)):  # parents come before their children
-                P[node] = (sums[node] + smoothing * P[tree.parent[node]]) / (n[node] + smoothing)
+            for level in tree.levels[1:]:
+                P[level] = (sums[level] + smoothing * P[tree.parent[level]]) / (n[level] + smoothing)
     if np.any(monotone[tree.feature[tree.feature >= 0]]):
         P = _monotone(tree, P[:, 1].copy(), monotone)
     return P

@@ -80,6 +80,13 @@ class Tree:
         parent[self.left[split] + 1] = split
         return parent
 
+    @cached_property
+    def levels(self) -> list[NDArray[np.intp]]:
+        """The nodes of each depth."""
+        depth = self.nodes["depth"]
+        order = np.argsort(depth, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+
     @property
     def shares(self) -> Floats:
         """Class shares of each node."""
@@ -118,10 +125,9 @@ class Tree:
         """The node that stands for each node in the tree pruned at `alpha`: itself, or a leaf above it."""
         ends = self.collapse <= alpha
         stands = np.arange(len(self.nodes))
-        for node in range(1, len(stands)):  # parents come before their children
-            above = stands[self.parent[node]]
-            if ends[above] or above != self.parent[node]:
-                stands[node] = above
+        for level in self.levels[1:]:
+            above = stands[self.parent[level]]
+            stands[level] = np.where(ends[above], above, level)
         return stands
 
     def pruned(self, alpha: float) -> Tree:

@@ -73,8 +73,9 @@ def labels_and_weights(owner: str, X: Any, y: Any, sample_weight: Any) -> tuple[
 def in_units(weight: Floats) -> tuple[Floats, float]:
     """Weights as whole numbers of a unit, so that no sum of them depends on its order; and the unit.
 
-    >>> in_units(np.array([0.5, 1.5]))[0].sum() * in_units(np.array([0.5, 1.5]))[1]
-    2.0
+    >>> whole, unit = in_units(np.array([0.1, 0.3]))
+    >>> bool(np.all(whole == np.rint(whole))), float(whole[1] * unit)
+    (True, 0.3)
     """
     total = float(weight.sum())
     if total <= _LARGEST and np.all(weight == np.rint(weight)):

@@ -116,14 +116,18 @@ class PruningPath:
 
 def pruning_path(tree: Tree) -> PruningPath:
     """The path of a grown tree; losses per unit of weight."""
-    prices = tree.collapse[np.isfinite(tree.collapse)]
-    alphas = np.unique(np.concatenate([[0.0], prices]))
-    n_leaves, losses = [], []
-    for alpha in alphas:
-        ends = np.unique(tree.representatives(alpha)[tree.leaves])
-        n_leaves.append(len(ends))
-        losses.append(tree.losses[ends].sum() / tree.weight[0])
-    return PruningPath(alphas, np.array(n_leaves), np.array(losses))
+    inner = tree.feature >= 0
+    alphas = np.unique(np.append(tree.collapse[inner], 0.0))
+    # Prices rise toward the root, so a node is a leaf from its own price (0 for leaves) up to its parent's.
+    first = np.searchsorted(alphas, np.where(inner, tree.collapse, 0.0))
+    last = np.append(len(alphas), np.searchsorted(alphas, tree.collapse[tree.parent[1:]]))
+    counts, losses = np.zeros(len(alphas) + 1), np.zeros(len(alphas) + 1)
+    for total, amount in ((counts, np.ones(len(inner))), (losses, tree.losses)):
+        there = first < last
+        np.add.at(total, first[there], amount[there])
+        np.subtract.at(total, last[there], amount[there])
+    n_leaves = np.rint(np.cumsum(counts)[:-1]).astype(np.intp)
+    return PruningPath(alphas, n_leaves, np.cumsum(losses)[:-1] / tree.weight[0])
 
 
 def cross_validate(
