@@ -123,7 +123,7 @@ def sizes():
             "auto": lambda X=X, y=y, c=changes: ours("Log()", "auto", **c).fit(X, y),
         }
         calls["auto"]()
-        best = alternate(calls, 2 if n >= 1_000_000 else 5)
+        best = alternate(calls, 1 if n >= 1_000_000 else 5)
         kind = "pure leaves" if changes else f"{LEAVES} leaves"
         ratio = best["scikit-learn"] / best["auto"]
         rows.append([f"{n:,} × {d}, {kind}", *(f"{best[k]:.4f}" for k in calls), f"{ratio:.2f}"])

@@ -74,7 +74,7 @@ def in_units(weight: Floats) -> tuple[Floats, float]:
     """Weights as whole numbers of a unit, so that no sum of them depends on its order; and the unit.
 
     >>> whole, unit = in_units(np.array([0.1, 0.3]))
-    >>> bool(np.all(whole == np.rint(whole))), float(whole[1] * unit)
+    >>> bool(np.all(whole == np.rint(whole))), round(float(whole[1] * unit), 12)
     (True, 0.3)
     """
     total = float(weight.sum())
