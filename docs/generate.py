@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import pkgutil
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 
 import propriety
-from propriety import evaluation, links, losses, plots
+from propriety import boosting, evaluation, linear, links, losses, plots, report
 from propriety.losses import registry, simplex
 
 _PAPERS = {
@@ -28,6 +30,7 @@ _PAPERS = {
     "N8": "Nock & Nielsen (2008)",
     "N9": "Nock & Nielsen (2009)",
 }
+_TAILORED = "Tailored(0.1, 40)"  # the loss of the README's picture
 _CITATION = re.compile(r"\[(B|C|M|N8|N9) ([^\]]+)\]")
 
 
@@ -41,6 +44,7 @@ def write(docs: Path) -> None:
     _save(pages / "index.rst", _index_page())
     _link_figure().savefig(reference / "links.svg")
     _tutorial_figure().savefig(reference / "tutorial.svg")
+    _save(docs / "_static" / "idea.svg", _as_svg(_idea_figure()))
     _save(reference / "reference.rst", _reference_page())
 
 
@@ -175,6 +179,61 @@ def _tutorial_figure() -> Figure:
     return plots.loss_faces("Log", "Tailored(0.1, 20)", "CostWeighted(0.1)", normalize=True, fig=figure)
 
 
+def _idea_figure() -> Figure:
+    """The picture of the README: weights over costs, and what they do to a straight boundary."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform((-2, -1.5), (2, 2.5), size=(4000, 2))
+    truth = 1 / (1 + np.exp(-2.2 * (X[:, 1] - 0.35 * X[:, 0] ** 2 - 0.9 * X[:, 0])))
+    y = rng.uniform(size=len(X)) < truth
+    figure = Figure(figsize=(7.2, 2.9), layout="constrained")
+    figure.set_facecolor("white")
+    left, right = figure.subplots(1, 2)
+    p = np.linspace(0.004, 0.996, 497)
+    shown = {"Log()": ("#D55E00", "--"), "Squared()": ("#009E73", ":"), _TAILORED: ("#0072B2", "-")}
+    for name, (colour, dashes) in shown.items():
+        weight = losses.parse(name).weight(p)
+        scale = 1 / 4 if name == "Log()" else 1 / weight.max()  # the log loss by its least value
+        left.plot(p, scale * weight, color=colour, linestyle=dashes, linewidth=1.6, label=name)
+    left.axvline(0.1, color="0.45", linewidth=0.8, label="a miss costs 9 false alarms")
+    left.set(xlim=(0, 1), ylim=(0, 2.7), yticks=[], xlabel="cost c of a false alarm (a miss: 1 − c)")
+    left.set(ylabel="weight", title="A loss is a weight over costs")
+    left.legend(frameon=False, fontsize=8, loc="upper center")
+    _draw_boundaries(right, X, y)
+    for ax in (left, right):
+        ax.tick_params(labelsize=7.5)
+        ax.spines[["top", "right"]].set_visible(False)
+        for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
+            text.set_fontsize(8.5)
+    return figure
+
+
+def _draw_boundaries(ax: Any, X: np.ndarray, y: np.ndarray) -> None:
+    few = slice(0, 700)
+    for label, colour, marker in ((False, "0.75", "o"), (True, "0.35", "+")):
+        rows = X[few][y[few] == label]
+        ax.plot(*rows.T, marker, color=colour, markersize=2.5, alpha=0.7, linestyle="none")
+    a = np.linspace(-2, 2, 201)
+    ax.plot(a, 0.35 * a**2 + 0.9 * a + np.log(0.1 / 0.9) / 2.2, color="black", linewidth=1.2, label="truth")
+    for loss, colour, dashes in (("Log()", "#D55E00", "--"), (_TAILORED, "#0072B2", "-")):
+        model = propriety.LinearClassifier(loss, fp_cost=1, fn_cost=9).fit(X, y)
+        slope, bias = model.coef_[0], model.intercept_[0]
+        at = (np.log(0.1 / 0.9) - bias - slope[0] * a) / slope[1]
+        ax.plot(a, at, color=colour, linestyle=dashes, linewidth=1.6, label=loss)
+    ax.set(xlim=(-2, 2), ylim=(-1.5, 2.5), xticks=[], yticks=[], xlabel="one column", ylabel="another")
+    ax.set_title("A straight boundary at probability 1/10")
+    ax.legend(frameon=True, edgecolor="none", framealpha=0.85, fontsize=8, loc="upper left")
+
+
+def _as_svg(figure: Figure) -> str:
+    """The same text for the same figure."""
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "propriety"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
+
+
 # -- the reference -------------------------------------------------------------------------------------
 
 
@@ -187,6 +246,10 @@ def _reference_page() -> str:
         _heading("Reference", "="),
         _heading("Classifiers", "-"),
         *(_autosummary(module, names, toctree=True) for module, names in _estimators().items()),
+        _heading("Around the classifiers", "-"),
+        _autosummary("propriety.linear", _functions(linear), toctree=True),
+        _autosummary("propriety.boosting", _functions(boosting), toctree=True),
+        _autosummary("propriety.boosting.presets", boosting.presets.__all__, toctree=True),
         _heading("Choosing the loss", "-"),
         _autosummary("propriety.tuning", ["recommend", "Recommendation", "Verdict"]),
         _heading("Losses and their faces", "-"),
@@ -205,6 +268,10 @@ def _reference_page() -> str:
         _autosummary("propriety.evaluation", evaluation.__all__, toctree=True),
         _heading("Plots", "-"),
         _autosummary("propriety.plots", plots.__all__, toctree=True),
+        _heading("The report", "-"),
+        _autosummary("propriety.report", report.__all__, toctree=True),
+        _heading("The model file", "-"),
+        _autosummary("propriety.storage", ["save", "load", "describe", "ModelFileError"], toctree=True),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -221,6 +288,16 @@ def _estimators() -> dict[str, list[str]]:
                     home = "propriety" if name in propriety.__all__ else module.__name__
                     found.setdefault(home, []).append(name)
     return found
+
+
+def _functions(module: Any) -> list[str]:
+    """Public names of a part that are neither estimators nor modules."""
+    things = {name: getattr(module, name) for name in module.__all__}
+    return [
+        name
+        for name, thing in things.items()
+        if callable(thing) and not (isinstance(thing, type) and issubclass(thing, BaseEstimator))
+    ]
 
 
 def _autosummary(module: str, names: Iterable[str], *, toctree: bool = False) -> str:

@@ -90,7 +90,7 @@ class Report:
     >>> p = rng.uniform(size=500)
     >>> report = Report(rng.uniform(size=500) < p, p, fp_cost=1, fn_cost=4, positive="fraud")
     >>> [line.name for line in report.lines]
-    ["the model", "never 'fraud'", "always 'fraud'"]
+    ['the model', "never 'fraud'", "always 'fraud'"]
     >>> report.lines[0].cost.value < min(line.cost.value for line in report.lines[1:])
     True
     """
