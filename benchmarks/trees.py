@@ -3,7 +3,7 @@
 One run, alternating, the best of several repetitions, two threads:
 
     python benchmarks/trees.py                 # every part
-    python benchmarks/trees.py trees quality   # some of them
+    python benchmarks/trees.py trees           # one of them
     python benchmarks/trees.py --list
 
 Prints Markdown tables: seconds, the ratio to the peer (above 1: we are faster), losses.
@@ -130,48 +130,7 @@ def sizes():
     table("Other sizes", rows, ["data", "scikit-learn, s", "propriety, s", "scikit-learn ÷ propriety"])
 
 
-QUALITY = ("Log()", "Squared()", "Matsushita()", "Tailored(c, 8)", "CostWeighted(c)", "CascadeDown(8)")
-
-
-def quality(every=6):
-    """Does the entropy matter? Held-out costs of pruned trees on every sixth real data set."""
-    import quality_data
-    from sklearn.model_selection import StratifiedKFold
-
-    costs = (0.1, 0.3, 0.5)
-    totals, scores, leaves = [], {loss: [] for loss in QUALITY}, {loss: [] for loss in QUALITY}
-    for name in quality_data.names()[::every]:
-        X, y = quality_data.load(name)
-        total = dict.fromkeys(((loss, c) for loss in QUALITY for c in costs), 1.0)
-        for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
-            truth = y[test].astype(float)
-            for loss in QUALITY:
-                for c in costs if "(c" in loss else (None,):
-                    model = TreeClassifier(
-                        loss.replace("(c", f"({c}"),
-                        ccp_alpha="one_se",
-                        cv=5,
-                        min_samples_leaf=5,
-                        random_state=0,
-                    )
-                    p = model.fit(X.iloc[train], y[train]).predict_proba(X.iloc[test])[:, 1]
-                    for judged in costs if c is None else (c,):
-                        total[loss, judged] += losses.CostWeighted(judged).loss(truth, p).sum()
-                    leaves[loss].append(model.get_n_leaves())
-                    scores[loss].append(losses.Log().loss(truth, p).mean())
-        totals.append(total)
-    rows = []
-    for loss in QUALITY:
-        ratios = [[np.log(t[loss, c] / t["Log()", c]) for t in totals] for c in costs]
-        cells = [f"{np.exp(np.mean(r)):.3f}" for r in ratios]
-        rows.append([loss, *cells, f"{np.mean(scores[loss]):.4f}", f"{np.median(leaves[loss]):.0f}"])
-    head = ["entropy", *(f"c = {c}" for c in costs), "log loss", "leaves (median)"]
-    table(
-        f"Held-out costs of pruned trees on {len(totals)} data sets, relative to the log loss's", rows, head
-    )
-
-
-PARTS = {"trees": trees, "sizes": sizes, "quality": quality, **trees_rules.PARTS}
+PARTS = {"trees": trees, "sizes": sizes, **trees_rules.PARTS}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
