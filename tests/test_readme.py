@@ -32,6 +32,7 @@ def test_the_demonstration_runs(tmp_path):
     models = [cost[name] for name in ("propriety linear", "propriety boosting", "logistic regression")]
     assert max(models) < cost["always 'malignant'"] < cost["never 'malignant'"]
     assert (tmp_path / "tumours.propriety").exists()
+    assert "<svg" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_readme_code_runs():

@@ -32,7 +32,7 @@ def demo_command(
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
-    r"""Show the main job on 569 tumours: fit for the costs of two mistakes, compare, decide, explain.
+    r"""Show the main job on 569 tumours: fit for the costs of two mistakes, report, compare, decide, explain.
 
     \b
     Examples:
@@ -42,7 +42,8 @@ def demo_command(
     out, began = Output(as_json=as_json, quiet=quiet), time.perf_counter()
     place = Path(tempfile.mkdtemp(prefix="propriety-demo-") if folder is None else folder)
     place.mkdir(parents=True, exist_ok=True)
-    table, model, scored = (str(place / name) for name in ("tumours.csv", "tumours.propriety", "scored.csv"))
+    names = ("tumours.csv", "tumours.propriety", "scored.csv", "report.html")
+    table, model, scored, page = (str(place / name) for name in names)
     demonstration.write_table(table)
     out.say("Is a tumour malignant? Missing a malignant one costs nine times a false alarm.", "bold")
     out.say("The first fit compiles for some seconds; later ones do not.")
@@ -52,8 +53,8 @@ def demo_command(
     said = f"--target {target} --fp-cost {costs['fp_cost']:g} --fn-cost {costs['fn_cost']:g}"
     steps = (
         ("Fit a model for these costs, and judge it",
-         f"fit tumours.csv {said} --model auto --save tumours.propriety",
-         lambda: fit_command(table, target, model="auto", save=model, **costs, **shared)),
+         f"fit tumours.csv {said} --model auto --save tumours.propriety --report report.html",
+         lambda: fit_command(table, target, model="auto", save=model, report=page, **costs, **shared)),
         ("Compare it with others on the same rows", f"compare tumours.csv {said} --models {_MODELS}",
          lambda: compare_command(table, target, models=_MODELS, **costs, **shared)),
         ("Decide", "predict tumours.propriety tumours.csv --out scored.csv",
@@ -68,6 +69,8 @@ def demo_command(
         run()
     seconds = time.perf_counter() - began
     out.say(f"\nDone in {seconds:.0f} s. The files are in {place}; propriety --help has the rest.", "bold")
-    out.result({"command": "demo", "folder": str(place), "seconds": seconds, "files": [table, model, scored]})
+    out.result(
+        {"command": "demo", "folder": str(place), "seconds": seconds, "files": [table, model, scored, page]}
+    )
     with contextlib.suppress(ValueError):
         out.console.file.flush()
