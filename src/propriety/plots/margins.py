@@ -99,7 +99,7 @@ class MarginDisplay:
             style = look(axes, kwargs)
             (self.line_,) = axes.plot(theta, share, drawstyle="steps-post", label=name, **style)
             axes.set(
-                xlabel="normalized margin θ (wrong below 0, right above)",
+                xlabel="normalized margin θ (right above 0)",
                 ylabel="share of rows with a margin ≤ θ",
                 xlim=(-1, 1),
                 ylim=(0, 1),

@@ -57,6 +57,7 @@ class Sample:
         self.weight = np.empty(0) if weight is None else weight
         self.copies = weight is None or bool(np.all(weight == np.rint(weight)))
         self.total = float(len(y) if weight is None else weight.sum())
+        self._last: tuple[Point, Holds, Floats] | None = None
         self._n_jobs = n_jobs if len(y) > _ROWS else 1
         self._n_slow = n_jobs if len(y) > _FEW else 1
 
@@ -82,7 +83,12 @@ class Sample:
         return out
 
     def parts(self, point: Point, holds: Holds) -> Floats:
-        """Weight and curvature by [whether the rule holds, class]; of shape (2, 2, 2)."""
+        """Weight and curvature by [whether the rule holds, class]; of shape (2, 2, 2).
+
+        The last ones are kept: one step of leveraging begins where another has ended.
+        """
+        if self._last is not None and self._last[0] is point and self._last[1] is holds:
+            return self._last[2]
         found: dict[int, tuple[float, ...]] = {}
 
         def add(start: int, stop: int) -> None:
@@ -91,7 +97,8 @@ class Sample:
         self._blocks(add)
         # Block after block, whichever thread was first.
         sums = [math.fsum(column) for column in zip(*(found[k] for k in sorted(found)), strict=True)]
-        return np.array(sums).reshape(2, 2, 2)
+        self._last = (point, holds, np.array(sums).reshape(2, 2, 2))
+        return self._last[2]
 
     def edge(self, point: Point, holds: Holds) -> float:
         """γ = |A − B|/(A + B) of a rule. [N9 (42)]"""
