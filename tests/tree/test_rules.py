@@ -183,8 +183,9 @@ def test_the_loss_falls_and_the_constant_has_no_edge(data, loss):
 
 def test_a_perfect_rule_ends_boosting():
     X = np.arange(20.0)[:, None]
-    model = RuleClassifier(fit_intercept=False).fit(X, X[:, 0] > 11)
-    assert model.n_iter_ == 1
+    for update in ("corrective", "classical"):
+        model = RuleClassifier(fit_intercept=False, update=update).fit(X, X[:, 0] > 11)
+        assert model.n_iter_ == 1
     assert str(model.rules_[0]) == "if x0 > 11.5 then True else False"
     assert model.separated_
     assert "no finite coefficients" in model.export_text()

@@ -198,6 +198,7 @@ def _correct(sample: Sample, state: State, grown: Grown, intercept: bool) -> Sta
         coefficients=tuple(coefficients.tolist()),
         patterns=patterns,
         separated=not finite,
+        ended=not sample.errs(grown.holds),
     )
 
 

@@ -100,6 +100,10 @@ class Sample:
         self._last = (point, holds, np.array(sums).reshape(2, 2, 2))
         return self._last[2]
 
+    def errs(self, holds: Holds) -> bool:
+        """Whether a rule is right on some rows and wrong on others."""
+        return 0 < np.count_nonzero(self.y == holds) < len(self.y)
+
     def edge(self, point: Point, holds: Holds) -> float:
         """γ = |A − B|/(A + B) of a rule. [N9 (42)]"""
         (A, _), (B, _) = _by_error(self.parts(point, holds))
@@ -144,8 +148,7 @@ def leverage(sample: Sample, composite: Any, point: Point, holds: Holds) -> tupl
     A rule without a mistake has no finite coefficient [N8 Lemma 2]. It gets the one it would have if there
     were one more row, half of it in each class.
     """
-    right = np.count_nonzero(sample.y == holds)
-    if 0 < right < len(sample.y):
+    if sample.errs(holds):
         return *_solve(sample, composite, point, holds, constant=False), True
     wider, F, wider_holds = sample.with_doubt(point.F, holds)
     delta, _ = _solve(wider, composite, wider.at(composite, F), wider_holds, constant=False)
