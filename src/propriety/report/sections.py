@@ -24,14 +24,13 @@ _LEAVES = 40  # of a tree that is drawn
 def number(value: float) -> str:
     """A number for people.
 
-    >>> number(1234.5), number(12.34), number(0.1234), number(0)
-    ('1,234', '12.3', '0.123', '0')
+    >>> number(1234.5), number(12.34), number(-0.1234), number(0)
+    ('1,234', '12.3', '−0.123', '0')
     """
     if value == 0:
         return "0"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return text.replace("-", "−")
 
 
 def between(estimate: Estimate) -> str:
