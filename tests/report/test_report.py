@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from propriety import LinearClassifier, RuleClassifier, TreeClassifier, losses
+from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier, losses
 from propriety.report import ColumnFacts, Effects, Report, checks
 from propriety.report.costs import Costs, Estimate, compare
 from propriety.report.markup import clean, escape, table, tag
@@ -264,6 +264,8 @@ def test_one_row_and_one_class_make_a_page():
         (TreeClassifier(max_leaf_nodes=4, fn_cost=3), "The tree itself"),
         (RuleClassifier(n_rules=2, fn_cost=3), "The model in words"),
         (LinearClassifier(fn_cost=3), "Tailored(0.25)"),
+        (BoostingClassifier(weak_learner="stump", max_iter=5, fn_cost=3), "The model itself"),
+        (BoostingClassifier(max_iter=2, fn_cost=3), "The line is the mean"),
     ],
     ids=lambda e: type(e).__name__,
 )

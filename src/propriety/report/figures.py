@@ -173,11 +173,11 @@ def tree(model: Any, labels: tuple[str, str]) -> Any:
     return drawn
 
 
-def shapes(model: Any) -> Any:
+def shapes(curves: Any) -> Any:
     """The curves of an additive model."""
     from matplotlib import pyplot
 
     with drawing():
-        drawn = plots.shape_functions(model, features=None)
+        drawn = plots.shape_functions(curves)
         pyplot.close(drawn)
     return drawn

@@ -271,6 +271,16 @@ def _inside(report: Report) -> Markup | None:
             meaning = (f"{c} is {label!r}" for c, label in zip(model.classes_, report.labels, strict=True))
             words.append(tag("p", f"Here {', '.join(meaning)}.", class_="quiet"))
         return join(*words)
+    curves = _curves(model)
+    if curves is not None:
+        caption = (
+            "The model itself: the score is the sum of these curves, one for each column, and of surfaces "
+            "where two "
+            f"columns meet. Above 0 a value speaks for {report.positive!r}, below against; the grey bars "
+            "are where the "
+            "training rows lie."
+        )
+        return figure("shapes", figures.shapes(curves), "What each column adds to the score.", caption)
     if report.effects is None or not report.features:
         return None
     spread = np.abs(report.effects.parts - report.effects.parts.mean(axis=0)).mean(axis=0)
@@ -286,6 +296,16 @@ def _inside(report: Report) -> Markup | None:
         "column's effect depends on others."
     )
     return figure("effects", drawn, f"What {', '.join(chosen)} add to the score.", caption)
+
+
+def _curves(model: Any) -> Any | None:
+    """Curves of an additive model, or None."""
+    if not hasattr(model, "shape_functions"):
+        return None
+    try:
+        return model.shape_functions()
+    except ValueError:  # it is not additive
+        return None
 
 
 def data(report: Report) -> Markup:
