@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from propriety import links, losses
+from propriety import BoostingClassifier, links, losses
 from propriety.losses import simplex
 
 mpl.use("Agg")
@@ -82,3 +82,24 @@ def test_no_public_name_is_missing_from_its_page(page, names):
         r"auto(?:class|function):: (\w+)", (ROOT / "docs" / page).read_text(encoding="utf-8")
     )
     assert set(names) <= set(documented)
+
+
+def test_the_tests_that_the_papers_page_names_are_there():
+    named = set(
+        re.findall(r"`(\w+/test_\w+\.py)`", (ROOT / "docs" / "papers.md").read_text(encoding="utf-8"))
+    )
+    assert len(named) > 10
+    assert [name for name in sorted(named) if not (ROOT / "tests" / name).exists()] == []
+
+
+def test_the_parameters_that_newcomers_are_told_exist():
+    page = (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8")
+    told = {m[1] for m in re.finditer(r"^\|.*\| [^|]*?`(\w+)(?:=[^`]*)?`[^|]*\|$", page, flags=re.MULTILINE)}
+    there = {
+        *BoostingClassifier._get_param_names(),
+        *dir(BoostingClassifier),
+        "BoostingClassifier",
+        "LinearClassifier",
+    }
+    assert {"max_leaf_nodes", "min_weight_leaf", "monotonic_cst"} <= told
+    assert told <= there | {"scoring"}
