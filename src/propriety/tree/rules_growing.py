@@ -97,8 +97,8 @@ class Grower:
         self._n_jobs, self._zeros = n_jobs, int(np.count_nonzero(y == 0))
         self._d = np.arange(d)
         self._categorical = np.flatnonzero(binned.categorical)
-        #: Whether a feature has missing values in training.
-        self.missing = np.array([bool(np.any(self.columns[f] == b)) for f, b in enumerate(self.n_bins)])
+        #: Whether a feature has missing values in training: theirs is the last bin.
+        self.missing = self.columns.max(axis=1) == self.n_bins
         self._cuts = self._candidates()
         self._count_sums = None if counts is None else self._sums(counts, None)
 

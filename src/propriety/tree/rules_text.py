@@ -65,7 +65,7 @@ def round_edges(
         sets = {c.bins for monomial in monomials for c in monomial if c.feature == feature}
         inner = int(binner.n_bins[feature]) - 1
         for b in sorted({b for s in sets for b in range(inner) if (s >> b & 1) != (s >> (b + 1) & 1)}):
-            below, above = values[bins == b], values[bins == b + 1]
+            below, above = (values[np.flatnonzero(bins == k)] for k in (b, b + 1))
             if len(below) and len(above):
                 edges[feature, b] = shortest_between(float(below.max()), float(above.min()))
     return replace(binner, edges=edges)
