@@ -58,6 +58,15 @@ def count_rows(rows, index, ints, start, stop, cells):
 
 
 @kernel
+def count_column(column, index, ints, used, cells):
+    """Add the integers, in the order of ``index`` (of the rows, if empty), to the bins of one feature."""
+    for i in range(np.uint64(used)):
+        k = np.uint64(column[index[i]]) if index.size else np.uint64(column[i])
+        cells[k, 0] += ints[i, 0]
+        cells[k, 1] += ints[i, 1]
+
+
+@kernel
 def choose_feature(cells, n_bins, allowed, sign, l2, a, b):
     """The feature of largest Σ y*·w·g, the first among equals, and that sum."""
     best, top = -1, -1.0
@@ -222,8 +231,7 @@ class HistogramLearner:
         allowed = draw_features(rng, d, min(settings.tree_features, settings.split_features))
         drawn = np.flatnonzero(allowed)
         if len(drawn) * _FEW <= d:
-            for f in drawn:
-                self._cells[BINS * f : BINS * (f + 1)] = self.column_sums(f, g, h, a, b, index)
+            self._count_columns(drawn, g, h, a, b, index)
         else:
             self._count(g, h, a, b, index)
         l2 = settings.l2_regularization * float(units.curvature[k])
@@ -248,6 +256,21 @@ class HistogramLearner:
             if total > edge:
                 best, edge, kept = int(f), total, labels
         return Bins(self, best, 0.5 * edge, index, kept)
+
+    def _count_columns(
+        self, drawn: NDArray[np.intp], g: Floats, h: Floats, a: float, b: float, index: NDArray[np.uint32]
+    ) -> None:
+        """Histograms of the drawn features in turn: a column is too little to wake a thread for."""
+        used = len(g)
+        w = self.weight
+        if len(index):
+            used, g, h = len(index), g[index], h[index]
+            w = w[index] if len(w) else w
+        fix_rows(g, h, w, self.copies, a, b, 0, used, self._ints)
+        for f in drawn:
+            cells = self._cells[BINS * f : BINS * (f + 1)]
+            cells[:] = 0
+            count_column(self.binned.columns[f], index, self._ints, used, cells)
 
     def column_sums(
         self, feature: int, g: Floats, h: Floats, a: float, b: float, index: NDArray[np.uint32]
