@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ class Prepared:
     """Columns for the search, and what turns a cut back into a threshold or a set of categories."""
 
     columns: Columns
-    values: list[NDArray[np.floating]]  # the training rows of each numeric column
+    values: Callable[[int], NDArray[np.floating]]  # the training rows of a numeric column
     category_bins: tuple[Floats | None, ...]
     missing_seen: NDArray[np.bool_]
 
@@ -61,7 +62,8 @@ def _binned(table, schema, kept, weight, target, max_bins, monotone, n_jobs) -> 
     columns = Columns(
         kinds, np.arange(d), codes, binner.n_bins, np.zeros((0, codes.shape[1]), np.int64), monotone
     )
-    values = [_rows(table.column(f), kept) for f in range(d)]
+    # Columns are read again when they are split, so that a sparse table never lies in memory as numbers.
+    values = lru_cache(maxsize=16)(lambda f: _rows(table.column(f), kept))
     missing = np.array([np.any(codes[f] == binner.n_bins[f]) for f in range(d)])
     return Prepared(columns, values, binner.category_bins, missing)
 
@@ -112,7 +114,7 @@ def _exact(table, schema, kept, weight, target, monotone, n_jobs) -> Prepared:
         [bool(number) if kind == SORTED else bool(np.any(part == number)) for kind, part, number in found]
     )
     columns = Columns(kinds, places, codes, n_bins, order, monotone)
-    return Prepared(columns, values, tuple(category_bins), missing)
+    return Prepared(columns, values.__getitem__, tuple(category_bins), missing)
 
 
 def codes_to_bins(bins: Floats, codes: NDArray[np.floating]) -> Floats:

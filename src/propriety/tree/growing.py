@@ -31,6 +31,7 @@ from propriety.tree.search import (
 Floats = NDArray[np.float64]
 #: Cuts whose gains differ by less than this share of the node's loss are equal; the squared loss decides.
 _EQUAL = 1e-12
+_AWAKE = 150_000  # values to look at from which a second thread pays
 _CUTS = 4096  # room for cuts at first
 _ROW = 0xFFFFFFFF
 
@@ -159,7 +160,8 @@ class _Grower:
                 [
                     partial(partition, self.columns.order, s, e, starts, stops, self.side, room)
                     for s, e, room in zip(edges[:-1], edges[1:], self.spare, strict=True)
-                ]
+                ],
+                stops - starts,
             )
         children, sums, losses = [], [], []
         for node in nodes:
@@ -207,7 +209,7 @@ class _Grower:
             room: Scratch = self.rooms[task]
             found[task] = room.found[:count], room.found_sums[:count]
 
-        self._run([partial(look, task) for task in range(len(self.ranges))])
+        self._run([partial(look, task) for task in range(len(self.ranges))], nodes.stops - nodes.starts)
         cuts = np.concatenate([part[0] for part in found])
         left = np.concatenate([part[1] for part in found])
         if len(cuts):
@@ -243,8 +245,9 @@ class _Grower:
                 own = left[at].copy()
                 self.splits[able[i]] = Split(value, float(second[at]), feature, cut, how, own, losses)
 
-    def _run(self, tasks) -> None:
-        parallel.run(tasks, len(self.ranges))
+    def _run(self, tasks, rows: NDArray[np.int64]) -> None:
+        """Run the tasks on all threads, if there are rows enough to pay for waking them."""
+        parallel.run(tasks, len(self.ranges) if int(rows.sum()) * self.d >= _AWAKE else 1)
 
     # -- making a split ------------------------------------------------------------------------------
 
@@ -253,7 +256,7 @@ class _Grower:
         leaf, split = self.leaves[node], self.splits[node]
         rows, feature = self.sample.rows[leaf.start : leaf.stop] & _ROW, split.feature
         kind, place = self.columns.kinds[feature], self.columns.places[feature]
-        x = self.prepared.values[feature]
+        x = self.prepared.values(feature)
         heavier_left = bool(2 * split.left.sum() >= self.sums[node].sum())
         missing_left, chosen, low, high = bool(split.how), None, np.nan, np.nan
         if kind == SORTED:

@@ -66,6 +66,8 @@ def labels_and_weights(owner: str, X: Any, y: Any, sample_weight: Any) -> tuple[
         )
     if len(classes) > 256:
         raise ValueError(f"y holds {len(classes)} classes; a tree takes at most 256")
+    if len(classes) == 2:
+        return classes, (labels == classes[1]).astype(np.uint8), weight
     at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     return classes, np.where(classes[at] == labels, at, 0).astype(np.uint8), weight
 
