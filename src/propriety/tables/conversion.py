@@ -44,12 +44,28 @@ def with_missing(text: Any, markers: Sequence[str]) -> Any:
     return pc.if_else(found, pa.scalar(None, pa.string()), text)
 
 
+def text_or_missing(array: Any, markers: Sequence[str]) -> Any:
+    """The values as trimmed text, null where missing; each different text is looked at once."""
+    array = _plain(array)
+    if not pa.types.is_string(array.type):
+        return with_missing(as_text(array), markers)
+    whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    encoded = whole.dictionary_encode()
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    return pa.chunked_array([with_missing(as_text(encoded.dictionary), markers).take(encoded.indices)])
+
+
 def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
     """The values as float64, or pyarrow's error if one is no number."""
     array = _plain(array)
     if is_numeric(array.type):
         return pc.cast(array, pa.float64(), safe=False)
-    text = with_missing(as_text(array), markers)
+    if decimal == "." and pa.types.is_string(array.type):
+        try:
+            return pc.cast(array, pa.float64())  # nothing but numbers: by far the most common
+        except pa.ArrowInvalid:
+            pass
+    text = text_or_missing(array, markers)
     if decimal == ",":
         text = pc.replace_substring(text, ",", ".")
     return pc.cast(text, pa.float64())
@@ -60,7 +76,7 @@ def as_date(array: Any, markers: Sequence[str], form: str) -> Any:
     array = _plain(array)
     if pa.types.is_temporal(array.type):
         return pc.cast(array, pa.timestamp("us"), safe=False)
-    text = with_missing(as_text(array), markers)
+    text = text_or_missing(array, markers)
     if form in (ISO, ISO_ZONE):
         kind = pa.timestamp("us") if form == ISO else pa.timestamp("us", "UTC")
         return pc.cast(_cast_or_null(text, kind), pa.timestamp("us"))
@@ -83,7 +99,7 @@ def _cast_or_null(text: Any, kind: Any) -> Any:
 
 def as_category(array: Any, markers: Sequence[str], categories: Sequence[str]) -> tuple[Any, int]:
     """The values as a dictionary array over `categories`, and how many are of no known one (null)."""
-    text = with_missing(as_text(array), markers)
+    text = text_or_missing(array, markers)
     known = pa.array(list(categories), pa.string())
     indices = pc.index_in(text, value_set=known, skip_nulls=True)
     unknown = pc.sum(pc.and_(pc.is_valid(text), pc.is_null(indices))).as_py() or 0
@@ -112,7 +128,7 @@ def is_usable(kind: Any) -> bool:
 
 def first_bad(array: Any, markers: Sequence[str], decimal: str) -> tuple[int, str] | None:
     """Position and text of the first value that is no number."""
-    text = with_missing(as_text(array), markers)
+    text = text_or_missing(array, markers)
     for i, value in enumerate(text.to_pylist()):
         if value is None:
             continue

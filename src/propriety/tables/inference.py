@@ -143,7 +143,7 @@ def _find(
                 f"column {name!r} is not all numbers: {value[1]!r} in row {value[0] + 1}" if value else name,
                 f"leave out --numeric {name}, or name the value by --missing",
             )
-    text = conversion.with_missing(conversion.as_text(array), missing)
+    text = conversion.text_or_missing(array, missing)
     result.missing_cells[name] = text.null_count
     if forced in (None, "date"):
         column = _try_date(name, array, missing, overrides.dates.get(name), result)
@@ -177,17 +177,18 @@ def _try_number(array: Any, missing: Sequence[str], decimal: str) -> Any | None:
 
 
 def _find_decimal(table: Any, apart: set[Any], missing: Sequence[str]) -> str:
-    """A comma, if some text column is numbers with it and none is numbers with a point in them."""
+    """A comma, if some column is numbers only when written with it, and none has a decimal point."""
     comma = False
     for name in table.column_names:
         array = table.column(name)
         if name in apart or not pa.types.is_string(array.type):
             continue
-        text = conversion.with_missing(conversion.as_text(array), missing).drop_null()
-        if len(text) and pc.all(pc.match_substring_regex(text, r"^[+-]?\d+(,\d+)?$")).as_py():
-            comma = comma or pc.any(pc.match_substring(text, ",")).as_py()
-        elif len(text) and pc.all(pc.match_substring_regex(text, r"^[+-]?\d*\.?\d*$")).as_py():
+        few = conversion.text_or_missing(array.slice(0, 1000), missing).drop_null()
+        if not len(few) or not pc.all(pc.match_substring_regex(few, r"^[+-]?[\d.,]+$")).as_py():
+            continue
+        if pc.any(pc.match_substring(few, ".")).as_py():
             return "."
+        comma = comma or pc.any(pc.match_substring(few, ",")).as_py()
     return "," if comma else "."
 
 
@@ -231,7 +232,7 @@ def _try_date(
         form = conversion.ISO
     elif form is not None:
         when = conversion.as_date(array, missing, form)
-        if when.null_count > conversion.with_missing(conversion.as_text(array), missing).null_count:
+        if when.null_count > conversion.text_or_missing(array, missing).null_count:
             return None
     else:
         form = _date_form(name, array, missing, result)
@@ -244,7 +245,7 @@ def _try_date(
 
 def _date_form(name: str, array: Any, missing: Sequence[str], result: Findings) -> str | None:
     """The first format that fits every value; a second one that fits as well is noted."""
-    text = conversion.with_missing(conversion.as_text(array), missing).drop_null()
+    text = conversion.text_or_missing(array, missing).drop_null()
     if len(text) == 0 or not pc.all(pc.match_substring_regex(text, r"\d")).as_py():
         return None
     few = text.slice(0, 1000)
