@@ -30,6 +30,8 @@ default_role = "py:obj"
 html_theme = "furo"
 html_title = f"propriety {release}"
 html_show_copyright = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
