@@ -9,7 +9,7 @@ seen.
 """
 
 # %%
-# Two questions with two answers: malignant or not, an even digit or not (of every third image, on every
+# Two questions with two answers: malignant or not, an even digit or not (of every fourth image, on every
 # other row of pixels).
 
 import warnings
@@ -34,12 +34,12 @@ def questions():
     yield "breast cancer", X, (y == 0).astype(int)
     X, y = load_digits(return_X_y=True)
     rows = np.arange(64).reshape(8, 8)[::2].ravel()
-    yield "even digits", X[::3, rows], (y[::3] % 2 == 0).astype(int)
+    yield "even digits", X[::4, rows], (y[::4] % 2 == 0).astype(int)
 
 
 learners = {
-    "boosting": BoostingClassifier(max_iter=40, random_state=0, **costs),
-    "linear": LinearClassifier(alpha=0.003, tol=1e-5, **costs),
+    "boosting": BoostingClassifier(max_iter=25, random_state=0, **costs),
+    "linear": LinearClassifier(alpha=0.003, tol=1e-4, **costs),
     "tree": TreeClassifier(random_state=0, **costs),
 }
 models = {"logistic regression": LogisticRegression(max_iter=1000)}
