@@ -31,7 +31,7 @@ from propriety.tree.search import (
 Floats = NDArray[np.float64]
 #: Cuts whose gains differ by less than this share of the node's loss are equal; the squared loss decides.
 _EQUAL = 1e-12
-_AWAKE = 150_000  # values to look at from which a second thread pays
+_AWAKE = 30_000  # values to look at from which a second thread pays
 _CUTS = 4096  # room for cuts at first
 _ROW = 0xFFFFFFFF
 
