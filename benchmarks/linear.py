@@ -147,7 +147,7 @@ def thin(repeats):
     programs = {
         "propriety": lambda: LinearClassifier(alpha=alpha, n_jobs=THREADS, tol=2e-7).fit(X, y),
         "propriety lbfgs": lambda: LinearClassifier(
-            alpha=alpha, n_jobs=THREADS, tol=5e-7, solver="lbfgs"
+            alpha=alpha, n_jobs=THREADS, tol=1e-6, solver="lbfgs"
         ).fit(X, y),
         "scikit-learn lbfgs": sklearn_fit(X, y, "lbfgs", 1e-8, 1 / (alpha * len(y))),
         "scikit-learn newton-cg": sklearn_fit(X, y, "newton-cg", 1e-6, 1 / (alpha * len(y))),
