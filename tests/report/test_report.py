@@ -110,6 +110,8 @@ def test_a_row_of_weight_k_has_the_mean_of_k_rows():
 def test_bad_contents_are_refused_by_name():
     with pytest.raises(ValueError, match=r"rivals\['other'\]"):
         Report([0, 1], [0.2, 0.8], rivals={"other": [0.5]})
+    with pytest.raises(ValueError, match="rename it"):
+        Report([0, 1], [0.2, 0.8], rivals={"the model": [0.5, 0.5]})
     with pytest.raises(ValueError, match=r"features\['x'\]"):
         Report([0, 1], [0.2, 0.8], features={"x": np.ones(3)})
     with pytest.raises(ValueError, match="order must have"):

@@ -132,7 +132,10 @@ class Report:
             ("sample_weight", inputs.weights(self.sample_weight, n)),
         ):
             object.__setattr__(self, attribute, value)
+        own = (self.name, *self._without_model())
         for name, p in self.rivals.items():
+            if name in own:
+                raise ValueError(f"rivals[{name!r}] has the name of another way to decide; rename it")
             if np.shape(p) != (n,):
                 raise ValueError(
                     f"rivals[{name!r}] must have a probability for each of {n} rows, got {np.shape(p)}"
@@ -194,10 +197,13 @@ class Report:
         """The costs of 1,000 cases decided by the model, by neither looking, and by the rivals."""
         costs, n = self.costs, len(self.y)
         ways = {self.name: costs.decide(self.p)}
-        ways[f"never {self.positive!r}"] = np.zeros(n, dtype=bool)
-        ways[f"always {self.positive!r}"] = np.ones(n, dtype=bool)
+        never, always = self._without_model()
+        ways |= {never: np.zeros(n, dtype=bool), always: np.ones(n, dtype=bool)}
         ways |= {name: costs.decide(p) for name, p in self.rivals.items()}
         return compare(self.y, ways, self.sample_weight, costs)
+
+    def _without_model(self) -> tuple[str, str]:
+        return f"never {self.positive!r}", f"always {self.positive!r}"
 
     @property
     def findings(self) -> list[str]:
