@@ -32,10 +32,15 @@ class Interval:
     texts: tuple[str, str] = field(default=("", ""), compare=False)
 
     def holds(self, x: Floats) -> NDArray[np.bool_]:
-        """Where the condition holds, for the values of the column."""
+        """Where the condition holds, for the values of the column.
+
+        >>> Interval("age", 0, high=24.5).holds(np.array([-np.inf, 30.0]))
+        array([ True, False])
+        """
         if self.nothing:
             return np.isnan(x) & self.missing
-        return np.where(np.isnan(x), self.missing, (x > self.low) & (x <= self.high))
+        above = (x > self.low) | (self.low == -np.inf)  # −∞ is a value
+        return np.where(np.isnan(x), self.missing, above & (x <= self.high))
 
     def __str__(self) -> str:
         low, high = self.low > -np.inf, self.high < np.inf
