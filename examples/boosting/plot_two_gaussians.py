@@ -65,8 +65,8 @@ for i, n in enumerate(SIZES):
     axes[0, i].set_ylim(0, np.quantile(errors[i], 0.97))
 axes[0, 0].set_ylabel("MSE of the probability")
 axes[1, 0].set_ylabel("MSE of the probability")
-axes[0, 2].legend(frameon=False, fontsize=7)
-axes[1, 0].legend(frameon=False, fontsize=7)
+fig.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, fontsize=7, loc="outside right upper")
+fig.legend(*axes[1, 0].get_legend_handles_labels(), frameon=False, fontsize=7, loc="outside right lower")
 plt.show()
 
 # %%
