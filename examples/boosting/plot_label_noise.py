@@ -11,7 +11,7 @@ XGBoost if installed.
 # %%
 # Trees of 31 leaves with small leaves, which can single out a wrong label, and two kinds of steps: Fisher's,
 # which divide by the curvature, and those of BoostLR, which follow the gradient alone and are what the
-# argument about weights is about. With the logit link the Savage loss is the squared loss: one curve for both.
+# argument about weights is about. With the logit link the Savage loss is the squared loss: one curve.
 
 import importlib.util
 
@@ -90,6 +90,6 @@ plt.show()
 # %%
 # The argument does not carry over to these models. With right labels the losses that bound weights are about
 # as good; with many wrong ones they are no better than the log loss, the Savage loss is worse, and the
-# exponential loss with Fisher steps has the fewest errors. Two data sets are few, and differences of a point may
-# be chance, but there is no sign of a gain. What helps against wrong labels is what keeps learners from singling
-# them out: larger leaves, fewer rounds.
+# exponential loss with Fisher steps has the fewest errors. Two data sets are few, and differences of a point
+# may be chance, but there is no sign of a gain. What helps against wrong labels is what keeps learners from
+# singling them out: larger leaves, fewer rounds.
