@@ -97,6 +97,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         model = storage.load(path)
         if not isinstance(model, cls):
             raise TypeError(
-                f"{os.fspath(path)} holds a {type(model).__name__}, not a {cls.__name__}; propriety.load reads any"
+                f"{os.fspath(path)} holds a {type(model).__name__}, not a {cls.__name__}; "
+                "propriety.load reads any"
             )
         return model
