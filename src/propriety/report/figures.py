@@ -15,7 +15,8 @@ Floats = NDArray[np.float64]
 _WIDE, _SMALL = (7.2, 3.3), (4.4, 4.2)
 _BINS = 16  # groups of rows along a column
 _LEVELS = 8  # values of a category that are drawn
-_CORNERS = 3000  # of a Murphy curve, from which its rows are thinned
+#: Rows from which the probabilities of a Murphy curve are rounded, so that the picture stays small.
+CORNERS = 3000
 _COLUMNS = 3
 
 
@@ -37,7 +38,7 @@ def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: floa
             label=f"the costs asked for, c = {threshold:.3g}",
         )
         for i, (name, p) in enumerate(models.items()):
-            grid = np.round(p, 3) if len(p) > _CORNERS else p
+            grid = np.round(p, 3) if len(p) > CORNERS else p
             plots.MurphyDisplay(
                 evaluation.murphy_curve(y, grid, weight, pos_label=1),
                 name=name,

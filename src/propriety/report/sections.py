@@ -194,6 +194,8 @@ def other_costs(report: Report) -> Markup:
     text = (
         "The costs may be uncertain, or change. This judges the same probabilities at every ratio of costs."
     )
+    if len(report.p) > figures.CORNERS:
+        text += " With this many rows, probabilities are rounded to 0.001 for the picture."
     return join(
         tag("p", text),
         figure(
