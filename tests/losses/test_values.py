@@ -154,6 +154,7 @@ def test_decisions_follow_the_costs():
         (lambda: losses.parse("__import__('os')"), "unknown loss or link '__import__'"),
         (lambda: losses.parse("Log().__class__"), "cannot read"),
         (lambda: losses.parse("[Log()]"), "cannot read"),
+        (lambda: losses.parse("'a' * 10"), "cannot add or multiply"),
         (lambda: losses.parse("Beta()"), "cannot make Beta from these parameters"),
         (lambda: losses.parse(3), "a loss must be a loss, a composite or a string"),
         (lambda: losses.as_loss(links.Logit()), "loss must be a proper loss or its name"),

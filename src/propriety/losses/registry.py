@@ -156,9 +156,9 @@ def _read(node: ast.expr, text: str) -> Any:  # noqa: PLR0911
         case ast.Tuple(elts=elements):
             return tuple(_read(e, text) for e in elements)
         case ast.BinOp(op=ast.Add(), left=left, right=right):
-            return _read(left, text) + _read(right, text)
+            return _term(left, text) + _term(right, text)
         case ast.BinOp(op=ast.Mult(), left=left, right=right):
-            return _read(left, text) * _read(right, text)
+            return _term(left, text) * _term(right, text)
         case ast.Name(id=name):
             return _make(name, (), {})
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
@@ -174,6 +174,14 @@ def _read(node: ast.expr, text: str) -> Any:  # noqa: PLR0911
         f"cannot read {ast.unparse(node)!r} in {text!r}: a loss is a name with parameters, such as "
         "'Beta(6, 14)', or a sum of such"
     )
+
+
+def _term(node: ast.expr, text: str) -> Any:
+    """What may be added or multiplied: losses and numbers, but not texts, which would be repeated."""
+    value = _read(node, text)
+    if isinstance(value, (str, tuple)):
+        raise ValueError(f"cannot add or multiply {ast.unparse(node)!r} in {text!r}: only losses and numbers")
+    return value
 
 
 def _arguments(
