@@ -42,7 +42,7 @@ def bench_command(
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
-    r"""Time boosting beside LightGBM, XGBoost and scikit-learn, if installed: 100 trees of 31 leaves each.
+    """Time boosting beside LightGBM, XGBoost and scikit-learn, if installed: 100 trees of 31 leaves each.
 
     Runs alternate, after one that is not counted; the best of several counts.
 
@@ -50,7 +50,7 @@ def bench_command(
     Examples:
       propriety bench
       propriety bench --rows 200000 --repeats 5 --json
-    """
+    """  # noqa: D301
     if rows < 100 or columns < 1 or repeats < 1:
         raise UsageError("--rows must be 100 or more, --columns and --repeats 1 or more")
     out = Output(as_json=as_json, quiet=quiet)

@@ -47,7 +47,7 @@ def compare_command(
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
-    r"""Compare models by the cost of their decisions: ours, and others' if they are installed.
+    """Compare models by the cost of their decisions: ours, and others' if they are installed.
 
     Others are scikit-learn's, LightGBM's and XGBoost's. Every model is fitted with its default settings to
     the same rows, and decides at the threshold of the costs.
@@ -56,7 +56,7 @@ def compare_command(
     Examples:
       propriety compare loans.csv --target default --fn-cost 9
       propriety compare loans.csv -t default --models linear,boosting,lightgbm --folds 10
-    """
+    """  # noqa: D301
     out = Output(as_json=as_json, quiet=quiet)
     o.check_costs(fp_cost, fn_cost)
     order = Order(fp_cost, fn_cost, o.check_loss(loss), seed, jobs)

@@ -32,13 +32,13 @@ def demo_command(
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
-    r"""Show the main job on 569 tumours: fit for the costs of two mistakes, report, compare, decide, explain.
+    """Show the main job on 569 tumours: fit for the costs of two mistakes, report, compare, decide, explain.
 
     \b
     Examples:
       propriety demo
       propriety demo --folder demo
-    """
+    """  # noqa: D301
     out, began = Output(as_json=as_json, quiet=quiet), time.perf_counter()
     place = Path(tempfile.mkdtemp(prefix="propriety-demo-") if folder is None else folder)
     place.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ def explain_command(
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
-    r"""Say what a model is, or why it decides as it does on one row of a table.
+    """Say what a model is, or why it decides as it does on one row of a table.
 
     What the columns add up to is the score, and the link of the loss makes a probability of it. For boosting
     the parts are Shapley values, for a linear model coefficient times distance from the mean, for a tree what
@@ -41,7 +41,7 @@ def explain_command(
     Examples:
       propriety explain loans.propriety
       propriety explain loans.propriety new.csv --row 17
-    """
+    """  # noqa: D301
     out = Output(as_json=as_json, quiet=quiet)
     model = load_model(model_path)
     if table is None:

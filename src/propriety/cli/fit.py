@@ -94,7 +94,7 @@ def fit_command(
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
-    r"""Fit a model to a table for the costs of its mistakes, and judge it on rows it has not seen.
+    """Fit a model to a table for the costs of its mistakes, and judge it on rows it has not seen.
 
     Kinds of columns, missing values, dates and the positive class are worked out and shown; each can be said
     instead.
@@ -105,7 +105,7 @@ def fit_command(
       propriety fit loans.parquet -t default --model auto --folds 10 --report loans.html
       propriety fit loans.csv -t default --loss 'Beta(6, 14)' --model linear
       zcat loans.csv.gz | propriety fit - -t default --json
-    """
+    """  # noqa: D301
     out = Output(as_json=as_json, quiet=quiet)
     o.check_costs(fp_cost, fn_cost)
     order = Order(fp_cost, fn_cost, o.check_loss(loss), seed, jobs, o.settings(settings))

@@ -31,14 +31,14 @@ def losses_command(
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
-    r"""List the losses, describe one, or compare several.
+    """List the losses, describe one, or compare several.
 
     \b
     Examples:
       propriety losses
       propriety losses 'Tailored(0.1, 20)'
       propriety losses Log Squared 'Beta(6, 14)' --plot faces.png
-    """
+    """  # noqa: D301
     out = Output(as_json=as_json, quiet=quiet)
     chosen = [_read(name) for name in names or []]
     if not chosen:
@@ -100,8 +100,6 @@ def sparkline(loss: Any) -> str:
     if not isinstance(base, losses.SmoothLoss):
         return ""
     height = np.asarray(base.weight(_P))
-    # Heights by logarithm where the weight runs over decades.
-    height = np.log(height / height.min()) if height.max() > 100 * height.min() > 0 else height
     share = height / height.max() if height.max() > 0 else height
     return "".join(_BARS[round(7 * float(s))] for s in share)
 

@@ -64,7 +64,7 @@ def predict_command(
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
-    r"""Add probability, decision and expected cost to each row of a table.
+    """Add probability, decision and expected cost to each row of a table.
 
     The table is read and written in pieces, so it may be larger than the memory. With --json the summary is
     printed as JSON; it needs --out.
@@ -73,7 +73,7 @@ def predict_command(
     Examples:
       propriety predict loans.propriety new.csv --out scored.parquet
       cat new.csv | propriety predict loans.propriety - > scored.csv
-    """
+    """  # noqa: D301
     out = Output(as_json=as_json, quiet=quiet or out_path is None)
     if as_json and out_path is None:
         raise UsageError("--json needs --out: standard output would have both the rows and the summary")

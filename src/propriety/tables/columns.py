@@ -74,7 +74,7 @@ class Columns:
         if lacking:
             others = [n for n in names if n not in self.names]
             if len(lacking) == 1:
-                raise no_such_column(lacking[0], others or names)
+                raise no_such_column(lacking[0], names, instead=others)
             shown = ", ".join(map(repr, lacking[:10])) + (
                 f" and {len(lacking) - 10} more" if lacking[10:] else ""
             )

@@ -17,10 +17,10 @@ class TableError(ValueError):
         return type(self), (self.problem, self.advice)
 
 
-def no_such_column(name: str, known: Iterable[str]) -> TableError:
-    """The error for a column that is not in the table, with the nearest names."""
+def no_such_column(name: str, known: Iterable[str], instead: Iterable[str] | None = None) -> TableError:
+    """The error for a column that is not in the table, with the nearest names, of those that may be meant."""
     known = list(known)
-    lower = {k.lower().strip(): k for k in known}
+    lower = {k.lower().strip(): k for k in (known if instead is None else instead)}
     near = [lower[k] for k in difflib.get_close_matches(name.lower().strip(), lower, n=3)]
     shown = ", ".join(map(repr, known[:20])) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     advice = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the columns are {shown}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +73,7 @@ class Verdict:
         of = f"{change} of {self.baseline:.4g}, the {self.unit} of {log}"
         kept = self.chosen == losses.Log()
         if self.gained:
-            choice = "the log loss all the same" if kept else repr(self.chosen)
+            choice = "the log loss all the same" if kept else _short(self.chosen)
             text = f"Gained: choosing the loss saves {of}. On all rows the choice is {choice}."
         elif self.lost:
             text = f"Nothing was gained: choosing the loss costs {of}. Stay with the log loss."
@@ -85,8 +86,8 @@ class Verdict:
         else:
             verb = "saves" if self.gain > 0 else "costs"
             text = (
-                f"Nothing was gained that could be told from chance: choosing the loss {verb} {of}. The "
-                f"choice is {self.chosen!r}."
+                f"Nothing was gained that could be told from chance: choosing the loss {verb} {of}. On all "
+                f"rows the choice is {_short(self.chosen)}; the log loss may do as well."
             )
         return text + self._diagnosis()
 
@@ -102,3 +103,12 @@ class Verdict:
         if strength < 1:
             return f" A gain of {strength:g} asks for less regularization than the log loss brings."
         return ""
+
+
+def _short(loss: Any) -> str:
+    """The loss with numbers that can be read.
+
+    >>> _short(losses.Tailored(1 / 6, 2))
+    'Tailored(0.1667, 2)'
+    """
+    return re.sub(r"\d+\.\d{5,}", lambda found: f"{float(found[0]):.4g}", repr(loss))
