@@ -6,6 +6,7 @@ the number of threads, and k copies of a row count as one of weight k.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
@@ -75,7 +76,7 @@ def _add_values(leaf_of, first, last, values, scores):
         scores[i] += values[leaf_of[i]]
 
 
-class Cells:
+class Cells(ABC):
     """The parts of the data on each of which a weak learner is constant.
 
     What differs between the leaves of a tree and the bins of a feature is how rows are summed
@@ -87,13 +88,13 @@ class Cells:
     complete = False  # whether ``add`` reaches the rows that the learner has not seen
     _total: float
 
+    @abstractmethod
     def _sums(self, g: Floats, h: Floats, a: float, b: float) -> NDArray[np.int64]:
         """Weighted sums of gradient · a and curvature · b per cell."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add(self, values: Floats, scores: Floats) -> None:
         """Add each cell's value to the scores of its rows."""
-        raise NotImplementedError
 
     def sums(self, g: Floats, h: Floats) -> tuple[Floats, Floats]:
         """Weighted sums of gradient and curvature per cell."""
