@@ -1,4 +1,4 @@
-"""How the golden files were made: ``python tests/storage/golden/make.py DIR`` writes a set for the version run.
+"""How the golden files were made: ``python make.py DIR`` writes a set for the version that is installed.
 
 The files in ``0.1.0/`` were written by that release and must load for ever. Never write them again: a new
 version adds a folder of its own.
