@@ -1,0 +1,219 @@
+"""Weights of rows: whole copies or relative weights, sums that depend on no order, means and their errors.
+
+Weights that are all whole numbers are copies: a row of weight k counts as k rows. Any others say how rows
+compare, so they are divided by their mean; then w and c·w are the same weights.
+
+Sums are exact. A relative weight is rounded to a multiple of a power of two so small that it does not matter
+and so large that every sum of them is a float: neither the order of the rows nor the way they are shared out
+can change a total.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+#: Two-sided 95% quantile of the normal distribution.
+Z95 = 1.959963984540054
+_EXACT = 2.0**53  # whole numbers up to this are floats, and so are their sums
+_BITS = 50  # of a sum of relative weights
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Weights of n rows as numbers of rows; `Weights.read` makes them.
+
+    Attributes
+    ----------
+    n : int
+    values : ndarray of shape (n,), or None
+        None if every row counts once.
+    copies : bool
+        Whether a row of weight k stands for k rows; else weights are relative, with mean 1.
+
+    Examples
+    --------
+    >>> Weights.read([1, 3], 2).total, Weights.read([0.1, 0.3], 2).values
+    (4.0, array([0.5, 1.5]))
+    >>> Weights.read(np.full(5, 0.1), 5).values is None
+    True
+    """
+
+    n: int
+    values: Array | None = None
+    copies: bool = True
+
+    @classmethod
+    def read(cls, sample_weight: ArrayLike | None, n: int, *, name: str = "sample_weight") -> Weights:
+        """Weights as a user gives them: None, one number or one for each row; none negative, not all zero."""
+        values = check(sample_weight, n, name=name)
+        if values is None:
+            return cls(n)
+        whole = bool(np.all(values == np.rint(values)))
+        copies = whole and values.max() <= _EXACT and values.sum() <= _EXACT
+        if not copies:
+            values = _relative(values)
+        return cls(n) if np.all(values == 1.0) else cls(n, values, copies)
+
+    @property
+    def array(self) -> Array:
+        """The weights, one for each row."""
+        return np.ones(self.n) if self.values is None else self.values
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights, exactly."""
+        return float(self.n if self.values is None else self.values.sum())
+
+    @property
+    def kept(self) -> NDArray[np.bool_] | None:
+        """Which rows take part; None if all do."""
+        if self.values is None or np.all(self.values > 0):
+            return None
+        return self.values > 0
+
+    def __len__(self) -> int:
+        return self.n
+
+    def take(self, rows: Any) -> Weights:
+        """The weights of some rows, as they are: not divided by their mean again."""
+        if self.values is None:
+            return Weights(len(np.arange(self.n)[rows]))
+        values = self.values[rows]
+        return Weights(len(values), values, self.copies)
+
+    def times(self, factors: Array) -> Weights:
+        """The weights multiplied by factors, one for each row, which makes them relative; the total stays."""
+        product = factors if self.values is None else self.values * factors
+        scaled = _relative(product, self.total)
+        return Weights(self.n, scaled, copies=False)
+
+    def without(self, rows: Any) -> Weights:
+        """The same with some rows of weight 0."""
+        values = self.array.copy()
+        values[rows] = 0.0
+        return Weights(self.n, values, self.copies)
+
+    def by_class(self, codes: NDArray[np.intp], n_classes: int) -> Array:
+        """Total weight of each class."""
+        return np.bincount(codes, weights=self.values, minlength=n_classes).astype(np.float64)
+
+    def mean(self, values: ArrayLike) -> Any:
+        """Weighted mean over the last axis; rows of weight 0 take no part, whatever their value.
+
+        >>> Weights.read([1, 0, 3], 3).mean([1.0, np.inf, 2.0])
+        1.75
+        """
+        values = np.asarray(values, dtype=np.float64)
+        if self.values is None:
+            mean = values.mean(axis=-1)
+        else:
+            kept = self.values > 0
+            mean = values[..., kept] @ self.values[kept] / self.values[kept].sum()
+        return float(mean) if mean.ndim == 0 else mean
+
+    def standard_error(self, values: ArrayLike, groups: NDArray[np.intp] | None = None) -> float:
+        """Standard error of the mean: over rows, a row of weight k being k rows; or over groups of rows.
+
+        Relative weights have the error Σ w²(v − m)²/(Σ w)² of a weighted mean. One observation has none: inf.
+
+        >>> once = Weights.read(None, 4).standard_error([0.0, 0.0, 2.0, 2.0])
+        >>> once == Weights.read([2, 2], 2).standard_error([0.0, 2.0]) == (4 / 3) ** 0.5 / 2
+        True
+        """
+        weight, values = self.array, np.asarray(values, dtype=np.float64)
+        kept = weight > 0
+        weight, values = weight[kept], values[kept]
+        total = weight.sum()
+        deviations = values - values @ weight / total
+        if groups is not None:
+            sums = np.bincount(groups[kept], weights=weight * deviations)
+            squares, count = float(sums @ sums), float(len(np.unique(groups[kept])))
+        elif self.copies:
+            squares, count = float(weight @ deviations**2), float(total)
+        else:
+            squares, count = float(np.sum((weight * deviations) ** 2)), float(len(weight))
+        return float(np.sqrt(count / (count - 1) * squares) / total) if count > 1 else math.inf
+
+    def estimate(self, values: ArrayLike, *, scale: float = 1.0) -> Estimate:
+        """The mean with its 95% interval, times `scale`.
+
+        >>> Weights.read(None, 4).estimate([0.0, 1.0, 1.0, 0.0]).value
+        0.5
+        """
+        mean, error = self.mean(values), self.standard_error(values)
+        error = error if math.isfinite(error) else 0.0
+        return Estimate(scale * mean, scale * (mean - Z95 * error), scale * (mean + Z95 * error))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether 0 lies outside of the interval."""
+        return self.low > 0 or self.high < 0
+
+
+def check(sample_weight: ArrayLike | None, n: int, *, name: str = "sample_weight") -> Array | None:
+    """Weights as floats, one for each of n rows: finite, none negative, not all zero; None stays None.
+
+    >>> check(2, 3)
+    array([2., 2., 2.])
+    """
+    if sample_weight is None:
+        return None
+    try:
+        values = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers, one for each row: {error}") from None
+    if values.ndim == 0:
+        values = np.full(n, float(values))
+    if values.shape != (n,):
+        raise ValueError(f"{name} must have one entry for each of {n} rows, got shape {values.shape}")
+    if not np.all(np.isfinite(values)):
+        raise ValueError(f"{name} must be finite; it has NaN or an infinite weight")
+    if np.any(values < 0):
+        raise ValueError(f"Negative values in data passed to {name}: weights must not be negative")
+    if not np.any(values > 0):
+        raise ValueError(f"{name} is zero everywhere: at least one row must have a positive weight")
+    return values
+
+
+def exact_sum(values: Array) -> float:
+    """Sum of numbers ≥ 0, the same in any order: by whole numbers, 53 bits below the largest.
+
+    >>> exact_sum(np.full(10, 0.1)), exact_sum(np.array([1e300, 1e-300, 1e300]))
+    (1.0, 2e+300)
+    """
+    top = float(values.max(initial=0.0))
+    if top == 0.0:
+        return 0.0
+    exponent = math.frexp(top)[1]
+    scaled = np.ldexp(values, 30 - exponent)
+    high = np.floor(scaled)
+    low = np.rint((scaled - high) * 2.0**23)
+    # Each part is below 2³⁰, so that eight thousand million of them fit.
+    total = (int(high.astype(np.int64).sum()) << 23) + int(low.astype(np.int64).sum())
+    return math.ldexp(float(total), exponent - 53) if total < 2**1000 else math.inf
+
+
+def _relative(values: Array, total: float | None = None) -> Array:
+    """Weights with mean 1 over the rows that have one, or with a given total; multiples of a power of two."""
+    count = float(np.count_nonzero(values))
+    total = count if total is None else total
+    # First by a power of two, which is exact, so that huge weights have a sum.
+    values = np.ldexp(values, -math.frexp(float(values.max()))[1])
+    scaled = values * (total / exact_sum(values))
+    unit = 2.0 ** (math.ceil(math.log2(total)) - _BITS)
+    return np.where(values > 0, np.maximum(np.rint(scaled / unit), 1.0) * unit, 0.0)
