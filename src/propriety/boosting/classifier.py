@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 from propriety import frames, parallel
 from propriety.boosting.parameters import Problem
 from propriety.boosting.progress import CallbackSupportMixin, Progress, with_callbacks
-from propriety.estimator import ProperClassifier
+from propriety.model.base import ProperClassifier
 from propriety.losses.value import positive
 
 Floats = NDArray[np.float64]

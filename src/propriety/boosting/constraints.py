@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.frames import Schema
+from propriety.data.table import Schema
 
 
 def monotone_signs(cst: Any, schema: Schema, classes: Any) -> NDArray[np.int8]:

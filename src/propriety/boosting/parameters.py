@@ -24,7 +24,7 @@ from propriety.boosting.objective import (
     Objective,
     SimplexObjective,
 )
-from propriety.frames import Schema, Table
+from propriety.data.table import Schema, Table
 
 if TYPE_CHECKING:
     from propriety.boosting.rounds import Settings

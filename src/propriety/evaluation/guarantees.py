@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from sklearn.utils.validation import check_is_fitted
 
 from propriety import losses
-from propriety.estimator import ProperClassifier
+from propriety.model.base import ProperClassifier
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import class_index
 from propriety.losses.value import number

@@ -2,7 +2,7 @@
 
 from propriety.linear.classifier import LinearClassifier
 from propriety.linear.path import LinearPath, Path, path
-from propriety.linear.separation import SeparationWarning, separating_direction
+from propriety.separators.separation import SeparationWarning, separating_direction
 from propriety.linear.summary import Summary
 from propriety.linear.tailoring import SlopeWarning
 

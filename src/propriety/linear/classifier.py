@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from propriety import losses
-from propriety.estimator import ProperClassifier
+from propriety.model.base import ProperClassifier
 from propriety.linear import fitting, separation, summary
 from propriety.linear.design import Design, Floats
 from propriety.linear.table import read

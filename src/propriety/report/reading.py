@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from propriety.frames import is_frame
+from propriety.data.table import is_frame
 from propriety.plots.display import respond
 from propriety.report.contents import Effects
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.storage.container import ModelFileError
+
+class ModelFileError(ValueError):
+    """A file that is not a model file, or one that is damaged, altered or too new; the message says which."""
 
 
 def require(holds: Any, problem: str) -> None:

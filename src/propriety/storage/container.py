@@ -10,13 +10,13 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.storage.atomic import atomically
+from propriety.storage.checks import ModelFileError
 
 #: Version of the format that is written. Files of a later one are refused.
 FORMAT = 1
@@ -25,12 +25,8 @@ _NO_SUM = "0" * 64
 _LONGEST_HEADER = 100_000_000  # the limit of safetensors itself
 
 
-class ModelFileError(ValueError):
-    """A file that is not a model file, or one that is damaged, altered or too new; the message says which."""
-
-
-def write(path: str | os.PathLike[str], document: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write the document and the arrays, whole or not at all; the same content gives the same bytes."""
+def pack(document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """The document and the arrays as the bytes of a file; the same content gives the same bytes."""
     from safetensors.numpy import save
 
     content = {"format": FORMAT, "sha256": _NO_SUM, **document}
@@ -38,20 +34,17 @@ def write(path: str | os.PathLike[str], document: Mapping[str, Any], arrays: dic
     data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, metadata={_KEY: text})
     digest = hashlib.sha256(data).hexdigest().encode()
     start = data.index(_NO_SUM.encode())
+    return data[:start] + digest + data[start + len(digest) :]
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write the bytes to a file, whole or not at all."""
     with atomically(path) as temporary:
-        temporary.write_bytes(data[:start] + digest + data[start + len(digest) :])
+        temporary.write_bytes(data)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The document and the arrays of a file, or an error with the reason."""
-    data = Path(path).read_bytes()
-    try:
-        return _read(data)
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
-
-
-def _read(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The document and the arrays of the bytes of a file, or an error with the reason."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

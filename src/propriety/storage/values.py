@@ -15,7 +15,7 @@ import numpy as np
 from propriety import losses
 from propriety.losses import simplex
 from propriety.losses.links import Link
-from propriety.storage.container import ModelFileError
+from propriety.storage.checks import ModelFileError
 
 _LONGEST_LOSS = 20_000
 _KINDS = "biuf"  # of arrays: truth values, whole numbers, floats

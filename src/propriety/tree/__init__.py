@@ -1,16 +1,30 @@
-"""One tree, any entropy; boosted rules; readable both.
+"""One tree, any entropy.
 
-``classifier`` is what users see; ``parameters`` checks what they give, and ``problem`` is what is left to
-solve; ``measure`` is what a tree reads of a loss; ``columns`` puts the table in the form in which ``search``
-finds cuts; ``growing`` makes the splits of a tree of ``nodes``, ``leaves`` its probabilities, ``pruning`` its
-subtrees; ``conditions`` puts it in words, ``export`` on paper, ``linearize`` in the form of a linear model.
-
-``rules`` is the classifier of boosted rules; ``rules_growing`` grows a monomial on the weights of a round,
-``rules_leveraging`` finds coefficients, ``rules_boosting`` is the rounds and the choice of the loss,
-``rules_text`` and ``monomials`` put what was found in words, ``rules_kernels`` has the compiled loops.
+``classifier`` is what users see; ``settings`` checks what they give, and ``learning`` grows and prunes;
+``measure`` is what a tree reads of a loss; ``columns`` puts the table in the form in which ``search`` finds
+cuts; ``growing`` makes the splits of a tree of ``nodes``, ``leaves`` its probabilities, ``pruning`` its
+subtrees; ``conditions`` puts it in words, ``export`` on paper, ``linearize`` in the form of a linear model;
+``state`` is what a file keeps.
 """
 
-from propriety.tree.classifier import TreeClassifier
-from propriety.tree.rules import RuleClassifier
+from __future__ import annotations
 
-__all__ = ["RuleClassifier", "TreeClassifier"]
+import warnings
+from importlib import import_module
+from typing import Any
+
+from propriety.tree.classifier import TreeClassifier
+
+__all__ = ["TreeClassifier"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "RuleClassifier":
+        raise AttributeError(f"module 'propriety.tree' has no attribute {name!r}")
+    warnings.warn(
+        "propriety.tree.RuleClassifier is propriety.RuleClassifier now; the old name will go in the next "
+        "release",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return getattr(import_module("propriety.rules"), name)

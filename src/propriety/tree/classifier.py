@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety import frames
-from propriety.estimator import ProperClassifier
+from propriety.model.base import ProperClassifier
 from propriety.tree import parameters
 from propriety.tree.conditions import Rule, Words
 from propriety.tree.export import as_dot, as_text

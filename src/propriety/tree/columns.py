@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.frames import Schema, Table
+from propriety.data.table import Schema, Table
 
 if TYPE_CHECKING:
     from propriety.tree.search import Columns

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.frames import Schema
+from propriety.data.table import Schema
 from propriety.tree.conditions import Rule
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from propriety.frames import Schema
+from propriety.data.table import Schema
 
 Floats = NDArray[np.float64]
 _AUTO_LEAF, _AUTO_SHARE = 20.0, 3.0

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import optimize, sparse
 
 from propriety.linear.design import Floats
-from propriety.linear.margins import Margins, largest
+from propriety.separators.margins import Margins, largest
 
 RULES = ("parallel", "sequential", "sequential2", "sphere", "lp")
 

@@ -17,7 +17,7 @@ from propriety.storage.estimators import (
     schema_state,
     shared_state,
 )
-from propriety.storage.forests import LARGEST, binner_arrays, read_binner
+from propriety.engine.stored import LARGEST, binner_arrays, read_binner
 from propriety.storage.values import decode, encode
 
 _SHARES = ("coverage", "precision", "precision_outside")
@@ -63,7 +63,7 @@ def _hexadecimal(mask: Any) -> str:
 
 
 def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
-    from propriety.tree.rules_text import Scorer
+    from propriety.rules.text import Scorer
 
     k, d = read_shared(model, state)
     model._schema = read_schema(state.pop("columns", None), d)
@@ -102,7 +102,7 @@ def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
 
 
 def _monomial(rule: Any, d: int) -> tuple[Any, float]:
-    from propriety.tree.monomials import Condition
+    from propriety.rules.monomials import Condition
 
     require(isinstance(rule, dict), "a rule is no mapping")
     conditions = []
@@ -119,7 +119,7 @@ def _monomial(rule: Any, d: int) -> tuple[Any, float]:
 
 def _weighted(model: Any, monomial: Any, coefficient: float, labels: Any, rule: dict[str, Any]) -> Any:
     """The rule in words, from the sets of bins and what the columns are."""
-    from propriety.tree.monomials import WeightedRule, literal_of
+    from propriety.rules.monomials import WeightedRule, literal_of
 
     binner, schema = model._binner, model._schema
     names = schema.names or [f"x{f}" for f in range(len(schema.categories))]

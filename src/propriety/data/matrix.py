@@ -1,4 +1,4 @@
-"""A table as a linear model reads it: numbers in every cell, or an error that says what to do."""
+"""A table for learners that need a number in every cell, or an error that names the column and what to do."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import _num_samples
 
-from propriety.frames import is_frame
+from propriety.data.table import as_array, is_frame
 
-_ABSENT = "no_validation"  # for scikit-learn: there is no y
 _SHOWN = 5  # columns that an error names
 _ENCODE = (
     "a linear model needs numbers: encode them first, for example with sklearn.preprocessing.OneHotEncoder "
@@ -19,28 +18,25 @@ _ENCODE = (
 )
 
 
-def read(model: Any, X: Any, y: Any = _ABSENT, *, reset: bool = True) -> Any:
-    """X as floats (and y), checked; dates, categories, text, NaN and infinity raise and name the column."""
-    settings = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": False}
-    _refuse([name for name, dtype in _schema(X).items() if _is_strange(dtype)], _ENCODE)
+def as_numbers(X: Any) -> Any:
+    """X as a float array or a CSR matrix; dates, categories, text, NaN and infinity raise and name the column.
+
+    >>> as_numbers([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    names = _types(X)
+    _refuse([name for name, dtype in names.items() if _is_strange(dtype)])
     try:
-        if isinstance(y, str) and y == _ABSENT:
-            result = (validate_data(model, X, reset=reset, **settings),)
-        else:
-            result = validate_data(model, X, y, reset=reset, multi_output=False, **settings)
+        table = as_array(X, ("csr",))
     except ValueError as error:
-        text = _text_columns(X)
-        if text:
-            _refuse(text, _ENCODE, error)
+        _refuse(_text_columns(X), error)
         raise
-    table, *labels = result
-    _check_finite(model, table)
-    if sparse.issparse(table):
-        table = sparse.csr_array(table)
-    return (table, *labels) if labels else table
+    _check_finite(table, list(names))
+    return sparse.csr_array(table) if sparse.issparse(table) else table
 
 
-def _schema(X: Any) -> dict[str, Any]:
+def _types(X: Any) -> dict[str, Any]:
     """Names and types of a data frame's columns; empty for other tables."""
     return dict(nw.from_native(X).schema) if is_frame(X) else {}
 
@@ -53,12 +49,12 @@ def _text_columns(X: Any) -> list[Any]:
     """Columns of a table, not sparse, that have a value which is no number."""
     if sparse.issparse(X) or not hasattr(X, "__len__") or _num_samples(X) == 0:
         return []
-    named = list(_schema(X))
+    names = list(_types(X))
     values = np.asarray(X, dtype=object)
     if values.ndim != 2:
         return []
     positions = [j for j in range(values.shape[1]) if not all(map(_is_number, values[:, j]))]
-    return [named[j] if named else j for j in positions]
+    return [names[j] if names else j for j in positions]
 
 
 def _is_number(value: Any) -> bool:
@@ -73,7 +69,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _check_finite(model: Any, X: Any) -> None:
+def _check_finite(X: Any, names: list[str]) -> None:
     values = X.data if sparse.issparse(X) else X
     with np.errstate(all="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):
@@ -91,15 +87,14 @@ def _check_finite(model: Any, X: Any) -> None:
         bad = is_bad(values)
         if np.any(bad):
             columns = np.unique(X.indices[bad]) if sparse.issparse(X) else np.flatnonzero(bad.any(axis=0))
-            names = getattr(model, "feature_names_in_", None)
-            shown = _listed([int(j) if names is None else names[j] for j in columns])
+            shown = _listed([names[j] if names else int(j) for j in columns])
             raise ValueError(f"Input X contains {what} in {shown}; {advice}")
 
 
-def _refuse(columns: list[Any], advice: str, cause: Exception | None = None) -> None:
+def _refuse(columns: list[Any], cause: Exception | None = None) -> None:
     if columns:
         verb = "holds" if len(columns) == 1 else "hold"
-        raise ValueError(f"{_listed(columns)} {verb} text, categories or dates, and {advice}") from cause
+        raise ValueError(f"{_listed(columns)} {verb} text, categories or dates, and {_ENCODE}") from cause
 
 
 def _listed(columns: list[Any]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from propriety.linear.design import Floats
 from propriety.linear.fisher import inverse_of
-from propriety.linear.margins import Margins, largest
+from propriety.separators.margins import Margins, largest
 
 _EXACT = 1e-10
 _NOTHING = 1e-13

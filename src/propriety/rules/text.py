@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from propriety.engine.binning import Binner
 from propriety.engine.layout import BINS
-from propriety.frames import Schema, Table
-from propriety.tree import rules_kernels as kernels
-from propriety.tree.monomials import Condition, Monomial, WeightedRule, conjoin, literal_of, shortest_between
-from propriety.tree.rules_growing import Grower
+from propriety.data.table import Schema, Table
+from propriety.rules import kernels
+from propriety.rules.monomials import Condition, Monomial, WeightedRule, conjoin, literal_of, shortest_between
+from propriety.rules.growing import Grower
 
 Floats = NDArray[np.float64]
 

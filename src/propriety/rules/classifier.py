@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted, column_or_1d
 
 from propriety import frames, losses, parallel
-from propriety.estimator import ProperClassifier
+from propriety.model.base import ProperClassifier
 from propriety.tree.parameters import choice, labels_and_weights, number
 
 _SERIAL = 1 << 17  # cells of a table up to which one thread is fastest
@@ -183,10 +183,10 @@ class RuleClassifier(ProperClassifier):
 
     def _boost(self, bag, schema, table, kept, binner, binned, classes, codes, weight, n_jobs) -> None:
         """Boost rules for class 1, or for each class against the rest, and keep them."""
-        from propriety.tree import rules_text
-        from propriety.tree.rules_boosting import Settings, boost
-        from propriety.tree.rules_growing import Grower
-        from propriety.tree.rules_leveraging import Sample
+        from propriety.rules import text as rules_text
+        from propriety.rules.boosting import Settings, boost
+        from propriety.rules.growing import Grower
+        from propriety.rules.leveraging import Sample
 
         settings = Settings(
             self.n_rules,
@@ -240,7 +240,7 @@ class RuleClassifier(ProperClassifier):
 
     def _bag(self) -> list[losses.Composite]:
         """The losses to boost: one, or those of the bag."""
-        from propriety.tree.rules_boosting import BAGS, composite_of
+        from propriety.rules.boosting import BAGS, composite_of
 
         if not (isinstance(self.loss, str) and self.loss == "bag"):
             if self.bag is not None:
@@ -300,7 +300,7 @@ class RuleClassifier(ProperClassifier):
         digits : int, default=3
             Digits of the coefficients.
         """
-        from propriety.tree.rules_text import text
+        from propriety.rules.text import text
 
         check_is_fitted(self, "_scorers")
         two = len(self.classes_) == 2

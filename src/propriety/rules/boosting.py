@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses
-from propriety.tree import rules_leveraging as leveraging
-from propriety.tree.monomials import Condition
-from propriety.tree.rules_growing import Grower, Grown
-from propriety.tree.rules_leveraging import Point, Sample
+from propriety.rules import leveraging
+from propriety.rules.monomials import Condition
+from propriety.rules.growing import Grower, Grown
+from propriety.rules.leveraging import Point, Sample
 
 _NO_EDGE = 1e-12
 Floats = NDArray[np.float64]

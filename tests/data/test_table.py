@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from propriety.boosting import BoostingClassifier
-from propriety.frames import Schema
+from propriety.data.table import Schema
 
 
 @pytest.fixture(scope="module")

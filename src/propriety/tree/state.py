@@ -15,7 +15,7 @@ from propriety.storage.estimators import (
     schema_state,
     shared_state,
 )
-from propriety.storage.forests import category_arrays, forest_arrays, read_categories, read_forest
+from propriety.engine.stored import category_arrays, forest_arrays, read_categories, read_forest
 
 _PATH = {"alphas": "f8", "n_leaves": "i8", "losses": "f8", "cv_losses": "f8", "cv_errors": "f8"}
 

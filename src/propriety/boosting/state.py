@@ -17,7 +17,7 @@ from propriety.storage.estimators import (
     schema_state,
     shared_state,
 )
-from propriety.storage.forests import LARGEST, binner_arrays, forest_arrays, read_binner, read_forest
+from propriety.engine.stored import LARGEST, binner_arrays, forest_arrays, read_binner, read_forest
 from propriety.storage.values import encode
 
 

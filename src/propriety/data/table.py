@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -75,6 +76,11 @@ class Schema:
         return _position(column, self.names, len(self.categories))
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the columns, or x0, x1, … if they have none."""
+        return self.names or tuple(f"x{f}" for f in range(len(self.categories)))
+
+    @property
     def n_categories(self) -> list[int]:
         """Number of categories per column, 0 for a numeric one."""
         return [0 if c is None else max(1, len(c)) for c in self.categories]
@@ -84,7 +90,7 @@ class Table:
     """A table as numbers, read column by column so that it is never copied whole."""
 
     def __init__(self, X: Any, schema: Schema) -> None:
-        self._X: Any = X.tocsc() if sparse.issparse(X) else X
+        self._X: Any = X
         self._schema = schema
         self.n_rows, self.n_features = X.shape
 
@@ -92,6 +98,15 @@ class Table:
     def dense(self) -> NDArray[np.floating] | None:
         """The array itself, if it is one; its categorical columns are not encoded."""
         return self._X if isinstance(self._X, np.ndarray) else None
+
+    @property
+    def matrix(self) -> Any:
+        """The float array or CSR matrix of a table that holds numbers only."""
+        return self._X
+
+    @cached_property
+    def _by_column(self) -> Any:
+        return self._X.tocsc()
 
     def column(self, f: int) -> NDArray[np.floating]:
         """Column ``f`` as numbers: NaN is missing or unknown, categories are their index."""
@@ -102,9 +117,9 @@ class Table:
             table = np.array([index.get(value, np.nan) for value in values] + [np.nan])
             return table[codes]
         if sparse.issparse(self._X):
-            start, stop = self._X.indptr[f : f + 2]
+            start, stop = self._by_column.indptr[f : f + 2]
             column = np.zeros(self.n_rows)
-            column[self._X.indices[start:stop]] = self._X.data[start:stop]
+            column[self._by_column.indices[start:stop]] = self._by_column.data[start:stop]
             return column
         if isinstance(self._X, np.ndarray):
             return self._X[:, f]
@@ -141,13 +156,13 @@ def _as_columns(X: Any) -> Any:
     return as_array(X)
 
 
-def as_array(X: Any) -> Any:
+def as_array(X: Any, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
     """A two-dimensional float array or a sparse matrix; NaN is missing, infinite values are allowed."""
     if type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in (np.float64, np.float32):
         return X  # nothing to check: for one row, the checks take longer than its prediction
     return check_array(
         X,
-        accept_sparse=("csc", "csr"),
+        accept_sparse=sparse_formats,
         dtype=(np.float64, np.float32),
         ensure_all_finite=False,
         input_name="X",

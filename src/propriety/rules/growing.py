@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.engine.layout import BINS, Binned
-from propriety.tree import rules_kernels as kernels
-from propriety.tree.monomials import Condition, bin_set
+from propriety.rules import kernels
+from propriety.rules.monomials import Condition, bin_set
 
 _TIE = 1e-9
 _SERIAL = 1 << 17  # cells up to which one thread is fastest

@@ -1,0 +1,127 @@
+"""Training data, read and checked once for every estimator: the table, the labels and the weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _get_feature_names, column_or_1d
+
+from propriety.data.matrix import as_numbers
+from propriety.data.table import Schema, Table, as_array, is_frame
+from propriety.weights import Weights
+
+#: What a learner reads: any table, with missing values and categories, or numbers in every cell.
+TABLE, NUMBERS = "table", "numbers"
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """X, y and sample_weight of a fit.
+
+    Attributes
+    ----------
+    table : Table
+    schema : Schema
+        What is known of its columns.
+    classes : ndarray of shape (K,)
+        The labels that occur with a positive weight, sorted.
+    codes : ndarray of shape (n,)
+        The index of each row's class; 0 for rows of weight 0, which take no part.
+    weights : Weights
+    feature_names : ndarray of str, or None
+        Names as scikit-learn knows them.
+    """
+
+    table: Table
+    schema: Schema
+    classes: NDArray[Any]
+    codes: NDArray[np.intp]
+    weights: Weights
+    feature_names: NDArray[Any] | None
+
+    @classmethod
+    def read(
+        cls,
+        estimator: str,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        reads: str = TABLE,
+        categorical: Any = None,
+    ) -> Training:
+        """Check everything that `fit` of the named estimator was given.
+
+        >>> training = Training.read("TreeClassifier", [[1.0], [2.0], [3.0]], ["b", "a", "b"], [1, 2, 0])
+        >>> training.classes.tolist(), training.codes.tolist(), training.weights.total
+        (['a', 'b'], [1, 0, 0], 3.0)
+        """
+        if y is None:
+            raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
+        X, feature_names, schema, table = read_table(X, reads, categorical)
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_consistent_length(X, labels)
+        check_classification_targets(labels)
+        weights = Weights.read(sample_weight, len(labels))
+        classes, codes = encode_labels(labels, weights)
+        return cls(table, schema, classes, codes, weights, feature_names)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.classes)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, those of weight 0 included."""
+        return len(self.codes)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.table.n_features
+
+    @property
+    def class_weights(self) -> NDArray[np.float64]:
+        """Total weight of each class."""
+        return self.weights.by_class(self.codes, self.n_classes)
+
+    @property
+    def target(self) -> NDArray[np.float64]:
+        """1 for rows of class 1 or, of several classes, of the largest one."""
+        largest = 1 if self.n_classes == 2 else int(np.argmax(self.class_weights))
+        return (self.codes == largest).astype(np.float64)
+
+
+def read_table(X: Any, reads: str, categorical: Any) -> tuple[Any, NDArray[Any] | None, Schema, Table]:
+    """X as arrays or a frame, its names, its schema, and the table read by it."""
+    feature_names = _get_feature_names(X)
+    if reads == NUMBERS:
+        X = as_numbers(X)
+        categorical = None
+    elif not is_frame(X):
+        X = as_array(X)
+    schema, table = Schema.fit(X, categorical)
+    if reads == NUMBERS and feature_names is not None:
+        schema = Schema(schema.categories, tuple(str(name) for name in feature_names))
+    return X, feature_names, schema, table
+
+
+def encode_labels(labels: NDArray[Any], weights: Weights) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Classes that occur with a positive weight, and the index of each row's.
+
+    Rows of weight 0 may hold other labels; they get index 0, and take no part.
+    """
+    classes = np.unique(labels if weights.kept is None else labels[weights.kept])
+    if len(classes) < 2:
+        raise ValueError(
+            f"y must hold at least two classes with positive weight, got 1 class: {classes.tolist()}"
+        )
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return classes, np.where(classes[codes] == labels, codes, 0).astype(np.intp)

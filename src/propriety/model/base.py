@@ -1,0 +1,291 @@
+"""The base class of every estimator: how it is fitted, what it decides, how it is kept.
+
+``fit`` is read → settings → learn → keep. `_read` checks X, y and weights; the settings check the parameters;
+learning sees neither the estimator nor the user's objects; `_keep` sets every attribute at once, so that a
+fit which fails leaves the estimator as it was.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+
+from propriety import losses, parallel
+from propriety.costs import Costs
+from propriety.data.matrix import as_numbers
+from propriety.data.table import Schema, Table, as_array, is_frame
+from propriety.data.training import NUMBERS, TABLE, Training
+from propriety.losses.value import Value
+from propriety.model import contract, files
+from propriety.model.state import Arrays, make, read_shared, shared_state
+
+Floats = NDArray[np.float64]
+
+
+class ProperClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier with a proper loss and stated costs.
+
+    Subclasses have the parameters ``loss``, ``link``, ``fp_cost`` and ``fn_cost``, learn in ``fit``, and say
+    how scores, contributions and importances come about. `contract.FittedModel` is what the others may rely
+    on.
+    """
+
+    #: What it reads: tables with missing values and categories, or numbers in every cell.
+    _reads: ClassVar[str] = TABLE
+    #: Old names of parameters, which files written before may hold.
+    _renamed: ClassVar[dict[str, str]] = {}
+
+    loss: Any
+    link: Any
+    fp_cost: float
+    fn_cost: float
+    classes_: NDArray[Any]
+    loss_: Any
+    n_features_in_: int
+    _schema: Schema
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._reads == TABLE
+        tags.input_tags.categorical = self._reads == TABLE
+        return tags
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``loss__alpha`` replaces one parameter of the loss, which is a value."""
+        nested: dict[str, dict[str, Any]] = defaultdict(dict)
+        plain: dict[str, Any] = {}
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if rest and name in ("loss", "link"):
+                nested[name][rest] = value
+            else:
+                plain[key] = value
+        super().set_params(**plain)
+        for name, changes in nested.items():
+            current = getattr(self, name)
+            if isinstance(current, str) and current == "auto":
+                raise ValueError(
+                    f"loss='auto' has no parameters, so {', '.join(changes)} cannot be set; "
+                    "give the loss first, for example loss=Tailored(0.1)"
+                )
+            if isinstance(current, str):
+                current = losses.parse(current)
+            if not isinstance(current, Value):
+                raise ValueError(
+                    f"{name}={current!r} has no parameters, so {', '.join(changes)} cannot be set"
+                )
+            setattr(self, name, current.replace(**changes))
+        return self
+
+    @classmethod
+    def table_settings(cls, n_rows: int) -> dict[str, Any]:
+        """Parameters that suit a table of so many rows, when its user says nothing: the command line's."""
+        return {}
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Training:
+        """Check what ``fit`` was given."""
+        return Training.read(
+            type(self).__name__,
+            X,
+            y,
+            sample_weight,
+            reads=self._reads,
+            categorical=getattr(self, "categorical_features", None),
+        )
+
+    def _costs(self, n_classes: int) -> Costs:
+        """The stated costs, checked before anything is fitted."""
+        costs = Costs.of_mistakes(self.fp_cost, self.fn_cost)
+        if n_classes == 2:
+            return costs
+        if (self.fp_cost, self.fn_cost) != (1, 1):
+            raise ValueError(f"fp_cost and fn_cost are for two classes, got {n_classes} classes")
+        return Costs.equal(n_classes)
+
+    def _composite(self, default: losses.Loss | None = None) -> losses.Composite:
+        """The composite of ``loss`` and ``link``; ``loss="auto"`` is `default`, or the log loss."""
+        loss = self.loss
+        if isinstance(loss, str) and loss == "auto":
+            loss = losses.Log() if default is None else default
+        return losses.as_composite(loss, self.link)
+
+    def _keep(self, training: Training, loss: Any, **learned: Any) -> Self:
+        """Set what was learned, all at once."""
+        self._set_columns(training.n_features, training.feature_names)
+        self.classes_, self.loss_, self._schema = training.classes, loss, training.schema
+        for name, value in learned.items():
+            setattr(self, name, value)
+        return self
+
+    def _set_columns(self, n_features: int, names: Any) -> None:
+        self.n_features_in_ = n_features
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    # --- using the model --------------------------------------------------------------------------
+
+    @property
+    def costs(self) -> Costs:
+        """What the decisions follow, as the parameters state it now."""
+        check_is_fitted(self)
+        return self._costs(len(self.classes_))
+
+    @property
+    def view(self) -> str:
+        """How the model can be shown; see `propriety.model.contract`."""
+        return contract.EFFECTS
+
+    def _table(self, X: Any) -> Table:
+        """A table with the columns of the fit."""
+        check_is_fitted(self)
+        if self._reads == NUMBERS:
+            given, X = X, as_numbers(X)
+        else:
+            given = X = X if is_frame(X) else as_array(X)
+        if "feature_names_in_" in vars(self) or not isinstance(given, np.ndarray):
+            _check_feature_names(self, given, reset=False)
+        _check_n_features(self, X, reset=False)
+        return self._schema.read(X)
+
+    @property
+    def _threads(self) -> int:
+        return parallel.n_threads(getattr(self, "n_jobs", None))
+
+    @abstractmethod
+    def _scores(self, table: Table) -> Floats:
+        """Scores of shape (n, 1) for two classes, (n, K) for more."""
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        if scores.shape[1] > 1:
+            return np.asarray(self.loss_.inverse(scores))
+        p = np.asarray(self.loss_.inverse(scores[:, 0]))
+        return np.column_stack([1 - p, p])
+
+    def decision_function(self, X: Any) -> Floats:
+        """The score F: of shape (n,) for two classes, (n, K) for more."""
+        return _squeezed(self._scores(self._table(X)))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the classes, of shape (n, K), through the link of the loss."""
+        return self._probabilities(self._scores(self._table(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Decide by the stated costs: class 1 iff its probability is at least fp_cost/(fp_cost + fn_cost).
+
+        Class 1, whose misses cost ``fn_cost``, is ``classes_[1]``, the last label in sorted order. With more
+        than two classes, the class of largest probability is decided.
+        """
+        return self._decide(self.predict_proba(X))
+
+    def _decide(self, probabilities: Floats) -> NDArray[Any]:
+        return self.classes_[self.costs.decide(probabilities)]
+
+    # --- reading it -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _contributions(self, table: Table) -> Floats:
+        """What each feature adds to each score, the score of no feature last: (n, n_scores, d + 1)."""
+
+    @abstractmethod
+    def importances(self) -> Floats:
+        """How much each feature counts; the sum is 1, or 0 if none does."""
+
+    def contributions(self, X: Any) -> Floats:
+        """What each feature adds to the score of each row, the score of no feature last.
+
+        Of shape (n, d + 1) for two classes and (n, K, d + 1) for more; they add up to the score.
+        """
+        parts = self._contributions(self._table(X))
+        return parts[:, 0] if parts.shape[1] == 1 else parts
+
+    def predict_contributions(self, X: Any) -> Floats:
+        """The same as `contributions`."""
+        return self.contributions(X)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """How much each feature counts; see `importances`."""
+        return self.importances()
+
+    def words(self, X: Any) -> list[list[str]]:
+        """The rules that each row meets, in words; a model that is not made of rules has none."""
+        return [[] for _ in range(self._table(X).n_rows)]
+
+    # --- keeping it -------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a model file: values and arrays, no code.
+
+        The file is there whole or not at all, and is read back before it takes its place. A loss made of a
+        Python function is refused; pickle keeps it.
+        """
+        files.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The model in a file that :meth:`save` wrote, which must be of this class.
+
+        Nothing in the file is run; a damaged, altered or newer file is refused with the reason.
+        """
+        model = files.load(path)
+        if not isinstance(model, cls):
+            raise TypeError(
+                f"{os.fspath(path)} holds a {type(model).__name__}, not a {cls.__name__}; "
+                "propriety.load reads any"
+            )
+        return model
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the model has learned, as plain values and as arrays: what its file holds."""
+        check_is_fitted(self)
+        values, arrays = self._state()
+        return {**shared_state(self), **values}, arrays
+
+    @classmethod
+    def from_state(cls, parameters: dict[str, Any], state: dict[str, Any], arrays: Arrays) -> Self:
+        """The model that has these parameters and has learned this; what does not fit is refused."""
+        model = make(cls, parameters, cls._renamed)
+        read_shared(model, state)
+        model._restore(state, arrays)
+        return model
+
+    @abstractmethod
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What this kind of model has learned, besides classes and columns."""
+
+    @abstractmethod
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        """Take that out again, and check it."""
+
+
+def _squeezed(scores: Floats) -> Floats:
+    return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def shares(amounts: Floats) -> Floats:
+    """Amounts divided by their sum; all 0 if that is.
+
+    >>> shares(np.array([1.0, 3.0]))
+    array([0.25, 0.75])
+    """
+    total = amounts.sum()
+    return amounts / total if total > 0 else amounts
+
+
+def squeezed_stages(stages: Iterator[Floats]) -> Iterator[Floats]:
+    """Scores after each round, copied, of shape (n,) for two classes."""
+    for scores in stages:
+        yield _squeezed(scores).copy()

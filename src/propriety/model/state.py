@@ -1,0 +1,91 @@
+"""What the estimators have in common in a file: parameters by value, classes, columns, the loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from propriety import losses
+from propriety.data.table import Schema
+from propriety.losses import simplex
+from propriety.storage.checks import Arrays, names, require, take
+from propriety.storage.values import decode, encode
+
+__all__ = ["Arrays", "make", "read_loss", "read_schema", "read_shared", "shared_state"]
+_MOST_THREADS = 1024
+
+
+def make(cls: Any, given: Any, renamed: dict[str, str]) -> Any:
+    """An estimator with its parameters, not fitted; those that the file does not name have their defaults."""
+    require(isinstance(given, dict), "it has no parameters")
+    given = {renamed.get(name, name): value for name, value in given.items()}
+    unknown = sorted(set(given) - set(cls._get_param_names()))
+    require(not unknown, f"{cls.__name__} has no parameter {', '.join(unknown)[:200]}")
+    model = cls(**{name: decode(value) for name, value in given.items()})
+    threads = getattr(model, "n_jobs", None)
+    right = threads is None or (isinstance(threads, int) and 0 < abs(threads) <= _MOST_THREADS)
+    require(right, "n_jobs is wrong")
+    return model
+
+
+def shared_state(model: Any) -> dict[str, Any]:
+    """Classes and columns, and the loss that was fitted."""
+    state = {
+        "classes": encode(model.classes_, "classes_"),
+        "n_features": int(model.n_features_in_),
+        "feature_names": None,
+        "columns": _schema_state(model._schema),
+        "loss": encode(model.loss_, "the loss"),
+    }
+    if hasattr(model, "feature_names_in_"):
+        state["feature_names"] = [str(name) for name in model.feature_names_in_]
+    return state
+
+
+def read_shared(model: Any, state: dict[str, Any]) -> None:
+    """Set classes, columns and, where the file has it, the loss."""
+    classes = decode(state.pop("classes", None))
+    require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2, "it has no classes")
+    require(np.all(classes[1:] > classes[:-1]), "classes are not in order")
+    d = take(state, "n_features", int)
+    require(0 < d < 2**31, "it has no features")
+    model.classes_ = classes
+    feature_names = names(state.pop("feature_names", None), d, "feature_names")
+    model._set_columns(d, feature_names)
+    # Files of 0.1.0 hold no columns of linear models, no loss of trees, and the loss of rules elsewhere.
+    columns = state.pop("columns", None)
+    model._schema = Schema((None,) * d, feature_names) if columns is None else read_schema(columns, d)
+    if "loss" in state:
+        model.loss_ = read_loss(state.pop("loss"), len(classes))
+
+
+def _schema_state(schema: Schema) -> dict[str, Any]:
+    columns = [None if c is None else encode(list(c), "a category") for c in schema.categories]
+    return {"names": None if schema.names is None else list(schema.names), "categories": columns}
+
+
+def read_schema(state: Any, d: int) -> Schema:
+    """The columns of a table with d of them."""
+    require(isinstance(state, dict) and set(state) == {"names", "categories"}, "it has no columns")
+    columns = state["categories"]
+    require(isinstance(columns, list) and len(columns) == d, f"it has not {d} columns")
+    categories = []
+    for column in columns:
+        require(column is None or isinstance(column, list), "categories are no list")
+        values = None if column is None else tuple(decode(v) for v in column)
+        plain = values is None or all(isinstance(v, str | bool | int | float) for v in values)
+        require(
+            plain and (values is None or len(set(values)) == len(values)), "categories are not plain values"
+        )
+        categories.append(values)
+    return Schema(tuple(categories), names(state["names"], d, "names of columns"))
+
+
+def read_loss(given: Any, n_classes: int) -> Any:
+    """A composite or a loss for two classes, a loss on the simplex or a loss for more."""
+    loss = decode(given)
+    kind = losses.Composite if n_classes == 2 else simplex.SimplexLoss
+    many = "two" if n_classes == 2 else n_classes
+    require(isinstance(loss, kind | losses.Loss), f"it has no loss for {many} classes")
+    return loss
