@@ -290,12 +290,12 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             validation.add(trees, settings.n_jobs)
         progress = Progress(self, lesson, booster, X, y)
 
-        def keep() -> Self:
+        def keep() -> None:
             kept = booster.finished(trees)
             if validation is not None and settings.early_stopping:
                 rounds = max(lesson.rounds_done + validation.best(settings.tol), lesson.rounds_done)
                 kept = kept[: rounds * lesson.n_scores]
-            return self._keep(
+            self._keep(
                 training,
                 lesson.objective.loss,
                 **self.attributes(lesson, kept),
