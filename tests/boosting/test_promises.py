@@ -168,7 +168,7 @@ def test_training_scores_are_predicted_scores(data):
     schema, table = Schema.fit(X)
     problem = Problem.make(estimator, schema, table, y, None, None, False)
     booster = Booster(
-        problem.binned, problem.binner, problem.objective, None, problem.settings, problem.start
+        problem.binned, problem.binner, problem.objective, problem.weights, problem.settings, problem.start
     )
     for number in range(12):
         booster.advance(number)

@@ -303,11 +303,16 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
 
         done = problem.rounds_done
         booster = Booster(
-            problem.binned, problem.binner, problem.objective, problem.weight, problem.settings, problem.start
+            problem.binned,
+            problem.binner,
+            problem.objective,
+            problem.weights,
+            problem.settings,
+            problem.start,
         )
         validation = problem.validation()
         if done:
-            self._forest.add_binned_scores(problem.binned, booster.scores, problem.settings.n_jobs)
+            booster.resume(self._forest)
         if validation is not None:
             validation.add(self._forest.split() if done else [], problem.settings.n_jobs)
         return booster, validation, done

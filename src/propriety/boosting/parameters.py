@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
 
 from propriety import losses, parallel
 from propriety.boosting.compatibility import check_coefficient, check_learner
@@ -25,9 +24,10 @@ from propriety.boosting.objective import (
     SimplexObjective,
 )
 from propriety.frames import Schema, Table
+from propriety.weights import Weights
 
 if TYPE_CHECKING:
-    from propriety.boosting.rounds import Settings
+    from propriety.boosting.settings import BoostingSettings
     from propriety.boosting.shapes import Marginals
     from propriety.boosting.validation import Validation
     from propriety.engine.binning import Binner
@@ -69,9 +69,9 @@ def _choice(estimator: Any, name: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed: int) -> Settings:
+def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed: int) -> BoostingSettings:
     """Check the parameters and resolve what depends on the data: automatic values, numbers of features."""
-    from propriety.boosting.rounds import Settings
+    from propriety.boosting.settings import BoostingSettings
 
     d = len(schema.categories)
     _number(estimator, "max_iter", 0, whole=True)
@@ -90,7 +90,7 @@ def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed
     step = _choice(estimator, "step", STEPS)
     criterion = _choice(estimator, "criterion", ("auto", "fisher", "newton", "gradient"))
     check_learner(estimator, weak_learner)
-    return Settings(
+    return BoostingSettings(
         weak_learner=weak_learner,
         step=step,
         criterion=CRITERIA[step] if criterion == "auto" else criterion,
@@ -145,16 +145,14 @@ def objective_of(estimator: Any, n_classes: int, y: NDArray[np.intp]) -> Objecti
     return SimplexObjective(simplex, y, n_classes)
 
 
-def class_factors(
-    class_weight: Any, classes: Any, y: NDArray[np.intp], weight: Floats | None
-) -> Floats | None:
+def class_factors(class_weight: Any, classes: Any, y: NDArray[np.intp], weights: Weights) -> Floats | None:
     """Weight of each class; the total weight stays, so that ``min_samples_leaf`` keeps its meaning.
 
     "balanced" gives every class the same total.
     """
     if class_weight is None:
         return None
-    shares = np.bincount(y, weights=weight, minlength=len(classes))
+    shares = weights.by_class(y, len(classes))
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
@@ -176,9 +174,9 @@ class Problem:
     classes: Any
     binner: Binner
     binned: Binned
-    weight: Floats | None
+    weights: Weights
     objective: Objective
-    settings: Settings
+    settings: BoostingSettings
     start: Floats
     class_factors: Floats | None
     rounds_done: int
@@ -205,24 +203,22 @@ class Problem:
         """Encode labels, weigh classes, hold rows out, and bin the table."""
         from propriety.engine.sharing import SharedBins
 
-        weight = _in_rows(weight)
-        classes, y = encode_labels(labels, weight)
+        weights = Weights.read(weight, len(labels))
+        classes, y = encode_labels(labels, weights.values)
         seed = estimator._seed if again else int(check_random_state(estimator.random_state).randint(_SEEDS))
-        total = float(len(y) if weight is None else weight.sum())
+        total = weights.total
         settings = settings_of(estimator, schema, classes, total, seed)
-        factors = class_factors(estimator.class_weight, classes, y, weight)
-        weight = _times(weight, factors, y)
+        factors = class_factors(estimator.class_weight, classes, y, weights)
+        weights = _times(weights, factors, y)
         if held_out is None and estimator.early_stopping:
-            chosen = _hold_out(estimator, y, weight, settings.seed)
-            own = None if weight is None else weight[chosen]
-            weight = np.ones(len(y)) if weight is None else weight.copy()
-            weight[chosen] = 0.0
-            held_out = (chosen, y[chosen], own)
+            chosen = _hold_out(estimator, y, weights, settings.seed)
+            held_out = (chosen, y[chosen], weights.take(chosen))
+            weights = weights.without(chosen)
         elif held_out is not None:
             held_out = _encode_held_out(held_out, classes, factors)
         objective = objective_of(estimator, len(classes), y)
         check_coefficient(estimator, objective)
-        start = estimator._start_score if again else start_of(estimator, objective, weight)
+        start = estimator._start_score if again else start_of(estimator, objective, weights)
         if again:
             _check_same(estimator, schema, classes)
             binner = estimator._binner
@@ -230,9 +226,9 @@ class Problem:
         else:
             # A search over losses gives its models the bins to share.
             shared = getattr(estimator, "_shared_bins", None) or SharedBins()
-            target, max_bins = _target(y, weight, classes), bins_of(settings, estimator.max_bins, total)
+            target, max_bins = _target(y, weights, classes), bins_of(settings, estimator.max_bins, total)
             binner, binned = shared.bins(
-                table, weight, target, schema.n_categories, max_bins, settings.n_jobs
+                table, weights, target, schema.n_categories, max_bins, settings.n_jobs
             )
         done = estimator.n_iter_ if again else 0
         return cls(
@@ -240,7 +236,7 @@ class Problem:
             classes,
             binner,
             binned,
-            weight,
+            weights,
             objective,
             settings,
             start,
@@ -255,7 +251,7 @@ class Problem:
         """How the training rows lie in the bins, for models that may be additive; else None."""
         from propriety.boosting.shapes import Marginals, may_be_additive
 
-        return Marginals.of(self.binned, self.weight, self.table) if may_be_additive(self) else None
+        return Marginals.of(self.binned, self.weights.values, self.table) if may_be_additive(self) else None
 
     def validation(self) -> Validation | None:
         """The held-out rows, ready to be scored."""
@@ -263,7 +259,7 @@ class Problem:
             return None
         from propriety.boosting.validation import Validation
 
-        where, y, weight = self.held_out
+        where, y, weights = self.held_out
         if isinstance(where, Table):
             binned = self.binner.transform(where, self.settings.n_jobs)
         else:
@@ -274,7 +270,7 @@ class Problem:
             binned,
             self.binner,
             objective,
-            weight,
+            weights,
             self.start,
             scoring,
             self.classes[y],
@@ -283,16 +279,17 @@ class Problem:
         )
 
 
-def start_of(estimator: Any, objective: Objective, weight: Floats | None) -> Floats:
+def start_of(estimator: Any, objective: Objective, weights: Weights) -> Floats:
     """The score before the first round: that of the base rates, or 0 as in the papers on boosting."""
-    return objective.start(weight) if estimator.init == "base_rate" else np.zeros(objective.n_scores)
+    return objective.start(weights) if estimator.init == "base_rate" else np.zeros(objective.n_scores)
 
 
-def bins_of(settings: Settings, max_bins: int, total: float) -> int:
+def bins_of(settings: BoostingSettings, max_bins: int, total: float) -> int:
     """Bins per feature; a histogram learner's hold at least ``min_samples_leaf`` rows each on average."""
     if settings.weak_learner != "histogram" or settings.min_samples_leaf <= 1:
         return max_bins
-    return int(min(max_bins, max(2.0, total // settings.min_samples_leaf)))
+    # Relative weights have a whole total but for a rounding error.
+    return int(min(max_bins, max(2.0, total * (1 + 1e-9) // settings.min_samples_leaf)))
 
 
 def encode_labels(labels: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -311,28 +308,19 @@ def encode_labels(labels: NDArray[Any], weight: Floats | None) -> tuple[NDArray[
     return classes, y.astype(np.intp)
 
 
-def _in_rows(weight: Floats | None) -> Floats | None:
-    """Weights as numbers of rows: whole numbers are copies, others are taken relative to their mean."""
-    if weight is None or np.all(weight == np.rint(weight)):
-        return weight
-    return weight / np.mean(weight[weight > 0])
-
-
-def _target(y: NDArray[np.intp], weight: Floats | None, classes: Any) -> Floats:
+def _target(y: NDArray[np.intp], weights: Weights, classes: Any) -> Floats:
     """1 for rows of class 1 or, of several classes, of the largest one."""
-    largest = 1 if len(classes) == 2 else int(np.argmax(np.bincount(y, weights=weight)))
+    largest = 1 if len(classes) == 2 else int(np.argmax(weights.by_class(y, len(classes))))
     return (y == largest).astype(np.float64)
 
 
-def _times(weight: Floats | None, factors: Floats | None, y: NDArray[np.intp]) -> Floats | None:
-    if factors is None:
-        return weight
-    return factors[y] if weight is None else weight * factors[y]
+def _times(weights: Weights, factors: Floats | None, y: NDArray[np.intp]) -> Weights:
+    return weights if factors is None else weights.times(factors[y])
 
 
-def _hold_out(estimator: Any, y: NDArray[np.intp], weight: Floats | None, seed: int) -> NDArray[np.intp]:
+def _hold_out(estimator: Any, y: NDArray[np.intp], weights: Weights, seed: int) -> NDArray[np.intp]:
     """Rows for validation, each class in proportion."""
-    usable = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
+    usable = np.flatnonzero(weights.array > 0)
     _, chosen = train_test_split(
         usable, test_size=estimator.validation_fraction, stratify=y[usable], random_state=seed
     )
@@ -347,9 +335,8 @@ def _encode_held_out(held_out: Any, classes: Any, factors: Floats | None) -> tup
     if unknown.any():
         raise ValueError(f"y_val holds labels that are not in y: {np.unique(labels[unknown]).tolist()}")
     y = np.searchsorted(classes, labels).astype(np.intp)
-    if weight is not None:
-        weight = _check_sample_weight(weight, labels, dtype=np.float64, ensure_non_negative=True)
-    return table, y, _times(weight, factors, y)
+    weights = Weights.read(weight, len(labels), name="sample_weight_val")
+    return table, y, _times(weights, factors, y)
 
 
 def _check_same(estimator: Any, schema: Schema, classes: Any) -> None:

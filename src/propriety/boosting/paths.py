@@ -14,10 +14,11 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 
 from propriety import losses as algebra
 from propriety import parallel
-from propriety.boosting.objective import CRITERIA, BinaryObjective
+from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives
 from propriety.boosting.parameters import Problem, objective_of, start_of
 from propriety.losses.links import Logit
 from propriety.losses.value import positive
+from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.boosting.classifier import BoostingClassifier
@@ -169,8 +170,7 @@ def gain_path(
     else:
         for cell in cells:
             cell()
-    total = float(len(labels) if problem.weight is None else problem.weight.sum())
-    return GainPath(tuple(base), np.array(given, dtype=np.float64), values, scores, total)
+    return GainPath(tuple(base), np.array(given, dtype=np.float64), values, scores, problem.weights.total)
 
 
 def _check(model: Any, gains: Sequence[float]) -> None:
@@ -192,18 +192,9 @@ def _folds(cv: Any, labels: NDArray[np.intp], problem: Problem) -> list[tuple[An
     """Training and held-out rows, those of weight 0 in neither."""
     if isinstance(cv, int) and not isinstance(cv, bool):
         cv = StratifiedKFold(cv, shuffle=True, random_state=problem.settings.seed)
-    kept = np.arange(len(labels)) if problem.weight is None else np.flatnonzero(problem.weight > 0)
+    kept = np.flatnonzero(problem.weights.array > 0)
     splitter = check_cv(cv, labels[kept], classifier=True)
     return [(kept[train], kept[test]) for train, test in splitter.split(kept[:, None], labels[kept])]
-
-
-@dataclass(frozen=True)
-class _Rounds:
-    """What the compiled rounds read of the settings."""
-
-    rounds: int
-    step: int
-    learning_rate: float
 
 
 class _Path:
@@ -228,12 +219,12 @@ class _Path:
         train, test = self.folds[fold]
         F = self._compiled(base, gain, train, test) if self.compiled else None
         F = self._by_rounds(base, gain, train, test) if F is None else F
-        y, weight = self.labels[test], self.problem.weight
+        y = self.labels[test]
         if F.ndim == 2:
             values = self._score(np.broadcast_to(y, F.shape), base.link_._log_odds(F / gain).t)
         else:
             values = np.array([self._score_classes(y, f) for f in F])
-        return np.average(values, axis=1, weights=None if weight is None else weight[test])
+        return self.problem.weights.take(test).mean(values)
 
     def _score(self, y: Any, t: Floats) -> Floats:
         if isinstance(self.score, algebra.SmoothLoss):
@@ -248,41 +239,39 @@ class _Path:
 
     def _compiled(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats | None:
         from propriety.boosting import sweep
+        from propriety.engine.fixed_point import row_weights
 
         loss, problem = sweep.tabulated(base), self.problem
         if loss is None:
             return None
-        settings, y = problem.settings, problem.objective.y
-        weight = problem.weight
-        whole = weight is not None and bool(np.all(weight == np.rint(weight)))
+        settings, y, weights = problem.settings, problem.objective.y, problem.weights.take(train)
         objective = BinaryObjective(base.shrunk(gain), y[train])
-        start = start_of(problem.estimator, objective, None if weight is None else weight[train])
-        l2 = 0.0
-        if settings.l2_regularization:
-            l2 = settings.l2_regularization * self._unit(objective, start, train)
-        rounds = _Rounds(problem.estimator.max_iter, sweep.STEPS[settings.step], settings.learning_rate)
-        return sweep.held_out_scores(
-            problem.binned,
-            y,
-            weight,
-            train.astype(np.uint32),
-            test,
+        start = start_of(problem.estimator, objective, weights)
+        l2 = settings.l2_regularization
+        rounds = sweep.Rounds(
             float(start[0]),
-            gain,
-            loss,
-            rounds,
-            l2,
-            whole,
+            float(gain),
+            sweep.STEPS[settings.step],
+            settings.learning_rate,
+            l2 * self._unit(objective, start, weights) if l2 else 0.0,
         )
+        sample = sweep.Sample(y, row_weights(self._weights(train)), train.astype(np.uint32), np.asarray(test))
+        return sweep.held_out_scores(problem.binned, sample, rounds, loss, problem.estimator.max_iter)
 
-    def _unit(self, objective: BinaryObjective, start: Floats, train: Any) -> float:
+    def _weights(self, train: Any) -> Weights:
+        """The weights of all rows, with 0 for those that a fold does not train on."""
+        others = np.ones(len(self.labels), dtype=bool)
+        others[train] = False
+        return self.problem.weights.without(others)
+
+    def _unit(self, objective: BinaryObjective, start: Floats, weights: Weights) -> float:
         """Mean curvature at the start, the unit of the ridge."""
-        from propriety.boosting.objective import derivatives
+        from propriety.engine.fixed_point import row_weights, weighted_sum
 
-        settings, weight = self.problem.settings, self.problem.weight
-        G, H = np.empty((1, len(train))), np.empty((1, len(train)))
-        derivatives(objective, np.tile(start, (len(train), 1)), settings.criterion, G, H, 1)
-        return float(np.average(H[0], weights=None if weight is None else weight[train]))
+        n = len(weights)
+        G, H = np.empty((1, n)), np.empty((1, n))
+        derivatives(objective, np.tile(start, (n, 1)), self.problem.settings.criterion, G, H, 1)
+        return weighted_sum(H[0], row_weights(weights), 1) / weights.total
 
     def _by_rounds(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats:
         """The same by ordinary rounds, for every learner, step and number of classes."""
@@ -291,11 +280,10 @@ class _Path:
 
         problem = self.problem
         model = clone(problem.estimator).set_params(loss=base, link=None, gain=gain)
-        weight = np.zeros(len(self.labels))
-        weight[train] = 1.0 if problem.weight is None else problem.weight[train]
+        weights = self._weights(train)
         objective = objective_of(model, len(problem.classes), self.labels)
-        start = start_of(model, objective, weight)
-        booster = Booster(problem.binned, problem.binner, objective, weight, problem.settings, start)
+        start = start_of(model, objective, weights)
+        booster = Booster(problem.binned, problem.binner, objective, weights, problem.settings, start)
         held = problem.binned._replace(
             rows=problem.binned.rows[test], columns=np.ascontiguousarray(problem.binned.columns[:, test])
         )

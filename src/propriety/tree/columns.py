@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.frames import Schema, Table
+from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.tree.search import Columns
@@ -53,7 +54,8 @@ def _binned(table, schema, kept, weight, target, max_bins, monotone, n_jobs) -> 
     from propriety.engine.binning import Binner
     from propriety.tree.search import BINNED, CATEGORICAL, Columns
 
-    binner = Binner.fit(table, weight, target, schema.n_categories, max_bins, n_jobs)
+    weights = Weights.read(weight, table.n_rows)
+    binner = Binner.fit(table, weights, target, schema.n_categories, max_bins, n_jobs)
     codes = binner.transform(table, n_jobs).columns
     codes = codes if kept is None else np.ascontiguousarray(codes[:, kept])
     d = len(codes)
