@@ -15,10 +15,10 @@ from scipy.optimize import brentq
 from sklearn.utils.validation import check_is_fitted
 
 from propriety import losses
-from propriety.model.base import ProperClassifier
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import class_index
 from propriety.losses.value import number
+from propriety.model.base import ProperClassifier
 
 _SCIKIT_LEARN = {"log_loss": "Log", "exponential": "Exponential"}
 

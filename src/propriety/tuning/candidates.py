@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from propriety import losses
-from propriety.model.base import ProperClassifier
 from propriety.losses import simplex
+from propriety.model.base import ProperClassifier
 
 #: Families by name, each in the order in which they leave the log loss; it is tried first in any case.
 FAMILIES = {
