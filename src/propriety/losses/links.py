@@ -395,7 +395,7 @@ class FromDistribution(_ScaledLink):
         return getattr(stats, self.dist)(*self.args)
 
     def _unit_log_odds(self, z: Array) -> LogOdds:
-        from propriety.losses.numeric import derivative
+        from propriety.losses.from_functions.calculus import derivative
 
         d = self._frozen
         lp, lq = d.logcdf(z), d.logsf(z)

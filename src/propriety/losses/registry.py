@@ -192,7 +192,7 @@ def _arguments(
 
 def _make(name: str, args: Any, kwargs: dict[str, Any]) -> Any:
     from propriety.losses.algebra import Tilted
-    from propriety.losses.margins import CanonicalFor
+    from propriety.losses.from_functions import CanonicalFor
 
     improper = {key.lower(): key for key in IMPROPER}.get(name.lower())
     if improper is not None:
