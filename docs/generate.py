@@ -93,8 +93,8 @@ def _properties(loss: losses.Loss) -> str:
         return f"Of ``{loss!r}``:\n\n" + _facts(loss.properties())
     c = loss.composite()
     canonical = loss.canonical_link
-    text = f"Of ``{loss!r}`` with its default link ``{c.link_!r}``"
-    if canonical != c.link_:
+    text = f"Of ``{loss!r}`` with its default link ``{c.link!r}``"
+    if canonical != c.link:
         text += f" (its canonical link is ``{canonical!r}``)"
     return f"{text}:\n\n" + _facts(c.properties())
 

@@ -124,7 +124,7 @@ def test_value_of_default_composite(loss):
     c, family = loss.composite(), oracle(loss)
     for F in SCORES:
         with mp.workdps(330 if abs(F) > 100 else 40):
-            p, q, *_ = inverse_link(c.link_, F)
+            p, q, *_ = inverse_link(c.link, F)
             if min(p, q) < mp.mpf(10) ** -320:
                 continue
             one, zero = family.one(p, q), family.zero(p, q)

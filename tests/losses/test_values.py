@@ -87,7 +87,7 @@ def test_parameters():
     assert beta.get_params() == {"alpha": 6, "beta": 14}
     assert beta.replace(alpha=1) == losses.Beta(1, 14)
     c = beta.with_link(links.Logit(2))
-    assert c.get_params()["link___scale"] == 2
+    assert c.get_params()["link__scale"] == 2
     assert c.replace(loss__beta=3).loss == losses.Beta(6, 3)
     mixed = 2 * losses.Log() + beta
     assert mixed.get_params()["part1__alpha"] == 6
@@ -96,6 +96,12 @@ def test_parameters():
         beta.replace(gamma=1)
     with pytest.raises(ValueError, match="has no parameter 'alpha'"):
         mixed.replace(alpha=1)
+
+
+def test_link_was_called_link_():
+    c = losses.Log().with_link(links.Logit(2))
+    with pytest.warns(DeprecationWarning, match="now Composite.link"):
+        assert c.link_ == links.Logit(2)
 
 
 class Constant(ProperClassifier):
@@ -135,6 +141,29 @@ def test_losses_inside_scikit_learn():
         ValueError, match="loss='auto' has no parameters, so focus cannot be set; give the loss"
     ):
         Constant().set_params(loss__focus=1)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        *losses.examples(),
+        *(loss.composite() for loss in losses.examples() if isinstance(loss, losses.SmoothLoss)),
+        2 * losses.Log() + losses.Beta(6, 14),
+        (2 * losses.Log() + losses.Squared()).with_link(links.Shifted(links.Probit(2), 1.5)),
+        losses.Squared().with_link(links.Canonical(losses.Power(0.3), scale=2)),
+    ],
+    ids=repr,
+)
+def test_every_parameter_that_is_offered_can_be_set(loss):
+    model = Constant(loss=loss)
+    for name, value in model.get_params().items():
+        assert clone(model).set_params(**{name: value}).loss == loss, name
+
+
+def test_a_link_inside_a_loss_can_be_set():
+    model = Constant(losses.Log().with_link(links.Logit(2)))
+    assert model.get_params()["loss__link__scale"] == 2
+    assert model.set_params(loss__link__scale=3).loss == losses.Log().with_link(links.Logit(3))
 
 
 def test_decisions_follow_the_costs():

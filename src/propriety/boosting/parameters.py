@@ -140,7 +140,7 @@ def objective_of(estimator: Any, n_classes: int, y: NDArray[np.intp]) -> Objecti
     elif estimator.multiclass == "ovr":
         simplex = losses.simplex.OneVsRest(composite)
     else:
-        plain = composite.link_ == composite.loss.default_link
+        plain = composite.link == composite.loss.default_link
         simplex = losses.simplex.of(composite.loss if plain else composite)
     return SimplexObjective(simplex, y, n_classes)
 

@@ -230,7 +230,7 @@ class _Path:
         F = self._by_rounds(base, gain, train, test) if F is None else F
         y, weight = self.labels[test], self.problem.weight
         if F.ndim == 2:
-            values = self._score(np.broadcast_to(y, F.shape), base.link_._log_odds(F / gain).t)
+            values = self._score(np.broadcast_to(y, F.shape), base.link._log_odds(F / gain).t)
         else:
             values = np.array([self._score_classes(y, f) for f in F])
         return np.average(values, axis=1, weights=None if weight is None else weight[test])

@@ -241,7 +241,7 @@ class LinearClassifier(ProperClassifier):
             return composite
         if self.multiclass == "ovr":
             return simplex.OneVsRest(composite)
-        own = composite.link_ == losses.links.Logit() and composite == composite.loss.composite()
+        own = composite.link == losses.links.Logit() and composite == composite.loss.composite()
         return simplex.of(composite.loss if own else composite)
 
     @staticmethod

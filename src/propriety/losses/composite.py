@@ -11,6 +11,7 @@ every product of small and large numbers taken as the exponential of a sum of lo
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -47,21 +48,23 @@ class Composite(Value):
     >>> c = losses.Log().with_link(links.Logit())
     >>> c.gradient(1, 0.0), c.fisher(0.0), c.inverse(0.0)
     (-0.5, 0.25, 0.5)
+    >>> c.link, c.link(0.5)
+    (Logit(), 0.0)
     """
 
     loss: SmoothLoss
-    link_: Link
+    link: Link
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, SmoothLoss):
             raise TypeError(f"a composite needs a loss with a weight function, got {self.loss!r}")
-        if not isinstance(self.link_, Link):
-            raise TypeError(f"a composite needs a link, got {self.link_!r}")
+        if not isinstance(self.link, Link):
+            raise TypeError(f"a composite needs a link, got {self.link!r}")
 
     def __repr__(self) -> str:
         loss = repr(self.loss)
         return (
-            f"{f'({loss})' if ' ' in loss.split('(')[0] or ' + ' in loss else loss}.with_link({self.link_!r})"
+            f"{f'({loss})' if ' ' in loss.split('(')[0] or ' + ' in loss else loss}.with_link({self.link!r})"
         )
 
     # -- the loss of a score ---------------------------------------------------------------------------
@@ -86,11 +89,13 @@ class Composite(Value):
 
     def inverse(self, F: ArrayLike) -> Any:
         """Probability of the score."""
-        return self.link_.inverse(F)
+        return self.link.inverse(F)
 
-    def link(self, p: ArrayLike, q: ArrayLike | None = None) -> Any:
-        """Score of the probability."""
-        return self.link_.link(p, q)
+    @property
+    def link_(self) -> Link:
+        """The link; deprecated, use `link`."""
+        warnings.warn("Composite.link_ is now Composite.link", DeprecationWarning, stacklevel=2)
+        return self.link
 
     def derivatives(
         self,
@@ -140,14 +145,14 @@ class Composite(Value):
             return plain(formula(y, self._parts(F)))
 
     def _parts(self, F: Array) -> _Parts:
-        t, slope, bend = self.link_._log_odds(F)
+        t, slope, bend = self.link._log_odds(F)
         x = at_log_odds(t)
         if self._canonical_factor is None:
-            log_rate = self.loss._log_rate(self.link_, F)
+            log_rate = self.loss._log_rate(self.link, F)
             if log_rate is None:
                 log_rate = self.loss._log_relative(x) + np.log(slope)
             return _Parts(x, slope, bend, log_rate, np.zeros_like(t))
-        over = np.maximum(F - self.link_.high, 0.0) - np.maximum(self.link_.low - F, 0.0)
+        over = np.maximum(F - self.link.high, 0.0) - np.maximum(self.link.low - F, 0.0)
         return _Parts(x, slope, bend, np.full_like(t, np.log(self._canonical_factor)), over)
 
     def _value(self, y: Array, at: _Parts) -> Array:
@@ -187,10 +192,10 @@ class Composite(Value):
         """
         x = at_log_odds(np.linspace(-20, 20, 161))
         with np.errstate(all="ignore"):
-            if isinstance(self.link_, Canonical):
-                log_slope = -self.link_.loss._log_relative(x) - np.log(self.link_.scale)
+            if isinstance(self.link, Canonical):
+                log_slope = -self.link.loss._log_relative(x) - np.log(self.link.scale)
             else:
-                log_slope = np.log(self.link_._log_odds(self.link_._score(x)).slope)
+                log_slope = np.log(self.link._log_odds(self.link._score(x)).slope)
             log_rate = self.loss._log_relative(x) + log_slope
         if not np.all(np.isfinite(log_rate)) or np.ptp(log_rate) > 1e-6:
             return None
@@ -204,7 +209,7 @@ class Composite(Value):
         x = at_log_odds(np.linspace(-20, 20, 161))
         with np.errstate(all="ignore"):
             log_r = self.loss._log_relative(x)
-        return np.allclose(log_r, log_r[::-1], rtol=0, atol=1e-9) and self.link_.symmetric
+        return np.allclose(log_r, log_r[::-1], rtol=0, atol=1e-9) and self.link.symmetric
 
     def _check_margin(self, what: str) -> None:
         if not self.has_margin_form:
@@ -228,11 +233,11 @@ class Composite(Value):
         self._check_margin("binding")
         v = as_float("v", v)
         with np.errstate(all="ignore"):
-            return plain(-self.loss._slope(at_log_odds(self.link_._log_odds(v).t)))
+            return plain(-self.loss._slope(at_log_odds(self.link._log_odds(v).t)))
 
     def regularization_strength(self, v: ArrayLike) -> Any:
         """ρ(v) = 1/p′(v): how much score a change of probability takes. [M §3]"""
-        dp = self.link_.curve(v).dp
+        dp = self.link.curve(v).dp
         with np.errstate(divide="ignore", over="ignore"):
             return plain(1 / dp)
 
@@ -245,7 +250,7 @@ class Composite(Value):
 
     def with_gain(self, sigma: float) -> Composite:
         """The same loss through the link stretched by σ: the loss margin grows σ times. [M §5]"""
-        return Composite(self.loss, self.link_.scaled(positive("sigma", sigma)))
+        return Composite(self.loss, self.link.scaled(positive("sigma", sigma)))
 
     def shrunk(self, sigma: float) -> Composite:
         """φ_σ(v) = σ φ(v/σ): boosting with it is boosting φ with learning rate 1/σ. [M (51)]
@@ -255,7 +260,7 @@ class Composite(Value):
         sigma = positive("sigma", sigma)
         scaled = sigma * self.loss
         assert isinstance(scaled, SmoothLoss)
-        return Composite(scaled, self.link_.scaled(sigma))
+        return Composite(scaled, self.link.scaled(sigma))
 
     def properties(self) -> Properties:
         """What holds of this composite, each with the fact that decides it."""

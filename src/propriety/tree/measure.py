@@ -115,7 +115,7 @@ def measure_of(loss: Any, link: Any, n_classes: int, multiclass: str = "auto") -
             return SimplexMeasure(loss)
         loss = loss.binary
     if isinstance(loss, losses.Composite):
-        loss, given = loss.loss, loss.link_
+        loss, given = loss.loss, loss.link
     loss = losses.as_loss(loss)
     smooth = isinstance(loss, losses.SmoothLoss)
     if n_classes == 2:
