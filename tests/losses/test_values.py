@@ -10,26 +10,14 @@ from sklearn.model_selection import GridSearchCV
 
 from propriety import links, losses
 from propriety.estimator import ProperClassifier
+from propriety.losses import simplex
 from propriety.losses.base import Loss
 
-LINKS = [
-    links.Logit(0.5),
-    links.Probit(),
-    links.CLogLog(2),
-    links.LogLog(),
-    links.Cauchit(),
-    links.Laplace(),
-    links.Algebraic(3),
-    links.Identity(-1, 1),
-    links.FromDistribution("t", (5,)),
-    links.FromDistribution("t", (5,), scale=2),
-    links.Canonical(losses.Power(0.3)),
-    links.Canonical(losses.Power(0.3), scale=2),
-    links.Shifted(links.Logit(), 1.5),
-]
 VALUES = [
     *losses.examples(),
-    *LINKS,
+    *links.examples(),
+    *simplex.examples(),
+    simplex.OneVsRest(losses.Log().with_link(links.Probit())),
     2 * losses.Log() + losses.Tailored(0.1, 20),
     losses.Log().tilted(9, 2),
     losses.CanonicalFor(links.Probit()),
@@ -147,6 +135,7 @@ def test_losses_inside_scikit_learn():
     "loss",
     [
         *losses.examples(),
+        *simplex.examples(),
         *(loss.composite() for loss in losses.examples() if isinstance(loss, losses.SmoothLoss)),
         2 * losses.Log() + losses.Beta(6, 14),
         (2 * losses.Log() + losses.Squared()).with_link(links.Shifted(links.Probit(2), 1.5)),
@@ -189,6 +178,11 @@ def test_decisions_follow_the_costs():
         (lambda: losses.as_loss(links.Logit()), "loss must be a proper loss or its name"),
         (lambda: losses.as_link("Log"), "link must be a link or its name"),
         (lambda: losses.as_composite("Log().with_link(Probit())", "Logit"), "has a link already"),
+        (lambda: losses.parse("simplex.Savage()"), "unknown simplex loss 'Savage'"),
+        (lambda: losses.parse("simplex.Power()"), "cannot make Power from these parameters"),
+        (lambda: losses.parse("simplex.of('Log')"), "unknown simplex loss 'of'"),
+        (lambda: losses.parse("other.Log()"), "cannot read"),
+        (lambda: losses.as_loss("simplex.Log()"), "loss must be a proper loss of two classes or its name"),
         (lambda: losses.examples("Betta"), "unknown loss 'Betta'"),
         (lambda: losses.Beta(-1, 2), r"alpha must be a finite number in \(-1, inf\), got -1"),
         (lambda: losses.Beta("a", 2), "alpha must be a number"),
