@@ -137,14 +137,14 @@ def test_first_parallel_step_is_the_papers(small):
     ("loss", "growth"), [("Log", 1.0), ("Exponential", 1.0), ("GLaplace(2)", 0.25), ("GLog(2)", 0.5)]
 )
 def test_rate_of_growth(loss, growth):
-    assert margins.rate_of_growth(losses.as_composite(loss, None)) == pytest.approx(growth, rel=1e-6)
+    assert losses.as_composite(loss, None).growth == pytest.approx(growth, rel=1e-6)
 
 
 @pytest.mark.parametrize("loss", BOUNDED_GROWTH)
 def test_growth_bounds_the_loss(loss):
     """φ(v + δ) ≤ φ(v) + (w/L)(e^{−Lδ} − 1)."""
     c = losses.as_composite(loss, None)
-    L = margins.rate_of_growth(c)
+    L = c.growth
     v, delta = np.meshgrid(np.linspace(-6, 6, 61), np.linspace(-3, 3, 61))
     bound = c.margin_loss(v) + c.example_weight(v) / L * np.expm1(-L * delta)
     assert np.all(c.margin_loss(v + delta) <= bound * (1 + 1e-9) + 1e-12)

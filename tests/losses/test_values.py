@@ -182,7 +182,7 @@ def test_decisions_follow_the_costs():
         (lambda: losses.parse("simplex.Power()"), "cannot make Power from these parameters"),
         (lambda: losses.parse("simplex.of('Log')"), "unknown simplex loss 'of'"),
         (lambda: losses.parse("other.Log()"), "cannot read"),
-        (lambda: losses.as_loss("simplex.Log()"), "loss must be a proper loss of two classes or its name"),
+        (lambda: losses.as_loss("simplex.Log()"), "loss must be a proper loss or its name"),
         (lambda: losses.examples("Betta"), "unknown loss 'Betta'"),
         (lambda: losses.Beta(-1, 2), r"alpha must be a finite number in \(-1, inf\), got -1"),
         (lambda: losses.Beta("a", 2), "alpha must be a number"),

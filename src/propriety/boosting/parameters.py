@@ -121,22 +121,27 @@ def settings_of(estimator: Any, schema: Schema, classes: Any, total: float, seed
 def objective_of(estimator: Any, n_classes: int, y: NDArray[np.intp]) -> Objective:
     """The loss, with its gain, bound to encoded labels."""
     estimator._threshold()  # the costs must be right before anything is fitted
-    on_simplex = isinstance(estimator.loss, losses.simplex.SimplexLoss)
+    loss = estimator.loss
+    if isinstance(loss, str) and loss != "auto":
+        loss = losses.parse(loss)
+    on_simplex = isinstance(loss, losses.simplex.SimplexLoss)
+    if on_simplex and estimator.link is not None:
+        raise ValueError(f"loss={loss!r} has a link already; give link=None")
     composite = None if on_simplex else estimator._resolve_composite()
     if estimator.gain is not None:
         gain = estimator._gain()
         if composite is None:
             raise ValueError(
                 f"gain is for losses of two classes, or of one class against the rest, and the "
-                f"loss is {estimator.loss!r}"
+                f"loss is {loss!r}"
             )
         composite = composite.shrunk(gain)
     if n_classes == 2:
-        return BinaryObjective(estimator.loss.binary if composite is None else composite, y)
+        return BinaryObjective(loss.binary if composite is None else composite, y)
     if (estimator.fp_cost, estimator.fn_cost) != (1, 1):
         raise ValueError(f"fp_cost and fn_cost are for two classes, got {n_classes} classes")
     if composite is None:
-        simplex = estimator.loss
+        simplex = loss
     elif estimator.multiclass == "ovr":
         simplex = losses.simplex.OneVsRest(composite)
     else:

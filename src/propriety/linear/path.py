@@ -17,7 +17,6 @@ from propriety.linear.design import Design, Floats
 from propriety.linear.objective import BinaryLoss, Objective, SimplexRows
 from propriety.linear.penalties import Penalty
 from propriety.linear.solve import Run, solve
-from propriety.losses import simplex
 from propriety.losses.value import number
 
 
@@ -116,9 +115,8 @@ def _problems(design: Design, loss: Any, data: fitting.Data) -> list[Objective]:
     none = Penalty.make(design, 0.0, 0.0)
     if isinstance(loss, losses.Composite):
         rows: list[Any] = [BinaryLoss(loss, data.y.astype(np.float64))]
-    elif isinstance(loss, simplex.MH | simplex.OneVsRest):
-        inner = losses.Exponential().composite() if isinstance(loss, simplex.MH) else loss.composite
-        rows = [BinaryLoss(inner, (data.y == k).astype(np.float64)) for k in range(data.n_classes)]
+    elif loss.one_vs_rest is not None:
+        rows = [BinaryLoss(loss.one_vs_rest, (data.y == k).astype(np.float64)) for k in range(data.n_classes)]
     else:
         rows = [SimplexRows(loss, data.y, data.n_classes)]
     return [Objective(design, r, data.weight, none) for r in rows]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.losses.base import SmoothLoss
-from propriety.losses.links import Canonical, Link
+from propriety.losses.links import Canonical, Link, invert_increasing
 from propriety.losses.point import Array, Point, as_float, at_log_odds, check_probability, plain, product
 from propriety.losses.value import Value, positive
 
@@ -245,6 +245,94 @@ class Composite(Value):
     def loss_margin(self) -> float:
         """μ = −φ′(0)/φ″(0) = ρ(0)/2; the loss regularizes iff μ ≥ ½. [M Thm 4]"""
         return float(self.regularization_strength(0.0)) / 2
+
+    @cached_property
+    def growth(self) -> float:
+        """L = sup −φ″(v)/φ′(v), on 4801 log-odds from −30 to 30; infinite if it still grows at an end.
+
+        It is what the convergence proofs of the Bregman updates [C] ask of a convex margin loss, and infinite
+        for any other loss: with L finite,
+
+            φ(v + δ) ≤ φ(v) + (w(v)/L)(e^{−Lδ} − 1),   w = −φ′,
+
+        because (log w)′ ≥ −L makes w(v + s) ≥ w(v) e^{−Ls} for s > 0 and ≤ for s < 0: integrate −w from v to
+        v + δ. L = 1 for the exponential and the logistic loss.
+
+        >>> from propriety import losses
+        >>> round(losses.Log().composite().growth, 9), losses.GGauss(1).composite().growth
+        (1.0, inf)
+        """
+        if not self.has_convex_margin_form:
+            return np.inf
+        x = at_log_odds(np.linspace(-30, 30, 4801))
+        with np.errstate(all="ignore"):
+            v = self.link._score(x)
+            slope, bend = self.gradient(1.0, v), self.hessian(1.0, v)
+            ratio = np.where(slope < 0, bend / -slope, np.nan)
+        ratio = ratio[np.isfinite(ratio)]
+        if len(ratio) < 100:
+            return np.inf
+        tenth = len(ratio) // 10
+        still_grows = ratio[-1] > 1.001 * ratio[-tenth] or ratio[0] > 1.001 * ratio[tenth]
+        return np.inf if still_grows else float(ratio.max())
+
+    @cached_property
+    def has_convex_margin_form(self) -> bool:
+        """Whether the loss is a convex function of the margin alone."""
+        return self.has_margin_form and bool(self.properties()["convex"])
+
+    def bregman(self, a: ArrayLike, b: ArrayLike) -> Any:
+        """B(a ‖ b) ≥ 0, the Bregman distance between example weights that the margin loss defines. [C §3]
+
+        With F(w) = sup_v (−w v − φ(v)), it is F(a) − F(b) − F′(b)(a − b): for the exponential loss
+        a log(a/b) − a + b, for the log loss the binary relative entropy. At margins u and v of weights a and
+        b it is φ(v) − φ(u) − φ′(u)(v − u). It needs a convex margin loss; weights that no margin has are
+        infinitely far from all others.
+
+        >>> from propriety import losses
+        >>> round(losses.Exponential().composite().bregman(0.3, 0.6), 6)
+        0.092056
+        """
+        a, b = np.broadcast_arrays(as_float("a", a), as_float("b", b))
+        u, v = self._margin_of(a), self._margin_of(b)
+        with np.errstate(all="ignore"):
+            least = float(self.loss.loss(1.0, 1.0))
+            at_u = np.where(a == 0, least, self.value(1.0, u))
+            at_v = np.where(b == 0, least, self.value(1.0, v))
+            distance = at_v - at_u + product(a, v - u)
+        impossible = np.isnan(u) | np.isnan(v)
+        return plain(np.where(a == b, 0.0, np.where(impossible, np.inf, np.maximum(distance, 0.0))))
+
+    def legendre(self, a: ArrayLike, v: ArrayLike) -> Any:
+        """a ⋄ v, the weight of an example of weight `a` after its margin has grown by v. [C §3]
+
+        >>> from propriety import losses
+        >>> round(losses.Exponential().composite().legendre(0.5, 1.0), 6)
+        0.18394
+        """
+        return self.example_weight(self._margin_of(as_float("a", a)) + as_float("v", v))
+
+    def _margin_of(self, weight: Array) -> Array:
+        """The margin whose example weight is given; nan if there is none."""
+        if not self.has_convex_margin_form:
+            raise ValueError(
+                f"{self!r} has no Bregman distance between weights: that needs a convex margin loss, with "
+                "properties()['convex'] true and has_margin_form"
+            )
+        if np.any(weight < 0):
+            raise ValueError(f"weights of examples must not be negative, found {np.min(weight):.6g}")
+        spread = float(self.link(0.75) - self.link(0.25))
+        end = min(1400.0 * spread, self.link.high)
+        with np.errstate(all="ignore"):
+            # −log w is straight for the exponential loss, and nearly so in the tail of most others.
+            margin = invert_increasing(
+                lambda v: -np.log(-self.gradient(1.0, v)),
+                lambda v: self.hessian(1.0, v) / -self.gradient(1.0, v),
+                -np.log(np.where(weight > 0, weight, 1.0)),
+                limit=end,
+            )
+        margin = np.where(margin <= -end * (1 - 1e-12), np.nan, margin)
+        return np.where(weight > 0, margin, self.link.high)
 
     # -- gain ------------------------------------------------------------------------------------------
 

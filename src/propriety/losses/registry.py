@@ -175,7 +175,9 @@ def _read(node: ast.expr, text: str) -> Any:  # noqa: PLR0911
         case ast.Name() | ast.Attribute(value=ast.Name(id="simplex")):
             return _make(node, (), {})
         case ast.Call(
-            func=ast.Name() | ast.Attribute(value=ast.Name(id="simplex")) as made, args=args, keywords=keywords
+            func=ast.Name() | ast.Attribute(value=ast.Name(id="simplex")) as made,
+            args=args,
+            keywords=keywords,
         ):
             return _make(made, *_arguments(args, keywords, text))
         case ast.Call(
