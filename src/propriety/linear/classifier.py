@@ -79,7 +79,8 @@ class LinearClassifier(ProperClassifier):
     loss_ : the composite, or the loss on the simplex, that was fitted
     n_iter_ : int
     trace_ : array
-        The objective before the first step and after each; it never rises.
+        The objective before the first step and after each, times s: the mean loss in the loss's own units,
+        plus s times the penalty. It never rises.
     converged_ : bool
     report_ : the report of a run of "uls", else None
 
@@ -163,7 +164,7 @@ class LinearClassifier(ProperClassifier):
         self.classes_, self.loss_, self.report_ = data.classes, loss, fitted.report
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
         self.n_iter_, self.converged_ = max(1, fitted.n_iter), fitted.converged
-        self.trace_ = np.array(fitted.trace)
+        self.trace_ = fitting.unit(loss, data.n_classes, settings.solver) * np.array(fitted.trace)
         self._training, self._separated = data, None
         self._warn(data, fitted, settings)
         return self

@@ -69,6 +69,16 @@ class Fit:
     loss: Any = None  # if not the one that was asked for
 
 
+def unit(loss: Any, n_classes: int, solver: str) -> float:
+    """What a solver's objective is multiplied by to be in the loss's own units: its scale s."""
+    no_rows = np.empty(0)
+    if isinstance(loss, losses.Composite):
+        return BinaryLoss(loss, no_rows).scale
+    if solver in SMOOTH and loss.one_vs_rest is not None:  # a problem for each class
+        return loss.factor * BinaryLoss(loss.one_vs_rest, no_rows).scale
+    return SimplexRows(loss, no_rows, n_classes).scale
+
+
 def fit(data: Data, loss: Any, settings: Settings, start: tuple[Floats, Floats] | None) -> Fit:
     """Fit a composite (two classes) or a loss on the simplex (more); from `start` if it is given."""
     if settings.solver not in SMOOTH:

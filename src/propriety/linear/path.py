@@ -30,7 +30,7 @@ class Path:
     coefs : array of shape (m, K, d)
     intercepts : array of shape (m, K)
     objectives : array of shape (m,)
-        The objective reached at each alpha.
+        The objective reached at each alpha, in the units of ``LinearClassifier.trace_``.
     """
 
     alphas: Floats
@@ -85,6 +85,7 @@ def path(
         top = max(_largest(problem, settings.l1_ratio) for problem in problems)
         alphas = top * np.logspace(0, np.log10(number("eps", eps, 0, 1)), alphas)
     alphas = np.sort(np.asarray([number("alpha", a, 0, np.inf, closed="left") for a in alphas]))[::-1]
+    unit = fitting.unit(loss, data.n_classes, settings.solver)
     thetas = [problem.start() for problem in problems]
     coefs, intercepts, objectives = [], [], []
     for alpha in alphas:
@@ -97,7 +98,7 @@ def path(
         coef, intercept = design.unpack(np.column_stack(thetas))
         coefs.append(coef)
         intercepts.append(intercept)
-        objectives.append(sum(values))
+        objectives.append(unit * sum(values))
     return Path(alphas, np.array(coefs), np.array(intercepts), np.array(objectives))
 
 

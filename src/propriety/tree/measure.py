@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +49,18 @@ class BinaryMeasure:
     def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
         """ℓ(y, p)."""
         return np.asarray(self.binary.loss(y.astype(np.float64), P[:, 1], P[:, 0]))
+
+    @property
+    def canonical(self) -> BinaryMeasure:
+        """A permissible loss with its canonical link where the default one is a logit instead of it.
+
+        That is where the canonical link is bounded, as 2p − 1 of the squared loss. Any other link stays.
+        """
+        loss = self.binary
+        if not isinstance(loss, losses.SmoothLoss) or self.link != loss.default_link:
+            return self
+        bounded = not loss.canonical_link.has_real_range and loss.properties()["permissible"]
+        return replace(self, link=loss.canonical_link) if bounded else self
 
 
 @dataclass(frozen=True)
