@@ -45,6 +45,7 @@ def write(docs: Path) -> None:
     _link_figure().savefig(reference / "links.svg")
     _tutorial_figure().savefig(reference / "tutorial.svg")
     _save(docs / "_static" / "idea.svg", _as_svg(_idea_figure()))
+    _save(reference / "links.inc", _link_classes())
     _save(reference / "reference.rst", _reference_page())
 
 
@@ -146,6 +147,11 @@ def _summary(family: type) -> str:
 
 
 # -- pictures of the written pages ----------------------------------------------------------------------
+
+
+def _link_classes() -> str:
+    """The documentation of every registered link, to be included in the page of links."""
+    return "\n".join(f".. autoclass:: propriety.losses.links.{name}" for name in links.names()) + "\n"
 
 
 def _link_figure() -> Figure:

@@ -294,6 +294,54 @@ def test_tilted_loss_undoes_a_class_weighting(t, w1, w0):
         assert close(c.value(1, F), w1 * loss.with_link(links.Logit()).value(1, F), rel=1e-9)
 
 
+CONVEX = [
+    c
+    for loss in SMOOTH
+    for c in dict.fromkeys([loss.composite(), loss.with_link(loss.canonical_link)])
+    if c.has_convex_margin_form
+]
+
+
+@pytest.mark.parametrize("c", CONVEX, ids=repr)
+def test_bregman_distance_of_weights_is_that_of_margins(c):
+    # B(w(u) ‖ w(v)) = φ(v) − φ(u) − φ′(u)(v − u), and the loss is the distance of its weight from 0. [C §3]
+    s, t = np.linspace(-7, 7, 8)[:, None], np.linspace(-6.5, 6.9, 7)
+    u, v = c.link(sigmoid(s)), c.link(sigmoid(t))
+    a, b = c.example_weight(u), c.example_weight(v)
+    expected = c.margin_loss(v) - c.margin_loss(u) + a * (v - u)
+    scale = c.margin_loss(v) + c.margin_loss(u) + a * np.abs(v - u)
+    assert close(c.bregman(a, b), expected, rel=1e-8, abs=1e-10 * scale)
+    assert close(c.bregman(0.0, b), c.margin_loss(v) - c.loss.loss(1, 1.0), rel=1e-8, abs=1e-10)
+    assert np.all(c.bregman(a, a) == 0)
+    assert close(c.legendre(a, v - u), b, rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize("c", [c for c in CONVEX if np.isfinite(c.growth)], ids=repr)
+def test_growth_bounds_the_loss(c):
+    # φ(v + δ) ≤ φ(v) + (w(v)/L)(e^{−Lδ} − 1)
+    v, L = c.link(sigmoid(np.linspace(-8, 8, 33)[:, None])), c.growth
+    step = np.linspace(-2, 2, 18) / L
+    bound = c.margin_loss(v) + c.example_weight(v) / L * np.expm1(-L * step)
+    assert np.all(c.margin_loss(v + step) <= bound + 1e-9 * (1 + np.abs(bound)))
+
+
+def test_bregman_distances_of_the_paper():
+    a, b = np.array([0.3, 0.3, 0.0, 0.9]), np.array([0.6, 0.01, 0.5, 0.2])
+    exponential, log = losses.Exponential().composite(), losses.Log().composite()
+    unnormalized = special.xlogy(a, a / b) - a + b
+    relative_entropy = special.xlogy(a, a / b) + (1 - a) * np.log((1 - a) / (1 - b))
+    np.testing.assert_allclose(exponential.bregman(a, b), unnormalized, rtol=1e-12)
+    np.testing.assert_allclose(log.bregman(a, b), relative_entropy, rtol=1e-12)
+    np.testing.assert_allclose(log.bregman(a, b), losses.Log().regret(a, b), rtol=1e-10)
+    np.testing.assert_allclose(exponential.legendre(a, 0.7), a * np.exp(-0.7), rtol=1e-12)
+    assert log.bregman(1.5, 0.5) == np.inf
+    assert exponential.bregman(0.5, 0.0) == np.inf
+    with pytest.raises(ValueError, match="needs a convex margin loss"):
+        losses.Savage().with_link("Logit").bregman(0.1, 0.2)
+    with pytest.raises(ValueError, match="must not be negative"):
+        log.bregman(-0.1, 0.2)
+
+
 def test_derived_families_equal_their_core():
     for loss in SMOOTH:
         if isinstance(loss, DerivedLoss):
