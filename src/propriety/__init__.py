@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from propriety import evaluation, plots
     from propriety.boosting import BoostingClassifier
     from propriety.linear import LinearClassifier
-    from propriety.storage import load
-    from propriety.tree import RuleClassifier, TreeClassifier
+    from propriety.model.files import load
+    from propriety.rules import RuleClassifier
+    from propriety.tree import TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
 
 __version__ = "0.1.0"
@@ -45,10 +46,10 @@ _LATER = {
     "BoostingClassifier": "propriety.boosting",
     "LinearClassifier": "propriety.linear",
     "LossSearchCV": "propriety.tuning",
-    "RuleClassifier": "propriety.tree",
+    "RuleClassifier": "propriety.rules",
     "TreeClassifier": "propriety.tree",
     "evaluation": "propriety.evaluation",
-    "load": "propriety.storage",
+    "load": "propriety.model.files",
     "plots": "propriety.plots",
     "recommend": "propriety.tuning",
 }

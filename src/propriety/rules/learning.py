@@ -1,90 +1,91 @@
-"""Rounds of boosted rules: universal linear separators whose features are monomials grown on the way.
+"""Learning rules: universal linear separators whose features are monomials grown on the way.
 
 Reference: Nock & Nielsen (2008), Algorithm 1 and section 6; Nock & Nielsen (2009), Figure 4 and section 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses
+from propriety.costs import Costs
+from propriety.data.training import Training
+from propriety.engine.binning import Binner
 from propriety.rules import leveraging
-from propriety.rules.monomials import Condition
-from propriety.rules.growing import Grower, Grown
-from propriety.rules.leveraging import Point, Sample
+from propriety.rules.growing import GrownRule, RuleGrower
+from propriety.rules.leveraging import RuleSample, ScoredRows
+from propriety.rules.monomials import Monomial
+from propriety.rules.rows import BinnedRows
+from propriety.rules.rule_lists import BinScorer, RuleList, contrasts
+from propriety.rules.settings import RuleSettings
+from propriety.rules.text import described, merged, round_edges
+from propriety.weights import Weights
 
 _NO_EDGE = 1e-12
-Floats = NDArray[np.float64]
-
-#: The bags of [N8 §6]: φ_μ, φ_M, φ_Q and φ_B, or φ_υ instead of φ_B; and all five.
-_SHARED = (losses.Mu(1 / 3), losses.Matsushita(), losses.Log())
-BAGS = {
-    1: (*_SHARED, losses.Squared()),
-    2: (*_SHARED, losses.Power(0.3)),
-    "all": (*_SHARED, losses.Squared(), losses.Power(0.3)),
-}
+_PARTS = 1_000_000  # of a row, in which weights are counted
 
 
-@lru_cache(maxsize=256)
-def _convex(composite: losses.Composite) -> Any:
-    return composite.properties()["convex"]
+def learn(training: Training, settings: RuleSettings, n_jobs: int) -> tuple[Binner, tuple[RuleList, ...]]:
+    """The bins, and a list of rules for class 1, or for each of several classes against the rest."""
+    rows = BinnedRows.read(training, settings.max_bins, n_jobs)
+    against = contrasts(training.classes)
+    boosted = [_boost_class(rows, contrast.code, settings, n_jobs) for contrast in against]
+    rows = round_edges(rows, [monomial for _, monomials in boosted for monomial in monomials])
+    lists = []
+    for contrast, (state, monomials) in zip(against, boosted, strict=True):
+        scorer = BinScorer(state.intercept, monomials)
+        lists.append(
+            RuleList(
+                contrast.label,
+                described(monomials, scorer, rows, contrast),
+                scorer,
+                state.composite,
+                state.chosen,
+                np.array(state.edges),
+                state.ended or state.separated,
+            )
+        )
+    return rows.binner, tuple(lists)
 
 
-@lru_cache(maxsize=256)
-def _permissible(loss: losses.Loss) -> bool:
-    return bool(loss.properties()["permissible"])
-
-
-def composite_of(loss: Any, link: Any) -> losses.Composite:
-    """The composite to boost: convex in the score, by the loss's own link or by its canonical one.
-
-    >>> composite_of("Squared()", None).link_ == losses.Squared().canonical_link
-    True
-    """
-    composite = losses.as_composite(loss, link)
-    fact = _convex(composite)
-    if fact:
-        return composite
-    reason = (
-        f"{composite!r} is not convex in the score ({fact.reason}), and boosted rules need a loss that is"
+def _boost_class(
+    rows: BinnedRows, code: int, settings: RuleSettings, n_jobs: int
+) -> tuple[RuleState, dict[Monomial, float]]:
+    """Boost rules for one class against the rest: the last state, and the rules with equal ones merged."""
+    order = np.argsort(rows.codes == code, kind="stable")  # the rest first
+    y = (rows.codes == code)[order].astype(np.uint8)
+    weights = rows.weights.take(order)
+    grower = RuleGrower(
+        rows.binned._replace(columns=rows.columns[:, order]),
+        y,
+        _counts(weights) if settings.least_weight > 1 else None,
+        max_literals=settings.max_literals,
+        least=_PARTS * settings.least_weight,
+        criterion=settings.criterion,
+        constant=settings.intercept,
+        n_jobs=n_jobs,
     )
-    if link is not None or isinstance(loss, losses.Composite):
-        raise ValueError(f"{reason}: give a symmetric loss with link=None, or a canonical link")
-    if _permissible(composite.loss):
-        return composite.loss.with_link(composite.loss.canonical_link)
-    raise ValueError(
-        f"{reason}. For costs, fit a symmetric loss such as Log() and state fp_cost and fn_cost, which "
-        "decide; or use LinearClassifier, TreeClassifier or BoostingClassifier"
-    )
+    state = boost(RuleSample(y, weights, n_jobs), grower, settings)
+    return state, merged(state.monomials, state.coefficients, grower)
+
+
+def _counts(weights: Weights) -> NDArray[np.int64]:
+    """Weights of the rows in fixed point."""
+    return np.rint(_PARTS * weights.array).astype(np.int64)
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How rules are boosted."""
-
-    rounds: int
-    intercept: bool
-    corrective: bool
-    choose: str  # how a loss is chosen from the bag: "risk" or "edge" each round, or "once"
-    fp_cost: float
-    fn_cost: float
-
-
-@dataclass(frozen=True)
-class State:
+class RuleState:
     """The rules so far, their coefficients, and the scores they give the rows."""
 
     composite: losses.Composite
-    point: Point
+    point: ScoredRows
     intercept: float
     coefficients: tuple[float, ...] = ()
-    monomials: tuple[tuple[Condition, ...], ...] = ()
+    monomials: tuple[Monomial, ...] = ()
     patterns: leveraging.Patterns | None = None  # of the rows; kept by totally corrective boosting
     edges: tuple[float, ...] = ()
     chosen: tuple[losses.Composite, ...] = ()  # the loss of each round
@@ -92,22 +93,22 @@ class State:
     separated: bool = False  # by a combination of rules, so that coefficients have no finite minimum
 
 
-def boost(sample: Sample, grower: Grower, bag: Sequence[losses.Composite], settings: Settings) -> State:
+def boost(sample: RuleSample, grower: RuleGrower, settings: RuleSettings) -> RuleState:
     """Boost rules for the loss, or for a bag of losses."""
-    if settings.choose == "once" and len(bag) > 1:
+    if settings.choose == "once" and len(settings.bag) > 1:
         # F* of [N8 §6]: one loss for this training set, the one of smallest empirical risk.
-        fits = [boost(sample, grower, [c], settings) for c in bag]
-        return min(fits, key=lambda fit: empirical_risk(sample, fit, settings))
-    state = start(sample, bag[0], settings)
+        fits = [boost(sample, grower, replace(settings, bag=(c,))) for c in settings.bag]
+        return min(fits, key=lambda fit: empirical_risk(sample, fit, settings.costs))
+    state = start(sample, settings.bag[0], settings.intercept)
     for _ in range(settings.rounds):
-        found = [step(sample, grower, state, c, settings) for c in bag]
-        candidates = [c for c in found if c is not None]
+        tried = [step(sample, grower, state, composite, settings) for composite in settings.bag]
+        candidates = [candidate for candidate in tried if candidate is not None]
         if not candidates:
             break
         if settings.choose == "edge":
-            state = max(candidates, key=lambda c: c.edges[-1])
+            state = max(candidates, key=lambda candidate: candidate.edges[-1])
         elif len(candidates) > 1:
-            state = min(candidates, key=lambda c: empirical_risk(sample, c, settings))
+            state = min(candidates, key=lambda candidate: empirical_risk(sample, candidate, settings.costs))
         else:
             state = candidates[0]
         if state.ended:
@@ -115,24 +116,25 @@ def boost(sample: Sample, grower: Grower, bag: Sequence[losses.Composite], setti
     return state
 
 
-def start(sample: Sample, composite: losses.Composite, settings: Settings) -> State:
+def start(sample: RuleSample, composite: losses.Composite, intercept: bool) -> RuleState:
     """No rule: the score of the base rate, or 0 without an intercept."""
-    intercept = float(composite.link(sample.base_rate())) if settings.intercept else 0.0
-    point = sample.at(composite, np.full(len(sample.y), intercept))
-    return State(composite, point, intercept)
+    score = float(composite.link(sample.base_rate())) if intercept else 0.0
+    return RuleState(composite, sample.at(composite, np.full(len(sample.y), score)), score)
 
 
-def empirical_risk(sample: Sample, state: State, settings: Settings) -> float:
-    """Cost of the decisions on the training rows; with equal costs, the number of errors."""
-    cut = settings.fp_cost / (settings.fp_cost + settings.fn_cost)
-    said = np.asarray(state.composite.inverse(state.point.F)) >= cut
-    cost = np.where(said, settings.fp_cost, settings.fn_cost) * (said != sample.y)
-    return float(np.sum(cost * sample.weight) if sample.weight.size else cost.sum())
+def empirical_risk(sample: RuleSample, state: RuleState, costs: Costs) -> float:
+    """Mean cost of the decisions on the training rows; with equal costs, the share of errors."""
+    decided = costs.decide(state.composite.inverse(state.point.F))
+    return float(sample.weights.mean(costs.of_rows(sample.y, decided)))
 
 
 def step(
-    sample: Sample, grower: Grower, state: State, composite: losses.Composite, settings: Settings
-) -> State | None:
+    sample: RuleSample,
+    grower: RuleGrower,
+    state: RuleState,
+    composite: losses.Composite,
+    settings: RuleSettings,
+) -> RuleState | None:
     """One round of ULS; None if no rule has an edge.
 
     1. Weights w = −φ′ of the margins, the Legendre duals (Mα) ⋄ w₀.
@@ -149,7 +151,7 @@ def step(
         return None
     state = replace(
         state,
-        monomials=(*state.monomials, grown.conditions),
+        monomials=(*state.monomials, grown.literals),
         edges=(*state.edges, edge),
         chosen=(*state.chosen, composite),
     )
@@ -157,20 +159,19 @@ def step(
     return _renormalized(sample, state)
 
 
-def _grow(sample: Sample, grower: Grower, state: State) -> tuple[Grown | None, float]:
-    """The monomial and its edge."""
+def _grow(sample: RuleSample, grower: RuleGrower, state: RuleState) -> tuple[GrownRule | None, float]:
+    """The monomial and its edge; where the entropy sees none with an edge, the one of largest edge."""
     w = sample.quantized(state.point)
-    for criterion in (grower.criterion, "edge"):
+    for criterion in dict.fromkeys((grower.criterion, "edge")):
         grown = grower.grow(w, state.composite.loss, criterion)
         if grown is not None:
             edge = sample.edge(state.point, grown.holds)
-            # Without an intercept the entropy may prefer a rule that, as ±1, has no edge at all.
             if edge > _NO_EDGE:
                 return grown, edge
     return None, 0.0
 
 
-def _classical(sample: Sample, state: State, grown: Grown, intercept: bool) -> State:
+def _classical(sample: RuleSample, state: RuleState, grown: GrownRule, intercept: bool) -> RuleState:
     delta, point, errs = leveraging.leverage(sample, state.composite, state.point, grown.holds)
     change = 0.0
     if intercept and errs:
@@ -184,7 +185,7 @@ def _classical(sample: Sample, state: State, grown: Grown, intercept: bool) -> S
     )
 
 
-def _correct(sample: Sample, state: State, grown: Grown, intercept: bool) -> State:
+def _correct(sample: RuleSample, state: RuleState, grown: GrownRule, intercept: bool) -> RuleState:
     patterns = (state.patterns or leveraging.Patterns.of(sample)).split(sample, grown.holds)
     coefficients = np.array([*state.coefficients, 0.0])
     base, coefficients, finite = leveraging.correct(
@@ -202,7 +203,7 @@ def _correct(sample: Sample, state: State, grown: Grown, intercept: bool) -> Sta
     )
 
 
-def _renormalized(sample: Sample, state: State, always: bool = False) -> State:
+def _renormalized(sample: RuleSample, state: RuleState, always: bool = False) -> RuleState:
     """The state with every score that its rules can give inside the range of the link."""
     link = state.composite.link_
     reach = sum(map(abs, state.coefficients))
