@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from propriety import losses
 from propriety.linear import LinearClassifier
-from propriety.linear.fisher import inverse_of
+from propriety.separators.linalg import inverse_of
 from propriety.linear.objective import SimplexRows
 
 L = sm.families.links

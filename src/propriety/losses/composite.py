@@ -132,7 +132,23 @@ class Composite(Value):
         """
         from propriety.losses import fused
 
-        return fused.values(self, y, F, n_jobs)
+        return fused.values_and_gradients(self, y, F, True, n_jobs)[0]
+
+    def values_and_gradients(
+        self, y: ArrayLike, F: ArrayLike, *, tabulate: bool = True, n_jobs: int | None = None
+    ) -> tuple[Array, Array]:
+        """`value` and `gradient` in one pass over arrays of one length; labels are not checked.
+
+        With ``tabulate=False`` by the formulas themselves, which is cheaper for some thousand rows than to
+        make the table that the compiled pass looks them up in.
+
+        >>> from propriety import losses
+        >>> losses.Squared().composite().values_and_gradients([1.0, 0.0], [0.0, 0.0])
+        (array([0.25, 0.25]), array([-0.25,  0.25]))
+        """
+        from propriety.losses import fused
+
+        return fused.values_and_gradients(self, y, F, tabulate, n_jobs)
 
     def _pointwise(self, y: ArrayLike, F: ArrayLike, formula: Any) -> Any:
         y, F = check_probability("y", y), as_float("F", F)

@@ -78,13 +78,15 @@ def derivatives(
     return out
 
 
-def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None) -> Array:
-    """See `Composite.values`."""
+def values_and_gradients(
+    c: Composite, y: ArrayLike, F: ArrayLike, tabulate: bool, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """See `Composite.values_and_gradients`."""
     y, F = _arrays(y, F)
-    value = np.empty_like(F)
-    kernel = None if len(F) < _SMALL else _value_kernel(c)
-    _fill((value, np.empty_like(F)), _value(c), kernel, y, F, n_jobs)
-    return value
+    out = np.empty_like(F), np.empty_like(F)
+    kernel = _value_kernel(c) if tabulate and len(F) >= _SMALL else None
+    _fill(out, _value(c), kernel, y, F, n_jobs)
+    return out
 
 
 def _too_few(F: Array, c: Composite) -> bool:
@@ -160,8 +162,8 @@ def _newton(c: Composite) -> Formula:
 def _value(c: Composite) -> Formula:
     def formula(y: Array, F: Array) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
-            value = c._value(y, c._parts(F))
-        return value, value
+            at = c._parts(F)
+            return c._value(y, at), c._gradient(y, at)
 
     return formula
 

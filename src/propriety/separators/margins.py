@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from propriety import losses
-from propriety.linear.design import Floats
 from propriety.losses import simplex
+from propriety.separators.linalg import Codes, Floats, is_sparse, times_rows
 
 _GRID = np.linspace(-30, 30, 4801)
 _TIE = 1e-9
@@ -162,21 +162,20 @@ class Margins:
 
     def columns(self, T: Any) -> Floats:
         """Dense columns."""
-        return self.M[:, T].toarray() if sparse.issparse(self.M) else self.M[:, T]
+        return self.M[:, T].toarray() if is_sparse(self.M) else self.M[:, T]
 
     def absolute(self) -> Any:
         """|M|."""
-        return abs(self.M) if sparse.issparse(self.M) else np.abs(self.M)
+        return abs(self.M) if is_sparse(self.M) else np.abs(self.M)
 
 
-def binary(X: Any, y: np.ndarray, composite: losses.Composite, weight: Floats) -> Margins:
+def binary(X: Any, y: Codes, composite: losses.Composite, weight: Floats) -> Margins:
     """M_ij = y*_i x_ij."""
     signs = np.where(y > 0, 1.0, -1.0)
-    M = (sparse.diags_array(signs) @ X).tocsr() if sparse.issparse(X) else X * signs[:, None]
-    return Margins(M, MarginLoss(composite), weight)
+    return Margins(times_rows(signs, X), MarginLoss(composite), weight)
 
 
-def several(X: Any, y: np.ndarray, K: int, loss: simplex.SimplexLoss, weight: Floats) -> Margins:
+def several(X: Any, y: Codes, K: int, loss: simplex.SimplexLoss, weight: Floats) -> Margins:
     """Margins of K classes, columns ordered class by class."""
     X = sparse.csr_array(X)
     match loss:
@@ -199,7 +198,7 @@ def several(X: Any, y: np.ndarray, K: int, loss: simplex.SimplexLoss, weight: Fl
     return Margins(M, MarginLoss(inner), np.tile(weight * factor, K))
 
 
-def _pairs(X: Any, y: np.ndarray, K: int) -> Any:
+def _pairs(X: Any, y: Codes, K: int) -> Any:
     """M_{(i,l),(c,f)} = x_if (1[c = y_i] − 1[c = l]) for l ≠ y_i."""
     n, p = X.shape
     others = np.array([[l for l in range(K) if l != c] for c in range(K)])[y]  # (n, K−1)
