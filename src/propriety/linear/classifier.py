@@ -172,8 +172,8 @@ class LinearClassifier(ProperClassifier):
             trace_=np.array(fit.trace),
             converged_=fit.converged,
             report_=fit.report,
-            _centre=_finite(fit.columns.mean, 0.0),
-            _spread=_finite(fit.columns.spread, 1.0),
+            _centre=fit.columns.mean,
+            _spread=fit.columns.spread,
             _separated=str(warning) if isinstance(warning, SeparationWarning) else None,
             _training=rows,
         )
@@ -255,8 +255,3 @@ class LinearClassifier(ProperClassifier):
 
     def _restore(self, values: dict[str, Any], arrays: Arrays) -> None:
         state.restore(self, values, arrays)
-
-
-def _finite(values: Floats, otherwise: float) -> Floats:
-    """Moments of columns near the largest float may not be numbers."""
-    return np.where(np.isfinite(values), values, otherwise)

@@ -58,7 +58,11 @@ def _dense(rows: Any, w: Floats) -> Moments:
         for B, part in blocks():
             np.subtract(np.divide(B, unit, out=B), shift, out=B)
             square += part @ np.square(B, out=B)
-        return Moments(first + unit * shift, unit * np.sqrt(square))
+        mean, spread = first + unit * shift, unit * np.sqrt(square)
+    beyond = ~(np.isfinite(mean) & np.isfinite(spread))
+    if np.any(beyond):  # the range of the column is no float
+        mean[beyond], spread[beyond] = 0.0, np.abs(rows[:, beyond]).max(axis=0)
+    return Moments(mean, spread)
 
 
 def _sparse(X: Any, w: Floats) -> Moments:

@@ -131,7 +131,7 @@ def _not_logistic(loss: AnyLoss) -> str | None:
     return None if isinstance(loss, simplex.Log) or loss == losses.Log().composite() else "is another"
 
 
-MARGINS = Need("a loss of margins", _no_margins)
+MARGINS = Need("a loss with a margin form", _no_margins)
 CONVEX = Need("a loss that is convex in the score", _not_convex)
 GROWTH = Need("bounded growth, sup -phi''/phi' < inf", _unbounded)
 LOGISTIC = Need("the log loss with the logit link", _not_logistic)

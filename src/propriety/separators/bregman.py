@@ -51,13 +51,8 @@ class Updates:
         """Scale M: Σ_j |M_ij| ≤ 1 (parallel), |M_ij| ≤ 1 (both sequential), Σ_j M_ij² ≤ 1 (sphere).
 
         The linear program has the rows' sums among its constraints, and takes the scale of the sequential
-        rules.
+        rules. The growth of the loss must be finite: no step is safe otherwise.
         """
-        if not np.isfinite(problem.loss.growth):
-            raise ValueError(
-                f"{problem.loss.composite!r} has unbounded growth: sup -phi''/phi' is infinite, so no step "
-                "of the Bregman updates is safe; use solver='uls' or 'fisher'"
-            )
         absolute = problem.absolute()
         if rule == "parallel":
             size = float(np.max(absolute.sum(axis=1)))

@@ -24,17 +24,9 @@ _TIE = 1e-9
 
 
 class MarginLoss:
-    """Σ φ(v) with φ the margin loss of a convex composite."""
+    """Σ φ(v) with φ the margin loss of a composite, which must be convex and have one."""
 
     def __init__(self, composite: losses.Composite) -> None:
-        if not composite.has_margin_form:
-            composite.margin_loss(0.0)  # raises with the reason
-        convex = composite.properties()["convex"]
-        if not convex:
-            raise ValueError(
-                f"{composite!r} is not convex in the score ({convex.reason}), and this solver needs a convex "
-                "margin loss; use solver='fisher'"
-            )
         self.composite = composite
         self.growth = rate_of_growth(composite)
 
