@@ -67,13 +67,6 @@ def test_a_file_without_columns_means_is_read(problem):
     np.testing.assert_allclose(again.importances(), np.abs(model.coef_[0]) / np.abs(model.coef_).sum())
 
 
-def test_columns_near_the_largest_float_are_kept(problem):
-    _, y = problem
-    X = np.where(np.arange(len(y))[:, None] % 2 == 0, 1.7e308, -1.7e308)
-    model = from_bytes(to_bytes(LinearClassifier(alpha=1.0).fit(X, y)))
-    assert np.all(np.isfinite(model.importances()))
-
-
 @pytest.mark.parametrize("estimator", [LinearClassifier(), LinearPath(alphas=3, cv=2)])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_a_fit_that_fails_leaves_the_model_as_it_was(problem, monkeypatch, estimator, error):

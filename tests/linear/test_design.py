@@ -50,6 +50,13 @@ def test_moments_of_very_many_rows_come_from_a_sample():
     np.testing.assert_allclose(result.spread, X[::5].std(axis=0), rtol=1e-12)
 
 
+def test_moments_of_columns_whose_range_is_no_float_are_finite():
+    X = np.array([[1.7e308, 1.0], [-1.7e308, 3.0]])
+    result = moments(X, np.ones(2))
+    np.testing.assert_array_equal(result.mean, [0, 2])
+    np.testing.assert_array_equal(result.spread, [1.7e308, 1])
+
+
 def test_columns_are_standardized(columns):
     X, weight = columns
     Z = standardized(X, designs(columns)[0])[:, :-1]

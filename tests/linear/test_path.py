@@ -78,7 +78,7 @@ def test_folds_without_a_class_are_refused(noisy):
 
 def test_a_path_of_the_lasso_needs_a_solver_that_has_it(noisy):
     X, y = noisy
-    with pytest.raises(ValueError, match="solver='lbfgs' needs l1_ratio=0.*: fisher, newton$"):
+    with pytest.raises(ValueError, match=r"solver='lbfgs' needs l1_ratio=0.*: fisher, newton$"):
         path(LinearClassifier(solver="lbfgs", l1_ratio=1.0), X, y, alphas=3)
 
 
