@@ -101,21 +101,6 @@ def test_the_edge_of_a_set_of_categories_is_the_largest_where_all_say_the_same_c
     np.testing.assert_array_equal(grown.holds == grown.holds[0], category != 1)
 
 
-def test_without_a_constant_the_entropy_skips_rules_of_no_edge():
-    # 20 rows of class 0 and 80 of class 1. Column 0 tells 30 of the latter, and as ±1 is right on 50 rows of
-    # 100; column 1 tells less of the classes, and is right on 52.
-    y = np.repeat([0, 1], [20, 80]).astype(np.uint8)
-    X = np.zeros((100, 3))
-    X[70:, 0] = 1
-    X[[*range(8), *range(20, 60)], 1] = 1
-    w = np.ones(100, dtype=np.int64)
-    with_constant, without = (
-        grower_of(X, y, 1, constant=constant).grow(w, losses.Log(), "entropy") for constant in (True, False)
-    )
-    assert with_constant.literals[0].feature == 0
-    assert without.literals[0].feature == 1
-
-
 @pytest.mark.parametrize("kind", ["entropy", "edge"])
 def test_the_second_literal_is_the_best_on_either_side_of_the_first(table, kind):
     X, y, w = table
