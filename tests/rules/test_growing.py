@@ -92,12 +92,12 @@ def test_without_a_constant_the_largest_edge_is_found_however_unbalanced_the_cla
 
 
 def test_the_edge_of_a_set_of_categories_is_the_largest_where_all_say_the_same_class():
-    # Of three categories whose rows are mostly of class 1, the one left out has the smallest difference
-    # between the classes, 5, and not the smallest share of class 1, 0.6.
-    category = np.repeat([0, 1, 2, 0, 1, 2], [40, 1, 10, 60, 6, 30])
-    y = np.repeat([0, 1], [51, 96]).astype(np.uint8)
-    X = np.column_stack([np.zeros(147), np.zeros(147), category])
-    grown = grower_of(X, y, 1, constant=False).grow(np.ones(147, dtype=np.int64), losses.Log(), "edge")
+    # Differences of the classes are 20, 5 and 29, shares of class 1 60 %, 78 % and 97 %: the category to be
+    # told from the others is neither the first nor the last by its share.
+    category = np.repeat([0, 1, 2, 0, 1, 2], [40, 2, 1, 60, 7, 30])
+    y = np.repeat([0, 1], [43, 97]).astype(np.uint8)
+    X = np.column_stack([np.zeros(140), np.zeros(140), category])
+    grown = grower_of(X, y, 1, constant=False).grow(np.ones(140, dtype=np.int64), losses.Log(), "edge")
     np.testing.assert_array_equal(grown.holds == grown.holds[0], category != 1)
 
 
