@@ -42,8 +42,8 @@ print(model.export_text())
 # ------------
 # Matsushita's loss and the log loss, as in the paper, and the squared loss, which the figure does not have:
 # its score is kept in [−1, 1] by renormalizing the coefficients, and its margins are drawn toward 0. The
-# figure's third loss, φ_μ (here ``Mu``), is Matsushita's in another scale; with exact coefficients it gives the
-# same probabilities, and its curve would lie on Matsushita's.
+# figure's third loss, φ_μ (here ``Mu``), is Matsushita's in another scale; with exact coefficients it gives
+# the same probabilities, and its curve would lie on Matsushita's.
 
 fig, axes = plt.subplots(1, 2, figsize=(7.2, 3.2), layout="constrained", sharey=True)
 for loss in ("Matsushita()", "Log()", "Squared()"):
