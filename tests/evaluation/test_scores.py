@@ -137,7 +137,7 @@ def test_bad_rows_are_named(arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("weight", "message"), [([0, 0], "zero for every row"), ([1, -1], "negative"), ([1], "one entry")]
+    ("weight", "message"), [([0, 0], "zero everywhere"), ([1, -1], "negative"), ([1], "one entry")]
 )
 def test_bad_weights_are_named(weight, message):
     with pytest.raises(ValueError, match=message):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from propriety import losses
+from propriety.costs import Costs
 from propriety.linear import LinearClassifier
 from propriety.tuning.candidates import Candidate, Place
-from propriety.tuning.choosing import Fold
+from propriety.tuning.choosing import Fold, Observations
 from propriety.tuning.criteria import Criterion
 
 Floats = NDArray[np.float64]
@@ -30,21 +31,37 @@ _SAME = 1e-6
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be searched: the data, checked, and how to make and judge a model."""
+    """What is to be searched: the data, checked, and how to make and judge a model.
+
+    `weight` is as the user gave it, for fits; `observations` has the same for means and their errors.
+    """
 
     estimator: Any
     place: Place
     candidates: list[Candidate]
     criterion: Criterion
-    costs: tuple[float, float]
+    costs: Costs
     X: Any
     y: NDArray[Any]
     codes: NDArray[np.intp]
     classes: NDArray[Any]
     weight: Floats | None
+    observations: Observations
     error_score: Any
     empirical: bool
     verbose: int
+
+    def within(self, rows: NDArray[np.intp], groups: Any) -> Task:
+        """The same search of some rows alone."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(
+            self,
+            X=_safe_indexing(self.X, rows),
+            y=self.y[rows],
+            codes=self.codes[rows],
+            weight=weight,
+            observations=Observations.read(len(rows), weight, groups),
+        )
 
     def model(self, index: int) -> Any:
         """The estimator with the loss of a candidate, not fitted."""
@@ -136,7 +153,6 @@ def _convex(model: Any, candidate: Candidate) -> bool:
 
 def _say(task: Task, name: str, j: int, values: Floats, test: Any, seconds: float) -> None:
     if task.verbose:
-        weight = np.ones(len(test)) if task.weight is None else task.weight[test]
-        mean = task.criterion.scale * values @ weight / weight.sum() if weight.any() else np.nan
+        mean = task.criterion.scale * task.observations.mean(test, values)
         candidate = task.candidates[j]
         print(f"[{name}] {candidate!r}: {task.criterion.unit} {mean:.5g}, {seconds:.2f} s", flush=True)
