@@ -1,8 +1,8 @@
 """What decisions cost: the only place where costs become a threshold, and probabilities a decision.
 
 Costs come in two forms. Two numbers, or two for each row, are what a false alarm and a miss cost; a right
-decision costs nothing. A matrix ``cost[true, decided]``, one or one for each row, has the cost of any decision
-for any class.
+decision costs nothing. A matrix ``cost[true, decided]``, one or one for each row, has the cost of any
+decision for any class.
 """
 
 from __future__ import annotations

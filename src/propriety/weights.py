@@ -35,6 +35,8 @@ class Weights:
         None if every row counts once.
     copies : bool
         Whether a row of weight k stands for k rows; else weights are relative, with mean 1.
+    unit : float
+        Every weight is a whole multiple of it.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Weights:
     n: int
     values: Array | None = None
     copies: bool = True
+    unit: float = 1.0
 
     @classmethod
     def read(cls, sample_weight: ArrayLike | None, n: int, *, name: str = "sample_weight") -> Weights:
@@ -56,9 +59,8 @@ class Weights:
             return cls(n)
         whole = bool(np.all(values == np.rint(values)))
         copies = whole and values.max() <= _EXACT and values.sum() <= _EXACT
-        if not copies:
-            values = _relative(values)
-        return cls(n) if np.all(values == 1.0) else cls(n, values, copies)
+        values, unit = (values, 1.0) if copies else _relative(values)
+        return cls(n) if np.all(values == 1.0) else cls(n, values, copies, unit)
 
     @property
     def array(self) -> Array:
@@ -85,19 +87,19 @@ class Weights:
         if self.values is None:
             return Weights(len(np.arange(self.n)[rows]))
         values = self.values[rows]
-        return Weights(len(values), values, self.copies)
+        return Weights(len(values), values, self.copies, self.unit)
 
     def times(self, factors: Array) -> Weights:
         """The weights multiplied by factors, one for each row, which makes them relative; the total stays."""
         product = factors if self.values is None else self.values * factors
-        scaled = _relative(product, self.total)
-        return Weights(self.n, scaled, copies=False)
+        values, unit = _relative(product, self.total)
+        return Weights(self.n, values, False, unit)
 
     def without(self, rows: Any) -> Weights:
         """The same with some rows of weight 0."""
         values = self.array.copy()
         values[rows] = 0.0
-        return Weights(self.n, values, self.copies)
+        return Weights(self.n, values, self.copies, self.unit)
 
     def by_class(self, codes: NDArray[np.intp], n_classes: int) -> Array:
         """Total weight of each class."""
@@ -208,12 +210,12 @@ def exact_sum(values: Array) -> float:
     return math.ldexp(float(total), exponent - 53) if total < 2**1000 else math.inf
 
 
-def _relative(values: Array, total: float | None = None) -> Array:
-    """Weights with mean 1 over the rows that have one, or with a given total; multiples of a power of two."""
+def _relative(values: Array, total: float | None = None) -> tuple[Array, float]:
+    """Weights with mean 1 over the rows that have one, or with a given total; and the unit of the multiples."""
     count = float(np.count_nonzero(values))
     total = count if total is None else total
     # First by a power of two, which is exact, so that huge weights have a sum.
     values = np.ldexp(values, -math.frexp(float(values.max()))[1])
     scaled = values * (total / exact_sum(values))
     unit = 2.0 ** (math.ceil(math.log2(total)) - _BITS)
-    return np.where(values > 0, np.maximum(np.rint(scaled / unit), 1.0) * unit, 0.0)
+    return np.where(values > 0, np.maximum(np.rint(scaled / unit), 1.0) * unit, 0.0), unit

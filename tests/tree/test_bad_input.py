@@ -26,7 +26,7 @@ def data():
         ("max_depth", 0),
         ("min_samples_leaf", -1),
         ("min_samples_leaf", "some"),
-        ("min_gain", float("nan")),
+        ("min_split_gain", float("nan")),
         ("ccp_alpha", -0.1),
         ("ccp_alpha", "best"),
         ("cv", 1),

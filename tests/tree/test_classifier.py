@@ -133,8 +133,8 @@ def test_threads_and_the_order_of_rows_do_not_matter(mixed, splits):
 
 @pytest.mark.parametrize("loss", ["Log()", "Tailored(0.2, 10)", "CostWeighted(0.4)"])
 def test_the_scale_of_the_loss_does_not_matter(data, loss):
-    plain = TreeClassifier(loss, min_gain=1e-3, ccp_alpha=0.002).fit(*data)
-    scaled = TreeClassifier(3 * losses.parse(loss), min_gain=1e-3, ccp_alpha=0.002).fit(*data)
+    plain = TreeClassifier(loss, min_split_gain=1e-3, ccp_alpha=0.002).fit(*data)
+    scaled = TreeClassifier(3 * losses.parse(loss), min_split_gain=1e-3, ccp_alpha=0.002).fit(*data)
     np.testing.assert_allclose(plain.predict_proba(data[0]), scaled.predict_proba(data[0]), atol=1e-9)
 
 
@@ -262,7 +262,7 @@ def test_limits_hold(data):
     assert model.get_depth() <= 4
     leaf = model.apply(X)
     assert min(w[leaf == k].sum() for k in np.unique(leaf)) >= 40
-    stingy = TreeClassifier(min_gain=0.02, max_leaf_nodes=None).fit(X, y).tree_
+    stingy = TreeClassifier(min_split_gain=0.02, max_leaf_nodes=None).fit(X, y).tree_
     assert np.all(stingy.nodes["gain"][stingy.feature >= 0] >= 0.02 * stingy.losses[0])
 
 

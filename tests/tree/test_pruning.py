@@ -104,7 +104,7 @@ def test_held_out_losses_are_those_of_the_pruned_models(data, loss):
         p = part.fit(X[train], y[train]).predict_proba(X[test])[:, 1]
         held_out[test] = losses.parse(loss).loss(y[test].astype(float), p)
     assert path.cv_losses[i] == pytest.approx(held_out.mean(), rel=1e-9)
-    assert path.cv_errors[i] == pytest.approx(held_out.std() / np.sqrt(len(y)), rel=1e-6)
+    assert path.cv_errors[i] == pytest.approx(held_out.std(ddof=1) / np.sqrt(len(y)), rel=1e-6)
     assert "held out" in str(path)
 
 

@@ -19,7 +19,7 @@ _ENCODE = (
 
 
 def as_numbers(X: Any) -> Any:
-    """X as a float array or a CSR matrix; dates, categories, text, NaN and infinity raise and name the column.
+    """X as a float array or a CSR matrix; dates, categories, text, NaN and infinity raise, naming the column.
 
     >>> as_numbers([[1, 2], [3, 4]])
     array([[1., 2.],

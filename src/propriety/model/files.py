@@ -17,7 +17,8 @@ def save(model: Any, path: Path) -> None:
     """Write a fitted model to a model file, whole or not at all.
 
     A parameter or a loss that cannot be written by value is refused, with what to do instead. The bytes are
-    read back, with every check of `load`, before the file takes its place: what cannot be loaded is not saved.
+    read back, with every check of `load`, before the file takes its place: what cannot be loaded is not
+    saved.
 
     >>> import tempfile, os
     >>> from propriety import LinearClassifier, load

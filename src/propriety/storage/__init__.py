@@ -21,7 +21,8 @@ def __getattr__(name: str) -> Any:
     if name not in ("save", "load", "describe"):
         raise AttributeError(f"module 'propriety.storage' has no attribute {name!r}")
     warnings.warn(
-        f"propriety.storage.{name} is propriety.model.files.{name} now; the old name will go in the next release",
+        f"propriety.storage.{name} is propriety.model.files.{name} now; the old name will go in the next "
+        "release",
         FutureWarning,
         stacklevel=2,
     )

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from propriety import frames
-from propriety.model.base import ProperClassifier
-from propriety.tree import parameters
+from propriety.data.parameters import DEPRECATED, number
+from propriety.data.table import Table
+from propriety.model import contract
+from propriety.model.base import ProperClassifier, shares
+from propriety.storage.checks import Arrays
 from propriety.tree.conditions import Rule, Words
 from propriety.tree.export import as_dot, as_text
+from propriety.tree.learning import GrownTree, encoders, grow, learn
 from propriety.tree.linearize import LinearizedTree
-from propriety.tree.problem import Grown, Problem, encoders
 from propriety.tree.pruning import PruningPath, pruning_path
+from propriety.tree.settings import settings_of
+from propriety.tree.state import read_state, write_state
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +53,8 @@ class TreeClassifier(ProperClassifier):
     min_samples_leaf : float or "auto", default="auto"
         Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, or a third of the total
         weight if that is less.
-    min_gain : float, default=0.0
-        Least gain of a split, as a share of the root's loss.
+    min_split_gain : float, default=0.0
+        Least gain of a split, as a share of the root's loss. (``min_gain`` is its old name.)
     ccp_alpha : float, "one_se" or "min", default=0.0
         Price of a leaf, as a share of the root's loss: the tree is pruned to the subtree of least loss plus
         price. "min" takes the price of least cross-validated loss, "one_se" the highest one within a standard
@@ -89,32 +93,41 @@ class TreeClassifier(ProperClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = TreeClassifier("CascadeDown(8)", max_leaf_nodes=4).fit(X, y)
     >>> print(model.export_text(decimals=2))
-    all rows ...
+    all rows                             n = 569  p = 0.63
+    ├─ worst perimeter ≤ 117.5           n = 402  p = 0.88
+    │  ├─ worst concave points ≤ 0.1603  n = 379  p = 0.93  → 1
+    │  └─ worst concave points > 0.1603  n = 23  p = 0.12  → 0
+    └─ worst perimeter > 117.5           n = 167  p = 0.02
+       ├─ mean smoothness ≤ 0.0886       n = 20  p = 0.10  → 0
+       └─ mean smoothness > 0.0886       n = 147  p = 0.00  → 0
     """
+
+    _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
 
     def __init__(
         self,
-        loss="auto",
+        loss: Any = "auto",
         *,
-        link=None,
-        fp_cost=1.0,
-        fn_cost=1.0,
-        splits="auto",
-        growth="best",
-        max_leaf_nodes=31,
-        max_depth=None,
-        min_samples_leaf="auto",
-        min_gain=0.0,
-        ccp_alpha=0.0,
-        cv=10,
-        smoothing=1.0,
-        max_bins=255,
-        categorical_features="from_dtype",
-        monotonic_cst=None,
-        multiclass="auto",
-        n_jobs=None,
-        random_state=None,
-    ):
+        link: Any = None,
+        fp_cost: float = 1.0,
+        fn_cost: float = 1.0,
+        splits: str = "auto",
+        growth: str = "best",
+        max_leaf_nodes: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: Any = "auto",
+        min_split_gain: float = 0.0,
+        ccp_alpha: Any = 0.0,
+        cv: Any = 10,
+        smoothing: Any = 1.0,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        multiclass: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        min_gain: Any = DEPRECATED,
+    ) -> None:
         self.loss = loss
         self.link = link
         self.fp_cost = fp_cost
@@ -124,7 +137,7 @@ class TreeClassifier(ProperClassifier):
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.ccp_alpha = ccp_alpha
         self.cv = cv
         self.smoothing = smoothing
@@ -134,17 +147,16 @@ class TreeClassifier(ProperClassifier):
         self.multiclass = multiclass
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.min_gain = min_gain
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags
+    @classmethod
+    def table_settings(cls, n_rows: int) -> dict[str, Any]:
+        """Pruned by cross-validation."""
+        return {"ccp_alpha": "one_se"}
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree, and prune it.
 
         Parameters
@@ -161,86 +173,60 @@ class TreeClassifier(ProperClassifier):
         -------
         self
         """
-        problem = self._problem(X, y, sample_weight)
-        grown = problem.grow()
-        path = pruning_path(grown.tree)
-        alpha = self.ccp_alpha
-        if isinstance(alpha, str):
-            path = problem.cross_validate(path, self._folds(problem))
-            alpha = float(path.alphas[path.choose(alpha)])
-        self._keep(X, problem, grown if alpha == 0 and self.ccp_alpha == 0 else grown.pruned(alpha))
-        self.pruning_path_, self.ccp_alpha_ = path, float(alpha)
-        return self
+        training = self._read(X, y, sample_weight)
+        self._costs(training.n_classes)
+        settings = settings_of(self, training)
+        grown, path, alpha = learn(training, settings, self.random_state)
+        return self._keep(
+            training,
+            settings.measure.fitted,
+            _measure=settings.measure,
+            pruning_path_=path,
+            ccp_alpha_=alpha,
+            **_attributes(grown),
+        )
 
-    def cost_complexity_pruning_path(self, X, y, sample_weight=None) -> PruningPath:
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
         """The subtrees of the fully grown tree, from price 0 up, without fitting anything."""
-        return pruning_path(self._problem(X, y, sample_weight).grow().tree)
+        training = self._read(X, y, sample_weight)
+        return pruning_path(grow(training, settings_of(self, training)).tree)
 
     def pruned(self, ccp_alpha: float) -> TreeClassifier:
         """A copy of this fitted model, pruned at a higher price of a leaf."""
         check_is_fitted(self, "tree_")
         model = copy(self).set_params(ccp_alpha=ccp_alpha)
-        model.ccp_alpha_ = parameters.number("ccp_alpha", ccp_alpha, 0)
-        grown = Grown(self.tree_, self.node_probabilities_, self._category_bins, self._missing_seen)
-        model._set(grown.pruned(model.ccp_alpha_))
+        model.ccp_alpha_ = number("ccp_alpha", ccp_alpha, 0)
+        grown = GrownTree(self.tree_, self.node_probabilities_, self._category_bins, self._missing_seen)
+        vars(model).update(_attributes(grown.pruned(model.ccp_alpha_)))
         return model
-
-    def _problem(self, X, y, sample_weight) -> Problem:
-        """Check everything that was given, and put it in the form that growing reads."""
-        if y is None:
-            raise ValueError("TreeClassifier requires y to be passed, but the target y is None.")
-        if not frames.is_frame(X):
-            X = frames.as_array(X)
-        schema, table = frames.Schema.fit(X, self.categorical_features)
-        classes, labels, weight = parameters.labels_and_weights("TreeClassifier", X, y, sample_weight)
-        return Problem.make(self, schema, table, classes, labels, weight)
-
-    def _folds(self, problem: Problem):
-        if not isinstance(self.cv, int | np.integer):
-            return list(check_cv(self.cv).split(np.zeros(len(problem.labels)), problem.labels))
-        # Each class is dealt out in turn, so that folds differ by one row at most.
-        rng = check_random_state(self.random_state)
-        order = rng.permutation(len(problem.labels))
-        order = order[np.argsort(problem.labels[order], kind="stable")]
-        fold = np.empty(len(order), dtype=np.intp)
-        fold[order] = np.arange(len(order)) % self.cv
-        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(self.cv)]
-
-    def _keep(self, X, problem: Problem, grown: Grown) -> None:
-        _check_feature_names(self, X, reset=True)
-        _check_n_features(self, X, reset=True)
-        self.classes_, self._schema, self._measure = problem.classes, problem.schema, problem.measure
-        self._set(grown)
-
-    def _set(self, grown: Grown) -> None:
-        self.tree_, self.node_probabilities_ = grown.tree, grown.P
-        self._category_bins, self._missing_seen = grown.category_bins, grown.missing_seen
 
     # --- using the model --------------------------------------------------------------------------
 
-    def predict_proba(self, X) -> Floats:
+    def _scores(self, table: Table) -> Floats:
+        return self._node_scores[self._leaves(table)]
+
+    @property
+    def _node_scores(self) -> Floats:
+        return self._measure.score(self.node_probabilities_)
+
+    def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
         leaf = self.apply(X)
         return self.node_probabilities_[leaf]
 
-    def decision_function(self, X) -> Floats:
-        """The score F of the leaf: of shape (n,) for two classes, (n, K) for more."""
-        leaf = self.apply(X)
-        scores = self._measure.score(self.node_probabilities_)[leaf]
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """Decisions: for two classes by the costs, for more the most probable class."""
         leaf = self.apply(X)
         return self._decide(self.node_probabilities_)[leaf]
 
-    def apply(self, X) -> NDArray[np.intp]:
+    def apply(self, X: Any) -> NDArray[np.intp]:
         """The leaf of each row, as a number of a node."""
-        check_is_fitted(self, "tree_")
-        table = self._table(X)
+        return self._leaves(self._table(X))
+
+    def _leaves(self, table: Table) -> NDArray[np.intp]:
         return self.tree_.find(table.chunks(encoders(self._category_bins)), table.n_rows, self.n_jobs)
 
-    def decision_path(self, X):
+    def decision_path(self, X: Any) -> Any:
         """Nodes that each row passes: a sparse matrix of 0 and 1, of shape (n, nodes)."""
         leaf = self.apply(X)
         paths = [self.tree_.path(node) for node in range(len(self.tree_.nodes))]
@@ -250,15 +236,35 @@ class TreeClassifier(ProperClassifier):
         every = sparse.csr_matrix((np.ones(indptr[-1], np.int8), np.concatenate(paths), indptr), shape=shape)
         return every[leaf]
 
+    # --- reading it -------------------------------------------------------------------------------
+
     @property
-    def feature_importances_(self) -> Floats:
+    def view(self) -> str:
+        """It can be drawn."""
+        return contract.TREE
+
+    def importances(self) -> Floats:
         """Share of each feature in the total gain; without any split all are 0."""
         check_is_fitted(self, "tree_")
         split = self.tree_.nodes[self.tree_.feature >= 0]
-        total = np.bincount(split["feature"], weights=split["gain"], minlength=self.n_features_in_)
-        return total / total.sum() if total.sum() > 0 else total
+        return shares(np.bincount(split["feature"], weights=split["gain"], minlength=self.n_features_in_))
 
-    # --- reading it -------------------------------------------------------------------------------
+    def _contributions(self, table: Table) -> Floats:
+        """What each split changes on the way to the leaf; the root's score last."""
+        scores = self._node_scores
+        each = np.zeros((len(scores), scores.shape[1], self.n_features_in_ + 1))
+        each[0, :, -1] = scores[0]
+        for level in self.tree_.levels[1:]:
+            parent = self.tree_.parent[level]
+            each[level] = each[parent]
+            with np.errstate(invalid="ignore"):
+                each[level, :, self.tree_.feature[parent]] += scores[level] - scores[parent]
+        return each[self._leaves(table)]
+
+    def words(self, X: Any) -> list[list[str]]:
+        """The rule of each row's leaf."""
+        rules = {rule.node: [str(rule)] for rule in self.rules()}
+        return [rules[leaf] for leaf in self.apply(X).tolist()]
 
     def get_n_leaves(self) -> int:
         """Number of leaves."""
@@ -284,7 +290,7 @@ class TreeClassifier(ProperClassifier):
     def to_linear(self) -> LinearizedTree:
         """Rules for all nodes, and coefficients whose sum over the rules that hold is the score. [N9 §4.2]"""
         check_is_fitted(self, "tree_")
-        scores = self._measure.score(self.node_probabilities_)
+        scores = self._node_scores
         coefficients = scores.copy()
         with np.errstate(invalid="ignore"):
             coefficients[1:] -= scores[self.tree_.parent[1:]]
@@ -300,15 +306,14 @@ class TreeClassifier(ProperClassifier):
         check_is_fitted(self, "tree_")
         return as_dot(self, self._words(), decimals)
 
-    def _rules(self, nodes) -> list[Rule]:
-        words, shares = self._words(), self.tree_.shares
-        scores = self._measure.score(self.node_probabilities_)
+    def _rules(self, nodes: Iterable[int]) -> list[Rule]:
+        words, class_shares, scores = self._words(), self.tree_.shares, self._node_scores
         return [
             Rule(
                 int(node),
                 words.conditions(int(node)),
                 float(self.tree_.weight[node]),
-                tuple(shares[node].tolist()),
+                tuple(class_shares[node].tolist()),
                 tuple(self.node_probabilities_[node].tolist()),
                 tuple(scores[node].tolist()),
             )
@@ -316,17 +321,23 @@ class TreeClassifier(ProperClassifier):
         ]
 
     def _words(self) -> Words:
-        names = self._schema.names or tuple(f"x{f}" for f in range(self.n_features_in_))
-        return Words(self.tree_, names, self._schema.categories, self._category_bins, self._missing_seen)
+        return Words(
+            self.tree_, self._schema.labels, self._schema.categories, self._category_bins, self._missing_seen
+        )
 
-    def _table(self, X) -> frames.Table:
-        if not frames.is_frame(X):
-            X = frames.as_array(X)
-        _check_feature_names(self, X, reset=False)
-        _check_n_features(self, X, reset=False)
-        return self._schema.read(X)
+    # --- keeping it -------------------------------------------------------------------------------
 
-    def _decide(self, P: Floats):
-        if P.shape[1] == 2:
-            return self.classes_[(P[:, 1] >= self._threshold()).astype(np.intp)]
-        return self.classes_[np.argmax(P, axis=1)]
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return write_state(self)
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        read_state(self, state, arrays)
+
+
+def _attributes(grown: GrownTree) -> dict[str, Any]:
+    return {
+        "tree_": grown.tree,
+        "node_probabilities_": grown.P,
+        "_category_bins": grown.category_bins,
+        "_missing_seen": grown.missing_seen,
+    }

@@ -14,7 +14,7 @@ from propriety import parallel
 from propriety.data.table import Schema, Table
 
 if TYPE_CHECKING:
-    from propriety.tree.search import Columns
+    from propriety.tree.search import SearchColumns
 
 #: Values of a column up to which exact splits need no order of rows: each value has a bin.
 FEW = 255
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 class Prepared:
     """Columns for the search, and what turns a cut back into a threshold or a set of categories."""
 
-    columns: Columns
+    columns: SearchColumns
     values: Callable[[int], NDArray[np.floating]]  # the training rows of a numeric column
     category_bins: tuple[Floats | None, ...]
     missing_seen: NDArray[np.bool_]
@@ -49,9 +49,18 @@ def prepare(
     return _binned(table, schema, kept, weight, target, max_bins, monotone, n_jobs)
 
 
-def _binned(table, schema, kept, weight, target, max_bins, monotone, n_jobs) -> Prepared:
+def _binned(
+    table: Table,
+    schema: Schema,
+    kept: NDArray[np.intp] | None,
+    weight: Floats | None,
+    target: Floats,
+    max_bins: int,
+    monotone: NDArray[np.int64],
+    n_jobs: int,
+) -> Prepared:
     from propriety.engine.binning import Binner
-    from propriety.tree.search import BINNED, CATEGORICAL, Columns
+    from propriety.tree.search import BINNED, CATEGORICAL, SearchColumns
 
     binner = Binner.fit(table, weight, target, schema.n_categories, max_bins, n_jobs)
     codes = binner.transform(table, n_jobs).columns
@@ -59,7 +68,7 @@ def _binned(table, schema, kept, weight, target, max_bins, monotone, n_jobs) -> 
     d = len(codes)
     is_set = np.array([b is not None for b in binner.category_bins])
     kinds = np.where(is_set, CATEGORICAL, BINNED).astype(np.int64)
-    columns = Columns(
+    columns = SearchColumns(
         kinds, np.arange(d), codes, binner.n_bins, np.zeros((0, codes.shape[1]), np.int64), monotone
     )
     # Columns are read again when they are split, so that a sparse table never lies in memory as numbers.
@@ -68,9 +77,17 @@ def _binned(table, schema, kept, weight, target, max_bins, monotone, n_jobs) -> 
     return Prepared(columns, values, binner.category_bins, missing)
 
 
-def _exact(table, schema, kept, weight, target, monotone, n_jobs) -> Prepared:
+def _exact(
+    table: Table,
+    schema: Schema,
+    kept: NDArray[np.intp] | None,
+    weight: Floats | None,
+    target: Floats,
+    monotone: NDArray[np.int64],
+    n_jobs: int,
+) -> Prepared:
     from propriety.engine.binning import merge_categories
-    from propriety.tree.search import BINNED, CATEGORICAL, MISSING, SORTED, Columns
+    from propriety.tree.search import BINNED, CATEGORICAL, MISSING, SORTED, SearchColumns
 
     d = table.n_features
     n = table.n_rows if kept is None else len(kept)
@@ -113,7 +130,7 @@ def _exact(table, schema, kept, weight, target, monotone, n_jobs) -> Prepared:
     missing = np.array(
         [bool(number) if kind == SORTED else bool(np.any(part == number)) for kind, part, number in found]
     )
-    columns = Columns(kinds, places, codes, n_bins, order, monotone)
+    columns = SearchColumns(kinds, places, codes, n_bins, order, monotone)
     return Prepared(columns, values.__getitem__, tuple(category_bins), missing)
 
 

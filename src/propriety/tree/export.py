@@ -39,7 +39,7 @@ def node_text(model: Any, node: int, decimals: int, between: str = "  ") -> str:
     else:
         parts.append("p = (" + ", ".join(f"{p:.{decimals}f}" for p in P) + ")")
     if tree.feature[node] < 0:
-        parts.append(f"→ {model._decide(P[None, :])[0]}")
+        parts.append(f"→ {model.classes_[model.costs.decide(P[None, :])[0]]}")
     return between.join(parts)
 
 

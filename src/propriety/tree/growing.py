@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from propriety import parallel
 from propriety.engine.layout import SET_WORDS
 from propriety.engine.predictor import TREE_NODE
 from propriety.tree.columns import Prepared
-from propriety.tree.measure import Measure, NodeLoss
+from propriety.tree.measure import NodeLoss
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import collapse_prices
 from propriety.tree.search import (
@@ -27,6 +27,7 @@ from propriety.tree.search import (
     scratch,
     search,
 )
+from propriety.tree.settings import TreeSettings
 
 Floats = NDArray[np.float64]
 #: Cuts whose gains differ by less than this share of the node's loss are equal; the squared loss decides.
@@ -34,19 +35,6 @@ _EQUAL = 1e-12
 _AWAKE = 30_000  # values to look at from which a second thread pays
 _CUTS = 4096  # room for cuts at first
 _ROW = 0xFFFFFFFF
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to stop."""
-
-    best_first: bool
-    max_leaves: int | None
-    max_depth: int | None
-    min_weight: float
-    min_gain: float  # share of the root's loss
-    n_jobs: int
-    unit: float = 1.0  # of the sample's weights
 
 
 class Split(NamedTuple):
@@ -80,17 +68,24 @@ class _Made(NamedTuple):
     left_bins: NDArray[np.bool_] | None
 
 
-def grow(prepared: Prepared, sample: Sample, measure: Measure, n_classes: int, limits: Limits) -> Tree:
-    """Grow a tree on all rows of `sample`, whose `rows` and `prepared.columns.order` it rearranges."""
-    return _Grower(prepared, sample, measure, n_classes, limits).grow()
+def grow_tree(
+    prepared: Prepared, sample: Sample, settings: TreeSettings, n_classes: int, unit: float = 1.0
+) -> Tree:
+    """Grow a tree on all rows of `sample`, whose `rows` and `prepared.columns.order` it rearranges.
+
+    Weights of the sample are whole multiples of `unit`.
+    """
+    return _Growth(prepared, sample, settings, n_classes, unit).grow()
 
 
-class _Grower:
-    def __init__(self, prepared, sample, measure, n_classes, limits):
-        self.prepared, self.sample, self.limits = prepared, sample, limits
-        self.loss_of = NodeLoss(measure, n_classes)
-        self.columns, self.n_classes = prepared.columns, n_classes
-        self.least = float(limits.min_weight / limits.unit)
+class _Growth:
+    def __init__(
+        self, prepared: Prepared, sample: Sample, settings: TreeSettings, n_classes: int, unit: float
+    ) -> None:
+        self.prepared, self.sample, self.settings = prepared, sample, settings
+        self.loss_of = NodeLoss(settings.measure, n_classes)
+        self.columns, self.n_classes, self.unit = prepared.columns, n_classes, unit
+        self.least = float(settings.min_weight / unit)
         self.n, self.d = len(sample.rows), len(self.columns.kinds)
         self.leaves: list[_Leaf] = []
         self.sums: list[Floats] = []
@@ -98,7 +93,7 @@ class _Grower:
         self.splits: list[Split | None] = []
         self.made: dict[int, _Made] = {}
         self.side = np.zeros(self.n, dtype=np.uint8)
-        edges = np.linspace(0, self.d, min(limits.n_jobs, self.d) + 1).astype(int)
+        edges = np.linspace(0, self.d, min(settings.n_jobs, self.d) + 1).astype(int)
         self.ranges = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
         self.any_sorted = len(self.columns.order) > 0
         self.rooms = [scratch(self.n, n_classes, _CUTS, self.any_sorted) for _ in self.ranges]
@@ -109,10 +104,10 @@ class _Grower:
         root = np.bincount(labels, None if len(weights) == 0 else weights, self.n_classes).astype(float)
         self.root_loss = float(self.loss_of(root[None, :])[0])
         self._add([_Leaf(0, self.n, 0, 0.0, 1.0)], [root], [self.root_loss])
-        if self.limits.max_leaves is None:
+        if self.settings.max_leaves is None:
             self._all()
         else:
-            self._one_by_one(self.limits.max_leaves)
+            self._one_by_one(self.settings.max_leaves)
         return self._finish()
 
     # -- the order of splits -------------------------------------------------------------------------
@@ -133,7 +128,7 @@ class _Grower:
         def push(node: int, place: tuple[int, ...]) -> None:
             split = self.splits[node]
             if split is not None:
-                key = (-split.gain, -split.second) if self.limits.best_first else place
+                key = (-split.gain, -split.second) if self.settings.best_first else place
                 heapq.heappush(heap, (key, node, place))
 
         push(0, ())
@@ -186,7 +181,7 @@ class _Grower:
 
     def _may_split(self, node: int) -> bool:
         leaf, sums = self.leaves[node], self.sums[node]
-        deep = self.limits.max_depth is not None and leaf.depth >= self.limits.max_depth
+        deep = self.settings.max_depth is not None and leaf.depth >= self.settings.max_depth
         return not deep and np.count_nonzero(sums) > 1 and sums.sum() >= 2 * self.least
 
     def _search(self, able: list[int]) -> None:
@@ -235,7 +230,7 @@ class _Grower:
         among = among[second[among] >= (clearest * (1 - _EQUAL))[node[among]]]
         first = np.full(len(sums), np.iinfo(np.int64).max)
         np.minimum.at(first, node[among], among)  # cuts come in the order of columns
-        least = self.limits.min_gain * self.root_loss
+        least = self.settings.min_gain * self.root_loss
         for i in np.flatnonzero(first < m).tolist():
             at = first[i]
             value = float(gain[at]) if gain[at] > equal[i] else 0.0
@@ -245,7 +240,7 @@ class _Grower:
                 own = left[at].copy()
                 self.splits[able[i]] = Split(value, float(second[at]), feature, cut, how, own, losses)
 
-    def _run(self, tasks, rows: NDArray[np.int64]) -> None:
+    def _run(self, tasks: Sequence[Callable[[], object]], rows: NDArray[np.int64]) -> None:
         """Run the tasks on all threads, if there are rows enough to pay for waking them."""
         parallel.run(tasks, len(self.ranges) if int(rows.sum()) * self.d >= _AWAKE else 1)
 
@@ -282,7 +277,9 @@ class _Grower:
         missing_left = missing_left if seen else heavier_left
         self.made[node] = _Made((float(low), float(high)), missing_left, seen, chosen)
 
-    def _left_bins(self, rows, codes, split: Split, heavier_left: bool):
+    def _left_bins(
+        self, rows: Any, codes: NDArray[np.uint8], split: Split, heavier_left: bool
+    ) -> NDArray[np.bool_]:
         """Which bins go left: the first `cut` in the order of class shares; unseen ones go where most go."""
         weights = self.sample.weights
         counts = np.zeros((256, self.n_classes))
@@ -315,7 +312,7 @@ class _Grower:
     def _finish(self) -> Tree:
         m = len(self.leaves)
         nodes = np.zeros(m, dtype=TREE_NODE)
-        sums = np.array(self.sums) * self.limits.unit
+        sums = np.array(self.sums) * self.unit
         nodes["feature"], nodes["left"], nodes["set"] = -1, -1, -1
         nodes["weight"] = sums.sum(axis=1)
         nodes["depth"] = [leaf.depth for leaf in self.leaves]
@@ -326,13 +323,13 @@ class _Grower:
             gap[node], nodes["missing_left"][node], missing_seen[node], chosen = self.made[node]
             split = self.splits[node]
             nodes["feature"][node], nodes["left"][node] = split.feature, child
-            nodes["threshold"][node], nodes["gain"][node] = _middle(*gap[node]), split.gain * self.limits.unit
+            nodes["threshold"][node], nodes["gain"][node] = _middle(*gap[node]), split.gain * self.unit
             child += 2
             if chosen is not None:
                 nodes["threshold"][node], nodes["set"][node] = 0.0, len(sets)
                 bits = chosen[: 32 * SET_WORDS].reshape(SET_WORDS, 32).astype(np.uint32)
                 sets.append((bits << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32))
-        losses, left = np.array(self.losses) * self.limits.unit, nodes["left"]
+        losses, left = np.array(self.losses) * self.unit, nodes["left"]
         return Tree(
             nodes,
             np.array(sets, dtype=np.uint32).reshape(-1, SET_WORDS),

@@ -30,6 +30,11 @@ class Measure(Protocol):
         """Loss of the probabilities for the classes `y`."""
         ...
 
+    @property
+    def fitted(self) -> Any:
+        """What is fitted: a composite, a loss on the simplex, or a loss that has no link of its own."""
+        ...
+
 
 @dataclass(frozen=True)
 class BinaryMeasure:
@@ -50,6 +55,11 @@ class BinaryMeasure:
         """ℓ(y, p)."""
         return np.asarray(self.loss_.loss(y.astype(np.float64), P[:, 1], P[:, 0]))
 
+    @property
+    def fitted(self) -> losses.Loss | losses.Composite:
+        """The composite, or the loss if it has no weight function."""
+        return self.loss_.with_link(self.link) if isinstance(self.loss_, losses.SmoothLoss) else self.loss_
+
 
 @dataclass(frozen=True)
 class SimplexMeasure:
@@ -68,6 +78,11 @@ class SimplexMeasure:
     def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
         """Loss of each row."""
         return self.loss_.loss(y, P)
+
+    @property
+    def fitted(self) -> simplex.SimplexLoss:
+        """The loss itself."""
+        return self.loss_
 
 
 @dataclass(frozen=True)
@@ -89,6 +104,13 @@ class RestMeasure:
         """½ Σ_k ℓ(1[y = k], p_k)."""
         Y = np.eye(P.shape[1])[y]
         return 0.5 * np.sum(self.loss_.loss(Y, P, _rest(P)), axis=1)
+
+    @property
+    def fitted(self) -> Any:
+        """One class against the rest, or the loss if it has no weight function."""
+        if not isinstance(self.loss_, losses.SmoothLoss):
+            return self.loss_
+        return simplex.OneVsRest(self.loss_.with_link(self.link or self.loss_.default_link))
 
 
 def _rest(P: Floats) -> Floats:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.weights import Weights
+
 if TYPE_CHECKING:
     from propriety.tree.nodes import Tree
 
@@ -135,7 +137,7 @@ def cross_validate(
     folds: Iterable[tuple[Any, Any]],
     fit: Callable[[Any], Callable[[Any, float], Floats]],
     y_loss: Callable[[Any, Floats], Floats],
-    weight: Floats,
+    weights: Weights,
 ) -> PruningPath:
     """Held-out losses along a path.
 
@@ -143,19 +145,13 @@ def cross_validate(
     ``y_loss(rows, P)`` is the loss of probabilities. Between two prices of the path the subtree is the same,
     and their geometric mean stands for the interval.
     """
-    alphas = path.alphas
-    between = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
-    total, square, mass = np.zeros(len(alphas)), np.zeros(len(alphas)), 0.0
-    for train, test in folds:
-        predict = fit(train)
-        w = weight[test]
-        mass += w.sum()
-        for i, alpha in enumerate(between):
-            loss = y_loss(test, predict(test, float(alpha)))
-            with np.errstate(invalid="ignore"):
-                total[i] += np.sum(np.where(w > 0, w * loss, 0.0))
-                square[i] += np.sum(np.where(w > 0, w * loss**2, 0.0))
-    with np.errstate(invalid="ignore"):
-        mean = total / mass
-        error = np.sqrt(np.maximum(square / mass - mean**2, 0.0) / mass)
-    return PruningPath(alphas, path.n_leaves, path.losses, mean, np.where(np.isfinite(mean), error, np.inf))
+    between = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
+    parts = [(test, fit(train)) for train, test in folds]
+    held_out = weights.take(np.concatenate([test for test, _ in parts]))
+    means, errors = np.empty(len(between)), np.full(len(between), np.inf)
+    for i, alpha in enumerate(between):
+        losses = np.concatenate([y_loss(test, predict(test, float(alpha))) for test, predict in parts])
+        means[i] = held_out.mean(losses)
+        if np.isfinite(means[i]):
+            errors[i] = held_out.standard_error(losses)
+    return PruningPath(path.alphas, path.n_leaves, path.losses, means, errors)

@@ -27,7 +27,7 @@ _UROW, _USHIFT = np.uint64(2**32 - 1), np.uint64(32)  # unsigned indices need no
 CELLS = 256
 
 
-class Columns(NamedTuple):
+class SearchColumns(NamedTuple):
     """The table as numbers: bins for a column of few values, else rows in the order of their values."""
 
     kinds: NDArray[np.int64]  # (d,) of BINNED, CATEGORICAL, SORTED

@@ -6,31 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from propriety.storage.checks import Arrays, require, take
-from propriety.storage.estimators import (
-    Arrayed,
-    estimator_kind,
-    read_schema,
-    read_shared,
-    schema_state,
-    shared_state,
-)
+from propriety.engine.predictor import Forest
 from propriety.engine.stored import category_arrays, forest_arrays, read_categories, read_forest
+from propriety.storage.checks import Arrays, require, take
+from propriety.tree.measure import measure_of
+from propriety.tree.nodes import Tree
+from propriety.tree.pruning import PruningPath
 
 _PATH = {"alphas": "f8", "n_leaves": "i8", "losses": "f8", "cv_losses": "f8", "cv_errors": "f8"}
 
 
-def _write(model: Any) -> tuple[dict[str, Any], Arrayed]:
-    from propriety.engine.predictor import Forest
-
+def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a tree has learned, as plain values and as arrays."""
     tree, path = model.tree_, model.pruning_path_
     roots = np.array([0, len(tree.nodes)], dtype=np.int64)
     path_arrays = {f"path.{name}": getattr(path, name) for name in _PATH}
-    state = {
-        **shared_state(model),
-        "columns": schema_state(model._schema),
-        "ccp_alpha": float(model.ccp_alpha_),
-    }
     arrays = {
         **forest_arrays(Forest(tree.nodes, roots, tree.sets, 1)),
         **category_arrays(model._category_bins),
@@ -43,17 +33,15 @@ def _write(model: Any) -> tuple[dict[str, Any], Arrayed]:
         "nodes.probabilities": model.node_probabilities_,
         "columns.missing_seen": model._missing_seen,
     }
-    return state, arrays
+    return {"ccp_alpha": float(model.ccp_alpha_)}, arrays
 
 
-def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
-    from propriety.tree.measure import measure_of
-    from propriety.tree.nodes import Tree
-
-    k, d = read_shared(model, state)
-    model._schema = read_schema(state.pop("columns", None), d)
+def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
+    """Take that out of a file again, and check it."""
+    k, d = len(model.classes_), model.n_features_in_
     # The measure follows from the parameters, as when the tree was grown.
     model._measure = measure_of(model.loss, model.link, k, model.multiclass)
+    model.loss_ = model._measure.fitted
     model._category_bins = read_categories(arrays, model._schema.n_categories, None)
     forest = read_forest(arrays, 1, [c is not None for c in model._schema.categories])
     m = len(forest.nodes)
@@ -84,15 +72,10 @@ def _probabilities(arrays: Arrays, m: int, k: int) -> Any:
     return P
 
 
-def _path(arrays: Arrays) -> Any:
-    from propriety.tree.pruning import PruningPath
-
-    found: dict[str, Any] = {}
+def _path(arrays: Arrays) -> PruningPath:
+    columns: dict[str, Any] = {}
     for name, kind in _PATH.items():
-        there = f"path.{name}" in arrays or not name.startswith("cv_")
-        length = len(found["alphas"]) if found else None
-        found[name] = arrays.take(f"path.{name}", kind, (length,)) if there else None
-    return PruningPath(**found)
-
-
-TREE = estimator_kind("propriety.tree", "TreeClassifier", _write, _fill)
+        stored = f"path.{name}" in arrays or not name.startswith("cv_")
+        length = len(columns["alphas"]) if columns else None
+        columns[name] = arrays.take(f"path.{name}", kind, (length,)) if stored else None
+    return PruningPath(**columns)

@@ -1,0 +1,123 @@
+"""From training data and settings to a tree: growing, the pruning path, and the choice on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+
+from propriety.data.training import Training
+from propriety.tree.columns import codes_to_bins, prepare
+from propriety.tree.leaves import node_probabilities
+from propriety.tree.nodes import Tree
+from propriety.tree.pruning import PruningPath, cross_validate, pruning_path
+from propriety.tree.settings import TreeSettings
+from propriety.weights import Weights
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """A tree with its probabilities, and what new rows need to find their way in it."""
+
+    tree: Tree
+    P: Floats
+    category_bins: tuple[Floats | None, ...]
+    missing_seen: NDArray[np.bool_]
+
+    def pruned(self, alpha: float) -> GrownTree:
+        """What is left at a price of a leaf."""
+        stands = self.tree.representatives(alpha)
+        return replace(self, tree=self.tree.pruned(alpha), P=self.P[stands == np.arange(len(stands))])
+
+
+def learn(
+    training: Training, settings: TreeSettings, random_state: Any
+) -> tuple[GrownTree, PruningPath, float]:
+    """Grow a tree and prune it; returns it with its path and the price of a leaf."""
+    grown = grow(training, settings)
+    path, alpha = pruning_path(grown.tree), settings.ccp_alpha
+    if isinstance(alpha, str):
+        path = _cross_validated(path, training, settings, _folds(training, settings, random_state))
+        price = float(path.alphas[path.choose(alpha)])
+        return grown.pruned(price), path, price
+    return (grown if alpha == 0 else grown.pruned(alpha)), path, float(alpha)
+
+
+def grow(training: Training, settings: TreeSettings, rows: NDArray[np.intp] | None = None) -> GrownTree:
+    """A tree on some of the rows, or on all."""
+    from propriety.tree.growing import grow_tree
+    from propriety.tree.search import Sample
+
+    weights = training.weights if rows is None else _only(training.weights, rows)
+    kept = None if weights.kept is None else np.flatnonzero(weights.kept)
+    labels = training.codes.astype(np.uint8)
+    prepared = prepare(
+        training.table,
+        training.schema,
+        kept,
+        weights.values,
+        training.target,
+        exact=settings.exact,
+        max_bins=settings.max_bins,
+        monotone=settings.monotone,
+        n_jobs=settings.n_jobs,
+    )
+    labels = labels if kept is None else labels[kept]
+    units = np.empty(0)
+    if weights.values is not None:
+        in_use = weights.values if kept is None else weights.values[kept]
+        units = in_use / weights.unit if np.any(in_use != 1.0) else units
+    unit = weights.unit if len(units) else 1.0
+    order = (labels.astype(np.int64) << 32) + np.arange(len(labels))
+    tree = grow_tree(prepared, Sample(order, labels, units), settings, training.n_classes, unit)
+    P = node_probabilities(tree, settings.smoothing, settings.monotone)
+    return GrownTree(tree, P, prepared.category_bins, prepared.missing_seen)
+
+
+def encoders(category_bins: tuple[Floats | None, ...]) -> list[Any]:
+    """What turns the codes of each categorical column into bins; None for a numeric one."""
+    return [None if bins is None else partial(codes_to_bins, bins) for bins in category_bins]
+
+
+def _only(weights: Weights, rows: NDArray[np.intp]) -> Weights:
+    others = np.ones(len(weights), dtype=bool)
+    others[rows] = False
+    return weights.without(others)
+
+
+def _folds(training: Training, settings: TreeSettings, random_state: Any) -> list[tuple[Any, Any]]:
+    labels = training.codes
+    if not isinstance(settings.cv, int):
+        return list(check_cv(settings.cv).split(np.zeros(len(labels)), labels))
+    # Each class is dealt out in turn, so that folds differ by one row at most.
+    order = check_random_state(random_state).permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    fold = np.empty(len(order), dtype=np.intp)
+    fold[order] = np.arange(len(order)) % settings.cv
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(settings.cv)]
+
+
+def _cross_validated(
+    path: PruningPath, training: Training, settings: TreeSettings, folds: list[tuple[Any, Any]]
+) -> PruningPath:
+    """Held-out losses along a path."""
+    used = training.weights.array
+
+    def fit(rows: NDArray[np.intp]) -> Callable[[Any, float], Floats]:
+        grown = grow(training, settings, rows[used[rows] > 0])
+        chunks = training.table.chunks(encoders(grown.category_bins))
+        leaf = grown.tree.find(chunks, training.n_rows, settings.n_jobs)
+        return lambda test, alpha: grown.P[grown.tree.representatives(alpha)[leaf[test]]]
+
+    def loss(rows: Any, P: Floats) -> Floats:
+        return settings.measure.loss(training.codes[rows], P)
+
+    return cross_validate(path, folds, fit, loss, training.weights)
