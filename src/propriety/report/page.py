@@ -16,7 +16,7 @@ _SECTIONS = (
     ("asked", "What the model was asked", sections.asked),
     ("costs", "What its decisions cost", sections.costs),
     ("decisions", "Its decisions", sections.decisions),
-    ("other-costs", "If the costs are others", sections.other_costs),
+    ("other-costs", "If costs change", sections.other_costs),
     ("probabilities", "Are its probabilities right?", sections.probabilities),
     ("matters", "What it goes by", sections.matters),
     ("data", "The data", sections.data),
