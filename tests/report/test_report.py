@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier

@@ -15,10 +15,10 @@ from scipy.optimize import brentq
 from sklearn.utils.validation import check_is_fitted
 
 from propriety import losses
-from propriety.model.base import ProperClassifier
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import class_index
 from propriety.losses.value import number
+from propriety.model.base import ProperClassifier
 
 _SCIKIT_LEARN = {"log_loss": "Log", "exponential": "Exponential"}
 
@@ -256,7 +256,7 @@ def composite_of(model: Any, loss: Any = None) -> losses.Composite:
     if loss is not None:
         return losses.as_composite(loss)
     if isinstance(model, ProperClassifier):
-        return model._resolve_composite()
+        return losses.as_composite(model.loss_)
     name = getattr(model, "loss", None)
     if isinstance(name, str) and name in _SCIKIT_LEARN:
         return losses.as_composite(_SCIKIT_LEARN[name])

@@ -91,5 +91,5 @@ def same_length(**arrays: Any) -> None:
 
 
 def mean(values: ArrayLike, weight: Array) -> float:
-    """Weighted mean; rows of weight 0 take no part, one of infinite loss counts even if its weight is tiny."""
+    """Weighted mean; rows of weight 0 take no part, one of infinite loss counts however tiny its weight."""
     return float(Weights(len(weight), weight).mean(values))

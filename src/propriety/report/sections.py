@@ -72,7 +72,10 @@ def summary(report: Report) -> Markup:
         (number(model.cost.value), "cost of 1,000 cases"),
         (number(saved.value), f"saved against {simple.name}, the better of deciding without a model"),
         (number(model.misses), f"of 1,000 are missed: {report.positive!r}, decided otherwise"),
-        (number(model.alarms), f"of 1,000 are false alarms: {report.negative!r}, decided {report.positive!r}"),
+        (
+            number(model.alarms),
+            f"of 1,000 are false alarms: {report.negative!r}, decided {report.positive!r}",
+        ),
     )
     items = [tag("li", tag("b", value), tag("span", what)) for value, what in cards]
     positives = f"{int(report.y.sum()):,} of them {report.positive!r}"
@@ -351,7 +354,9 @@ def again(report: Report) -> Markup:
         parts.append(tag("pre", tag("code", report.command), tabindex="0"))
     versions = {"Python": platform.python_version()}
     versions |= {name: version for name in _PACKAGES if (version := _version(name))}
-    parts.append(tag("p", "With " + ", ".join(f"{name} {version}" for name, version in versions.items()) + "."))
+    parts.append(
+        tag("p", "With " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".")
+    )
     return join(*parts)
 
 

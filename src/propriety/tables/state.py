@@ -17,7 +17,11 @@ from propriety.tables.targets import Target
 
 
 def write_state(
-    columns: Columns, target: Target, numbers: Numbers | None, summary: dict[str, Any], document: dict[str, Any]
+    columns: Columns,
+    target: Target,
+    numbers: Numbers | None,
+    summary: dict[str, Any],
+    document: dict[str, Any],
 ) -> dict[str, Any]:
     """Everything as plain values; `document` is that of the estimator inside."""
     return {
