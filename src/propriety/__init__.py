@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 from propriety import losses
 from propriety.losses import links
 
+from propriety.model.catalogue import ESTIMATORS
+
 if TYPE_CHECKING:
     from propriety import evaluation, plots
     from propriety.boosting import BoostingClassifier
     from propriety.linear import LinearClassifier
-    from propriety.storage import load
-    from propriety.tree import RuleClassifier, TreeClassifier
+    from propriety.model.files import load
+    from propriety.rules import RuleClassifier
+    from propriety.tree import TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
 
 __version__ = "0.1.0"
@@ -41,14 +44,10 @@ __all__ = [
 ]
 
 # Estimators are imported when first asked for: scikit-learn's base class alone brings in pandas.
-_LATER = {
-    "BoostingClassifier": "propriety.boosting",
-    "LinearClassifier": "propriety.linear",
+_LATER = {row.name: row.module for row in ESTIMATORS} | {
     "LossSearchCV": "propriety.tuning",
-    "RuleClassifier": "propriety.tree",
-    "TreeClassifier": "propriety.tree",
     "evaluation": "propriety.evaluation",
-    "load": "propriety.storage",
+    "load": "propriety.model.files",
     "plots": "propriety.plots",
     "recommend": "propriety.tuning",
 }

@@ -34,7 +34,7 @@ def data():
         ("min_samples_leaf", -1),
         ("min_weight_leaf", -1),
         ("l2_regularization", -0.1),
-        ("min_gain", float("inf")),
+        ("min_split_gain", float("inf")),
         ("subsample", 0.0),
         ("subsample", 1.5),
         ("max_features", 0),

@@ -274,12 +274,12 @@ def test_importances(rng):
     X = rng.normal(size=(2_000, 4))
     y = rng.random(2_000) < 1 / (1 + np.exp(-3 * X[:, 1]))
     model = BoostingClassifier(max_iter=20).fit(X, y)
-    for kind in ("gain", "count"):
+    for kind in ("split_gain", "count"):
         importances = model.importances(kind)
         assert importances.sum() == pytest.approx(1.0)
         assert np.argmax(importances) == 1
-    np.testing.assert_array_equal(model.feature_importances_, model.importances("gain"))
-    assert model.importances("count")[0] > model.importances("gain")[0]
+    np.testing.assert_array_equal(model.feature_importances_, model.importances("split_gain"))
+    assert model.importances("count")[0] > model.importances("split_gain")[0]
     result = permutation_importance(model, X, y, n_repeats=2, random_state=0)
     assert np.argmax(result.importances_mean) == 1
     curve = partial_dependence(model, X, [1], grid_resolution=10)["average"][0]

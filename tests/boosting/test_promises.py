@@ -47,7 +47,7 @@ def test_a_log_loss_of_ones_own_gives_the_built_in_trees(data):
 
 @pytest.mark.parametrize("loss", LOSSES[:4])
 @pytest.mark.parametrize(
-    "regularizers", [{}, {"l2_regularization": 2.0, "min_gain": 0.5, "min_weight_leaf": 2.0}]
+    "regularizers", [{}, {"l2_regularization": 2.0, "min_split_gain": 0.5, "min_weight_leaf": 2.0}]
 )
 @pytest.mark.parametrize("step", ["fisher", "gradient", "exact"])
 def test_the_scale_of_the_loss_does_not_matter(data, loss, regularizers, step):
@@ -159,17 +159,16 @@ def test_probabilities_scores_and_decisions(data):
 
 def test_training_scores_are_predicted_scores(data):
     """What the rounds saw is what ``decision_function`` returns, bit for bit."""
-    from propriety.boosting.parameters import Problem
+    from propriety.boosting.learning import prepare
     from propriety.boosting.rounds import Booster
-    from propriety.frames import Schema
+    from propriety.boosting.settings import settings_of
+    from propriety.data.training import Training
 
     X, y = data
     estimator = BoostingClassifier(max_iter=12)
-    schema, table = Schema.fit(X)
-    problem = Problem.make(estimator, schema, table, y, None, None, False)
-    booster = Booster(
-        problem.binned, problem.binner, problem.objective, None, problem.settings, problem.start
-    )
+    training = Training.read("BoostingClassifier", X, y)
+    lesson = prepare(training, settings_of(estimator, training, seed=0), losses.Log().composite())
+    booster = Booster(lesson.binned, lesson.binner, lesson.objective, None, lesson.settings, lesson.start)
     for number in range(12):
         booster.advance(number)
     np.testing.assert_array_equal(booster.scores[:, 0], estimator.fit(X, y).decision_function(X))

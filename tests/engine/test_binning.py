@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from propriety.engine import binning
 from propriety.engine.binning import Binner, merge_categories, quantile_edges, sample_rows
-from propriety.frames import Schema
+from propriety.data.table import Schema
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from propriety.engine.grower import Grower
 from propriety.engine.layout import Rules
 from propriety.engine.predictor import Forest, finish_tree
 from propriety.engine.quantize import Quantizer
-from propriety.frames import Schema
+from propriety.data.table import Schema
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def rules_for(d, **changes):
         "max_depth": 2**30,
         "min_weight": 1,
         "min_curvature": 1e-9,
-        "min_gain": 0.0,
+        "min_split_gain": 0.0,
         "l2": 0.0,
         "set_smoothing": 1.0,
         "monotone": np.zeros(d, dtype=np.int8),

@@ -36,15 +36,15 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
             )
 
 
-def check_coefficient(estimator: Any, objective: Objective) -> None:
+def check_coefficient(settings: Any, objective: Objective) -> None:
     """Refuse a rule for the coefficient that the loss does not allow."""
-    if estimator.coefficient == "corrective" and objective.n_scores > 1:
+    if settings.coefficient == "corrective" and objective.n_scores > 1:
         raise ValueError(
             f"coefficient='corrective' is for two classes, got {objective.n_scores}; use 'line' or 'bregman'"
         )
-    if estimator.coefficient == "bregman" and not objective.grows_slowly():
+    if settings.coefficient == "bregman" and not objective.grows_slowly():
         raise ValueError(
             f"coefficient='bregman' needs a convex margin loss with -phi'' / phi' at most 1, such as Log(), "
             f"Exponential(), simplex.Log(), simplex.PairwiseExponential() or simplex.MH(), and the loss is "
-            f"{estimator.loss!r}; use coefficient='line'"
+            f"{objective.loss!r}; use coefficient='line'"
         )

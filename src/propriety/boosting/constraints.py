@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.data.parameters import monotone_signs
 from propriety.data.table import Schema
 
 
-def monotone_signs(cst: Any, schema: Schema, classes: Any) -> NDArray[np.int8]:
+def signs_by_score(cst: Any, schema: Schema, classes: Any) -> NDArray[np.int8]:
     """Signs per score and feature, of shape (1, d) for two classes and (K, d) for more.
 
     For two classes, a list of d signs or a dict from column to sign. For K classes, a dict from class to such
@@ -21,7 +22,7 @@ def monotone_signs(cst: Any, schema: Schema, classes: Any) -> NDArray[np.int8]:
     """
     d, n_classes = len(schema.categories), len(classes)
     if n_classes == 2:
-        return _signs(cst, schema)[None, :]
+        return monotone_signs(cst, schema)[None, :]
     signs = np.zeros((n_classes, d), dtype=np.int8)
     if cst is None:
         return signs
@@ -31,39 +32,12 @@ def monotone_signs(cst: Any, schema: Schema, classes: Any) -> NDArray[np.int8]:
             f"the classes are {list(classes)}"
         )
     for label, given in cst.items():
-        own = _signs(given, schema)
-        if np.any((own != 0) & np.any(signs != 0, axis=0)):
+        of_class = monotone_signs(given, schema)
+        if np.any((of_class != 0) & np.any(signs != 0, axis=0)):
             raise ValueError("monotonic_cst: only one class can be constrained in a column")
         for k, other in enumerate(classes):
-            signs[k] += own if other == label else -own
+            signs[k] += of_class if other == label else -of_class
     return signs
-
-
-def _signs(cst: Any, schema: Schema) -> NDArray[np.int8]:
-    d = len(schema.categories)
-    signs = np.zeros(d, dtype=np.int8)
-    if cst is None:
-        return signs
-    if isinstance(cst, Mapping):
-        for column, sign in cst.items():
-            signs[schema.position(column)] = _sign(sign)
-    else:
-        given = list(cst)
-        if len(given) != d:
-            raise ValueError(
-                f"monotonic_cst has shape ({len(given)},) but the input data X has {d} features."
-            )
-        signs[:] = [_sign(s) for s in given]
-    for f in np.flatnonzero(signs):
-        if schema.categories[f] is not None:
-            raise ValueError(f"column {f} is categorical: a category cannot be constrained to be monotone")
-    return signs
-
-
-def _sign(sign: Any) -> int:
-    if sign not in (-1, 0, 1):
-        raise ValueError(f"monotonic_cst must hold -1, 0 or 1, got {sign!r}")
-    return int(sign)
 
 
 def interaction_groups(cst: Any, schema: Schema) -> NDArray[np.uint8]:

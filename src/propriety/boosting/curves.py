@@ -104,7 +104,7 @@ class Curves:
 
     def importances(self, kind: str) -> Floats:
         """Total gain, or number, of the curves of each feature."""
-        amounts = self.gains if kind == "gain" else np.ones(len(self))
+        amounts = self.gains if kind == "split_gain" else np.ones(len(self))
         return np.bincount(self.features, weights=amounts, minlength=len(self.binner.n_bins))
 
 

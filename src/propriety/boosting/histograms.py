@@ -22,7 +22,7 @@ from propriety.engine.layout import BINS, Binned
 from propriety.engine.quantize import MAX_COPIES
 
 if TYPE_CHECKING:
-    from propriety.boosting.rounds import Settings
+    from propriety.boosting.settings import BoostingSettings
 
 _ROWS = 32768
 _FEW = 4  # a quarter of the features is counted column by column, not row by row
@@ -208,7 +208,9 @@ class Bins(Cells):
 class HistogramLearner:
     """Functions of one feature, constant on its bins."""
 
-    def __init__(self, binned: Binned, weight: Floats | None, total: float, settings: Settings) -> None:
+    def __init__(
+        self, binned: Binned, weight: Floats | None, total: float, settings: BoostingSettings
+    ) -> None:
         n, d = binned.rows.shape
         self.binned, self.total, self.settings = binned, total, settings
         self.weight = np.empty(0) if weight is None else weight

@@ -19,7 +19,7 @@ from propriety.engine.predictor import Tree, finish_tree
 from propriety.engine.quantize import Quantizer
 
 if TYPE_CHECKING:
-    from propriety.boosting.rounds import Settings
+    from propriety.boosting.settings import BoostingSettings
     from propriety.engine.binning import Binner
 
 _NO_LIMIT = 2**30
@@ -58,7 +58,7 @@ class TreeLearner:
     """Trees of the engine."""
 
     def __init__(
-        self, binned: Binned, binner: Binner, weight: Floats | None, total: float, settings: Settings
+        self, binned: Binned, binner: Binner, weight: Floats | None, total: float, settings: BoostingSettings
     ) -> None:
         self.binned, self.binner, self.weight, self.settings = binned, binner, weight, settings
         self.total = total
@@ -131,7 +131,7 @@ def draw_features(rng: np.random.Generator | None, d: int, count: int) -> NDArra
 
 
 def learner_of(
-    binned: Binned, binner: Binner, weight: Floats | None, total: float, settings: Settings
+    binned: Binned, binner: Binner, weight: Floats | None, total: float, settings: BoostingSettings
 ) -> Learner:
     """The weak learner that the settings name; what is not used is not compiled."""
     if settings.weak_learner == "histogram":

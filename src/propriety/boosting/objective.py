@@ -31,9 +31,10 @@ class BinaryObjective:
     def __init__(self, composite: Any, y: NDArray[Any]) -> None:
         self.composite, self.y = composite, y.astype(np.float64)
 
-    def bare(self) -> BinaryObjective:
-        """The same without the labels, for keeping."""
-        return BinaryObjective(self.composite, self.y[:0])
+    @property
+    def loss(self) -> Any:
+        """The composite."""
+        return self.composite
 
     def start(self, weight: Floats | None) -> Floats:
         """The score of the weighted base rate."""
@@ -76,10 +77,6 @@ class SimplexObjective:
         """Whether every label of an example is a margin of its own, the true one too. [C §8]"""
         return isinstance(self.loss, simplex.MH | simplex.OneVsRest)
 
-    def bare(self) -> SimplexObjective:
-        """The same without the labels, for keeping."""
-        return SimplexObjective(self.loss, self.y[:0], self.n_scores)
-
     def start(self, weight: Floats | None) -> Floats:
         """The scores of the weighted class shares."""
         shares = np.bincount(self.y, weights=weight, minlength=self.n_scores).astype(np.float64)
@@ -114,6 +111,11 @@ class SimplexObjective:
 
 
 Objective = BinaryObjective | SimplexObjective
+
+
+def objective_of(loss: Any, codes: NDArray[np.intp], n_classes: int) -> Objective:
+    """A composite, or a loss on the simplex, bound to labels."""
+    return BinaryObjective(loss, codes) if n_classes == 2 else SimplexObjective(loss, codes, n_classes)
 
 
 def derivatives(objective: Objective, F: Floats, step: str, G: Floats, H: Floats, n_jobs: int) -> None:

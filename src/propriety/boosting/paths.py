@@ -14,8 +14,9 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 
 from propriety import losses as algebra
 from propriety import parallel
-from propriety.boosting.objective import CRITERIA, BinaryObjective
-from propriety.boosting.parameters import Problem, objective_of, start_of
+from propriety.boosting.learning import Lesson, prepare, start_of
+from propriety.boosting.objective import CRITERIA, BinaryObjective, objective_of
+from propriety.boosting.settings import loss_to_fit, settings_of
 from propriety.losses.links import Logit
 from propriety.losses.value import positive
 
@@ -152,25 +153,26 @@ def gain_path(
     model = clone(model).set_params(gain=None)
     given = GAINS if gains is None else [positive("gains", g) for g in gains]
     _check(model, given)
-    base = [model._resolve_composite()] if losses is None else [algebra.as_composite(c) for c in losses]
-    problem = model._problem(X, y, sample_weight, None, None, None)
-    labels = problem.objective.y.astype(np.intp)
-    folds = _folds(cv, labels, problem)
+    base = [model._composite()] if losses is None else [algebra.as_composite(c) for c in losses]
+    training = model._read(X, y, sample_weight)
+    settings = settings_of(model, training, model._new_seed(again=False))
+    loss = loss_to_fit(model.loss, model.link, None, training.n_classes, model.multiclass)
+    lesson = prepare(training, settings, loss, class_weight=model.class_weight)
+    folds = _folds(cv, lesson)
     scores = algebra.parse(score) if isinstance(score, str) else score
     values = np.empty((len(base), len(given), len(folds), model.max_iter))
-    path = _Path(problem, labels, folds, scores)
+    path = _Path(lesson, model.multiclass, folds, scores)
 
     def fill(i: int, j: int, k: int) -> None:
         values[i, j, k] = path.scores(base[i], given[j], k)
 
     cells = [partial(fill, i, j, k) for i, j, k in np.ndindex(*values.shape[:3])]
     if path.compiled:
-        parallel.run(cells, problem.settings.n_jobs)
+        parallel.run(cells, settings.n_jobs)
     else:
         for cell in cells:
             cell()
-    total = float(len(labels) if problem.weight is None else problem.weight.sum())
-    return GainPath(tuple(base), np.array(given, dtype=np.float64), values, scores, total)
+    return GainPath(tuple(base), np.array(given, dtype=np.float64), values, scores, lesson.weights.total)
 
 
 def _check(model: Any, gains: Sequence[float]) -> None:
@@ -188,11 +190,12 @@ def _check(model: Any, gains: Sequence[float]) -> None:
         raise ValueError("coefficient='corrective' has no path; use 'fixed', 'line' or 'bregman'")
 
 
-def _folds(cv: Any, labels: NDArray[np.intp], problem: Problem) -> list[tuple[Any, Any]]:
+def _folds(cv: Any, lesson: Lesson) -> list[tuple[Any, Any]]:
     """Training and held-out rows, those of weight 0 in neither."""
+    labels, used = lesson.training.codes, lesson.weights.kept
     if isinstance(cv, int) and not isinstance(cv, bool):
-        cv = StratifiedKFold(cv, shuffle=True, random_state=problem.settings.seed)
-    kept = np.arange(len(labels)) if problem.weight is None else np.flatnonzero(problem.weight > 0)
+        cv = StratifiedKFold(cv, shuffle=True, random_state=lesson.settings.seed)
+    kept = np.arange(len(labels)) if used is None else np.flatnonzero(used)
     splitter = check_cv(cv, labels[kept], classifier=True)
     return [(kept[train], kept[test]) for train, test in splitter.split(kept[:, None], labels[kept])]
 
@@ -207,11 +210,11 @@ class _Rounds:
 
 
 class _Path:
-    """One problem, its folds, and the means to score any loss and gain on them."""
+    """One lesson, its folds, and the means to score any loss and gain on them."""
 
-    def __init__(self, problem: Problem, labels: NDArray[np.intp], folds: Any, score: Any) -> None:
-        self.problem, self.labels, self.folds, self.score = problem, labels, folds, score
-        settings = problem.settings
+    def __init__(self, lesson: Lesson, multiclass: str, folds: Any, score: Any) -> None:
+        self.lesson, self.multiclass, self.folds, self.score = lesson, multiclass, folds, score
+        self.labels, settings = lesson.training.codes, lesson.settings
         self.compiled = (
             settings.weak_learner == "histogram"
             and settings.step in ("sign", "gradient", "fisher")
@@ -219,8 +222,8 @@ class _Path:
             and settings.coefficient == "fixed"
             and settings.max_intervals is None
             and settings.subsample >= 1.0
-            and min(settings.tree_features, settings.split_features) == problem.binned.rows.shape[1]
-            and isinstance(problem.objective, BinaryObjective)
+            and min(settings.tree_features, settings.split_features) == lesson.training.n_features
+            and isinstance(lesson.objective, BinaryObjective)
         )
 
     def scores(self, base: algebra.Composite, gain: float, fold: int) -> Floats:
@@ -228,12 +231,12 @@ class _Path:
         train, test = self.folds[fold]
         F = self._compiled(base, gain, train, test) if self.compiled else None
         F = self._by_rounds(base, gain, train, test) if F is None else F
-        y, weight = self.labels[test], self.problem.weight
+        y = self.labels[test]
         if F.ndim == 2:
             values = self._score(np.broadcast_to(y, F.shape), base.link_._log_odds(F / gain).t)
         else:
             values = np.array([self._score_classes(y, f) for f in F])
-        return np.average(values, axis=1, weights=None if weight is None else weight[test])
+        return self.lesson.weights.take(test).mean(values)
 
     def _score(self, y: Any, t: Floats) -> Floats:
         if isinstance(self.score, algebra.SmoothLoss):
@@ -249,22 +252,20 @@ class _Path:
     def _compiled(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats | None:
         from propriety.boosting import sweep
 
-        loss, problem = sweep.tabulated(base), self.problem
+        loss, lesson = sweep.tabulated(base), self.lesson
         if loss is None:
             return None
-        settings, y = problem.settings, problem.objective.y
-        weight = problem.weight
-        whole = weight is not None and bool(np.all(weight == np.rint(weight)))
+        settings, y, weights = lesson.settings, lesson.objective.y, lesson.weights
         objective = BinaryObjective(base.shrunk(gain), y[train])
-        start = start_of(problem.estimator, objective, None if weight is None else weight[train])
+        start = start_of(settings, objective, weights.take(train))
         l2 = 0.0
         if settings.l2_regularization:
             l2 = settings.l2_regularization * self._unit(objective, start, train)
-        rounds = _Rounds(problem.estimator.max_iter, sweep.STEPS[settings.step], settings.learning_rate)
+        rounds = _Rounds(settings.max_iter, sweep.STEPS[settings.step], settings.learning_rate)
         return sweep.held_out_scores(
-            problem.binned,
+            lesson.binned,
             y,
-            weight,
+            weights.values,
             train.astype(np.uint32),
             test,
             float(start[0]),
@@ -272,37 +273,38 @@ class _Path:
             loss,
             rounds,
             l2,
-            whole,
+            weights.copies,
         )
 
     def _unit(self, objective: BinaryObjective, start: Floats, train: Any) -> float:
         """Mean curvature at the start, the unit of the ridge."""
         from propriety.boosting.objective import derivatives
 
-        settings, weight = self.problem.settings, self.problem.weight
+        settings = self.lesson.settings
         G, H = np.empty((1, len(train))), np.empty((1, len(train)))
         derivatives(objective, np.tile(start, (len(train), 1)), settings.criterion, G, H, 1)
-        return float(np.average(H[0], weights=None if weight is None else weight[train]))
+        return float(self.lesson.weights.take(train).mean(H[0]))
 
     def _by_rounds(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats:
         """The same by ordinary rounds, for every learner, step and number of classes."""
         from propriety.boosting import curves
         from propriety.boosting.rounds import Booster
 
-        problem = self.problem
-        model = clone(problem.estimator).set_params(loss=base, link=None, gain=gain)
-        weight = np.zeros(len(self.labels))
-        weight[train] = 1.0 if problem.weight is None else problem.weight[train]
-        objective = objective_of(model, len(problem.classes), self.labels)
-        start = start_of(model, objective, weight)
-        booster = Booster(problem.binned, problem.binner, objective, weight, problem.settings, start)
-        held = problem.binned._replace(
-            rows=problem.binned.rows[test], columns=np.ascontiguousarray(problem.binned.columns[:, test])
+        lesson, settings, n_classes = self.lesson, self.lesson.settings, self.lesson.training.n_classes
+        others = np.ones(len(self.labels), dtype=bool)
+        others[train] = False
+        weights = lesson.weights.without(others)
+        loss = loss_to_fit(base, None, gain, n_classes, self.multiclass)
+        objective = objective_of(loss, self.labels, n_classes)
+        start = start_of(settings, objective, weights)
+        booster = Booster(lesson.binned, lesson.binner, objective, weights.values, settings, start)
+        held = lesson.binned._replace(
+            rows=lesson.binned.rows[test], columns=np.ascontiguousarray(lesson.binned.columns[:, test])
         )
         scores, kept = np.tile(start, (len(test), 1)).astype(np.float64), []
-        for number in range(model.max_iter):
+        for number in range(settings.max_iter):
             items = booster.advance(number)
-            ensemble = curves.join(items, problem.n_scores, problem.binner)
-            ensemble.add_binned_scores(held, scores, problem.settings.n_jobs)
+            ensemble = curves.join(items, lesson.n_scores, lesson.binner)
+            ensemble.add_binned_scores(held, scores, settings.n_jobs)
             kept.append(scores[:, 0].copy() if scores.shape[1] == 1 else objective.probabilities(scores))
         return np.array(kept)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from propriety.model.base import shared_attributes
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn before 1.9 has no callbacks
@@ -26,31 +28,32 @@ _WIDTH = 30
 class Progress:
     """Looks at the model after each round and says whether to stop."""
 
-    def __init__(self, estimator: Any, problem: Any, booster: Any, X: Any, y: Any) -> None:
-        self._estimator, self._problem, self._booster = estimator, problem, booster
+    def __init__(self, estimator: Any, lesson: Any, booster: Any, X: Any, y: Any) -> None:
+        self._estimator, self._lesson, self._booster = estimator, lesson, booster
+        self._settings = lesson.settings
         self._data = {"X": X, "y": y}
         self.train_score: list[float] = []
         self._began = time.perf_counter()
         self._context = None
         if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
-            rounds = max(0, estimator.max_iter - problem.rounds_done)
+            rounds = max(0, self._settings.max_iter - lesson.rounds_done)
             self._context = estimator._init_callback_context(max_subtasks=rounds)
             self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
-        if estimator.early_stopping:
+        if self._settings.early_stopping:
             self.train_score.append(self._train_score())
 
     def after_round(self, number: int, trees: list[Any], validation: Any) -> bool:
         """Note the scores after a round; True if it was the last."""
-        estimator, problem = self._estimator, self._problem
+        settings = self._settings
         stop = self._tell_callbacks(trees)
         if validation is not None:
-            validation.add(trees[-problem.n_scores :], problem.settings.n_jobs)
-        if estimator.early_stopping:
+            validation.add(trees[-self._lesson.n_scores :], settings.n_jobs)
+        if settings.early_stopping:
             self.train_score.append(self._train_score())
-            waited = len(validation.history) - 1 - validation.best(estimator.tol)
-            stop = stop or waited >= estimator.n_iter_no_change
-        if estimator.verbose:
-            self._draw(number + 1, validation, last=stop or number + 1 == estimator.max_iter)
+            waited = len(validation.history) - 1 - validation.best(settings.tol)
+            stop = stop or waited >= settings.n_iter_no_change
+        if settings.verbose:
+            self._draw(number + 1, validation, last=stop or number + 1 == settings.max_iter)
         return stop
 
     def _train_score(self) -> float:
@@ -61,20 +64,9 @@ class Progress:
     def _tell_callbacks(self, trees: list[Any]) -> bool:
         if self._context is None:
             return False
-        from propriety.boosting import curves
-
-        problem = self._problem
-        items = self._booster.finished(trees)
-        so_far = {
-            "_forest": curves.join(items, problem.n_scores, problem.binner),
-            "_schema": problem.schema,
-            "_binner": problem.binner,
-            "_objective": problem.objective.bare(),
-            "_start_score": problem.start,
-            "_class_factors": problem.class_factors,
-            "classes_": problem.classes,
-            "n_iter_": len(trees) // problem.n_scores,
-        }
+        lesson = self._lesson
+        so_far = shared_attributes(lesson.training, lesson.objective.loss)
+        so_far |= self._estimator.attributes(lesson, self._booster.finished(trees))
         task = self._context.subcontext(task_name="round")
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         stop = task.call_on_fit_task_end(
@@ -90,7 +82,7 @@ class Progress:
             )
 
     def _draw(self, done: int, validation: Any, *, last: bool) -> None:
-        total = self._estimator.max_iter
+        total = self._settings.max_iter
         filled = _WIDTH * done // total
         loss = f", validation {validation.history[-1]:.5f}" if validation is not None else ""
         seconds = time.perf_counter() - self._began

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,36 +11,11 @@ from propriety.boosting import curves
 from propriety.boosting.learners import Units, learner_of
 from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import Objective, derivatives
+from propriety.boosting.settings import BoostingSettings
 from propriety.engine.binning import Binner
 from propriety.engine.layout import Binned
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The parameters of a fit, checked and resolved."""
-
-    weak_learner: str
-    step: str
-    criterion: str
-    coefficient: str
-    sequential: bool
-    learning_rate: float
-    max_leaf_nodes: int
-    max_depth: int | None
-    max_intervals: int | None
-    min_samples_leaf: float
-    min_weight_leaf: float
-    l2_regularization: float
-    min_gain: float
-    subsample: float
-    tree_features: int
-    split_features: int
-    monotone: NDArray[np.int8]
-    groups: NDArray[np.uint8]
-    seed: int
-    n_jobs: int
 
 
 class Booster:
@@ -53,7 +27,7 @@ class Booster:
     objective : Objective
     weight : ndarray or None
         Row weights; rows of weight 0 take no part.
-    settings : Settings
+    settings : BoostingSettings
     start : ndarray of shape (K,)
         The score before the first round.
     """
@@ -64,7 +38,7 @@ class Booster:
         binner: Binner,
         objective: Objective,
         weight: Any,
-        settings: Settings,
+        settings: BoostingSettings,
         start: Any,
     ) -> None:
         n = len(binned.rows)

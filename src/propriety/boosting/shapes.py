@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.data.table import Table
 from propriety.engine.layout import BINS, Binned
 
 Floats = NDArray[np.float64]
@@ -48,12 +49,6 @@ class Marginals:
             if len(x):
                 low[f], high[f] = x.min(), x.max()
         return cls(np.array(counts, dtype=np.float64), low, high)
-
-
-def may_be_additive(problem: Any) -> bool:
-    """Whether the settings of a fit make, or may make, an additive model."""
-    s = problem.settings
-    return s.weak_learner != "tree" or s.max_leaf_nodes == 2 or s.max_depth == 1 or len(s.groups) > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +201,9 @@ def shapes_of(model: Any) -> ShapeFunctions:
     )
 
 
-def contributions_of(model: Any, X: Any) -> Floats:
-    """Each curve at each row and the intercept last, (n, d + 1) or (n, K, d + 1): exact Shapley values."""
-    shapes, table = shapes_of(model), model._table(X)
+def contributions_of(model: Any, table: Table) -> Floats:
+    """Each curve at each row and the intercept last, (n, n_scores, d + 1): exact Shapley values."""
+    shapes = shapes_of(model)
     values = [np.atleast_2d(curve.values) for curve in shapes]
     result = np.empty((table.n_rows, len(values[0]), len(values) + 1))
     for start, stop, chunk in table.chunks(model._encoders()):
@@ -216,7 +211,7 @@ def contributions_of(model: Any, X: Any) -> Floats:
         for f, v in enumerate(values):
             result[start:stop, :, f] = v[:, columns[f]].T
     result[:, :, -1] = shapes.intercept
-    return result[:, 0] if result.shape[1] == 1 else result
+    return result
 
 
 def _squeezed(values: Floats) -> Floats:
@@ -234,16 +229,16 @@ def _axes(model: Any) -> list[Axis]:
                 tuple(c for c, b in zip(schema.categories[f], bins, strict=False) if b == k) for k in range(n)
             )
         edges = binner.edges[f, : n - 1] if groups is None else np.empty(0)
-        name = f"x{f}" if schema.names is None else schema.names[f]
         weights = marginals.weights[f, : n + 1]
-        axes.append(Axis(f, name, edges, groups, weights, float(marginals.low[f]), float(marginals.high[f])))
+        low, high = float(marginals.low[f]), float(marginals.high[f])
+        axes.append(Axis(f, schema.labels[f], edges, groups, weights, low, high))
     return axes
 
 
 def _tables(model: Any) -> tuple[Floats, dict[tuple[int, int], Floats], Floats]:
     """Tables of features, (K, d, 256), of pairs, and a constant per score."""
     forest, d = model._forest, len(model._binner.n_bins)
-    if getattr(model, "_marginals", None) is None:
+    if model._marginals is None:
         raise ValueError(
             "the model is not additive: its trees may combine any number of features; fit it with "
             "weak_learner='histogram' or 'stump', or with interaction_cst='no_interactions' or 'pairwise'"

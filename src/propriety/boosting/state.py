@@ -6,32 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from propriety.boosting.curves import Curves
+from propriety.boosting.shapes import Marginals
 from propriety.engine.layout import BINS
-from propriety.storage.checks import Arrays, require, take
-from propriety.storage.estimators import (
-    Arrayed,
-    estimator_kind,
-    read_loss,
-    read_schema,
-    read_shared,
-    schema_state,
-    shared_state,
-)
+from propriety.engine.predictor import Forest
 from propriety.engine.stored import LARGEST, binner_arrays, forest_arrays, read_binner, read_forest
-from propriety.storage.values import encode
+from propriety.storage.checks import Arrays, require, take
 
 
-def _write(model: Any) -> tuple[dict[str, Any], Arrayed]:
-    from propriety.boosting.objective import BinaryObjective
-    from propriety.engine.predictor import Forest
-
-    objective, ensemble, marginals = model._objective, model._forest, model._marginals
-    loss = objective.composite if isinstance(objective, BinaryObjective) else objective.loss
+def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What boosting has learned, as plain values and as arrays."""
+    ensemble, marginals = model._forest, model._marginals
     trees = isinstance(ensemble, Forest)
     state = {
-        **shared_state(model),
-        "columns": schema_state(model._schema),
-        "loss": encode(loss, "the loss"),
         "seed": int(model._seed),
         "learners": "trees" if trees else "curves",
         "gain": float(model.gain_) if hasattr(model, "gain_") else None,
@@ -54,15 +41,10 @@ def _write(model: Any) -> tuple[dict[str, Any], Arrayed]:
     return state, arrays
 
 
-def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
-    from propriety.boosting.objective import BinaryObjective, SimplexObjective
-
-    k, d = read_shared(model, state)
-    loss = read_loss(state.pop("loss", None), k)
-    none = np.empty(0, dtype=np.intp)
-    model._objective = BinaryObjective(loss, none) if k == 2 else SimplexObjective(loss, none, k)
-    n_scores = model._objective.n_scores
-    model._schema = read_schema(state.pop("columns", None), d)
+def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
+    """Take that out of a file again, and check it."""
+    k, d = len(model.classes_), model.n_features_in_
+    n_scores = 1 if k == 2 else k
     model._binner = read_binner(arrays, model._schema.n_categories)
     learners = take(state, "learners", str)
     require(learners in ("trees", "curves"), f"it is made of {learners[:40]!r}")
@@ -86,13 +68,11 @@ def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
         model.gain_ = float(gain)
 
 
-def _curve_arrays(curves: Any) -> Arrayed:
+def _curve_arrays(curves: Any) -> dict[str, Any]:
     return {"curves.feature": curves.features, "curves.values": curves.values, "curves.gain": curves.gains}
 
 
-def _read_curves(arrays: Arrays, n_scores: int, binner: Any) -> Any:
-    from propriety.boosting.curves import Curves
-
+def _read_curves(arrays: Arrays, n_scores: int, binner: Any) -> Curves:
     features = arrays.take("curves.feature", "i8", (None,))
     values = arrays.take("curves.values", "f8", (len(features), BINS))
     gains = arrays.take("curves.gain", "f8", (len(features),))
@@ -111,9 +91,7 @@ def _factors(arrays: Arrays, k: int) -> Any:
     return factors
 
 
-def _marginals(arrays: Arrays, d: int) -> Any:
-    from propriety.boosting.shapes import Marginals
-
+def _marginals(arrays: Arrays, d: int) -> Marginals | None:
     if "marginals.weights" not in arrays:
         return None
     weights = arrays.take("marginals.weights", "f8", (d, BINS), finite=True)
@@ -121,6 +99,3 @@ def _marginals(arrays: Arrays, d: int) -> Any:
     return Marginals(
         weights, arrays.take("marginals.low", "f8", (d,)), arrays.take("marginals.high", "f8", (d,))
     )
-
-
-BOOSTING = estimator_kind("propriety.boosting", "BoostingClassifier", _write, _fill)

@@ -92,7 +92,7 @@ class Table:
     def __init__(self, X: Any, schema: Schema) -> None:
         self._X: Any = X
         self._schema = schema
-        self.n_rows, self.n_features = X.shape
+        self.shape = self.n_rows, self.n_features = X.shape
 
     @property
     def dense(self) -> NDArray[np.floating] | None:

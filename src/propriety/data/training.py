@@ -57,7 +57,7 @@ class Training:
     ) -> Training:
         """Check everything that `fit` of the named estimator was given.
 
-        >>> training = Training.read("TreeClassifier", [[1.0], [2.0], [3.0]], ["b", "a", "b"], [1, 2, 0])
+        >>> training = Training.read("TreeClassifier", [[1.0], [2.0], [3.0]], ["b", "a", "c"], [1, 2, 0])
         >>> training.classes.tolist(), training.codes.tolist(), training.weights.total
         (['a', 'b'], [1, 0, 0], 3.0)
         """

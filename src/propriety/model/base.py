@@ -127,18 +127,9 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep(self, training: Training, loss: Any, **learned: Any) -> Self:
         """Set what was learned, all at once."""
-        self._set_columns(training.n_features, training.feature_names)
-        self.classes_, self.loss_, self._schema = training.classes, loss, training.schema
-        for name, value in learned.items():
-            setattr(self, name, value)
+        vars(self).pop("feature_names_in_", None)
+        vars(self).update(shared_attributes(training, loss), **learned)
         return self
-
-    def _set_columns(self, n_features: int, names: Any) -> None:
-        self.n_features_in_ = n_features
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     # --- using the model --------------------------------------------------------------------------
 
@@ -274,6 +265,17 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
         """Take that out again, and check it."""
+
+
+def shared_attributes(training: Training, loss: Any) -> dict[str, Any]:
+    """What every fitted model keeps of its training."""
+    names = training.feature_names
+    return {
+        "n_features_in_": training.n_features,
+        "classes_": training.classes,
+        "loss_": loss,
+        "_schema": training.schema,
+    } | ({} if names is None else {"feature_names_in_": np.array(names, dtype=object)})
 
 
 def _squeezed(scores: Floats) -> Floats:

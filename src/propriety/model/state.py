@@ -52,7 +52,9 @@ def read_shared(model: Any, state: dict[str, Any]) -> None:
     require(0 < d < 2**31, "it has no features")
     model.classes_ = classes
     feature_names = names(state.pop("feature_names", None), d, "feature_names")
-    model._set_columns(d, feature_names)
+    model.n_features_in_ = d
+    if feature_names is not None:
+        model.feature_names_in_ = np.array(feature_names, dtype=object)
     # Files of 0.1.0 hold no columns of linear models, no loss of trees, and the loss of rules elsewhere.
     columns = state.pop("columns", None)
     model._schema = Schema((None,) * d, feature_names) if columns is None else read_schema(columns, d)

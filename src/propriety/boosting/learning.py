@@ -1,0 +1,199 @@
+"""The learning problem that training data and settings pose: weighed, held out and binned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import column_or_1d
+
+from propriety.boosting.compatibility import check_coefficient
+from propriety.boosting.objective import Objective, objective_of
+from propriety.boosting.settings import BoostingSettings
+from propriety.boosting.shapes import Marginals
+from propriety.costs import Costs
+from propriety.data.table import Table
+from propriety.data.training import Training
+from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.boosting.validation import Validation
+    from propriety.engine.binning import Binner
+    from propriety.engine.layout import Binned
+    from propriety.engine.sharing import SharedBins
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Continued:
+    """The fit that a warm start goes on from."""
+
+    start: Floats
+    binner: Binner
+    rounds: int
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Rows that judge when to stop: a table of their own, or rows of the training table."""
+
+    where: Table | NDArray[np.intp]
+    codes: NDArray[np.intp]
+    weights: Weights
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Everything that the rounds need, checked and binned.
+
+    ``weights`` are those of the rows, times those of their classes, 0 for held-out rows.
+    """
+
+    training: Training
+    settings: BoostingSettings
+    objective: Objective
+    weights: Weights
+    class_factors: Floats | None
+    held_out: HeldOut | None
+    start: Floats
+    binner: Binner
+    binned: Binned
+    rounds_done: int = 0
+
+    @property
+    def n_scores(self) -> int:
+        """Scores per row: 1 for two classes."""
+        return self.objective.n_scores
+
+    @property
+    def marginals(self) -> Marginals | None:
+        """How the training rows lie in the bins, for models that may be additive; else None."""
+        if not self.settings.may_be_additive:
+            return None
+        return Marginals.of(self.binned, self.weights.values, self.training.table)
+
+    def validation(self, costs: Costs) -> Validation | None:
+        """The held-out rows, ready to be scored."""
+        if self.held_out is None:
+            return None
+        from propriety.boosting.validation import Validation
+
+        where, codes = self.held_out.where, self.held_out.codes
+        if isinstance(where, Table):
+            binned = self.binner.transform(where, self.settings.n_jobs)
+        else:
+            binned = self.binned._replace(rows=self.binned.rows[where], columns=self.binned.columns[:, :0])
+        classes = self.training.classes
+        return Validation(
+            binned,
+            self.binner,
+            objective_of(self.objective.loss, codes, len(classes)),
+            self.held_out.weights.values,
+            self.start,
+            self.settings.scoring,
+            classes[codes],
+            classes,
+            costs.decide,
+        )
+
+
+def prepare(
+    training: Training,
+    settings: BoostingSettings,
+    loss: Any,
+    *,
+    class_weight: Any = None,
+    held_out: HeldOut | None = None,
+    continued: Continued | None = None,
+    shared_bins: SharedBins | None = None,
+) -> Lesson:
+    """Weigh the classes, hold rows out, and bin the table."""
+    from propriety.engine.sharing import SharedBins
+
+    factors = class_factors(class_weight, training)
+    weights = training.weights if factors is None else training.weights.times(factors[training.codes])
+    if held_out is not None and factors is not None:
+        held_out = replace(held_out, weights=held_out.weights.times(factors[held_out.codes]))
+    elif held_out is None and settings.early_stopping:
+        rows = _hold_out(settings, training.codes, weights)
+        held_out = HeldOut(rows, training.codes[rows], weights.take(rows))
+        weights = weights.without(rows)
+    objective = objective_of(loss, training.codes, training.n_classes)
+    check_coefficient(settings, objective)
+    if continued is not None:
+        binned = continued.binner.transform(training.table, settings.n_jobs)
+        start, binner, rounds = continued.start, continued.binner, continued.rounds
+    else:
+        start, rounds = start_of(settings, objective, weights), 0
+        # A search over losses gives its models the bins to share.
+        binner, binned = (shared_bins or SharedBins()).bins(
+            training.table,
+            weights.values,
+            training.target,
+            training.schema.n_categories,
+            settings.max_bins,
+            settings.n_jobs,
+        )
+    return Lesson(training, settings, objective, weights, factors, held_out, start, binner, binned, rounds)
+
+
+def start_of(settings: BoostingSettings, objective: Objective, weights: Weights) -> Floats:
+    """The score before the first round: that of the base rates, or 0 as in the papers on boosting."""
+    if settings.init == "zero":
+        return np.zeros(objective.n_scores)
+    return objective.start(weights.values)
+
+
+def class_factors(class_weight: Any, training: Training) -> Floats | None:
+    """Weight of each class; the total weight stays, so that ``min_samples_leaf`` keeps its meaning.
+
+    "balanced" gives every class the same total.
+    """
+    if class_weight is None:
+        return None
+    classes, totals = training.classes, training.class_weights
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+        return totals.sum() / (len(classes) * totals)
+    unknown = [c for c in class_weight if not np.any(classes == c)]
+    if unknown:
+        raise ValueError(f"class_weight names the classes {unknown}, which are not in y")
+    factors = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=np.float64)
+    if not np.all(np.isfinite(factors) & (factors > 0)):
+        raise ValueError(f"class_weight must be positive, got {class_weight!r}")
+    return factors * (totals.sum() / np.sum(totals * factors))
+
+
+def read_held_out(training: Training, X_val: Any, y_val: Any, sample_weight_val: Any) -> HeldOut | None:
+    """Rows for early stopping that the user gives, or None."""
+    if (X_val is None) != (y_val is None):
+        raise ValueError("X_val and y_val must be given together")
+    if X_val is None:
+        return None
+    table, labels = training.schema.read(X_val), column_or_1d(y_val, warn=True)
+    if table.n_features != training.n_features:
+        raise ValueError(f"X_val has {table.n_features} features, and X has {training.n_features}")
+    if table.n_rows != len(labels):
+        raise ValueError(f"X_val has {table.n_rows} rows and y_val {len(labels)}")
+    unknown = ~np.isin(labels, training.classes)
+    if unknown.any():
+        raise ValueError(f"y_val holds labels that are not in y: {np.unique(labels[unknown]).tolist()}")
+    codes = np.searchsorted(training.classes, labels).astype(np.intp)
+    return HeldOut(table, codes, Weights.read(sample_weight_val, len(labels), name="sample_weight_val"))
+
+
+def _hold_out(settings: BoostingSettings, codes: NDArray[np.intp], weights: Weights) -> NDArray[np.intp]:
+    """Rows for validation, each class in proportion."""
+    usable = np.arange(len(codes)) if weights.kept is None else np.flatnonzero(weights.kept)
+    _, chosen = train_test_split(
+        usable,
+        test_size=settings.validation_fraction,
+        stratify=codes[usable],
+        random_state=settings.seed,
+    )
+    return np.sort(chosen)

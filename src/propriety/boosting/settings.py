@@ -1,0 +1,134 @@
+"""The parameters of BoostingClassifier, checked, and what depends on the data resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import losses, parallel
+from propriety.boosting.compatibility import check_learner
+from propriety.boosting.constraints import interaction_groups, signs_by_score
+from propriety.boosting.objective import COEFFICIENTS, CRITERIA, STEPS
+from propriety.data.parameters import Parameters, number
+from propriety.data.training import Training
+
+
+@dataclass(frozen=True)
+class BoostingSettings:
+    """The parameters of a fit, checked and resolved."""
+
+    weak_learner: str
+    step: str
+    criterion: str
+    coefficient: str
+    init: str
+    sequential: bool
+    max_iter: int
+    learning_rate: float
+    max_leaf_nodes: int
+    max_depth: int | None
+    max_intervals: int | None
+    min_samples_leaf: float
+    min_weight_leaf: float
+    l2_regularization: float
+    min_gain: float
+    subsample: float
+    tree_features: int
+    split_features: int
+    max_bins: int
+    monotone: NDArray[np.int8]
+    groups: NDArray[np.uint8]
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    tol: float
+    scoring: Any
+    verbose: int
+    seed: int
+    n_jobs: int
+
+    @property
+    def may_be_additive(self) -> bool:
+        """Whether the learners look at one feature, or at few."""
+        return (
+            self.weak_learner != "tree"
+            or self.max_leaf_nodes == 2
+            or self.max_depth == 1
+            or len(self.groups) > 0
+        )
+
+
+def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
+    """Check the parameters of a BoostingClassifier against its training data."""
+    given, d, total = Parameters(model), training.n_features, training.weights.total
+    weak_learner = given.choice("weak_learner", ("tree", "stump", "histogram"))
+    leaves = given.number("max_leaf_nodes", 2, whole=True)
+    step = given.choice("step", STEPS)
+    criterion = given.choice("criterion", ("auto", "fisher", "newton", "gradient"))
+    least = given.least_weight("min_samples_leaf", total)
+    check_learner(model, weak_learner)
+    return BoostingSettings(
+        weak_learner=weak_learner,
+        step=step,
+        criterion=CRITERIA[step] if criterion == "auto" else criterion,
+        coefficient=given.choice("coefficient", COEFFICIENTS),
+        init=given.choice("init", ("base_rate", "zero")),
+        sequential=given.choice("multiclass", ("auto", "ovr", "sequential")) == "sequential",
+        max_iter=given.number("max_iter", 0, whole=True),
+        learning_rate=given.number("learning_rate", 0, above=True),
+        max_leaf_nodes=2 if weak_learner == "stump" else leaves,
+        max_depth=given.number_or_none("max_depth", 1, whole=True),
+        max_intervals=given.number_or_none("max_intervals", 2, 255, whole=True),
+        min_samples_leaf=least,
+        min_weight_leaf=given.number("min_weight_leaf", 0),
+        l2_regularization=given.number("l2_regularization", 0),
+        min_gain=number("min_split_gain", given.renamed("min_gain", "min_split_gain"), 0),
+        subsample=given.number("subsample", 0, 1, above=True),
+        tree_features=max(1, round(given.number("max_features_tree", 0, 1, above=True) * d)),
+        split_features=max(1, round(given.number("max_features", 0, 1, above=True) * d)),
+        max_bins=_bins(given.number("max_bins", 2, 255, whole=True), weak_learner, least, total),
+        monotone=signs_by_score(model.monotonic_cst, training.schema, training.classes),
+        groups=interaction_groups(model.interaction_cst, training.schema),
+        early_stopping=bool(model.early_stopping),
+        validation_fraction=given.number("validation_fraction", 0, 1, above=True),
+        n_iter_no_change=given.number("n_iter_no_change", 1, whole=True),
+        tol=given.number("tol", 0),
+        scoring=model.scoring,
+        verbose=model.verbose,
+        seed=seed,
+        n_jobs=parallel.n_threads(model.n_jobs),
+    )
+
+
+def _bins(max_bins: int, weak_learner: str, least: float, total: float) -> int:
+    """Bins per feature; a histogram learner's hold at least ``min_samples_leaf`` rows each on average."""
+    if weak_learner != "histogram" or least <= 1:
+        return max_bins
+    return int(min(max_bins, max(2.0, total // least)))
+
+
+def loss_to_fit(loss: Any, link: Any, gain: float | None, n_classes: int, multiclass: str) -> Any:
+    """The composite of two classes, or the loss on the simplex of more, with its gain.
+
+    >>> loss_to_fit("Log", None, 2.0, 2, "auto")
+    (2 * Log()).with_link(Logit(2))
+    """
+    if isinstance(loss, losses.simplex.SimplexLoss):
+        if gain is not None:
+            raise ValueError(
+                f"gain is for losses of two classes, or of one class against the rest, and the "
+                f"loss is {loss!r}"
+            )
+        return loss.binary if n_classes == 2 else loss
+    composite = losses.as_composite("Log()" if isinstance(loss, str) and loss == "auto" else loss, link)
+    if gain is not None:
+        composite = composite.shrunk(gain)
+    if n_classes == 2:
+        return composite
+    if multiclass == "ovr":
+        return losses.simplex.OneVsRest(composite)
+    plain = composite.link_ == composite.loss.default_link
+    return losses.simplex.of(composite.loss if plain else composite)
