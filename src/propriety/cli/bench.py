@@ -19,7 +19,7 @@ from propriety.cli.recipes import RECIPES, Order, Recipe, fit, named
 
 _PEERS = ("boosting", "hist", "lightgbm", "xgboost")
 _PACKAGES = {"boosting": "propriety", "hist": "scikit-learn", "lightgbm": "lightgbm", "xgboost": "xgboost"}
-_SAME = {
+_SAME: dict[str, dict[str, Any]] = {
     "boosting": {"max_iter": 100, "early_stopping": False},
     "hist": {"max_iter": 100, "early_stopping": False, "max_leaf_nodes": 31},
     "lightgbm": {"n_estimators": 100, "num_leaves": 31},

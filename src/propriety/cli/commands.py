@@ -40,7 +40,7 @@ def with_groups(function: Callable[..., Any]) -> Callable[..., Any]:
     'a 5'
     """
     hints = get_type_hints(function, include_extras=True)
-    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind) and name != "return"}
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
         if name in groups:

@@ -118,9 +118,15 @@ class Meaning:
         """The same for what is worked out of the table."""
         if self.decimal not in (None, ".", ","):
             raise UsageError(f"--decimal must be '.' or ',', got {self.decimal!r}")
-        given = (self.numeric, self.category, self.date, self.drop, self.keep)
-        missing = None if self.missing is None else tuple(self.missing)
-        return Overrides(*(tuple(names or ()) for names in given), missing=missing, decimal=self.decimal)
+        return Overrides(
+            number=tuple(self.numeric or ()),
+            category=tuple(self.category or ()),
+            date=tuple(self.date or ()),
+            drop=tuple(self.drop or ()),
+            keep=tuple(self.keep or ()),
+            missing=None if self.missing is None else tuple(self.missing),
+            decimal=self.decimal,
+        )
 
 
 @dataclass(frozen=True)

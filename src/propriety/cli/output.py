@@ -119,7 +119,7 @@ def shown(value: Any) -> str:
     if isinstance(value, float | np.floating):
         if math.isnan(value):
             return "–"
-        return f"{value:.1f}" if abs(value) >= 100 else f"{value:.4g}"
+        return f"{value:.1f}" if abs(float(value)) >= 100 else f"{value:.4g}"
     return str(value)
 
 

@@ -123,9 +123,11 @@ def cost_curve(
     inputs.same_length(y=y, p=p)
     weight = inputs.weights(sample_weight, len(y))
     costs = Costs.of_mistakes(fp_cost, fn_cost)
-    missed, alarmed = (weight * costs.of_rows(y, np.full(len(y), decided)) for decided in (0, 1))
     knots, group = np.unique(p, return_inverse=True)
-    missed, alarmed = (np.bincount(group, of_rows, minlength=len(knots)) for of_rows in (missed, alarmed))
+    missed, alarmed = (
+        np.bincount(group, weight * costs.of_rows(y, np.full(len(y), decided)), minlength=len(knots))
+        for decided in (0, 1)
+    )
     # A threshold misses the positives below it, and raises an alarm for the negatives from it on.
     totals = np.concatenate([[0.0], np.cumsum(missed)]) + np.concatenate(
         [np.cumsum(alarmed[::-1])[::-1], [0.0]]

@@ -41,6 +41,7 @@ def facts_of(estimator: Any, X: Any, y: Any, rivals: Mapping[str, Any]) -> dict[
     last = model[-1] if isinstance(model, Pipeline) else model
     if isinstance(last, FittedModel):
         facts |= {"loss": last.loss_, "fp_cost": last.costs.fp_cost, "fn_cost": last.costs.fn_cost}
+    importances: Any = None
     if isinstance(model, FittedModel):
         importances = model.importances()
         rows = sample(len(p))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from propriety.costs import Costs
 from propriety.model import files
-from propriety.model.base import ProperClassifier
+from propriety.model.base import ProperClassifier, shares
 from propriety.storage.checks import Arrays, require
 from propriety.tables.columns import Columns
 from propriety.tables.numbers import Numbers
@@ -111,7 +111,9 @@ class TableModel:
         owners = np.asarray(self.columns.owners)
         if self.numbers is not None:
             owners = owners[list(self.numbers.owners)]
-        return np.bincount(owners, weights=self.estimator.importances(), minlength=len(self.columns.columns))
+        each = self.estimator.importances()
+        total = np.bincount(owners, weights=each, minlength=len(self.columns.columns))
+        return shares(total.astype(np.float64))
 
     def words(self, table: Any) -> list[list[str]]:
         """The rules that each row meets, of a model that is made of rules; else nothing."""

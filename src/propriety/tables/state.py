@@ -89,9 +89,10 @@ def _numbers(given: Any, columns: Columns) -> Numbers | None:
         feature, kind, level = take(term, "feature", int), take(term, "kind", str), take(term, "level", str)
         require(0 <= feature < len(categorical) and kind in TERMS, "a term is of no feature")
         require(categorical[feature] == (kind == "level"), "a term does not suit its feature")
-        values = [float(take(term, key, (int, float))) for key in ("fill", "centre", "scale")]
-        require(np.all(np.isfinite(values)) and values[2] > 0 and not term, "a term is not finite")
-        terms.append(Term(feature, kind, *values, level))
+        fill, centre, scale = (float(take(term, key, (int, float))) for key in ("fill", "centre", "scale"))
+        finite = np.all(np.isfinite([fill, centre, scale]))
+        require(finite and scale > 0 and not term, "a term is not finite")
+        terms.append(Term(feature, kind, fill, centre, scale, level))
     return Numbers(tuple(terms))
 
 

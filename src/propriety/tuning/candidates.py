@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from propriety.losses import simplex
 from propriety.model.base import ProperClassifier
 
 #: Families by name, each in the order in which they leave the log loss; it is tried first in any case.
-FAMILIES = {
+FAMILIES: dict[str, Callable[[float], list[Any]]] = {
     "tailored": lambda cost: [losses.Tailored(cost, focus) for focus in (1, 2, 5, 10, 20)],
     "gain": lambda cost: [losses.GLog(gain) for gain in (2, 0.5, 4, 0.25, 8, 16)],
     "alpha": lambda cost: [losses.AlphaTunable(1, alpha) for alpha in (0.1, 0.2, 0.3, 0.4, 0.5)],

@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from propriety import losses
+from propriety.boosting import BoostingClassifier
 from propriety.costs import Costs
 from propriety.linear import LinearClassifier
 from propriety.tuning.candidates import Candidate, Place
@@ -90,7 +91,8 @@ def run(task: Task, train: NDArray[np.intp], test: NDArray[np.intp], name: str) 
     m = len(task.candidates)
     values, empirical = np.full((m, len(test)), np.nan), np.full(m, np.nan)
     seconds, same = np.full(m, np.nan), np.zeros(m, dtype=bool)
-    sharing, first = Sharing(task), None
+    sharing = Sharing(task)
+    first: Floats | None = None
     for j, candidate in enumerate(task.candidates):
         started = time.perf_counter()
         model = sharing.prepared(task.model(j), candidate)
@@ -107,7 +109,7 @@ def run(task: Task, train: NDArray[np.intp], test: NDArray[np.intp], name: str) 
         seconds[j] = time.perf_counter() - started
         sharing.learn(model, candidate)
         P = task.probabilities(model, X_test)
-        first = P if j == 0 else first
+        first = P if first is None else first
         values[j] = task.criterion.values(task.codes[test], P)
         same[j] = np.allclose(P, first, rtol=0, atol=_SAME)
         if task.empirical:
@@ -121,17 +123,15 @@ class Sharing:
     """What fits to the same rows have in common."""
 
     def __init__(self, task: Task) -> None:
-        from propriety.engine.sharing import SharedBins  # brings in Numba
-
         # Behind transformers the table could differ from fit to fit.
-        self._bins = SharedBins() if task.place.prefix == "" else None
+        self._bins = _shared_bins() if isinstance(task.estimator, BoostingClassifier) else None
         self._linear = isinstance(task.estimator, LinearClassifier) and not task.estimator.warm_start
         self._start: tuple[Floats, Floats] | None = None
 
     def prepared(self, model: Any, candidate: Candidate) -> Any:
         """The model, told what earlier ones have found."""
         if self._bins is not None:
-            model._shared_bins = self._bins
+            model.share_bins(self._bins)
         if self._linear and self._start is not None and _convex(model, candidate):
             # A convex loss has one minimum, so the start changes the time and nothing else.
             model.coef_, model.intercept_ = self._start
@@ -142,6 +142,12 @@ class Sharing:
         """Keep what a fitted model found, for the next ones."""
         if self._linear and _convex(model, candidate):
             self._start = (model.coef_, model.intercept_)
+
+
+def _shared_bins() -> Any:
+    from propriety.engine.sharing import SharedBins  # brings in Numba
+
+    return SharedBins()
 
 
 def _convex(model: Any, candidate: Candidate) -> bool:
