@@ -10,11 +10,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1] / "src" / "propriety"
 
 # A part may import the parts before it in the drawing of the architecture, and itself.
-SHARED = {"parallel", "frames", "estimator"}
+SHARED = {"parallel", "frames", "estimator", "weights"}
 LEARNERS = {"engine", "linear", "tree", "boosting", "tuning", "evaluation"}
 ALLOWED = {
     "losses": {"parallel"},
     "parallel": set(),
+    "weights": set(),
+    "costs": set(),
     "frames": {"losses"},
     "estimator": {"losses", "parallel", "storage"},  # save and load, when they are called
     "engine": {"losses", *SHARED},

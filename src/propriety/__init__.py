@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from propriety import losses
 from propriety.losses import links
-
 from propriety.model.catalogue import ESTIMATORS
 
 if TYPE_CHECKING:

@@ -113,7 +113,7 @@ class Costs:
     def threshold(self) -> Any:
         """The probability from which the positive class is the cheaper decision: fp/(fp + fn). [B §3]"""
         alarm, miss = np.asarray(self.fp_cost), np.asarray(self.fn_cost)
-        if np.any(alarm < 0) or np.any(miss < 0) or np.any(alarm + miss <= 0):
+        if np.any(alarm < 0) or np.any(miss < 0) or np.any((alarm == 0) & (miss == 0)):
             raise ValueError("cost_matrix must not make a wrong decision cheaper than the right one")
         with np.errstate(over="ignore"):
             c = alarm / (alarm + miss)

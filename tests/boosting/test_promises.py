@@ -168,7 +168,9 @@ def test_training_scores_are_predicted_scores(data):
     estimator = BoostingClassifier(max_iter=12)
     training = Training.read("BoostingClassifier", X, y)
     lesson = prepare(training, settings_of(estimator, training, seed=0), losses.Log().composite())
-    booster = Booster(lesson.binned, lesson.binner, lesson.objective, None, lesson.settings, lesson.start)
+    booster = Booster(
+        lesson.binned, lesson.binner, lesson.objective, lesson.weights, lesson.settings, lesson.start
+    )
     for number in range(12):
         booster.advance(number)
     np.testing.assert_array_equal(booster.scores[:, 0], estimator.fit(X, y).decision_function(X))

@@ -5,9 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propriety.engine import binning
-from propriety.engine.binning import Binner, merge_categories, quantile_edges, sample_rows
 from propriety.data.table import Schema
+from propriety.engine import binning
+from propriety.engine.binning import (
+    Binner,
+    distinct_values,
+    merge_categories,
+    quantile_edges,
+    sample_rows,
+)
+from propriety.weights import Weights
 
 
 @pytest.fixture
@@ -21,6 +28,7 @@ def table_of(X, categorical=None):
 
 def bins_of(X, weights=None, max_bins=255, n_jobs=1):
     schema, table = table_of(X)
+    weights = Weights.read(weights, len(X))
     binner = Binner.fit(table, weights, np.zeros(len(X)), schema.n_categories, max_bins, n_jobs)
     return binner, binner.transform(table, n_jobs)
 
@@ -54,7 +62,8 @@ def test_weights_are_copies(pairs, max_bins):
     weights = np.array([float(w) for _, w in pairs])
     copies = np.repeat(values, weights.astype(int))
     np.testing.assert_array_equal(
-        quantile_edges(values, weights, max_bins), quantile_edges(copies, None, max_bins)
+        quantile_edges(distinct_values(values, weights), max_bins),
+        quantile_edges(distinct_values(copies, None), max_bins),
     )
 
 

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from propriety.data.table import Schema
 from propriety.engine.binning import Binner
+from propriety.engine.fixed_point import row_weights
 from propriety.engine.grower import Grower
 from propriety.engine.layout import Rules
 from propriety.engine.predictor import Forest, finish_tree
 from propriety.engine.quantize import Quantizer
-from propriety.data.table import Schema
+from propriety.weights import Weights
 
 
 @pytest.fixture
@@ -37,11 +39,12 @@ def rules_for(d, **changes):
 
 def grow(X, g, h, weights=None, categorical=None, n_jobs=1, rows=None, **changes):
     schema, table = Schema.fit(X, categorical)
+    weights = Weights.read(weights, len(X))
     binner = Binner.fit(table, weights, g, schema.n_categories, 255, n_jobs)
     binned = binner.transform(table, n_jobs)
     rules = rules_for(X.shape[1], **changes)
     grower = Grower(binned, rules.max_leaves, len(rules.groups), n_jobs)
-    signal = Quantizer(len(X), weights)(g, h, n_jobs)
+    signal = Quantizer(len(X), row_weights(weights))(g, h, n_jobs)
     nodes = grower.grow(signal, rules, rows).copy()
     return nodes, grower, binner, signal
 

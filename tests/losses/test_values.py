@@ -5,11 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
+from propriety.estimator import ProperClassifier
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from propriety import links, losses
-from propriety.estimator import ProperClassifier
 from propriety.losses.base import Loss
 
 LINKS = [

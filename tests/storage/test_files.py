@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import skops.io
 from models import MODELS, fitted, rows
-from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import propriety
 from propriety import BoostingClassifier, LinearClassifier, losses, storage
-from propriety.storage.models import KINDS
+from propriety.model import files
+from propriety.model.catalogue import SAVED
+from propriety.storage import container
 
 NAMES = list(MODELS)
 
@@ -99,11 +100,10 @@ def test_values_come_back_equal(value):
 def test_every_estimator_of_the_package_can_be_saved():
     classes = [getattr(propriety, name) for name in propriety.__all__ if name.endswith("Classifier")]
     assert classes
-    assert {cls.__name__ for cls in classes} <= {kind.name for kind in KINDS}
-    for kind in KINDS:
-        if issubclass(kind.type, BaseEstimator):
-            assert callable(kind.type.save), kind.name
-            assert callable(kind.type.load), kind.name
+    assert {cls.__name__ for cls in classes} <= {row.name for row in SAVED}
+    for row in SAVED:
+        assert callable(row.type.save), row.name
+        assert callable(row.type.from_state), row.name
 
 
 @pytest.mark.parametrize("name", ["boosting", "boosting, three classes", "linear", "tree", "rules"])
@@ -139,11 +139,11 @@ def test_an_unfitted_model_and_a_pipeline_are_refused(tmp_path):
     with pytest.raises(ValueError, match="not fitted yet"):
         BoostingClassifier().save(tmp_path / "m")
     with pytest.raises(TypeError, match="save its last step"):
-        storage.save(make_pipeline(StandardScaler(), LinearClassifier()), tmp_path / "m")
+        files.save(make_pipeline(StandardScaler(), LinearClassifier()), tmp_path / "m")
     X, score = rows()
     search = propriety.LossSearchCV(LinearClassifier(alpha=0.1), "gain", cv=2).fit(X, score > 0)
     with pytest.raises(TypeError, match="save its best_estimator_"):
-        storage.save(search, tmp_path / "m")
+        files.save(search, tmp_path / "m")
 
 
 def test_load_of_a_class_wants_that_class(tmp_path):
@@ -171,9 +171,50 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypat
 
 def test_the_header_can_be_read_without_the_model(tmp_path):
     fitted("boosting")[0].save(tmp_path / "m")
-    header = storage.describe(tmp_path / "m")
+    header = files.describe(tmp_path / "m")
     assert header["format"] == storage.FORMAT
     assert header["estimator"] == "BoostingClassifier"
     assert header["parameters"]["fn_cost"] == 9
     assert header["state"]["columns"]["names"] == ["a", "b", "c", "kind"]
     assert header["state"]["columns"]["categories"][3] == ["blue", "green", "red"]
+
+
+# --- parameters of other versions -----------------------------------------------------------------------
+
+
+def changed(name, change):
+    """The bytes of a model whose document has been changed."""
+    document, arrays = container.unpack(files.to_bytes(fitted(name)[0]))
+    change(document)
+    return container.pack({k: v for k, v in document.items() if k not in ("format", "sha256")}, arrays)
+
+
+@pytest.mark.parametrize("name", ["boosting", "linear", "tree", "rules"])
+def test_a_parameter_that_a_file_does_not_name_has_its_default(name):
+    model, X = fitted(name)
+    data = changed(name, lambda document: document["parameters"].pop("n_jobs"))
+    again = files.from_bytes(data)
+    assert again.n_jobs is None
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", ["boosting", "linear", "tree", "rules"])
+def test_a_parameter_of_no_version_is_refused_by_name(name):
+    data = changed(name, lambda document: document["parameters"].update(quantum=3))
+    with pytest.raises(storage.ModelFileError, match="Classifier has no parameter quantum"):
+        files.from_bytes(data)
+
+
+def test_what_cannot_be_loaded_is_not_saved(tmp_path):
+    model = pickle.loads(pickle.dumps(fitted("linear")[0]))
+    model.coef_ = np.full_like(model.coef_, np.inf)
+    with pytest.raises(ValueError, match=r"cannot be saved: .*coef holds a number that is not finite"):
+        model.save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_old_place_of_save_and_load_still_works(tmp_path):
+    with pytest.warns(FutureWarning, match=r"propriety.model.files.save"):
+        storage.save(fitted("linear")[0], tmp_path / "m")
+    with pytest.warns(FutureWarning, match=r"propriety.model.files.load"):
+        assert isinstance(storage.load(tmp_path / "m"), LinearClassifier)

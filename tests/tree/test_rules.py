@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from propriety.frames import Schema
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -15,7 +16,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from propriety import RuleClassifier, evaluation, losses
-from propriety.frames import Schema
 from propriety.tree import rules_boosting
 
 LOSSES = ["Log()", "Exponential()", "Matsushita()", "Squared()", "Mu(0.3)"]

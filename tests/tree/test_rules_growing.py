@@ -4,13 +4,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-
-from propriety import losses
-from propriety.engine.binning import Binner
 from propriety.frames import Schema
 from propriety.tree.monomials import Condition, conjoin, shortest_between
 from propriety.tree.rules_growing import Grower, edge_score, entropy_score
 from propriety.tree.rules_text import merged
+
+from propriety import losses
+from propriety.engine.binning import Binner
 
 LEVELS = 3  # categories of column 2
 

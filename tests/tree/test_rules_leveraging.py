@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from propriety.linear.margins import MarginLoss, Margins
+from propriety.tree.rules_boosting import composite_of
 from scipy.optimize import brentq
 
 from propriety import losses
 from propriety.linear import uls
-from propriety.linear.margins import MarginLoss, Margins
 from propriety.tree import rules_leveraging as leveraging
-from propriety.tree.rules_boosting import composite_of
 
 LOSSES = ["Log()", "Exponential()", "Matsushita()", "Mu(0.3)", "Squared()", "GLaplace(1.0)", "GBoost(2.0)"]
 

@@ -287,22 +287,22 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         )
         settings = lesson.settings
         booster = Booster(
-            lesson.binned, lesson.binner, lesson.objective, lesson.weights.values, settings, lesson.start
+            lesson.binned, lesson.binner, lesson.objective, lesson.weights, settings, lesson.start
         )
         trees = self._forest.split() if again else []
         validation = lesson.validation(costs)
         if again:
-            self._forest.add_binned_scores(lesson.binned, booster.scores, settings.n_jobs)
+            booster.resume(self._forest)
         if validation is not None:
             validation.add(trees, settings.n_jobs)
         progress = Progress(self, lesson, booster, X, y)
 
-        def keep() -> Self:
+        def keep() -> None:
             kept = booster.finished(trees)
             if validation is not None and settings.early_stopping:
                 rounds = max(lesson.rounds_done + validation.best(settings.tol), lesson.rounds_done)
                 kept = kept[: rounds * lesson.n_scores]
-            return self._keep(
+            self._keep(
                 training,
                 lesson.objective.loss,
                 **self.attributes(lesson, kept),

@@ -11,13 +11,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.boosting.leaves import find_zeros
 from propriety.boosting.objective import Objective, derivatives
+from propriety.engine.fixed_point import RowWeights, weighted_sum
+from propriety.engine.reduce import ALONE, Reduce
 
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12
@@ -25,26 +25,47 @@ Floats = NDArray[np.float64]
 
 
 class Losses:
-    """Loss, gradient and curvature of one score's column, summed over the weighted rows."""
+    """Loss, gradient and curvature of one score's column, and weighted sums of them.
 
-    def __init__(self, objective: Objective, weight: Floats | None, out: Any, n_jobs: int) -> None:
-        self.objective, self.weight, self._n_jobs = objective, weight, n_jobs
-        self._out = out  # mask of rows of weight 0, whose scores may be anything
+    Rows of weight 0, whose scores may be anything, are those of the mask ``out``.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        weights: RowWeights,
+        out: NDArray[np.bool_] | None,
+        n_jobs: int,
+        reduce: Reduce = ALONE,
+    ) -> None:
+        self.objective, self._weights, self._out = objective, weights, out
+        self._n_jobs, self._reduce = n_jobs, reduce
+
+    def sum(self, x: Floats) -> float:
+        """Σ w x."""
+        x = x if self._out is None else np.where(self._out, 0.0, x)
+        return weighted_sum(x, self._weights, self._n_jobs, self._reduce)
+
+    def weighted(self, x: Floats) -> Floats:
+        """w x, per row."""
+        x = x * self._weights.values if self._weights.values.size else x
+        return x if self._out is None else np.where(self._out, 0.0, x)
 
     def value(self, scores: Floats) -> float:
         """Σ w φ."""
-        return float(self._weighted(self.objective.values(scores, self._n_jobs)).sum())
+        return self.sum(self.objective.values(scores, self._n_jobs))
 
     def slopes(self, scores: Floats, k: int) -> tuple[Floats, Floats]:
-        """Weighted gradient and positive curvature of score ``k``, per row."""
+        """Gradient and positive curvature of score ``k``, per row."""
+        G, H = self.gradients(scores, "newton")
+        return G[k], H[k]
+
+    def gradients(self, scores: Floats, step: str) -> tuple[Floats, Floats]:
+        """Gradient and curvature of every score, of shape (K, n)."""
         shape = (self.objective.n_scores, len(scores))
         G, H = np.empty(shape), np.empty(shape)
-        derivatives(self.objective, scores, "newton", G, H, self._n_jobs)
-        return self._weighted(G[k]), self._weighted(H[k])
-
-    def _weighted(self, x: Floats) -> Floats:
-        x = x if self.weight is None else x * self.weight
-        return x if self._out is None else np.where(self._out, 0.0, x)
+        derivatives(self.objective, scores, step, G, H, self._n_jobs, self._reduce)
+        return G, H
 
 
 def line(losses: Losses, scores: Floats, k: int, h: Floats, span: float) -> float:
@@ -54,7 +75,7 @@ def line(losses: Losses, scores: Floats, k: int, h: Floats, span: float) -> floa
     def sums(delta: Floats) -> tuple[Floats, Floats]:
         trial[:, k] = scores[:, k] + delta[0] * h
         g, curvature = losses.slopes(trial, k)
-        return np.array([(g * h).sum()]), np.array([(curvature * h * h).sum()])
+        return np.array([losses.sum(g * h)]), np.array([losses.sum(curvature * h * h)])
 
     return float(find_zeros(sums, sums(np.zeros(1)), 0.0, span)[0])
 
@@ -72,14 +93,12 @@ def total_weight(objective: Objective, losses: Losses, scores: Floats) -> float:
     For exponential losses a weight is the loss itself; for logistic losses it is the probability of being
     wrong; for any margin loss it is −φ′.
     """
-    G = np.empty((objective.n_scores, len(scores)))
-    objective.derivatives(scores, "fisher", G, np.empty_like(G), losses._n_jobs)
+    G, _ = losses.gradients(scores, "fisher")
     if objective.n_scores == 1:
-        return float(np.abs(losses._weighted(G[0])).sum())
+        return losses.sum(np.abs(G[0]))
     # Of the pairs (i, l), l ≠ y: each enters the gradient of its own label's score once with sign +, and of
     # the true label's with sign −. One class against the rest has a pair (i, y) as well, counted there.
-    sums = np.abs(G).sum(axis=0) if objective.pairs_with_own_label else np.maximum(G, 0.0).sum(axis=0)
-    return float(losses._weighted(sums).sum())
+    return losses.sum((np.abs(G) if objective.pairs_with_own_label else np.maximum(G, 0.0)).sum(axis=0))
 
 
 class Corrective:
@@ -102,7 +121,7 @@ class Corrective:
         alpha = np.append(self.coefficients, 0.0)
         value = self._losses.value(self._scores(M, alpha))
         for _ in range(_MAX_STEPS):
-            g, curvature = self._losses.slopes(self._scores(M, alpha), 0)
+            g, curvature = map(self._losses.weighted, self._losses.slopes(self._scores(M, alpha), 0))
             slope = M.T @ g
             direction = -np.linalg.lstsq(M.T @ (M * curvature[:, None]), slope, rcond=1e-13)[0]
             t, moved = 1.0, False

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.engine.binning import Binner, _bin_rows
 from propriety.engine.layout import BINS, Binned
-from propriety.engine.predictor import Forest, Tree
+from propriety.engine.predictor import Forest, TreeNodes
 
 _ROWS = 8192
 Floats = NDArray[np.float64]
 
 
-class Curve(NamedTuple):
+class BinCurve(NamedTuple):
     """A function of one feature: what each of its bins adds to the score; missing values are the last bin."""
 
     feature: int
@@ -42,7 +42,7 @@ class Curves:
     n_scores: int
 
     @classmethod
-    def join(cls, curves: Sequence[Curve], n_scores: int, binner: Binner) -> Curves:
+    def join(cls, curves: Sequence[BinCurve], n_scores: int, binner: Binner) -> Curves:
         """Put curves into arrays."""
         return cls(
             np.array([c.feature for c in curves], dtype=np.int64),
@@ -55,10 +55,11 @@ class Curves:
     def __len__(self) -> int:
         return len(self.features)
 
-    def split(self) -> list[Curve]:
+    def split(self) -> list[BinCurve]:
         """The curves again, as before :meth:`join`."""
         return [
-            Curve(int(f), v, float(g)) for f, v, g in zip(self.features, self.values, self.gains, strict=True)
+            BinCurve(int(f), v, float(g))
+            for f, v, g in zip(self.features, self.values, self.gains, strict=True)
         ]
 
     @cached_property
@@ -113,24 +114,24 @@ Ensemble = Forest | Curves
 
 def join(items: Sequence[Any], n_scores: int, binner: Binner) -> Ensemble:
     """Trees or curves as one ensemble."""
-    if items and isinstance(items[0], Curve):
+    if items and isinstance(items[0], BinCurve):
         return Curves.join(items, n_scores, binner)
     return Forest.join(items, n_scores)
 
 
 def scaled(item: Any, factor: float) -> Any:
     """A tree or curve times a number."""
-    if isinstance(item, Curve):
+    if isinstance(item, BinCurve):
         return item._replace(values=item.values * factor)
     nodes = item.nodes.copy()
     nodes["value"] *= factor
-    return Tree(nodes, item.sets)
+    return TreeNodes(nodes, item.sets)
 
 
 def nothing(item: Any) -> Any:
     """A tree or curve of the same kind that adds nothing."""
-    if isinstance(item, Curve):
-        return Curve(item.feature, np.zeros(BINS), 0.0)
+    if isinstance(item, BinCurve):
+        return BinCurve(item.feature, np.zeros(BINS), 0.0)
     nodes = np.zeros(1, dtype=item.nodes.dtype)
     nodes["feature"], nodes["set"], nodes["weight"] = -1, -1, item.nodes["weight"][0]
-    return Tree(nodes, item.sets[:0])
+    return TreeNodes(nodes, item.sets[:0])

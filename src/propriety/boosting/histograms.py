@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.boosting.curves import Curve
+from propriety.boosting.curves import BinCurve
 from propriety.boosting.learners import Units, draw_features
-from propriety.boosting.leaves import Cells, fixed_point
+from propriety.boosting.leaves import Cells
 from propriety.engine.compiling import allocating, inner, kernel
+from propriety.engine.fixed_point import RowWeights, Scale, fix_rows, largest, sum_cells, wide_scale
 from propriety.engine.layout import BINS, Binned
-from propriety.engine.quantize import MAX_COPIES
+from propriety.engine.reduce import ALONE, Reduce
 
 if TYPE_CHECKING:
     from propriety.boosting.settings import BoostingSettings
@@ -30,27 +31,12 @@ Floats = NDArray[np.float64]
 
 
 @kernel
-def fix_rows(g, h, w, copies, a, b, start, stop, ints):
-    """Gradient · a and curvature · b as integers, times the weight: whole weights count as copies."""
-    for i in range(start, stop):
-        if w.size == 0:
-            ints[i, 0] = np.int64(np.rint(g[i] * a))
-            ints[i, 1] = np.int64(np.rint(h[i] * b))
-        elif copies:
-            ints[i, 0] = np.int64(np.rint(g[i] * a)) * np.int64(w[i])
-            ints[i, 1] = np.int64(np.rint(h[i] * b)) * np.int64(w[i])
-        else:
-            ints[i, 0] = np.int64(np.rint(g[i] * w[i] * a))
-            ints[i, 1] = np.int64(np.rint(h[i] * w[i] * b))
-
-
-@kernel
 def count_rows(rows, index, ints, start, stop, cells):
-    """Add the integers of index[start:stop] (all rows if it is empty) to the cells of their bins."""
+    """Add the integers of the rows index[start:stop] (all rows if it is empty) to the cells of their bins."""
     d = np.uint64(rows.shape[1])
     for i in range(start, stop):
         row = np.uint64(index[i]) if index.size else np.uint64(i)
-        G, H = ints[row, 0], ints[row, 1]
+        G, H = ints[i, 0], ints[i, 1]
         for f in range(d):
             at = (f << np.uint64(8)) + np.uint64(rows[row, f])
             cells[at, 0] += G
@@ -59,7 +45,7 @@ def count_rows(rows, index, ints, start, stop, cells):
 
 @kernel
 def count_column(column, index, ints, used, cells):
-    """Add the integers, in the order of ``index`` (of the rows, if empty), to the bins of one feature."""
+    """The same for one feature, whose cells these are."""
     for i in range(np.uint64(used)):
         k = np.uint64(column[index[i]]) if index.size else np.uint64(column[i])
         cells[k, 0] += ints[i, 0]
@@ -67,15 +53,15 @@ def count_column(column, index, ints, used, cells):
 
 
 @kernel
-def choose_feature(cells, n_bins, allowed, sign, l2, a, b):
+def choose_feature(cells, n_bins, allowed, sign, l2, scale):
     """The feature of largest Σ y*·w·g, the first among equals, and that sum."""
     best, top = -1, -1.0
     for f in range(n_bins.size):
         if allowed[f]:
             total = 0.0
             for k in range(256 * f, 256 * f + n_bins[f] + 1):
-                G = cells[k, 0] / a
-                H = cells[k, 1] / b + l2
+                G = cells[k, 0] / scale.gradient
+                H = cells[k, 1] / scale.curvature + l2
                 if sign:
                     total += abs(G)
                 elif H > 0.0:
@@ -124,20 +110,20 @@ def _cut_up(G, H, l2, gains, cuts, ends):
 
 
 @allocating
-def join_bins(cells, n_bins, categorical, max_intervals, l2, a, b, labels):
+def join_bins(cells, n_bins, categorical, max_intervals, l2, scale, labels):
     """Join bins to at most ``max_intervals``, best cut first, and return Σ G²/H of them; missing stay apart.
 
     Categories are put in the order of G/H before.
     """
     ratio = np.zeros(n_bins)
     for k in range(n_bins):
-        H = cells[k, 1] / b + l2
-        ratio[k] = cells[k, 0] / a / H if H > 0.0 else 0.0
+        H = cells[k, 1] / scale.curvature + l2
+        ratio[k] = cells[k, 0] / scale.gradient / H if H > 0.0 else 0.0
     order = np.argsort(ratio, kind="mergesort") if categorical else np.arange(n_bins)
     G, H = np.zeros(n_bins + 1), np.zeros(n_bins + 1)
     for k in range(n_bins):
-        G[k + 1] = G[k] + cells[order[k], 0] / a
-        H[k + 1] = H[k] + cells[order[k], 1] / b
+        G[k + 1] = G[k] + cells[order[k], 0] / scale.gradient
+        H[k + 1] = H[k] + cells[order[k], 1] / scale.curvature
     ends = np.zeros(max_intervals + 1, dtype=np.int64)
     ends[1] = n_bins
     count = _cut_up(G, H, l2, np.zeros(max_intervals), np.zeros(max_intervals, dtype=np.int64), ends)
@@ -150,24 +136,8 @@ def join_bins(cells, n_bins, categorical, max_intervals, l2, a, b, labels):
             labels[order[k]] = j
     for k in range(n_bins, labels.size):
         labels[k] = k
-    bend = cells[n_bins, 1] / b + l2
-    return total + ((cells[n_bins, 0] / a) ** 2 / bend if bend > 0.0 else 0.0)
-
-
-@kernel
-def _sum_bins(column, index, g, h, w, copies, a, b, start, stop, sums):
-    for i in range(start, stop):
-        row = index[i] if index.size else i
-        k = column[row]
-        if w.size == 0:
-            sums[k, 0] += np.int64(np.rint(g[row] * a))
-            sums[k, 1] += np.int64(np.rint(h[row] * b))
-        elif copies:
-            sums[k, 0] += np.int64(np.rint(g[row] * a)) * np.int64(w[row])
-            sums[k, 1] += np.int64(np.rint(h[row] * b)) * np.int64(w[row])
-        else:
-            sums[k, 0] += np.int64(np.rint(g[row] * w[row] * a))
-            sums[k, 1] += np.int64(np.rint(h[row] * w[row] * b))
+    bend = cells[n_bins, 1] / scale.curvature + l2
+    return total + ((cells[n_bins, 0] / scale.gradient) ** 2 / bend if bend > 0.0 else 0.0)
 
 
 class Bins(Cells):
@@ -183,13 +153,22 @@ class Bins(Cells):
         index: NDArray[np.uint32],
         labels: NDArray[np.int64] | None,
     ) -> None:
-        self.feature, self.gain, self._labels = feature, gain, labels
+        super().__init__(learner.weights, learner.settings.n_jobs, learner.reduce)
+        self.feature, self.gain, self._labels, self._index = feature, gain, labels, index
         self.lower, self.upper = np.full(BINS, -np.inf), np.full(BINS, np.inf)
-        self._learner, self._index, self._total = learner, index, learner.total
         self._column = learner.binned.columns[feature]
 
-    def _sums(self, g: Floats, h: Floats, a: float, b: float) -> NDArray[np.int64]:
-        sums = self._learner.column_sums(self.feature, g, h, a, b, self._index)
+    def _sums(self, g: Floats, h: Floats, scale: Scale) -> NDArray[np.int64]:
+        parts: list[NDArray[np.int64]] = []
+
+        def add(start: int, stop: int) -> None:
+            part = np.zeros((BINS, 2), dtype=np.int64)
+            sum_cells(self._column, self._index, g, h, self._weights, scale, start, stop, part)
+            parts.append(part)
+
+        used = len(self._index) if len(self._index) else len(g)
+        parallel.for_blocks(add, used, n_jobs=self._n_jobs, block=_ROWS)
+        sums = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
         if self._labels is None:
             return sums
         joined = np.zeros_like(sums)
@@ -202,23 +181,19 @@ class Bins(Cells):
         def block(start: int, stop: int) -> None:
             scores[start:stop] += values[self._column[start:stop]]
 
-        parallel.for_blocks(block, len(scores), n_jobs=self._learner.settings.n_jobs, block=_ROWS)
+        parallel.for_blocks(block, len(scores), n_jobs=self._n_jobs, block=_ROWS)
 
 
 class HistogramLearner:
     """Functions of one feature, constant on its bins."""
 
     def __init__(
-        self, binned: Binned, weight: Floats | None, total: float, settings: BoostingSettings
+        self, binned: Binned, weights: RowWeights, settings: BoostingSettings, reduce: Reduce = ALONE
     ) -> None:
         n, d = binned.rows.shape
-        self.binned, self.total, self.settings = binned, total, settings
-        self.weight = np.empty(0) if weight is None else weight
-        self.copies = weight is not None and bool(
-            np.all(weight == np.rint(weight)) and weight.max() <= MAX_COPIES
-        )
+        self.binned, self.weights, self.settings, self.reduce = binned, weights, settings, reduce
         self._ints = np.empty((n, 2), dtype=np.int64)
-        self._cells = np.empty((d * BINS, 2), dtype=np.int64)
+        self._cells = np.zeros((d * BINS, 2), dtype=np.int64)
         self._none = np.empty(0, dtype=np.uint32)
         self.tops = (0.0, 0.0)
 
@@ -228,24 +203,19 @@ class HistogramLearner:
         """Choose the feature whose best function goes farthest down the gradient."""
         settings, d = self.settings, self.binned.rows.shape[1]
         index = self._none if rows is None else rows
-        self.tops = (max(float(g.max()), -float(g.min())), float(h.max()))
-        a, b = (fixed_point(top, self.total) for top in self.tops)
+        self.tops = largest(g, h, settings.n_jobs, self.reduce)
+        scale = wide_scale(*self.tops, self.weights.total)
         allowed = draw_features(rng, d, min(settings.tree_features, settings.split_features))
         drawn = np.flatnonzero(allowed)
-        if len(drawn) * _FEW <= d:
-            self._count_columns(drawn, g, h, a, b, index)
-        else:
-            self._count(g, h, a, b, index)
+        self._count(drawn, g, h, scale, index)
         l2 = settings.l2_regularization * float(units.curvature[k])
         if settings.max_intervals is not None:
-            return self._joined(drawn, l2, a, b, index)
+            return self._joined(drawn, l2, scale, index)
         sign = settings.step == "sign"
-        best, edge = choose_feature(self._cells, self.binned.n_bins, allowed, sign, l2, a, b)
+        best, edge = choose_feature(self._cells, self.binned.n_bins, allowed, sign, l2, scale)
         return Bins(self, best, edge if sign else 0.5 * edge, index, None)
 
-    def _joined(
-        self, drawn: NDArray[np.intp], l2: float, a: float, b: float, index: NDArray[np.uint32]
-    ) -> Bins:
+    def _joined(self, drawn: NDArray[np.intp], l2: float, scale: Scale, index: NDArray[np.uint32]) -> Bins:
         """The feature whose joined bins go farthest down the gradient."""
         best, edge, kept, binned = -1, -1.0, None, self.binned
         for f in drawn:
@@ -253,53 +223,40 @@ class HistogramLearner:
             cells = self._cells[BINS * f : BINS * (f + 1)]
             categorical = bool(binned.categorical[f])
             total = join_bins(
-                cells, binned.n_bins[f], categorical, self.settings.max_intervals, l2, a, b, labels
+                cells, binned.n_bins[f], categorical, self.settings.max_intervals, l2, scale, labels
             )
             if total > edge:
                 best, edge, kept = int(f), total, labels
         return Bins(self, best, 0.5 * edge, index, kept)
 
-    def _count_columns(
-        self, drawn: NDArray[np.intp], g: Floats, h: Floats, a: float, b: float, index: NDArray[np.uint32]
+    def _count(
+        self, drawn: NDArray[np.intp], g: Floats, h: Floats, scale: Scale, index: NDArray[np.uint32]
     ) -> None:
-        """Histograms of the drawn features in turn: a column is too little to wake a thread for."""
-        used = len(g)
-        w = self.weight
-        if len(index):
-            used, g, h = len(index), g[index], h[index]
-            w = w[index] if len(w) else w
-        fix_rows(g, h, w, self.copies, a, b, 0, used, self._ints)
+        """Histograms of the drawn features, over the rows of all processes."""
+        used, n_jobs = len(index) if len(index) else len(g), self.settings.n_jobs
+        few = len(drawn) * _FEW <= self.binned.rows.shape[1]
+        parallel.for_blocks(
+            lambda s, e: fix_rows(g, h, self.weights, scale, index, s, e, self._ints),
+            used,
+            n_jobs=1 if few else n_jobs,
+            block=_ROWS,
+        )
+        if few:
+            self._count_columns(drawn, index, used)
+        else:
+            self._count_rows(index, used)
+        self._cells = self.reduce.sum(self._cells)
+
+    def _count_columns(self, drawn: NDArray[np.intp], index: NDArray[np.uint32], used: int) -> None:
+        """Feature after feature: a column is too little to wake a thread for."""
         for f in drawn:
             cells = self._cells[BINS * f : BINS * (f + 1)]
             cells[:] = 0
             count_column(self.binned.columns[f], index, self._ints, used, cells)
 
-    def column_sums(
-        self, feature: int, g: Floats, h: Floats, a: float, b: float, index: NDArray[np.uint32]
-    ) -> NDArray[np.int64]:
-        """Sums of gradient · a and curvature · b in the bins of one feature."""
-        column, parts = self.binned.columns[feature], []
-
-        def add(start: int, stop: int) -> None:
-            part = np.zeros((BINS, 2), dtype=np.int64)
-            _sum_bins(column, index, g, h, self.weight, self.copies, a, b, start, stop, part)
-            parts.append(part)
-
-        used = len(index) if len(index) else len(g)
-        parallel.for_blocks(add, used, n_jobs=self.settings.n_jobs, block=_ROWS)
-        return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
-
-    def _count(self, g: Floats, h: Floats, a: float, b: float, index: NDArray[np.uint32]) -> None:
-        """Histograms of all features; each thread has its own, and integers may be added in any order."""
-        n, n_jobs = len(g), self.settings.n_jobs
-        parallel.for_blocks(
-            lambda s, e: fix_rows(g, h, self.weight, self.copies, a, b, s, e, self._ints),
-            n,
-            n_jobs=n_jobs,
-            block=_ROWS,
-        )
-        used = len(index) if len(index) else n
-        block = max(_ROWS, -(-used // n_jobs))
+    def _count_rows(self, index: NDArray[np.uint32], used: int) -> None:
+        """All features at once; each thread has its own cells, and integers may be added in any order."""
+        n_jobs = self.settings.n_jobs
         parts: list[NDArray[np.int64]] = []
 
         def count(start: int, stop: int) -> None:
@@ -309,10 +266,10 @@ class HistogramLearner:
             if start:
                 parts.append(cells)
 
-        parallel.for_blocks(count, used, n_jobs=n_jobs, block=block)
+        parallel.for_blocks(count, used, n_jobs=n_jobs, block=max(_ROWS, -(-used // n_jobs)))
         for part in parts:
             self._cells += part
 
-    def finish(self, cells: Bins, values: Floats) -> Curve:
+    def finish(self, cells: Bins, values: Floats) -> BinCurve:
         """The function, as it is kept."""
-        return Curve(cells.feature, values, cells.gain)
+        return BinCurve(cells.feature, values, cells.gain)

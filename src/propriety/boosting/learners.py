@@ -13,16 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.boosting.leaves import Cells, Leaves
+from propriety.engine.fixed_point import RowWeights
 from propriety.engine.grower import Grower
 from propriety.engine.layout import Binned, Rules
-from propriety.engine.predictor import Tree, finish_tree
+from propriety.engine.predictor import TreeNodes, finish_tree
 from propriety.engine.quantize import Quantizer
+from propriety.engine.reduce import ALONE, Reduce
 
 if TYPE_CHECKING:
     from propriety.boosting.settings import BoostingSettings
     from propriety.engine.binning import Binner
 
 _NO_LIMIT = 2**30
+_ROUNDING = 1e-7  # of a leaf's weight, relative; a leaf that holds just enough rows must not miss by it
 _SET_SMOOTHING = 10.0  # average rows added to each category when categories are put in order
 Floats = NDArray[np.float64]
 
@@ -58,11 +61,16 @@ class TreeLearner:
     """Trees of the engine."""
 
     def __init__(
-        self, binned: Binned, binner: Binner, weight: Floats | None, total: float, settings: BoostingSettings
+        self,
+        binned: Binned,
+        binner: Binner,
+        weights: RowWeights,
+        settings: BoostingSettings,
+        reduce: Reduce = ALONE,
     ) -> None:
-        self.binned, self.binner, self.weight, self.settings = binned, binner, weight, settings
-        self.total = total
-        self._quantizer = Quantizer(len(binned.rows), weight)
+        self.binned, self.binner, self.weights, self.settings = binned, binner, weights, settings
+        self._reduce = reduce
+        self._quantizer = Quantizer(len(binned.rows), weights, reduce)
         self._grower = Grower(binned, settings.max_leaf_nodes, len(settings.groups), settings.n_jobs)
         self._fixed_rules: dict[int, Rules] = {}
         self._unit = 1.0
@@ -84,13 +92,12 @@ class TreeLearner:
             nodes,
             self._grower.work.rows,
             self._grower.work.scratch,
-            self.weight,
-            self._quantizer.copies,
-            self.total,
+            self.weights,
             self.settings.n_jobs,
+            self._reduce,
         )
 
-    def finish(self, cells: Leaves, values: Floats) -> Tree:
+    def finish(self, cells: Leaves, values: Floats) -> TreeNodes:
         """The tree with the values of its leaves; before the next tree is grown."""
         return finish_tree(cells.nodes, self._grower.work.sets, self.binner, cells.ids, values, self._unit)
 
@@ -104,7 +111,7 @@ class TreeLearner:
         rules = Rules(
             max_leaves=settings.max_leaf_nodes,
             max_depth=_NO_LIMIT if settings.max_depth is None else settings.max_depth,
-            min_weight=int(np.ceil(settings.min_samples_leaf / weight_unit * (1 - 1e-12))),
+            min_weight=int(np.ceil(settings.min_samples_leaf / weight_unit * (1 - _ROUNDING))),
             min_curvature=settings.min_weight_leaf * unit,
             min_gain=settings.min_gain * float(units.gain[k]),
             l2=settings.l2_regularization * unit,
@@ -131,11 +138,11 @@ def draw_features(rng: np.random.Generator | None, d: int, count: int) -> NDArra
 
 
 def learner_of(
-    binned: Binned, binner: Binner, weight: Floats | None, total: float, settings: BoostingSettings
+    binned: Binned, binner: Binner, weights: RowWeights, settings: BoostingSettings, reduce: Reduce = ALONE
 ) -> Learner:
     """The weak learner that the settings name; what is not used is not compiled."""
     if settings.weak_learner == "histogram":
         from propriety.boosting.histograms import HistogramLearner
 
-        return HistogramLearner(binned, weight, total, settings)
-    return TreeLearner(binned, binner, weight, total, settings)
+        return HistogramLearner(binned, weights, settings, reduce)
+    return TreeLearner(binned, binner, weights, settings, reduce)

@@ -92,7 +92,7 @@ class Lesson:
             binned,
             self.binner,
             objective_of(self.objective.loss, codes, len(classes)),
-            self.held_out.weights.values,
+            self.held_out.weights,
             self.start,
             self.settings.scoring,
             classes[codes],
@@ -132,7 +132,7 @@ def prepare(
         # A search over losses gives its models the bins to share.
         binner, binned = (shared_bins or SharedBins()).bins(
             training.table,
-            weights.values,
+            weights,
             training.target,
             training.schema.n_categories,
             settings.max_bins,
@@ -145,7 +145,7 @@ def start_of(settings: BoostingSettings, objective: Objective, weights: Weights)
     """The score before the first round: that of the base rates, or 0 as in the papers on boosting."""
     if settings.init == "zero":
         return np.zeros(objective.n_scores)
-    return objective.start(weights.values)
+    return objective.start(weights)
 
 
 def class_factors(class_weight: Any, training: Training) -> Floats | None:

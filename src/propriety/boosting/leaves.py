@@ -1,7 +1,7 @@
 """Values of leaves and bins: sums over their rows, wide enough not to carry the histograms' rounding.
 
-The sums are in fixed point with some 40 bits a row, so they depend neither on the order of the rows nor on
-the number of threads, and k copies of a row count as one of weight k.
+The sums are in the wide fixed point of the engine, so they depend neither on the order of the rows nor on the
+number of threads, and k copies of a row count as one of weight k.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.engine.compiling import kernel
+from propriety.engine.fixed_point import RowWeights, Scale, largest, sum_cells, wide_scale
+from propriety.engine.reduce import ALONE, Reduce
 
 _ROWS = 65536
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12
+_EVERY = np.empty(0, dtype=np.uint32)
 Floats = NDArray[np.float64]
 
 
@@ -36,11 +39,11 @@ def _list_leaves(nodes, ids, starts, lower, upper):
 
 
 @kernel
-def _best_values(sums, a, b, l2, lower, upper, values):
-    """−G / (H + l2) per leaf, within its bounds, for the sums G·a and H·b."""
+def best_values(sums, scale, l2, lower, upper, values):
+    """−G / (H + l2) per leaf, within its bounds."""
     for k in range(values.size):
-        curvature = sums[k, 1] / b + l2
-        value = -(sums[k, 0] / a) / curvature if curvature > 0 else 0.0
+        curvature = sums[k, 1] / scale.curvature + l2
+        value = -(sums[k, 0] / scale.gradient) / curvature if curvature > 0 else 0.0
         values[k] = min(max(value, lower[k]), upper[k])
 
 
@@ -52,22 +55,6 @@ def _mark_rows(index, first, last, starts, leaf_of):
         while leaf + 1 < starts.size and i >= starts[leaf + 1]:
             leaf += 1
         leaf_of[index[i]] = leaf
-
-
-@kernel
-def _sum_rows(leaf_of, first, last, g, h, w, copies, a, b, sums):
-    """Add rint(g·a) and rint(h·b), times the weight, of the rows first … last−1 to their leaves' sums."""
-    for i in range(first, last):
-        leaf = leaf_of[i]
-        if w.size == 0:
-            sums[leaf, 0] += np.int64(np.rint(g[i] * a))
-            sums[leaf, 1] += np.int64(np.rint(h[i] * b))
-        elif copies:
-            sums[leaf, 0] += np.int64(np.rint(g[i] * a)) * np.int64(w[i])
-            sums[leaf, 1] += np.int64(np.rint(h[i] * b)) * np.int64(w[i])
-        else:
-            sums[leaf, 0] += np.int64(np.rint(g[i] * w[i] * a))
-            sums[leaf, 1] += np.int64(np.rint(h[i] * w[i] * b))
 
 
 @kernel
@@ -86,11 +73,13 @@ class Cells(ABC):
     lower: Floats
     upper: Floats
     complete = False  # whether ``add`` reaches the rows that the learner has not seen
-    _total: float
+
+    def __init__(self, weights: RowWeights, n_jobs: int, reduce: Reduce) -> None:
+        self._weights, self._n_jobs, self._reduce = weights, n_jobs, reduce
 
     @abstractmethod
-    def _sums(self, g: Floats, h: Floats, a: float, b: float) -> NDArray[np.int64]:
-        """Weighted sums of gradient · a and curvature · b per cell."""
+    def _sums(self, g: Floats, h: Floats, scale: Scale) -> NDArray[np.int64]:
+        """Weighted sums of gradient and curvature per cell, over the rows of this process."""
 
     @abstractmethod
     def add(self, values: Floats, scores: Floats) -> None:
@@ -98,15 +87,16 @@ class Cells(ABC):
 
     def sums(self, g: Floats, h: Floats) -> tuple[Floats, Floats]:
         """Weighted sums of gradient and curvature per cell."""
-        a, b = (fixed_point(max(float(x.max()), -float(x.min())), self._total) for x in (g, h))
-        whole = self._sums(g, h, a, b)
-        return whole[:, 0] / a, whole[:, 1] / b
+        scale = wide_scale(*largest(g, h, self._n_jobs, self._reduce), self._weights.total)
+        whole = self._reduce.sum(self._sums(g, h, scale))
+        return whole[:, 0] / scale.gradient, whole[:, 1] / scale.curvature
 
     def step(self, g: Floats, h: Floats, tops: tuple[float, float], l2: float) -> Floats:
         """−G / (H + l2) per cell, within its bounds; ``tops`` are the largest |g| and h."""
-        a, b = fixed_point(tops[0], self._total), fixed_point(tops[1], self._total)
+        scale = wide_scale(*tops, self._weights.total)
         values = np.empty(len(self.lower))
-        _best_values(self._sums(g, h, a, b), a, b, l2, self.lower, self.upper, values)
+        whole = self._reduce.sum(self._sums(g, h, scale))
+        best_values(whole, scale, l2, self.lower, self.upper, values)
         return values
 
     def line_search(
@@ -138,35 +128,36 @@ class Leaves(Cells):
         The rows, leaf after leaf.
     room : ndarray of uint32
         One number a row, for the leaves' use until the next tree grows.
-    weight : ndarray or None
-        Row weights; ``copies`` says that they are whole numbers.
-    total : float
-        Sum of the weights.
+    weights : RowWeights
     """
 
     def __init__(
-        self, nodes, index, room, weight: Floats | None, copies: bool, total: float, n_jobs: int
+        self,
+        nodes: NDArray[np.void],
+        index: NDArray[np.uint32],
+        room: NDArray[np.uint32],
+        weights: RowWeights,
+        n_jobs: int,
+        reduce: Reduce = ALONE,
     ) -> None:
+        super().__init__(weights, n_jobs, reduce)
         n_leaves, self.nodes = (len(nodes) + 1) // 2, nodes
         self.ids, self.starts = np.empty(n_leaves, dtype=np.int64), np.empty(n_leaves, dtype=np.int64)
         self.lower, self.upper = np.empty(n_leaves), np.empty(n_leaves)
         _list_leaves(nodes, self.ids, self.starts, self.lower, self.upper)
-        self._copies, self._total, self._n_jobs = copies, total, n_jobs
         # Small numbers, so that all of them stay in the cache while they are written in the leaves' order.
         self._leaf_of = room if n_leaves >= 2**16 else room.view(np.uint16)[: len(room)]
         n_rows = int(nodes["stop"][0])
         if n_rows < len(room):
             self._leaf_of[:] = n_leaves
         self._for_blocks(lambda s, e: _mark_rows(index, s, e, self.starts, self._leaf_of), n_rows)
-        self._weight = np.empty(0) if weight is None else weight
 
-    def _sums(self, g: Floats, h: Floats, a: float, b: float) -> NDArray[np.int64]:
-        """Weighted sums of gradient · a and curvature · b per leaf."""
+    def _sums(self, g: Floats, h: Floats, scale: Scale) -> NDArray[np.int64]:
         parts = []
 
         def add(start: int, stop: int) -> None:
             part = np.zeros((len(self.ids) + 1, 2), dtype=np.int64)
-            _sum_rows(self._leaf_of, start, stop, g, h, self._weight, self._copies, a, b, part)
+            sum_cells(self._leaf_of, _EVERY, g, h, self._weights, scale, start, stop, part)
             parts.append(part)
 
         self._for_blocks(add, len(g))
@@ -209,12 +200,6 @@ def find_zeros(
             break
         G, H = sums(value)
     return value
-
-
-def fixed_point(top: float, total: float) -> float:
-    """A factor that keeps ``total`` times the largest value below 2⁶¹."""
-    top *= max(total, 1.0)
-    return 1.0 if top == 0.0 else 2.0**61 / top
 
 
 def _ratio(a: Floats, b: Floats) -> Floats:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.engine.reduce import ALONE, Reduce
 from propriety.losses import simplex
+from propriety.weights import Weights
 
 STEPS = ("fisher", "newton", "gradient", "exact", "sign")
 COEFFICIENTS = ("fixed", "line", "bregman", "corrective")
@@ -19,6 +21,7 @@ CRITERIA = {
     "exact": "fisher",
     "sign": "gradient",
 }
+_NO_CURVATURE = 1e-10
 Floats = NDArray[np.float64]
 
 
@@ -36,9 +39,10 @@ class BinaryObjective:
         """The composite."""
         return self.composite
 
-    def start(self, weight: Floats | None) -> Floats:
+    def start(self, weights: Weights, reduce: Reduce = ALONE) -> Floats:
         """The score of the weighted base rate."""
-        return np.atleast_1d(self.composite.link(np.average(self.y, weights=weight)))
+        shares = reduce.sum(weights.by_class(self.y.astype(np.intp), 2))
+        return np.atleast_1d(self.composite.link(shares[1] / shares.sum()))
 
     def derivatives(self, F: Floats, curvature: str, G: Floats, H: Floats, n_jobs: int) -> None:
         """Write gradient and curvature, of shape (1, n)."""
@@ -77,9 +81,9 @@ class SimplexObjective:
         """Whether every label of an example is a margin of its own, the true one too. [C §8]"""
         return isinstance(self.loss, simplex.MH | simplex.OneVsRest)
 
-    def start(self, weight: Floats | None) -> Floats:
+    def start(self, weights: Weights, reduce: Reduce = ALONE) -> Floats:
         """The scores of the weighted class shares."""
-        shares = np.bincount(self.y, weights=weight, minlength=self.n_scores).astype(np.float64)
+        shares = reduce.sum(weights.by_class(self.y, self.n_scores))
         return self.loss.link((shares / shares.sum())[None, :])[0]
 
     def derivatives(self, F: Floats, curvature: str, G: Floats, H: Floats, n_jobs: int) -> None:
@@ -118,17 +122,28 @@ def objective_of(loss: Any, codes: NDArray[np.intp], n_classes: int) -> Objectiv
     return BinaryObjective(loss, codes) if n_classes == 2 else SimplexObjective(loss, codes, n_classes)
 
 
-def derivatives(objective: Objective, F: Floats, step: str, G: Floats, H: Floats, n_jobs: int) -> None:
+def derivatives(
+    objective: Objective,
+    F: Floats,
+    step: str,
+    G: Floats,
+    H: Floats,
+    n_jobs: int,
+    reduce: Reduce = ALONE,
+) -> None:
     """Gradient and the curvature that the step divides by, never negative.
 
     - fisher: the Fisher weight ω p′².
-    - newton: the Hessian, and the Fisher weight where it is not positive.
+    - newton: the Hessian, and the Fisher weight where it is not positive. A Hessian that is tiny beside the
+      largest one counts as 0: it may be the rounding error of one that is, as half of the Laplace link's are.
     - gradient: |gradient|, so that a leaf's value is the weighted mean of the labels ±1, BoostLR's learner.
     """
     objective.derivatives(F, "newton" if step == "newton" else "fisher", G, H, n_jobs)
     if step == "gradient":
         np.abs(G, out=H)
-    elif step == "newton" and H.min() <= 0:
-        unused, fisher = np.empty_like(G), np.empty_like(H)
-        objective.derivatives(F, "fisher", unused, fisher, n_jobs)
-        np.copyto(H, fisher, where=~(H > 0))
+    elif step == "newton":
+        (top,) = reduce.max((float(H.max()),))
+        if H.min() <= _NO_CURVATURE * top:
+            unused, fisher = np.empty_like(G), np.empty_like(H)
+            objective.derivatives(F, "fisher", unused, fisher, n_jobs)
+            np.copyto(H, fisher, where=~(_NO_CURVATURE * top < H))

@@ -15,10 +15,11 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from propriety import losses as algebra
 from propriety import parallel
 from propriety.boosting.learning import Lesson, prepare, start_of
-from propriety.boosting.objective import CRITERIA, BinaryObjective, objective_of
+from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
 from propriety.boosting.settings import loss_to_fit, settings_of
 from propriety.losses.links import Logit
 from propriety.losses.value import positive
+from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.boosting.classifier import BoostingClassifier
@@ -200,15 +201,6 @@ def _folds(cv: Any, lesson: Lesson) -> list[tuple[Any, Any]]:
     return [(kept[train], kept[test]) for train, test in splitter.split(kept[:, None], labels[kept])]
 
 
-@dataclass(frozen=True)
-class _Rounds:
-    """What the compiled rounds read of the settings."""
-
-    rounds: int
-    step: int
-    learning_rate: float
-
-
 class _Path:
     """One lesson, its folds, and the means to score any loss and gain on them."""
 
@@ -251,39 +243,39 @@ class _Path:
 
     def _compiled(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats | None:
         from propriety.boosting import sweep
+        from propriety.engine.fixed_point import row_weights
 
         loss, lesson = sweep.tabulated(base), self.lesson
         if loss is None:
             return None
-        settings, y, weights = lesson.settings, lesson.objective.y, lesson.weights
+        settings, y, weights = lesson.settings, lesson.objective.y, lesson.weights.take(train)
         objective = BinaryObjective(base.shrunk(gain), y[train])
-        start = start_of(settings, objective, weights.take(train))
-        l2 = 0.0
-        if settings.l2_regularization:
-            l2 = settings.l2_regularization * self._unit(objective, start, train)
-        rounds = _Rounds(settings.max_iter, sweep.STEPS[settings.step], settings.learning_rate)
-        return sweep.held_out_scores(
-            lesson.binned,
-            y,
-            weights.values,
-            train.astype(np.uint32),
-            test,
+        start = start_of(settings, objective, weights)
+        l2 = settings.l2_regularization
+        rounds = sweep.Rounds(
             float(start[0]),
-            gain,
-            loss,
-            rounds,
-            l2,
-            weights.copies,
+            float(gain),
+            sweep.STEPS[settings.step],
+            settings.learning_rate,
+            l2 * self._unit(objective, start, weights) if l2 else 0.0,
         )
+        sample = sweep.Sample(y, row_weights(self._weights(train)), train.astype(np.uint32), np.asarray(test))
+        return sweep.held_out_scores(lesson.binned, sample, rounds, loss, settings.max_iter)
 
-    def _unit(self, objective: BinaryObjective, start: Floats, train: Any) -> float:
+    def _weights(self, train: Any) -> Weights:
+        """The weights of all rows, with 0 for those that a fold does not train on."""
+        others = np.ones(len(self.labels), dtype=bool)
+        others[train] = False
+        return self.lesson.weights.without(others)
+
+    def _unit(self, objective: BinaryObjective, start: Floats, weights: Weights) -> float:
         """Mean curvature at the start, the unit of the ridge."""
-        from propriety.boosting.objective import derivatives
+        from propriety.engine.fixed_point import row_weights, weighted_sum
 
-        settings = self.lesson.settings
-        G, H = np.empty((1, len(train))), np.empty((1, len(train)))
-        derivatives(objective, np.tile(start, (len(train), 1)), settings.criterion, G, H, 1)
-        return float(self.lesson.weights.take(train).mean(H[0]))
+        n = len(weights)
+        G, H = np.empty((1, n)), np.empty((1, n))
+        derivatives(objective, np.tile(start, (n, 1)), self.lesson.settings.criterion, G, H, 1)
+        return weighted_sum(H[0], row_weights(weights), 1) / weights.total
 
     def _by_rounds(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats:
         """The same by ordinary rounds, for every learner, step and number of classes."""
@@ -291,13 +283,11 @@ class _Path:
         from propriety.boosting.rounds import Booster
 
         lesson, settings, n_classes = self.lesson, self.lesson.settings, self.lesson.training.n_classes
-        others = np.ones(len(self.labels), dtype=bool)
-        others[train] = False
-        weights = lesson.weights.without(others)
+        weights = self._weights(train)
         loss = loss_to_fit(base, None, gain, n_classes, self.multiclass)
         objective = objective_of(loss, self.labels, n_classes)
         start = start_of(settings, objective, weights)
-        booster = Booster(lesson.binned, lesson.binner, objective, weights.values, settings, start)
+        booster = Booster(lesson.binned, lesson.binner, objective, weights, settings, start)
         held = lesson.binned._replace(
             rows=lesson.binned.rows[test], columns=np.ascontiguousarray(lesson.binned.columns[:, test])
         )

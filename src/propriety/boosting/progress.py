@@ -6,8 +6,6 @@ import sys
 import time
 from typing import Any
 
-import numpy as np
-
 from propriety.model.base import shared_attributes
 
 try:
@@ -59,7 +57,7 @@ class Progress:
     def _train_score(self) -> float:
         booster = self._booster
         values = booster.objective.values(booster.scores, booster.settings.n_jobs)
-        return -float(np.average(values, weights=booster.weight))
+        return -booster.weights.mean(values)
 
     def _tell_callbacks(self, trees: list[Any]) -> bool:
         if self._context is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import Objective, derivatives
 from propriety.boosting.settings import BoostingSettings
 from propriety.engine.binning import Binner
+from propriety.engine.fixed_point import largest, row_weights, weighted_sum
 from propriety.engine.layout import Binned
+from propriety.engine.reduce import ALONE, Reduce
+from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
 
@@ -25,11 +29,13 @@ class Booster:
     ----------
     binned, binner : the table in bins
     objective : Objective
-    weight : ndarray or None
-        Row weights; rows of weight 0 take no part.
+    weights : Weights
+        Rows of weight 0 take no part.
     settings : BoostingSettings
     start : ndarray of shape (K,)
         The score before the first round.
+    reduce : Reduce
+        Where totals over rows become totals over the rows of all processes.
     """
 
     def __init__(
@@ -37,57 +43,64 @@ class Booster:
         binned: Binned,
         binner: Binner,
         objective: Objective,
-        weight: Any,
+        weights: Weights,
         settings: BoostingSettings,
-        start: Any,
+        start: Floats,
+        reduce: Reduce = ALONE,
     ) -> None:
-        n = len(binned.rows)
+        n, d = binned.rows.shape
         self.binned, self.binner, self.objective, self.settings = binned, binner, objective, settings
-        kept = None if weight is None else weight > 0
-        self._rows = None if kept is None or kept.all() else np.flatnonzero(kept).astype(np.uint32)
-        self._out = None if self._rows is None else ~kept
-        # Equal weights of one are no weights, so that the faster path is taken.
-        self.weight = None if weight is None or (self._rows is None and np.all(weight == 1.0)) else weight
-        self.total = float(n if self.weight is None else self.weight.sum())
+        self.weights, self._reduce = weights, reduce
+        kept = weights.kept
+        self._rows = None if kept is None else np.flatnonzero(kept).astype(np.uint32)
+        self._out = None if kept is None else ~kept
+        self._row_weights = row_weights(weights, reduce)
         self.scores = np.tile(start, (n, 1)).astype(np.float64)
         self._G, self._H = np.empty((objective.n_scores, n)), np.empty((objective.n_scores, n))
-        self._learner = learner_of(binned, binner, self.weight, self.total, settings)
-        d = binned.rows.shape[1]
+        self._learner = learner_of(binned, binner, self._row_weights, settings, reduce)
         self._random = settings.subsample < 1.0 or min(settings.tree_features, settings.split_features) < d
+        self._gradients()
+        self._current = True  # whether the gradients are those of the scores
         self._units = self._measure()
         self._corrective: Any = None
 
+    def resume(self, ensemble: curves.Ensemble) -> None:
+        """Go on after the rounds of an ensemble; the units stay those of the start."""
+        ensemble.add_binned_scores(self.binned, self.scores, self.settings.n_jobs)
+        self._current = False
+
     def _measure(self) -> Units:
-        self._gradients()
-        curvature = np.array([self._mean(h) for h in self._H])
-        square = np.array([self._mean(g, g) for g in self._G])
+        """Mean curvature and perfect gain of a row."""
+        total = self._row_weights.total
+        curvature = np.array([self._sum(h) / total for h in self._H])
+        square = np.array([self._sum(g * g) / total for g in self._G])
         gain = np.divide(0.5 * square, curvature, out=np.zeros_like(square), where=curvature > 0)
         return Units(curvature, gain)
 
-    def _mean(self, *factors: Floats) -> float:
-        """Weighted mean of the product of some columns, without an array for it."""
-        factors = factors if self.weight is None else (*factors, self.weight)
-        return float(np.einsum(",".join("i" * len(factors)) + "->", *factors)) / self.total
+    def _sum(self, values: Floats) -> float:
+        """Weighted sum over all rows; the values of those that take no part must be 0."""
+        return weighted_sum(values, self._row_weights, self.settings.n_jobs, self._reduce)
 
     def _gradients(self) -> None:
-        settings = self.settings
-        derivatives(self.objective, self.scores, settings.criterion, self._G, self._H, settings.n_jobs)
+        self._derive(self.scores, self.settings.criterion, self._G, self._H)
         if not np.isfinite(self._G.sum() + self._H.sum()):
             raise ValueError(
                 "the loss has infinite or undefined derivatives at the current scores; try a smaller "
                 "learning_rate, a larger l2_regularization or another link"
             )
-        self._leave_out(self._G, self._H)
 
-    def _leave_out(self, G: Any, H: Any) -> None:
-        """Rows of weight 0 must not even set the scale of the quantized gradients."""
+    def _derive(self, scores: Floats, step: str, G: Floats, H: Floats) -> None:
+        """Derivatives; those of rows of weight 0 must not even set the scale of the quantized gradients."""
+        derivatives(self.objective, scores, step, G, H, self.settings.n_jobs, self._reduce)
         if self._out is not None:
             G[:, self._out] = 0.0
             H[:, self._out] = 0.0
 
     def advance(self, number: int) -> list[Any]:
         """Fit round ``number`` and return its weak learners, one per score."""
-        self._gradients()
+        if not self._current:
+            self._gradients()
+        self._current = False
         rng = np.random.default_rng([self.settings.seed, number]) if self._random else None
         rows = self._sample(rng)
         if self.settings.coefficient == "fixed" and not self.settings.sequential:
@@ -108,29 +121,30 @@ class Booster:
 
     def _choose(self, rng: np.random.Generator | None, rows: Any) -> list[Any]:
         """Fit every score; with ``sequential``, only the learner of largest edge is kept. [C §8]"""
-        found = []
+        candidates = []
         for k in range(self.objective.n_scores):
             cells = self._learner.fit(k, self._G[k], self._H[k], rng, rows, self._units)
             item = self._learner.finish(cells, self._values(cells, k))
             h = np.zeros((len(self.scores), 1))
             curves.join([item], 1, self.binner).add_binned_scores(self.binned, h, self.settings.n_jobs)
-            gh = self._G[k] * h[:, 0]
-            found.append((-float((gh if self.weight is None else gh * self.weight).sum()), item, h[:, 0]))
+            candidates.append((-self._sum(self._G[k] * h[:, 0]), item, h[:, 0]))
         if self.settings.sequential:
-            edges = np.abs([edge for edge, _, _ in found])
+            edges = np.abs([edge for edge, _, _ in candidates])
             moved = {int(np.argmax(edges >= edges.max() * (1 - 1e-9)))}
         else:
-            moved = set(range(len(found)))
+            moved = set(range(len(candidates)))
         return [
-            self._with_coefficient(k, *found[k]) if k in moved else curves.nothing(found[k][1])
-            for k in range(len(found))
+            self._with_coefficient(k, edge, item, h) if k in moved else curves.nothing(item)
+            for k, (edge, item, h) in enumerate(candidates)
         ]
 
     def _with_coefficient(self, k: int, edge: float, item: Any, h: Floats) -> Any:
         from propriety.boosting import coefficients
 
-        settings, span = self.settings, self.objective.span(0.5 / (self.total + 1.0))
-        losses = coefficients.Losses(self.objective, self.weight, self._out, settings.n_jobs)
+        settings, span = self.settings, self._span
+        losses = coefficients.Losses(
+            self.objective, self._row_weights, self._out, settings.n_jobs, self._reduce
+        )
         if settings.coefficient == "corrective":
             if self._corrective is None:
                 self._corrective = coefficients.Corrective(losses, self.scores.copy(), span)
@@ -168,14 +182,18 @@ class Booster:
         l2 = settings.l2_regularization * float(self._units.curvature[k])
         if settings.step == "exact":
             return self._exact(cells, k, l2)
-        if settings.step in (settings.criterion, "sign"):
-            values = cells.step(g, h, self._learner.tops, l2)
-            return np.sign(values) if settings.step == "sign" else values
-        # The learner was found by another curvature than the one its values are taken from.
-        G, H = np.empty_like(self._G), np.empty_like(self._H)
-        derivatives(self.objective, self.scores, settings.step, G, H, settings.n_jobs)
-        self._leave_out(G, H)
-        return cells.step(G[k], H[k], (self._learner.tops[0], float(H[k].max())), l2)
+        tops = self._learner.tops
+        if settings.step not in (settings.criterion, "sign"):
+            # The learner was found by another curvature than the one its values are taken from.
+            G, H = np.empty_like(self._G), np.empty_like(self._H)
+            self._derive(self.scores, settings.step, G, H)
+            g, h = G[k], H[k]
+            tops = largest(g, h, settings.n_jobs, self._reduce)
+        values = cells.step(g, h, tops, l2)
+        if settings.step == "sign":
+            return np.sign(values)
+        # Where the curvature all but vanishes, a step is not longer than twice the way from end to end.
+        return values if settings.step == "gradient" else values.clip(-2.0 * self._span, 2.0 * self._span)
 
     def _exact(self, cells: Cells, k: int, l2: float) -> Floats:
         trial, G, H = self.scores.copy(), np.empty_like(self._G), np.empty_like(self._H)
@@ -183,9 +201,12 @@ class Booster:
         def after(values: Floats) -> tuple[Any, Any]:
             trial[:, k] = self.scores[:, k]
             cells.add(values, trial[:, k])
-            derivatives(self.objective, trial, "fisher", G, H, self.settings.n_jobs)
-            self._leave_out(G, H)
+            self._derive(trial, "fisher", G, H)
             return G[k], H[k]
 
-        span = self.objective.span(0.5 / (self.total + 1.0))
-        return cells.line_search(after, self._G[k], self._H[k], l2, span)
+        return cells.line_search(after, self._G[k], self._H[k], l2, self._span)
+
+    @cached_property
+    def _span(self) -> float:
+        """Scores no further apart than the probabilities ½/(n + 1) and 1 − ½/(n + 1)."""
+        return self.objective.span(0.5 / (self._row_weights.total + 1.0))

@@ -107,7 +107,8 @@ def _bins(max_bins: int, weak_learner: str, least: float, total: float) -> int:
     """Bins per feature; a histogram learner's hold at least ``min_samples_leaf`` rows each on average."""
     if weak_learner != "histogram" or least <= 1:
         return max_bins
-    return int(min(max_bins, max(2.0, total // least)))
+    # Relative weights have a whole total but for a rounding error.
+    return int(min(max_bins, max(2.0, total * (1 + 1e-9) // least)))
 
 
 def loss_to_fit(loss: Any, link: Any, gain: float | None, n_classes: int, multiclass: str) -> Any:

@@ -176,10 +176,10 @@ class ShapeFunctions:
 
 def shapes_of(model: Any) -> ShapeFunctions:
     """The shape functions of a fitted model; a ValueError says why there are none."""
-    tables, surfaces, constant = _tables(model)
+    whole_tables, surfaces, constant = _tables(model)
     axes = _axes(model)
     shares = [a.weights / max(a.weights.sum(), 1e-300) for a in axes]
-    tables = [tables[:, f, : a.n_bins + 1] for f, a in enumerate(axes)]
+    tables = [whole_tables[:, f, : a.n_bins + 1] for f, a in enumerate(axes)]
     intercept = model._start_score + constant
     kept = []
     for (i, j), whole in sorted(surfaces.items()):

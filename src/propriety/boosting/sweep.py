@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses
-from propriety.boosting.histograms import choose_feature, count_rows, fix_rows
+from propriety.boosting.histograms import choose_feature, count_rows
+from propriety.boosting.leaves import best_values
 from propriety.engine.compiling import allocating, inner
+from propriety.engine.fixed_point import RowWeights, fix_rows, wide_scale
+from propriety.engine.layout import BINS, Binned
 from propriety.losses import fused, kernels
 
 SIGN, GRADIENT, FISHER = range(3)
 STEPS = {"sign": SIGN, "gradient": GRADIENT, "fisher": FISHER}
-_ROOM = 2.0**61
 Floats = NDArray[np.float64]
 
 
@@ -32,6 +34,25 @@ class Tabulated(NamedTuple):
     high: float
 
 
+class Sample(NamedTuple):
+    """The rows: labels and weights of all, numbers of those to learn from and of those to be scored."""
+
+    y: Floats
+    weights: RowWeights
+    index: NDArray[np.uint32]
+    held: NDArray[np.intp]
+
+
+class Rounds(NamedTuple):
+    """What every round does."""
+
+    start: float
+    gain: float
+    step: int
+    learning_rate: float
+    l2: float
+
+
 @lru_cache(maxsize=64)
 def tabulated(composite: losses.Composite) -> Tabulated | None:
     """What the compiled rounds know of a loss; None if no table is good enough for it."""
@@ -43,92 +64,58 @@ def tabulated(composite: losses.Composite) -> Tabulated | None:
 
 
 @inner
-def _derive(y, scaled, gain, loss, step, index, g, h):
+def _derive(scaled, sample, rounds, loss, g, h):
     """Gradient and curvature of the rows, and the largest of both; −1 if a score is beyond the table."""
+    y = sample.y
     if loss.logistic:
         kernels.logistic(y, scaled, g, h, loss.inverse_scale, loss.rate)
     elif kernels.look_up(y, scaled, g, h, loss.origin, loss.per_unit, loss.coefficients, loss.low, loss.high):
         return -1.0, -1.0
     top_g, top_h = 0.0, 0.0
-    for j in range(index.size):
-        i = index[j]
-        h[i] = h[i] / gain if step == FISHER else abs(g[i])
+    for i in sample.index:
+        h[i] = h[i] / rounds.gain if rounds.step == FISHER else abs(g[i])
         top_g, top_h = max(top_g, abs(g[i])), max(top_h, h[i])
     return top_g, top_h
 
 
 @allocating
-def _run(rows, columns, n_bins, index, w, copies, total, y, start, gain, loss, step, l2, rate, held, out):
-    """Boost for len(out) rounds on the rows of ``index``; write the scores of ``held`` after each.
+def _run(binned, sample, rounds, loss, out):
+    """Boost for len(out) rounds; write the scores of the held-out rows after each.
 
     The loss is σ φ(F/σ), so its gradient is φ′ at F/σ. Returns the rounds done before a score left the table.
     """
-    n, d = rows.shape
-    F, scaled = np.full(n, start), np.empty(n)
+    n, d = binned.rows.shape
+    F, scaled = np.full(n, rounds.start), np.empty(n)
     g, h = np.empty(n), np.empty(n)
-    ints, cells = np.empty((n, 2), dtype=np.int64), np.zeros((d * 256, 2), dtype=np.int64)
-    allowed, values = np.ones(d, dtype=np.uint8), np.zeros(256)
+    used, sign = sample.index.size, rounds.step == SIGN
+    ints, cells = np.empty((used, 2), dtype=np.int64), np.empty((d * BINS, 2), dtype=np.int64)
+    allowed, values = np.ones(d, dtype=np.uint8), np.zeros(BINS)
+    lower, upper = np.full(BINS, -np.inf), np.full(BINS, np.inf)
     for t in range(out.shape[0]):
         for i in range(n):
-            scaled[i] = F[i] / gain
-        top_g, top_h = _derive(y, scaled, gain, loss, step, index, g, h)
+            scaled[i] = F[i] / rounds.gain
+        top_g, top_h = _derive(scaled, sample, rounds, loss, g, h)
         if top_g < 0:
             return t
-        room = max(total, 1.0)
-        a = _ROOM / (top_g * room) if top_g > 0 else 1.0
-        b = _ROOM / (top_h * room) if top_h > 0 else 1.0
-        fix_rows(g, h, w, copies, a, b, 0, n, ints)
-        for f in range(d):
-            for k in range(256 * f, 256 * f + n_bins[f] + 1):
-                cells[k, 0] = 0
-                cells[k, 1] = 0
-        count_rows(rows, index, ints, 0, index.size, cells)
-        best, _ = choose_feature(cells, n_bins, allowed, step == SIGN, l2, a, b)
-        for k in range(n_bins[best] + 1):
-            H = cells[256 * best + k, 1] / b + l2
-            value = -(cells[256 * best + k, 0] / a) / H if H > 0 else 0.0
-            values[k] = rate * (np.sign(value) if step == SIGN else value)
-        column = columns[best]
+        scale = wide_scale(top_g, top_h, sample.weights.total)
+        fix_rows(g, h, sample.weights, scale, sample.index, 0, used, ints)
+        cells[:] = 0
+        count_rows(binned.rows, sample.index, ints, 0, used, cells)
+        best, _ = choose_feature(cells, binned.n_bins, allowed, sign, rounds.l2, scale)
+        best_values(cells[BINS * best : BINS * (best + 1)], scale, rounds.l2, lower, upper, values)
+        for k in range(BINS):
+            values[k] = rounds.learning_rate * (np.sign(values[k]) if sign else values[k])
+        column = binned.columns[best]
         for i in range(n):
             F[i] += values[column[i]]
-        for j in range(held.size):
-            out[t, j] = F[held[j]]
+        for j in range(sample.held.size):
+            out[t, j] = F[sample.held[j]]
     return out.shape[0]
 
 
 def held_out_scores(
-    binned: Any,
-    y: Floats,
-    weight: Floats | None,
-    index: NDArray[np.uint32],
-    held: NDArray[np.intp],
-    start: float,
-    gain: float,
-    loss: Tabulated,
-    settings: Any,
-    l2: float,
-    copies: bool,
+    binned: Binned, sample: Sample, rounds: Rounds, loss: Tabulated, max_iter: int
 ) -> Floats | None:
-    """Scores of the held-out rows after each of ``settings.max_iter`` rounds; None if one left the table."""
-    w = np.empty(0) if weight is None else weight
-    total = float(len(index) if weight is None else weight[index].sum())
-    out = np.empty((settings.rounds, len(held)))
-    done = _run(
-        binned.rows,
-        binned.columns,
-        binned.n_bins,
-        index,
-        w,
-        copies,
-        total,
-        y,
-        start,
-        gain,
-        loss,
-        settings.step,
-        l2,
-        settings.learning_rate,
-        held,
-        out,
-    )
-    return out if done == len(out) else None
+    """Scores of the held-out rows after each of ``max_iter`` rounds; None if one left the table."""
+    out = np.empty((max_iter, len(sample.held)))
+    return out if _run(binned, sample, rounds, loss, out) == len(out) else None

@@ -12,7 +12,10 @@ from sklearn.metrics import get_scorer
 from propriety.boosting import curves
 from propriety.boosting.objective import Objective
 from propriety.engine.binning import Binner
+from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.engine.layout import Binned
+from propriety.engine.reduce import ALONE, Reduce
+from propriety.weights import Weights
 
 
 class Snapshot(ClassifierMixin, BaseEstimator):
@@ -43,7 +46,7 @@ class Validation:
     binned, binner : the held-out rows in bins
     objective : Objective
         The loss, bound to their labels.
-    weight : ndarray or None
+    weights : Weights
     start : ndarray of shape (K,)
     scoring : "loss", a scorer or its name
     labels : ndarray
@@ -55,15 +58,17 @@ class Validation:
         binned: Binned,
         binner: Binner,
         objective: Objective,
-        weight: Any,
+        weights: Weights,
         start: Any,
         scoring: Any,
         labels: Any,
         classes: Any,
         decide: Any,
+        reduce: Reduce = ALONE,
     ) -> None:
         self._binned, self._binner, self._objective = binned, binner, objective
-        self._weight, self._labels = weight, labels
+        self._weights, self._labels, self._reduce = weights, labels, reduce
+        self._row_weights = row_weights(weights, reduce)
         self._scores = np.tile(start, (len(binned.rows), 1)).astype(np.float64)
         self._snapshot = Snapshot(classes, objective, self._scores, decide)
         self._scorer = None if isinstance(scoring, str) and scoring == "loss" else get_scorer(scoring)
@@ -78,11 +83,13 @@ class Validation:
 
     def _score(self, n_jobs: int) -> float:
         if self._scorer is None:
-            return -float(np.average(self._objective.values(self._scores, n_jobs), weights=self._weight))
-        rows = self._binned.rows
-        if self._weight is None:
+            values, kept = self._objective.values(self._scores, n_jobs), self._weights.kept
+            values = values if kept is None else np.where(kept, values, 0.0)
+            return -weighted_sum(values, self._row_weights, n_jobs, self._reduce) / self._row_weights.total
+        rows, weight = self._binned.rows, self._weights.values
+        if weight is None:
             return float(self._scorer(self._snapshot, rows, self._labels))
-        return float(self._scorer(self._snapshot, rows, self._labels, sample_weight=self._weight))
+        return float(self._scorer(self._snapshot, rows, self._labels, sample_weight=weight))
 
     def best(self, tol: float) -> int:
         """The first entry of the history that no later one beats by more than ``tol``."""

@@ -28,12 +28,13 @@ def as_numbers(X: Any) -> Any:
     names = _types(X)
     _refuse([name for name, dtype in names.items() if _is_strange(dtype)])
     try:
-        table = as_array(X, ("csr",))
+        table: Any = as_array(X, ("csr",))
     except ValueError as error:
         _refuse(_text_columns(X), error)
         raise
-    _check_finite(table, list(names))
-    return sparse.csr_array(table) if sparse.issparse(table) else table
+    is_sparse = sparse.issparse(table)
+    _check_finite(table.data if is_sparse else table, table.indices if is_sparse else None, list(names))
+    return sparse.csr_array(table) if is_sparse else table
 
 
 def _types(X: Any) -> dict[str, Any]:
@@ -69,8 +70,8 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _check_finite(X: Any, names: list[str]) -> None:
-    values = X.data if sparse.issparse(X) else X
+def _check_finite(values: Any, indices: Any, names: list[str]) -> None:
+    """Refuse NaN and infinity; `indices` are the columns of the values of a sparse matrix."""
     with np.errstate(all="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):
             return
@@ -86,7 +87,7 @@ def _check_finite(X: Any, names: list[str]) -> None:
     ):
         bad = is_bad(values)
         if np.any(bad):
-            columns = np.unique(X.indices[bad]) if sparse.issparse(X) else np.flatnonzero(bad.any(axis=0))
+            columns = np.flatnonzero(bad.any(axis=0)) if indices is None else np.unique(indices[bad])
             shown = _listed([names[j] if names else int(j) for j in columns])
             raise ValueError(f"Input X contains {what} in {shown}; {advice}")
 

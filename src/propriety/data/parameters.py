@@ -32,8 +32,8 @@ def number(
     >>> number("max_iter", 5, 1, whole=True)
     5
     """
-    kind = numbers.Integral if whole else numbers.Real
-    fits = isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high
+    is_number = isinstance(value, numbers.Integral if whole else numbers.Real)
+    fits = is_number and not isinstance(value, bool) and low <= value <= high
     if not fits or value == math.inf or (above and value == low):
         what = "a whole number" if whole else "a number"
         bounds = f"{'above' if above else 'at least'} {low:g}"

@@ -131,7 +131,7 @@ class Table:
         if plain and isinstance(self._X, np.ndarray):
             yield 0, self.n_rows, np.ascontiguousarray(self._X)
         elif plain and sparse.issparse(self._X):
-            rows = self._X.tocsr()
+            rows: Any = self._X.tocsr()  # type: ignore[attr-defined]
             for start in range(0, self.n_rows, _CHUNK):
                 stop = min(start + _CHUNK, self.n_rows)
                 yield start, stop, rows[start:stop].toarray().astype(np.float64)

@@ -1,7 +1,8 @@
 """Compiled kernels shared by trees and boosting.
 
 Data flows through the files in this order: ``binning`` (values to bins) → ``quantize`` (gradients to
-fixed point) → ``histogram`` (sums per bin) → ``splitting`` (best split of a node) → ``grower`` (a tree, on
+whole numbers) → ``histogram`` (sums per bin) → ``splitting`` (best split of a node) → ``grower`` (a tree, on
 the threads of a ``team``) → ``predictor`` (scores of new rows) and ``contributions`` (what each feature
-added). ``layout`` names the arrays they share. Nothing here knows a loss; importing it imports Numba.
+added). ``layout`` names the arrays they share, ``fixed_point`` has the one rule for weights and scales, and
+every total over rows passes through ``reduce``. Nothing here knows a loss; importing it imports Numba.
 """

@@ -2,7 +2,8 @@
 
 Bins are a function of the weighted distribution alone: a row of weight k counts as k copies, and the
 order of rows and columns is of no consequence. Large tables are sampled by a hash of each row's
-content, so that copies of a row are sampled together.
+content, so that copies of a row are sampled together. Rows in several processes get the bins that they would
+have in one: distinct values with their weights are gathered, weights of categories are added.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from functools import reduce as fold
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +20,20 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
+from propriety.engine.reduce import ALONE, Reduce
+from propriety.weights import Weights
 
 #: Distinct rows that the quantiles are taken from.
 SAMPLE = 200_000
 _ROWS = 2048
+_TOGETHER = 64
 _SMOOTHING = 10.0
 _SEARCH = 255  # edges per feature, padded with +inf; the search needs 2⁸ − 1
+_TIE = 1e-9  # relative; weights w and c·w differ by less, and equal shares must not be told apart
+Floats = NDArray[np.float64]
 
 
-class Columns(Protocol):
+class ColumnSource(Protocol):
     """A table that can be read column by column; categories are numbers 0, 1, …, missing is NaN."""
 
     n_rows: int
@@ -43,7 +50,7 @@ class Columns(Protocol):
 
 
 @allocating
-def _hash_rows(X, start, stop, hashes):
+def _hash_rows(X, hashes, start, stop):
     """hashes[i] += Σ_j mix(X[i, j]): a sum, so that the order of columns does not matter."""
     word = np.empty(1, dtype=np.float64)
     bits = word.view(np.uint64)
@@ -65,27 +72,30 @@ def _finish_hashes(hashes):
         hashes[i] = x ^ (x >> np.uint64(31))
 
 
-def sample_rows(table: Columns, kept: NDArray[np.bool_] | None, n_jobs: int) -> NDArray[np.intp] | None:
+def sample_rows(
+    table: ColumnSource, kept: NDArray[np.bool_] | None, n_jobs: int, reduce: Reduce = ALONE
+) -> NDArray[np.intp] | None:
     """Rows whose content hashes to one of the ``SAMPLE`` smallest distinct values; None: all rows.
 
     Which rows are chosen depends on the set of distinct rows only, neither on their number of copies
     nor on their weight.
     """
     n = table.n_rows
-    if n <= SAMPLE:
+    everywhere = int(reduce.sum(np.array([n]))[0])
+    if everywhere <= SAMPLE:
         return None if kept is None else np.flatnonzero(kept)
     hashes = np.zeros(n, dtype=np.uint64)
     dense = table.dense
     parts = [dense] if dense is not None else (table.column(f)[:, None] for f in range(table.n_features))
     for X in parts:
-        parallel.for_blocks(lambda s, e, X=X: _hash_rows(X, s, e, hashes), n, n_jobs=n_jobs, block=65536)
+        parallel.for_blocks(partial(_hash_rows, X, hashes), n, n_jobs=n_jobs, block=65536)
     _finish_hashes(hashes)
     if kept is not None:
         hashes[~kept] = np.iinfo(np.uint64).max
-    share = 1.25 * SAMPLE / n
+    share = 1.25 * SAMPLE / everywhere
     while share < 1.0:
-        low = hashes[hashes < np.uint64(share * 2.0**64)]
-        distinct = np.unique(low)
+        low = np.unique(hashes[hashes < np.uint64(share * 2.0**64)])
+        distinct = fold(np.union1d, reduce.gather(low))
         if len(distinct) >= SAMPLE:
             return np.flatnonzero(hashes <= distinct[SAMPLE - 1])
         share *= 2.0
@@ -97,13 +107,13 @@ def _close_bins(weights, max_bins):
     """Positions of the values that end a bin, for distinct values in order with their weights.
 
     A value with more than an equal share has a bin of its own; what is left is shared out among the others,
-    so that a frequent value does not eat their bins.
+    so that a frequent value does not eat their bins. Weights that lack a rounding error to a share have it.
     """
     ends = np.empty(max_bins, dtype=np.int64)
     left, bins = 0.0, max_bins
     for w in weights:
         left += w
-    equal, left = left / max_bins, 0.0
+    equal, left = left / max_bins * (1.0 - _TIE), 0.0
     for w in weights:
         if w >= equal:
             bins -= 1
@@ -113,7 +123,7 @@ def _close_bins(weights, max_bins):
     for i in range(weights.size - 1):
         alone = weights[i] >= equal
         inside += 0.0 if alone else weights[i]
-        share = left / max(bins, 1)
+        share = left / max(bins, 1) * (1.0 - _TIE)
         if alone or inside >= share or (inside > 0.5 * share and weights[i + 1] >= equal):
             ends[count] = i
             count += 1
@@ -125,13 +135,18 @@ def _close_bins(weights, max_bins):
     return ends[:count]
 
 
-def quantile_edges(
-    values: NDArray[np.floating], weights: NDArray[np.float64] | None, max_bins: int
-) -> NDArray[np.float64]:
-    """Edges of at most ``max_bins`` bins of about equal weight; x belongs to the first bin with x ≤ edge.
+class Distinct(NamedTuple):
+    """Distinct values in order, with their weights."""
 
-    >>> quantile_edges(np.array([1.0, 2.0, 2.0, 4.0]), None, 255)
-    array([1.5, 3. ])
+    values: Floats
+    mass: Floats
+
+
+def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Distinct:
+    """The distinct values that are not missing and have a weight.
+
+    >>> distinct_values(np.array([4.0, 2.0, np.nan, 2.0]), None)
+    Distinct(values=array([2., 4.]), mass=array([2., 1.]))
     """
     if weights is None:
         values = np.sort(values)
@@ -142,31 +157,75 @@ def quantile_edges(
         order = np.argsort(values, kind="stable")
         values, weights = values[order], weights[order]
     if not values.size:
-        return np.empty(0)
+        return Distinct(np.empty(0), np.empty(0))
     first = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
-    distinct = values[first].astype(np.float64)
-    if len(distinct) <= max_bins:
-        ends = np.arange(len(distinct) - 1)
+    if weights is None:
+        mass = np.diff(np.append(first, len(values))).astype(np.float64)
     else:
-        if weights is None:
-            mass = np.diff(np.append(first, len(values))).astype(np.float64)
+        mass = np.add.reduceat(weights, first)
+    return Distinct(values[first].astype(np.float64), mass)
+
+
+def _join(parts: list[dict[int, Any]]) -> dict[int, Any]:
+    """Of each feature, the distinct values, or the weights of categories, of all processes."""
+    if len(parts) == 1:
+        return parts[0]
+    joined = {}
+    for f in parts[0]:
+        several = [part[f] for part in parts]
+        if isinstance(several[0], Distinct):
+            values, mass = (np.concatenate(pieces) for pieces in zip(*several, strict=True))
+            joined[f] = distinct_values(values, mass)
         else:
-            mass = np.add.reduceat(weights, first)
-        ends = _close_bins(mass, max_bins)
-    below, above = distinct[ends], distinct[ends + 1]
+            joined[f] = np.sum(several, axis=0)
+    return joined
+
+
+def quantile_edges(distinct: Distinct, max_bins: int) -> Floats:
+    """Edges of at most ``max_bins`` bins of about equal weight; x belongs to the first bin with x ≤ edge.
+
+    >>> quantile_edges(distinct_values(np.array([1.0, 2.0, 2.0, 4.0]), None), 255)
+    array([1.5, 3. ])
+    """
+    values, mass = distinct
+    ends = np.arange(max(len(values) - 1, 0)) if len(values) <= max_bins else _close_bins(mass, max_bins)
+    below, above = values[ends], values[ends + 1]
     with np.errstate(over="ignore", invalid="ignore"):
         middle = below + 0.5 * (above - below)
     # Between neighbouring floats, and beside an infinity, the value below is the only edge.
     return np.where((middle >= below) & (middle < above), middle, below)
 
 
+def count_categories(
+    codes: NDArray[np.floating], weights: Floats | None, target: Floats, n_categories: int
+) -> Floats:
+    """Weight of each category, and of its rows of target 1: of shape (2, n_categories)."""
+    seen = ~np.isnan(codes)
+    index = codes[seen].astype(np.int64)
+    w = np.ones(len(index)) if weights is None else weights[seen]
+    mass = np.bincount(index, weights=w, minlength=n_categories)
+    return np.array([mass, np.bincount(index, weights=w * target[seen], minlength=n_categories)])
+
+
+def merge_counted(counts: Floats, max_bins: int) -> Floats:
+    """As :func:`merge_categories`, from what :func:`count_categories` has counted."""
+    mass, total = counts
+    score = (total + _SMOOTHING * total.sum() / mass.sum()) / (mass + _SMOOTHING)
+    # Means that only rounding tells apart keep the order of the categories.
+    order = np.argsort(np.round(score, 9), kind="stable")
+    ends = _close_bins(mass[order], max_bins)
+    bins = np.empty(len(mass))
+    bins[order] = np.searchsorted(ends, np.arange(len(mass)), side="left")
+    return bins
+
+
 def merge_categories(
     codes: NDArray[np.floating],
-    weights: NDArray[np.float64] | None,
-    target: NDArray[np.float64],
+    weights: Floats | None,
+    target: Floats,
     n_categories: int,
     max_bins: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Bin of each category: its own while there are enough, else shared with those of nearest mean target.
 
     Means are drawn toward the overall mean by ``_SMOOTHING`` rows, so that rare categories are not told apart
@@ -177,17 +236,7 @@ def merge_categories(
     """
     if n_categories <= max_bins:
         return np.arange(n_categories, dtype=np.float64)
-    seen = ~np.isnan(codes)
-    index = codes[seen].astype(np.int64)
-    w = np.ones(len(index)) if weights is None else weights[seen]
-    mass = np.bincount(index, weights=w, minlength=n_categories)
-    total = np.bincount(index, weights=w * target[seen], minlength=n_categories)
-    score = (total + _SMOOTHING * total.sum() / mass.sum()) / (mass + _SMOOTHING)
-    order = np.argsort(score, kind="stable")
-    ends = _close_bins(mass[order], max_bins)
-    bins = np.empty(n_categories)
-    bins[order] = np.searchsorted(ends, np.arange(n_categories), side="left")
-    return bins
+    return merge_counted(count_categories(codes, weights, target, n_categories), max_bins)
 
 
 @kernel
@@ -230,46 +279,54 @@ class Binner:
 
     edges: NDArray[np.float64]
     n_bins: NDArray[np.int64]
-    category_bins: tuple[NDArray[np.float64] | None, ...]
+    category_bins: tuple[Floats | None, ...]
 
     @classmethod
     def fit(
         cls,
-        table: Columns,
-        weights: NDArray[np.float64] | None,
-        target: NDArray[np.float64],
+        table: ColumnSource,
+        weights: Weights,
+        target: Floats,
         n_categories: Iterable[int],
         max_bins: int,
         n_jobs: int,
+        reduce: Reduce = ALONE,
     ) -> Binner:
         """Choose the bins; ``n_categories[f]`` is 0 for a numeric feature.
 
-        ``target`` orders the categories of features that have more of them than bins.
+        ``target``, 0 or 1, orders the categories of features that have more of them than bins.
         """
-        kept = None if weights is None or np.all(weights > 0) else weights > 0
-        sample = sample_rows(table, kept, n_jobs)
-        sampled_weights = weights if weights is None or sample is None else weights[sample]
-        counts = list(n_categories)
-        found: list[NDArray[np.float64]] = [np.empty(0)] * table.n_features
-        category_bins: list[NDArray[np.float64] | None] = [None] * table.n_features
+        d, counts = table.n_features, list(n_categories)
+        sample = sample_rows(table, weights.kept, n_jobs, reduce)
+        sampled = (weights if sample is None else weights.take(sample)).values
+        edges, n_bins = np.full((d, _SEARCH), np.inf), np.empty(d, dtype=np.int64)
+        category_bins: list[Floats | None] = [None] * d
+        parts: dict[int, Distinct | Floats] = {}
+
+        def read(f: int) -> None:
+            x = table.column(f)
+            if not counts[f]:
+                parts[f] = distinct_values(x if sample is None else x[sample], sampled)
+            elif counts[f] > max_bins:
+                parts[f] = count_categories(x, weights.values, target, counts[f])
 
         def choose(f: int) -> None:
-            x = table.column(f)
             if counts[f]:
-                bins = merge_categories(x, weights, target, counts[f], max_bins)
-                category_bins[f] = bins
-                found[f] = np.arange(int(bins.max())) + 0.5
+                bins = merge_counted(totals[f], max_bins) if f in totals else np.arange(float(counts[f]))
+                category_bins[f], ends = bins, np.arange(int(bins.max())) + 0.5
             else:
-                x = x if sample is None else x[sample]
-                found[f] = quantile_edges(x, sampled_weights, max_bins)
+                ends = quantile_edges(totals[f], max_bins)
+            edges[f, : len(ends)], n_bins[f] = ends, len(ends) + 1
 
-        parallel.run([partial(choose, f) for f in range(table.n_features)], n_jobs)
-        edges = np.full((table.n_features, _SEARCH), np.inf)
-        for f, e in enumerate(found):
-            edges[f, : len(e)] = e
-        return cls(edges, np.array([len(e) + 1 for e in found], dtype=np.int64), tuple(category_bins))
+        for first in range(0, d, _TOGETHER):  # some at a time, for the memory that their values take
+            features = range(first, min(first + _TOGETHER, d))
+            parts.clear()
+            parallel.run([partial(read, f) for f in features], n_jobs)
+            totals = _join(reduce.gather(parts))
+            parallel.run([partial(choose, f) for f in features], n_jobs)
+        return cls(edges, n_bins, tuple(category_bins))
 
-    def transform(self, table: Columns, n_jobs: int) -> Binned:
+    def transform(self, table: ColumnSource, n_jobs: int) -> Binned:
         """Bin a table."""
         n, d = table.n_rows, table.n_features
         rows, columns = np.empty((n, d), dtype=np.uint8), np.empty((d, n), dtype=np.uint8)

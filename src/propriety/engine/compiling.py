@@ -6,14 +6,17 @@ divide as NumPy does, without a test for zero, so that loops become vector instr
 references: the caller holds every array while a kernel runs, and the counting, atomic and at every slice and
 field, took more than half the time of a small node. So they cannot make arrays; ``allocating`` can.
 ``once`` is for what is called from one place only: it is put there before compilation, because the compiler
-works through everything that a function calls once more for every level of calls above it.
+works through everything that a function calls once more for every level of calls above it. ``shared`` is for
+plain functions of a few numbers, called from Python and from kernels alike.
 """
 
 from __future__ import annotations
 
 from numba import njit
+from numba.extending import register_jitable
 
 allocating = njit(nogil=True, cache=True, error_model="numpy")
 kernel = njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
 inner = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 once = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")
+shared = register_jitable

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.engine import team
 from propriety.engine.compiling import inner, kernel, once
+from propriety.engine.fixed_point import BLOCK
 from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
 from propriety.engine.layout import (
     BINS,
@@ -29,7 +30,6 @@ from propriety.engine.layout import (
     Signal,
     Workspace,
 )
-from propriety.engine.quantize import BLOCK
 from propriety.engine.splitting import best_split, best_split_of_rows, leaf_value
 
 #: Nodes up to this many rows count them per bin; above, a split is checked when it is made.

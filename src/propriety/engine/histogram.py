@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.compiling import inner
+from propriety.engine.fixed_point import BLOCK
 from propriety.engine.intrinsics import prefetch
 from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
-from propriety.engine.quantize import BLOCK
 
 _AHEAD = np.uint64(16)
 _ONE = np.uint64(1)

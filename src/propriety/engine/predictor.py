@@ -45,7 +45,7 @@ _U = np.uint64
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class TreeNodes:
     """A finished tree: its nodes, and the sets of bins that its categorical splits send left."""
 
     nodes: NDArray[np.void]
@@ -80,7 +80,9 @@ def _keep(grown, edges, unit, nodes):
 _NO_SETS = np.zeros((0, SET_WORDS), dtype=np.uint32)
 
 
-def finish_tree(grown, sets, binner: Binner, leaves, values: NDArray[np.float64], weight_unit: float) -> Tree:
+def finish_tree(
+    grown, sets, binner: Binner, leaves, values: NDArray[np.float64], weight_unit: float
+) -> TreeNodes:
     """Keep what a prediction needs of the nodes that the grower left in its workspace.
 
     ``values`` are those of the ``leaves``, numbers of nodes.
@@ -88,7 +90,7 @@ def finish_tree(grown, sets, binner: Binner, leaves, values: NDArray[np.float64]
     nodes = np.zeros(len(grown), dtype=TREE_NODE)
     n_sets = _keep(grown, binner.edges, weight_unit, nodes)
     nodes["value"][leaves] = values
-    return Tree(nodes, sets[np.flatnonzero(nodes["set"] >= 0)] if n_sets else _NO_SETS)
+    return TreeNodes(nodes, sets[np.flatnonzero(nodes["set"] >= 0)] if n_sets else _NO_SETS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,7 @@ class Forest:
         return steps, depths.astype(np.int64)
 
     @classmethod
-    def join(cls, trees: Sequence[Tree], n_scores: int) -> Forest:
+    def join(cls, trees: Sequence[TreeNodes], n_scores: int) -> Forest:
         """Concatenate trees."""
         sizes = [len(t.nodes) for t in trees]
         roots = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
@@ -128,7 +130,7 @@ class Forest:
             nodes["set"] += np.where(nodes["set"] >= 0, np.repeat(first_set, sizes), 0).astype(np.int32)
         return cls(nodes, roots, sets, n_scores)
 
-    def split(self) -> list[Tree]:
+    def split(self) -> list[TreeNodes]:
         """The trees again, as before :meth:`join`."""
         trees, n_sets = [], 0
         for root, end in zip(self.roots[:-1], self.roots[1:], strict=True):
@@ -136,7 +138,7 @@ class Forest:
             nodes["left"] -= np.int32(root)
             by_set = nodes["set"] >= 0
             nodes["set"][by_set] -= np.int32(n_sets)
-            trees.append(Tree(nodes, self.sets[n_sets : n_sets + by_set.sum()]))
+            trees.append(TreeNodes(nodes, self.sets[n_sets : n_sets + by_set.sum()]))
             n_sets += int(by_set.sum())
         return trees
 

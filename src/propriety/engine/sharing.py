@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.binning import Binner, Columns
+from propriety.engine.binning import Binner, ColumnSource
 from propriety.engine.layout import Binned
+from propriety.weights import Weights
+
+Floats = NDArray[np.float64]
 
 
 class SharedBins:
@@ -18,31 +19,33 @@ class SharedBins:
     """
 
     def __init__(self) -> None:
-        self._made: list[tuple[Any, Any, list[int], int, Binner, Binned]] = []
+        self._made: list[tuple[Weights, Floats, list[int], int, Binner, Binned]] = []
 
     def bins(
         self,
-        table: Columns,
-        weight: NDArray[np.float64] | None,
-        target: NDArray[np.float64],
+        table: ColumnSource,
+        weights: Weights,
+        target: Floats,
         n_categories: list[int],
         max_bins: int,
         n_jobs: int,
     ) -> tuple[Binner, Binned]:
         """The bins of the table; those that were made before, if they are the same."""
-        for old_weight, old_target, old_categories, old_max, binner, binned in self._made:
+        for old_weights, old_target, old_categories, old_max, binner, binned in self._made:
             if (
-                _equal(old_weight, weight)
+                _equal(old_weights, weights)
                 and np.array_equal(old_target, target)
                 and old_categories == n_categories
                 and old_max == max_bins
             ):
                 return binner, binned
-        binner = Binner.fit(table, weight, target, n_categories, max_bins, n_jobs)
+        binner = Binner.fit(table, weights, target, n_categories, max_bins, n_jobs)
         binned = binner.transform(table, n_jobs)
-        self._made.append((weight, target, n_categories, max_bins, binner, binned))
+        self._made.append((weights, target, n_categories, max_bins, binner, binned))
         return binner, binned
 
 
-def _equal(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> bool:
-    return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
+def _equal(one: Weights, other: Weights) -> bool:
+    if one.values is None or other.values is None:
+        return one.values is other.values
+    return np.array_equal(one.values, other.values)

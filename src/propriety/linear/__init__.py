@@ -2,9 +2,9 @@
 
 from propriety.linear.classifier import LinearClassifier
 from propriety.linear.path import LinearPath, Path, path
-from propriety.separators.separation import SeparationWarning, separating_direction
 from propriety.linear.summary import Summary
 from propriety.linear.tailoring import SlopeWarning
+from propriety.separators.separation import SeparationWarning, separating_direction
 
 __all__ = [
     "LinearClassifier",

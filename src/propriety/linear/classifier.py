@@ -12,13 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from propriety import losses
-from propriety.model.base import ProperClassifier
 from propriety.linear import fitting, separation, summary
 from propriety.linear.design import Design, Floats
 from propriety.linear.table import read
 from propriety.linear.tailoring import SlopeWarning
 from propriety.losses import simplex
 from propriety.losses.value import number
+from propriety.model.base import ProperClassifier
 
 _ITERATIONS = {"fisher": 100, "newton": 100, "lbfgs": 2000}
 #: Probability from which separation is suspected.

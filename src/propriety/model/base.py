@@ -127,8 +127,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep(self, training: Training, loss: Any, **learned: Any) -> Self:
         """Set what was learned, all at once."""
-        vars(self).pop("feature_names_in_", None)
-        vars(self).update(shared_attributes(training, loss), **learned)
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(shared_attributes(training, loss), **learned)
         return self
 
     # --- using the model --------------------------------------------------------------------------
@@ -282,14 +282,14 @@ def _squeezed(scores: Floats) -> Floats:
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-def shares(amounts: Floats) -> Floats:
+def shares(amounts: NDArray[Any]) -> Floats:
     """Amounts divided by their sum; all 0 if that is.
 
     >>> shares(np.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
     total = amounts.sum()
-    return amounts / total if total > 0 else amounts
+    return np.asarray(amounts / total if total > 0 else amounts, dtype=np.float64)
 
 
 def squeezed_stages(stages: Iterator[Floats]) -> Iterator[Floats]:

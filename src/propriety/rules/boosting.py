@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from propriety import losses
 from propriety.rules import leveraging
-from propriety.rules.monomials import Condition
 from propriety.rules.growing import Grower, Grown
 from propriety.rules.leveraging import Point, Sample
+from propriety.rules.monomials import Condition
 
 _NO_EDGE = 1e-12
 Floats = NDArray[np.float64]

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 from propriety import frames, losses, parallel
 from propriety.model.base import ProperClassifier
 from propriety.tree.parameters import choice, labels_and_weights, number
+from propriety.weights import Weights
 
 _SERIAL = 1 << 17  # cells of a table up to which one thread is fastest
 _PARTS = 1_000_000  # of a row, in which weights are counted
@@ -172,7 +173,8 @@ class RuleClassifier(ProperClassifier):
         n_jobs = n_jobs if table.n_rows * table.n_features > _SERIAL else 1
         largest = 1 if len(classes) == 2 else int(np.argmax(np.bincount(codes, weights=weight)))
         target = (codes == largest).astype(np.float64)
-        binner = Binner.fit(table, weight, target, schema.n_categories, self.max_bins, n_jobs)
+        weights = Weights.read(weight, table.n_rows)
+        binner = Binner.fit(table, weights, target, schema.n_categories, self.max_bins, n_jobs)
         binned = binner.transform(table, n_jobs)
         kept = slice(None) if weight is None or np.all(weight > 0) else weight > 0
         if not isinstance(kept, slice):

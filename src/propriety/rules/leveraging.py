@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.rules import kernels
 from propriety.separators import uls
 from propriety.separators.margins import Margins
 from propriety.separators.separation import separating_direction
-from propriety.rules import kernels
 
 _EXACT = 1e-11
 _STEPS = 200

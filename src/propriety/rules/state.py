@@ -8,6 +8,7 @@ import numpy as np
 
 from propriety import losses
 from propriety.engine.layout import BINS
+from propriety.engine.stored import LARGEST, binner_arrays, read_binner
 from propriety.storage.checks import Arrays, require, take
 from propriety.storage.estimators import (
     Arrayed,
@@ -17,7 +18,6 @@ from propriety.storage.estimators import (
     schema_state,
     shared_state,
 )
-from propriety.engine.stored import LARGEST, binner_arrays, read_binner
 from propriety.storage.values import decode, encode
 
 _SHARES = ("coverage", "precision", "precision_outside")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.data.table import Schema, Table
 from propriety.engine.binning import Binner
 from propriety.engine.layout import BINS
-from propriety.data.table import Schema, Table
 from propriety.rules import kernels
-from propriety.rules.monomials import Condition, Monomial, WeightedRule, conjoin, literal_of, shortest_between
 from propriety.rules.growing import Grower
+from propriety.rules.monomials import Condition, Monomial, WeightedRule, conjoin, literal_of, shortest_between
 
 Floats = NDArray[np.float64]
 

@@ -197,7 +197,7 @@ class TreeClassifier(ProperClassifier):
         model = copy(self).set_params(ccp_alpha=ccp_alpha)
         model.ccp_alpha_ = number("ccp_alpha", ccp_alpha, 0)
         grown = GrownTree(self.tree_, self.node_probabilities_, self._category_bins, self._missing_seen)
-        vars(model).update(_attributes(grown.pruned(model.ccp_alpha_)))
+        model.__dict__.update(_attributes(grown.pruned(model.ccp_alpha_)))
         return model
 
     # --- using the model --------------------------------------------------------------------------

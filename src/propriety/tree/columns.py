@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.data.table import Schema, Table
+from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.tree.search import SearchColumns
@@ -35,7 +36,7 @@ def prepare(
     table: Table,
     schema: Schema,
     kept: NDArray[np.intp] | None,
-    weight: Floats | None,
+    weights: Weights,
     target: Floats,
     *,
     exact: bool,
@@ -45,15 +46,15 @@ def prepare(
 ) -> Prepared:
     """Bin or sort the columns of the rows `kept` (None: all); `target` orders many categories."""
     if exact:
-        return _exact(table, schema, kept, weight, target, monotone, n_jobs)
-    return _binned(table, schema, kept, weight, target, max_bins, monotone, n_jobs)
+        return _exact(table, schema, kept, weights, target, monotone, n_jobs)
+    return _binned(table, schema, kept, weights, target, max_bins, monotone, n_jobs)
 
 
 def _binned(
     table: Table,
     schema: Schema,
     kept: NDArray[np.intp] | None,
-    weight: Floats | None,
+    weights: Weights,
     target: Floats,
     max_bins: int,
     monotone: NDArray[np.int64],
@@ -62,7 +63,7 @@ def _binned(
     from propriety.engine.binning import Binner
     from propriety.tree.search import BINNED, CATEGORICAL, SearchColumns
 
-    binner = Binner.fit(table, weight, target, schema.n_categories, max_bins, n_jobs)
+    binner = Binner.fit(table, weights, target, schema.n_categories, max_bins, n_jobs)
     codes = binner.transform(table, n_jobs).columns
     codes = codes if kept is None else np.ascontiguousarray(codes[:, kept])
     d = len(codes)
@@ -81,7 +82,7 @@ def _exact(
     table: Table,
     schema: Schema,
     kept: NDArray[np.intp] | None,
-    weight: Floats | None,
+    weights: Weights,
     target: Floats,
     monotone: NDArray[np.int64],
     n_jobs: int,
@@ -99,7 +100,7 @@ def _exact(
     def read(f: int) -> None:
         x = table.column(f)
         if counts[f]:
-            category_bins[f] = bins = merge_categories(x, weight, target, counts[f], FEW)
+            category_bins[f] = bins = merge_categories(x, weights.values, target, counts[f], FEW)
             values[f] = codes_to_bins(bins, _rows(x, kept))
             code = np.where(np.isnan(values[f]), bins.max() + 1, values[f]).astype(np.uint8)
             found[f] = CATEGORICAL, code, int(bins.max()) + 1

@@ -141,10 +141,10 @@ class Words:
             "missing": missing,
             "missing_seen": self.missing_seen[f],
         }
-        if tree.nodes["set"][node] >= 0:
-            chosen = np.isin(self.category_bins[f], tree.left_bins(node)) == goes_left
-            codes = tuple(np.flatnonzero(chosen).tolist())
-            return Membership(codes=codes, categories=tuple(self.categories[f][c] for c in codes), **common)
+        bins, categories = self.category_bins[f], self.categories[f]
+        if bins is not None and categories is not None:
+            codes = tuple(np.flatnonzero(np.isin(bins, tree.left_bins(node)) == goes_left).tolist())
+            return Membership(codes=codes, categories=tuple(categories[c] for c in codes), **common)
         t = float(tree.nodes["threshold"][node])
         if t == np.inf:
             return Interval(nothing=not goes_left, **common)

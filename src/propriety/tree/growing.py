@@ -158,12 +158,14 @@ class _Growth:
                 ],
                 stops - starts,
             )
-        children, sums, losses = [], [], []
+        children: list[_Leaf] = []
+        sums: list[Floats] = []
+        losses: list[float] = []
         for node in nodes:
             pair, pair_sums = self._children(node)
             children += pair
             sums += pair_sums
-            losses += self.splits[node].losses
+            losses += self._cut(node).losses
         self._add(children, sums, losses, search)
 
     # -- looking for splits --------------------------------------------------------------------------
@@ -179,10 +181,16 @@ class _Growth:
             if able:
                 self._search(able)
 
+    def _cut(self, node: int) -> Split:
+        """The split of a node that has one."""
+        split = self.splits[node]
+        assert split is not None
+        return split
+
     def _may_split(self, node: int) -> bool:
         leaf, sums = self.leaves[node], self.sums[node]
         deep = self.settings.max_depth is not None and leaf.depth >= self.settings.max_depth
-        return not deep and np.count_nonzero(sums) > 1 and sums.sum() >= 2 * self.least
+        return bool(not deep and np.count_nonzero(sums) > 1 and sums.sum() >= 2 * self.least)
 
     def _search(self, able: list[int]) -> None:
         leaves = [self.leaves[i] for i in able]
@@ -193,7 +201,7 @@ class _Growth:
             np.array([leaf.lower for leaf in leaves]),
             np.array([leaf.upper for leaf in leaves]),
         )
-        found: list[tuple[NDArray[np.int64], Floats] | None] = [None] * len(self.ranges)
+        candidates: dict[int, tuple[NDArray[np.int64], Floats]] = {}
 
         def look(task: int) -> None:
             first, last = self.ranges[task]
@@ -202,11 +210,11 @@ class _Growth:
                 self.rooms[task] = scratch(self.n, self.n_classes, 2 * count, self.any_sorted)
                 search(self.columns, self.sample, nodes, first, last, self.least, self.rooms[task])
             room: Scratch = self.rooms[task]
-            found[task] = room.found[:count], room.found_sums[:count]
+            candidates[task] = room.found[:count], room.found_sums[:count]
 
         self._run([partial(look, task) for task in range(len(self.ranges))], nodes.stops - nodes.starts)
-        cuts = np.concatenate([part[0] for part in found])
-        left = np.concatenate([part[1] for part in found])
+        cuts = np.concatenate([candidates[task][0] for task in range(len(self.ranges))])
+        left = np.concatenate([candidates[task][1] for task in range(len(self.ranges))])
         if len(cuts):
             self._choose(able, nodes.sums, cuts, left)
 
@@ -237,8 +245,9 @@ class _Growth:
             if value >= least:
                 _, feature, cut, how = cuts[at].tolist()
                 losses = float(after[at]), float(after[m + at])
-                own = left[at].copy()
-                self.splits[able[i]] = Split(value, float(second[at]), feature, cut, how, own, losses)
+                self.splits[able[i]] = Split(
+                    value, float(second[at]), feature, cut, how, left[at].copy(), losses
+                )
 
     def _run(self, tasks: Sequence[Callable[[], object]], rows: NDArray[np.int64]) -> None:
         """Run the tasks on all threads, if there are rows enough to pay for waking them."""
@@ -248,12 +257,14 @@ class _Growth:
 
     def _mark(self, node: int) -> None:
         """Set the sides of the node's rows, and note what a new row needs to find its side."""
-        leaf, split = self.leaves[node], self.splits[node]
+        leaf, split = self.leaves[node], self._cut(node)
         rows, feature = self.sample.rows[leaf.start : leaf.stop] & _ROW, split.feature
         kind, place = self.columns.kinds[feature], self.columns.places[feature]
         x = self.prepared.values(feature)
         heavier_left = bool(2 * split.left.sum() >= self.sums[node].sum())
-        missing_left, chosen, low, high = bool(split.how), None, np.nan, np.nan
+        missing_left, chosen = bool(split.how), None
+        low: Any = np.nan
+        high: Any = np.nan
         if kind == SORTED:
             order = (self.columns.order[place, leaf.start : leaf.stop] & _ROW).astype(np.intp)
             self.side[order[: split.cut]] = 1
@@ -294,7 +305,7 @@ class _Growth:
         return chosen
 
     def _children(self, node: int) -> tuple[list[_Leaf], list[Floats]]:
-        leaf, split = self.leaves[node], self.splits[node]
+        leaf, split = self.leaves[node], self._cut(node)
         rows = self.sample.rows[leaf.start : leaf.stop] & _ROW
         middle = leaf.start + int(np.count_nonzero(self.side[rows]))
         lower, upper = [leaf.lower, leaf.lower], [leaf.upper, leaf.upper]
@@ -317,11 +328,11 @@ class _Growth:
         nodes["weight"] = sums.sum(axis=1)
         nodes["depth"] = [leaf.depth for leaf in self.leaves]
         gap, missing_seen = np.full((m, 2), np.nan), np.zeros(m, dtype=bool)
-        sets = []
+        sets: list[NDArray[np.uint32]] = []
         child = 1
         for node in self.made:  # in the order in which their children were added
             gap[node], nodes["missing_left"][node], missing_seen[node], chosen = self.made[node]
-            split = self.splits[node]
+            split = self._cut(node)
             nodes["feature"][node], nodes["left"][node] = split.feature, child
             nodes["threshold"][node], nodes["gain"][node] = _middle(*gap[node]), split.gain * self.unit
             child += 2

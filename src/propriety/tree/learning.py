@@ -63,7 +63,7 @@ def grow(training: Training, settings: TreeSettings, rows: NDArray[np.intp] | No
         training.table,
         training.schema,
         kept,
-        weights.values,
+        weights,
         training.target,
         exact=settings.exact,
         max_bins=settings.max_bins,

@@ -97,11 +97,10 @@ class PruningPath:
     def __str__(self) -> str:
         """A table, one subtree a line."""
         head = f"{'alpha':>12} {'leaves':>7} {'loss':>10}"
-        held_out = self.cv_losses is not None and self.cv_errors is not None
-        lines = [head + (f" {'held out':>10} {'± s.e.':>9}" if held_out else "")]
+        lines = [head + ("" if self.cv_losses is None else f" {'held out':>10} {'± s.e.':>9}")]
         for i, alpha in enumerate(self.alphas):
             line = f"{alpha:12.6g} {self.n_leaves[i]:7d} {self.losses[i]:10.6f}"
-            if held_out:
+            if self.cv_losses is not None and self.cv_errors is not None:
                 line += f" {self.cv_losses[i]:10.6f} {self.cv_errors[i]:9.6f}"
             lines.append(line)
         return "\n".join(lines)
@@ -125,9 +124,9 @@ def pruning_path(tree: Tree) -> PruningPath:
     last = np.append(len(alphas), np.searchsorted(alphas, tree.collapse[tree.parent[1:]]))
     counts, losses = np.zeros(len(alphas) + 1), np.zeros(len(alphas) + 1)
     for total, amount in ((counts, np.ones(len(inner))), (losses, tree.losses)):
-        there = first < last
-        np.add.at(total, first[there], amount[there])
-        np.subtract.at(total, last[there], amount[there])
+        stands = first < last
+        np.add.at(total, first[stands], amount[stands])
+        np.subtract.at(total, last[stands], amount[stands])
     n_leaves = np.rint(np.cumsum(counts)[:-1]).astype(np.intp)
     return PruningPath(alphas, n_leaves, np.cumsum(losses)[:-1] / tree.weight[0])
 

@@ -1,0 +1,55 @@
+"""The seam between one process and many: every total over rows that decides the model passes through here.
+
+Rows may be spread over processes that each fit the same model. What a process sums over its own rows is a
+*part*; a `Reduce` turns the parts of all processes into the total, the same for every one of them. Parts are
+whole numbers, or weights, whose float sums are exact (`propriety.weights`), so that a total does not depend
+on how the rows are spread. All processes must ask for the same totals in the same order; so nobody asks from
+inside a thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+from numpy.typing import NDArray
+
+Part = TypeVar("Part")
+
+
+class Reduce(Protocol):
+    """Totals over the rows of all processes."""
+
+    def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
+        """Sum of the processes' arrays, of whole numbers or of weights; may be written in place."""
+        ...
+
+    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
+        """Largest of the processes' numbers, place by place."""
+        ...
+
+    def gather(self, part: Part) -> list[Part]:
+        """The processes' parts, small objects, in an order that is the same everywhere."""
+        ...
+
+
+class Alone:
+    """One process: its part is the total.
+
+    >>> ALONE.max((1.0, 2.0)), ALONE.gather("part")
+    ((1.0, 2.0), ['part'])
+    """
+
+    def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
+        """The array itself."""
+        return parts
+
+    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
+        """The numbers themselves."""
+        return tops
+
+    def gather(self, part: Part) -> list[Part]:
+        """The only part."""
+        return [part]
+
+
+ALONE = Alone()

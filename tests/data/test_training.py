@@ -1,0 +1,55 @@
+"""One front door: X, y and weights are read alike for every estimator."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from propriety.data.training import NUMBERS, Training
+
+
+def test_classes_are_those_with_a_positive_weight():
+    training = Training.read("T", [[1.0]] * 4, ["b", "a", "z", "b"], [1, 1, 0, 2])
+    assert training.classes.tolist() == ["a", "b"]
+    assert training.codes.tolist() == [1, 0, 0, 1]
+    assert training.class_weights.tolist() == [1, 3]
+
+
+def test_the_target_is_class_one_or_the_largest():
+    assert Training.read("T", [[1.0]] * 3, [0, 1, 1]).target.tolist() == [0, 1, 1]
+    assert Training.read("T", [[1.0]] * 4, [0, 2, 1, 2]).target.tolist() == [0, 1, 0, 1]
+
+
+def test_names_are_scikit_learns():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    for reads in ("table", NUMBERS):
+        training = Training.read("T", frame, [0, 1], reads=reads)
+        assert training.feature_names.tolist() == ["a", "b"]
+        assert training.schema.labels == ("a", "b")
+    assert Training.read("T", frame.to_numpy(), [0, 1]).feature_names is None
+
+
+def test_numbers_are_a_matrix():
+    X = sparse.csc_array(np.eye(3))
+    assert Training.read("T", X, [0, 1, 1], reads=NUMBERS).table.matrix.format == "csr"
+    with pytest.raises(ValueError, match="NaN in column 1"):
+        Training.read("T", [[1.0, np.nan], [0.0, 1.0]], [0, 1], reads=NUMBERS)
+    with pytest.raises(ValueError, match="column 'b' holds text"):
+        Training.read("T", pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), [0, 1], reads=NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "weight", "message"),
+    [
+        ([[1.0]], None, None, "T requires y to be passed"),
+        ([[1.0], [2.0]], [0, 0], None, "at least two classes"),
+        ([[1.0], [2.0]], [0, 1], [1, 0], "at least two classes with positive weight"),
+        ([[1.0], [2.0]], [0, 1, 1], None, "inconsistent numbers of samples"),
+        ([[1.0], [2.0]], [0, np.nan], None, "NaN"),
+        ([[1.0], [2.0]], [0, 1], [1, 2, 3], "sample_weight must have one entry for each of 2 rows"),
+        ([[1.0], [2.0]], [0.5, 1.5], None, "Unknown label type"),
+    ],
+)
+def test_bad_data_are_refused(X, y, weight, message):
+    with pytest.raises(ValueError, match=message):
+        Training.read("T", X, y, weight)

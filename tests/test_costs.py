@@ -1,0 +1,86 @@
+"""Costs: the one threshold, decisions and what they cost."""
+
+import numpy as np
+import pytest
+
+from propriety.costs import Costs, threshold
+
+
+def test_the_threshold_is_where_both_decisions_cost_the_same(rng):
+    for alarm, miss in rng.lognormal(0, 3, (50, 2)):
+        costs = Costs.of_mistakes(alarm, miss)
+        stay, act = costs.expected([costs.threshold])[0]
+        assert stay == pytest.approx(act)
+
+
+def test_decisions_are_the_cheapest(rng):
+    p = rng.random(200)
+    alarm, miss = rng.lognormal(size=(2, 200))
+    costs = Costs.of_mistakes(alarm, miss)
+    expected = costs.expected(p)
+    np.testing.assert_array_equal(costs.decide(p), np.argmin(expected, axis=1))
+    np.testing.assert_array_equal(costs.threshold, alarm / (alarm + miss))
+
+
+def test_the_positive_class_may_be_either(rng):
+    P = rng.dirichlet([1, 1], 100)
+    one, other = Costs.of_mistakes(1, 9), Costs.of_mistakes(1, 9, positive=0)
+    assert one.threshold == other.threshold == 0.1
+    np.testing.assert_array_equal(one.decide(P), 1 - other.decide(P[:, ::-1]))
+    assert other.of_rows([0], [1]) == 9
+    assert (other.fp_cost, other.fn_cost) == (1, 9)
+
+
+def test_a_tie_goes_to_the_positive_class():
+    assert Costs.of_mistakes(1, 3).decide([0.25]) == 1
+    assert Costs.of_mistakes(1, 3, positive=0).decide([0.25]) == 0
+
+
+def test_several_classes_by_a_matrix(rng):
+    matrix = rng.random((4, 4))
+    P = rng.dirichlet(np.ones(4), 50)
+    costs = Costs.of_matrix(matrix)
+    np.testing.assert_array_equal(costs.decide(P), np.argmin(P @ matrix, axis=1))
+    np.testing.assert_array_equal(Costs.equal(4).decide(P), np.argmax(P, axis=1))
+
+
+def test_a_matrix_for_each_row(rng):
+    matrices, P = rng.random((20, 3, 3)), rng.dirichlet(np.ones(3), 20)
+    costs = Costs.of_matrix(matrices)
+    expected = np.array([p @ m for p, m in zip(P, matrices, strict=True)])
+    np.testing.assert_allclose(costs.expected(P), expected)
+    true = rng.integers(0, 3, 20)
+    decided = costs.decide(P)
+    np.testing.assert_array_equal(costs.of_rows(true, decided), matrices[np.arange(20), true, decided])
+    with pytest.raises(ValueError, match="20 rows, but there are 5"):
+        costs.expected(P[:5])
+
+
+def test_benefits_of_right_decisions_shift_the_threshold():
+    # A hit is worth 4: not acting on a positive costs 4 more than acting.
+    assert Costs.of_matrix([[0, 1], [5, 1]]).threshold == pytest.approx(1 / 5)
+
+
+def test_huge_costs_have_a_threshold():
+    assert threshold(1e308, 1e308) == 0.5
+    assert threshold(1.5e308, 0.5e308) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Costs.of_mistakes(0, 1), "fp_cost must be positive"),
+        (lambda: Costs.of_mistakes(1, -1), "fn_cost must be positive"),
+        (lambda: Costs.of_mistakes(1, np.nan), "fn_cost must be positive and finite"),
+        (lambda: Costs.of_mistakes([[1]], 1), "fp_cost must be a number or have one entry"),
+        (lambda: Costs.of_matrix([[0, 1]]), "cost_matrix must have shape"),
+        (lambda: Costs.of_matrix([[0, np.inf], [1, 0]]), "cost_matrix must be finite"),
+        (lambda: Costs.read(2, 1, [[0, 1], [1, 0]]), "not both"),
+        (lambda: Costs.of_matrix([[1, 0], [1, 0]]).threshold, "cheaper than the right one"),
+        (lambda: Costs.equal(3).threshold, "two classes"),
+        (lambda: Costs.of_mistakes(1, 1).decide(np.ones((2, 3)) / 3), "3 columns"),
+    ],
+)
+def test_bad_costs_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
