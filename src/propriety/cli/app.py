@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from propriety import __version__
+from propriety.version import __version__
 
 #: The commands, in the order of the help: the name, and the module that has ``<name>_command``.
 COMMANDS = (

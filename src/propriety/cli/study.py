@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from propriety import __version__
 from propriety.cli.judging import FOLDS, Judgement, Split, baselines, judge, split_rows, train
 from propriety.cli.loading import TrainingTable
 from propriety.cli.output import Output
 from propriety.cli.recipes import Fitted, Order, Recipe
 from propriety.tables import TableModel
+from propriety.version import __version__
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from propriety import __version__
 from propriety.report import sections
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, clean, join, tag
+from propriety.version import __version__
 
 #: Nothing may be loaded, from anywhere: the browser itself sees to it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
