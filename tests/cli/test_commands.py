@@ -8,7 +8,8 @@ import re
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tables import ROWS, as_json, columns, run, text, write
+from running import as_json, run
+from samples import ROWS, columns, text, write
 
 import propriety
 from propriety.tables import TableModel
