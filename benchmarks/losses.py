@@ -85,7 +85,7 @@ def inverse_link(link, F):
 def plain_numpy(name, c, y, F):
     """p, p′, ω, then −(y − p) ω p′ and ω p′²."""
     with np.errstate(all="ignore"):
-        p, dp = inverse_link(c.link_, F)
+        p, dp = inverse_link(c.link, F)
         rate = WEIGHTS[name](p) * dp
         return -(y - p) * rate, rate * dp
 

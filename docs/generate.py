@@ -45,6 +45,7 @@ def write(docs: Path) -> None:
     _link_figure().savefig(reference / "links.svg")
     _tutorial_figure().savefig(reference / "tutorial.svg")
     _save(docs / "_static" / "idea.svg", _as_svg(_idea_figure()))
+    _save(reference / "links.inc", _link_classes())
     _save(reference / "reference.rst", _reference_page())
 
 
@@ -93,8 +94,8 @@ def _properties(loss: losses.Loss) -> str:
         return f"Of ``{loss!r}``:\n\n" + _facts(loss.properties())
     c = loss.composite()
     canonical = loss.canonical_link
-    text = f"Of ``{loss!r}`` with its default link ``{c.link_!r}``"
-    if canonical != c.link_:
+    text = f"Of ``{loss!r}`` with its default link ``{c.link!r}``"
+    if canonical != c.link:
         text += f" (its canonical link is ``{canonical!r}``)"
     return f"{text}:\n\n" + _facts(c.properties())
 
@@ -146,6 +147,11 @@ def _summary(family: type) -> str:
 
 
 # -- pictures of the written pages ----------------------------------------------------------------------
+
+
+def _link_classes() -> str:
+    """The documentation of every registered link, to be included in the page of links."""
+    return "\n".join(f".. autoclass:: propriety.losses.links.{name}" for name in links.names()) + "\n"
 
 
 def _link_figure() -> Figure:

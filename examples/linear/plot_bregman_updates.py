@@ -43,7 +43,7 @@ for ax, relevant in zip(axes, (100, 4), strict=True):
     fits = [LinearClassifier(solver=rule, fit_intercept=False, max_iter=1000).fit(X, y) for rule in rules]
     for rule, model in zip(rules, fits, strict=True):
         print(f"{relevant:3} relevant, {rule:<11}: loss after 10, 100, 1000 rounds", end=" ")
-        print(*(f"{model.trace_[k] / np.log(2):.3f}" for k in (10, 100, 1000)))
+        print(*(f"{model.trace_[k] / model.trace_[0]:.3f}" for k in (10, 100, 1000)))
     plots.convergence(*fits, minimum=best, ax=ax)
     ax.set_title(f"{relevant} relevant features")
 plt.show()
@@ -94,7 +94,7 @@ X, y = hyperplane(100, np.random.default_rng(5))
 fig, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 for loss in ("Log", "Exponential", "Matsushita", "GLaplace(1)"):
     model = LinearClassifier(loss, solver="parallel", fit_intercept=False, max_iter=300).fit(X, y)
-    ax.plot(model.trace_ / np.log(2), label=loss)
+    ax.plot(model.trace_ / model.trace_[0], label=loss)
 ax.set(xlabel="round", ylabel="training loss (1 at the start)", title="Parallel updates of four losses")
 ax.legend()
 plt.show()

@@ -211,7 +211,7 @@ def exact_sum(values: Array) -> float:
 
 
 def _relative(values: Array, total: float | None = None) -> tuple[Array, float]:
-    """Weights with mean 1 over the rows that have one, or with a given total; and the unit of the multiples."""
+    """Weights with mean 1 over the rows that have one, or with a given total; and their unit."""
     count = float(np.count_nonzero(values))
     total = count if total is None else total
     # First by a power of two, which is exact, so that huge weights have a sum.

@@ -53,7 +53,7 @@ def test_a_log_loss_of_ones_own_gives_the_built_in_trees(data):
 def test_the_scale_of_the_loss_does_not_matter(data, loss, regularizers, step):
     X, y = data
     composite = losses.as_composite(loss)
-    tripled = (3 * composite.loss).with_link(composite.link_)
+    tripled = (3 * composite.loss).with_link(composite.link)
     one = BoostingClassifier(composite, step=step, max_iter=10, **regularizers).fit(X, y)
     three = BoostingClassifier(tripled, step=step, max_iter=10, **regularizers).fit(X, y)
     np.testing.assert_allclose(one.predict_proba(X), three.predict_proba(X), atol=1e-9)

@@ -24,7 +24,7 @@ def rules_for(d, **changes):
         "max_depth": 2**30,
         "min_weight": 1,
         "min_curvature": 1e-9,
-        "min_split_gain": 0.0,
+        "min_gain": 0.0,
         "l2": 0.0,
         "set_smoothing": 1.0,
         "monotone": np.zeros(d, dtype=np.int8),

@@ -64,6 +64,8 @@ def test_cross_entropy_is_least_for_the_true_histogram():
         good = evaluation.calibration_cross_entropy(y, eta, eta=known)
         assert good < evaluation.calibration_cross_entropy(y, sure, eta=known)
     assert evaluation.calibration_cross_entropy(y, eta, eta="uniform") >= np.log(10)
+    bits = evaluation.calibration_cross_entropy(y, eta, eta=eta, smoothing=0, base=2)
+    assert bits == pytest.approx(entropy / np.log(2), rel=1e-12)
     assert evaluation.calibration_cross_entropy([0, 1], [0.05, 0.95], eta=[0.4, 0.6], smoothing=0) == np.inf
 
 
@@ -82,6 +84,7 @@ def test_distance_to_a_known_truth(rows):
         (lambda: evaluation.calibration_error([0, 1], [0.1, 0.9], norm="l3"), "norm"),
         (lambda: evaluation.calibration_error([0, 1], [0.1, 0.9], strategy="equal"), "strategy"),
         (lambda: evaluation.calibration_cross_entropy([0, 1], [0.1, 0.9], eta="flat"), "eta must be"),
+        (lambda: evaluation.calibration_cross_entropy([0, 1], [0.1, 0.9], base=1), "base must be"),
         (lambda: evaluation.calibration_cross_entropy([0, 1], [0.1, 0.9], eta=[0.5]), "eta has 1"),
         (lambda: evaluation.mean_regret([0.5], [0.1, 0.9]), "eta has 1"),
         (lambda: evaluation.reliability([0, 1], [0.1, 0.9], level=1), "level"),

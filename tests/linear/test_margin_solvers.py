@@ -1,8 +1,11 @@
 """Universal linear separators and the Bregman updates."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import optimize
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
 from propriety import losses
@@ -61,11 +64,10 @@ def _minimum(X, y, loss):
     """An oracle that shares nothing with the solvers: BFGS on the loss's own formulas."""
     K = 3
     A = np.column_stack([X, np.ones(len(X))])
-    unit = loss.entropy(np.full((1, K), 1 / K))[0] / np.log(K)
 
     def f(b):
         F = A @ b.reshape(-1, K)
-        return loss.value(y, F).mean() / unit, (A.T @ loss.gradient(y, F)).ravel() / len(y) / unit
+        return loss.value(y, F).mean(), (A.T @ loss.gradient(y, F)).ravel() / len(y)
 
     return optimize.minimize(f, np.zeros(A.shape[1] * K), jac=True, method="BFGS", options={"gtol": 1e-9}).fun
 
@@ -133,18 +135,52 @@ def test_first_parallel_step_is_the_papers(small):
     np.testing.assert_allclose(updates.step(updates.start(np.zeros(3))).coef, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("solver", ["parallel", "sequential", "uls"])
+@pytest.mark.parametrize(
+    ("loss", "K", "first"),
+    [
+        ("Log", 2, np.log(2)),
+        ("Exponential", 2, 1.0),
+        ("Mu(0.4)", 2, losses.Mu(0.4).entropy(0.5)),
+        (simplex.Log(), 3, np.log(3)),
+        (simplex.PairwiseExponential(), 3, 2.0),
+        (simplex.MH(), 3, 3.0),
+    ],
+    ids=repr,
+)
+def test_the_trace_is_the_mean_loss_in_its_own_units(solver, loss, K, first):
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((60, 2)), np.arange(60) % K
+    model = LinearClassifier(loss, solver=solver, max_iter=5, tol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    assert model.trace_[0] == pytest.approx(first, rel=1e-9)
+    mean = np.mean(model.loss_.value(y, model.decision_function(X)))
+    assert model.trace_[-1] == pytest.approx(mean, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["3 * Log()", simplex.MH(), simplex.Brier()], ids=repr)
+def test_the_trace_of_the_smooth_solvers_is_the_mean_loss(loss):
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((90, 2)), np.arange(90) % (2 if isinstance(loss, str) else 3)
+    model = LinearClassifier(loss).fit(X, y)
+    mean = np.mean(model.loss_.value(y, model.decision_function(X)))
+    assert model.trace_[-1] == pytest.approx(mean, rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("loss", "growth"), [("Log", 1.0), ("Exponential", 1.0), ("GLaplace(2)", 0.25), ("GLog(2)", 0.5)]
 )
 def test_rate_of_growth(loss, growth):
-    assert margins.rate_of_growth(losses.as_composite(loss, None)) == pytest.approx(growth, rel=1e-6)
+    assert losses.as_composite(loss, None).growth == pytest.approx(growth, rel=1e-6)
 
 
 @pytest.mark.parametrize("loss", BOUNDED_GROWTH)
 def test_growth_bounds_the_loss(loss):
     """φ(v + δ) ≤ φ(v) + (w/L)(e^{−Lδ} − 1)."""
     c = losses.as_composite(loss, None)
-    L = margins.rate_of_growth(c)
+    L = c.growth
     v, delta = np.meshgrid(np.linspace(-6, 6, 61), np.linspace(-3, 3, 61))
     bound = c.margin_loss(v) + c.example_weight(v) / L * np.expm1(-L * delta)
     assert np.all(c.margin_loss(v + delta) <= bound * (1 + 1e-9) + 1e-12)

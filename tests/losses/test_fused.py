@@ -33,7 +33,7 @@ CASES = [loss.composite() for loss in SMOOTH] + [losses.Log().with_link(link) fo
 def tolerance(c, F):
     """What the formulas themselves are good for: less where a user's function of p alone nears p = 1."""
     with np.errstate(all="ignore"):
-        return 10 * c.loss._accuracy(c.link_._log_odds(F).t)
+        return 10 * c.loss._accuracy(c.link._log_odds(F).t)
 
 
 @pytest.mark.parametrize("c", CASES, ids=repr)

@@ -1,23 +1,47 @@
+from dataclasses import dataclass
+from functools import partial
+from inspect import isabstract
+
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from propriety import losses
+from propriety import BoostingClassifier, LinearClassifier, TreeClassifier, losses
 from propriety.losses import simplex
 
-ALL = [
-    simplex.Log(),
-    simplex.Brier(),
-    simplex.Power(0.5),
-    simplex.Power(2.0),
-    simplex.PairwiseExponential(),
-    simplex.OneVsRest("Log"),
-    simplex.OneVsRest("Tailored(0.3, 5)"),
-    simplex.MH(),
-]
-PROPER = ALL[:5]
+ALL = [*simplex.examples(), simplex.Power(0), simplex.OneVsRest(losses.Log().with_link("Probit"))]
+PROPER = [loss for loss in ALL if loss.one_vs_rest is None]
+
+
+@dataclass(frozen=True, repr=False)
+class Ours(simplex.SimplexLoss):
+    """A user's loss: twice the log loss, by its first derivatives alone."""
+
+    shift_invariant = True
+
+    def inverse(self, F):
+        return simplex.Log().inverse(F)
+
+    def link(self, P):
+        return simplex.Log().link(P)
+
+    def _value(self, Y, F):
+        return 2 * simplex.Log()._value(Y, F)
+
+    def _derivatives(self, Y, F, fisher):
+        gradient, curvature = simplex.Log()._derivatives(Y, F, fisher)
+        return 2 * gradient, 2 * curvature
+
+
+class OursForTwo(Ours):
+    @property
+    def binary(self):
+        return (2 * losses.Log()).composite()
+
+
 scores = arrays(np.float64, (6, 4), elements=st.floats(-4, 4))
 BINARY = [
     (simplex.Log(), losses.Log().composite(), 1.0),
@@ -82,14 +106,133 @@ def test_derivatives_against_differences(loss, F, y):
         assert np.all(np.abs(bend[:, k] - numeric) <= 1e-6 * scale)
 
 
-@pytest.mark.parametrize("loss", ALL, ids=repr)
+@pytest.mark.parametrize("loss", [*PROPER, Ours()], ids=repr)
 @given(F=scores)
 def test_fisher_is_the_mean_hessian(loss, F):
-    P = np.asarray(loss.composite.inverse(F)) if isinstance(loss, simplex.OneVsRest) else loss.inverse(F)
-    if isinstance(loss, (simplex.OneVsRest, simplex.MH)):
-        return  # its classes' probabilities need not sum to one
-    mean = sum(P[:, [k]] * loss.derivatives(np.full(len(F), k), F, curvature="newton")[1] for k in range(4))
+    P, labels = loss.inverse(F), np.arange(4)
+    mean = sum(P[:, [k]] * loss.derivatives(np.full(6, k), F, curvature="newton")[1] for k in labels)
     np.testing.assert_allclose(loss.derivatives(np.zeros(6, int), F)[1], mean, rtol=1e-9, atol=1e-12)
+    mean = sum(P[:, [k], None] * loss.hessian(np.full(6, k), F) for k in labels)
+    rounding = 1e-6 if isinstance(loss, Ours) else 1e-12  # of differences
+    np.testing.assert_allclose(loss.fisher(F), mean, rtol=1e-9, atol=rounding)
+
+
+@pytest.mark.parametrize("loss", ALL, ids=repr)
+@given(F=scores, y=st.integers(0, 3))
+def test_matrices_are_differences_of_the_gradient(loss, F, y):
+    labels = np.full(6, y)
+    hessian, fisher = loss.hessian(labels, F), loss.fisher(F)
+    numeric = simplex.SimplexLoss._hessian(loss, np.eye(4)[labels], F)
+    scale = 1 + np.abs(numeric).max(axis=(1, 2), keepdims=True)
+    assert hessian.shape == fisher.shape == (6, 4, 4)
+    assert np.all(np.abs(hessian - numeric) <= 1e-6 * scale)
+    # Their diagonals are those of the one pass that boosting takes.
+    for matrix, kind in ((hessian, "newton"), (fisher, "fisher")):
+        diagonal = loss.derivatives(labels, F, curvature=kind)[1]
+        np.testing.assert_allclose(np.diagonal(matrix, axis1=1, axis2=2), diagonal, rtol=1e-12, atol=1e-14)
+    if loss.one_vs_rest is None:
+        numeric = simplex.SimplexLoss._fisher(loss, F)
+        assert np.all(np.abs(fisher - numeric) <= 1e-6 * (1 + np.abs(numeric)))
+    if loss.shift_invariant:
+        assert np.all(np.abs(hessian.sum(axis=2)) <= 1e-12 * scale[:, :, 0])
+
+
+@given(F=scores)
+def test_matrices_of_the_log_loss(F):
+    p = simplex.Log().inverse(F)
+    expected = np.einsum("na,ab->nab", p, np.eye(4)) - p[:, :, None] * p[:, None, :]
+    np.testing.assert_allclose(simplex.Log().fisher(F), expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(simplex.Log().hessian(np.zeros(6, int), F), expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("g", [0, 0.5, 2])
+@pytest.mark.parametrize("F", [[0.3, -1.2, 2.0], [45.0, -3.0, 1.0], [-60.0, 0.0, 0.5]])
+def test_matrices_keep_their_digits(g, F):
+    # Fisher's matrix Σ_k ω_k p_k² (e_k − p)(e_k − p)ᵀ at 60 digits.
+    with mp.workdps(60):
+        odds = [mp.exp(mp.mpf(f)) for f in F]
+        p = [x / sum(odds) for x in odds]
+
+        def entry(a, b):
+            return sum(p[k] ** (g + 1) * (mp.mpf(k == a) - p[a]) * (mp.mpf(k == b) - p[b]) for k in range(3))
+
+        truth = np.array([[float(entry(a, b)) for b in range(3)] for a in range(3)])
+    np.testing.assert_allclose(simplex.Power(g).fisher([F])[0], truth, rtol=1e-12)
+
+
+def test_every_loss_on_the_simplex_is_registered_and_parses_back():
+    def concrete(base):
+        for cls in base.__subclasses__():
+            yield from concrete(cls)
+            if cls.__module__.startswith("propriety.") and not isabstract(cls):
+                yield cls
+
+    assert {cls.__name__ for cls in concrete(simplex.SimplexLoss)} == set(simplex.names())
+    assert set(simplex.names()) <= set(simplex.__all__)
+    for loss in ALL:
+        assert losses.parse(repr(loss)) == loss
+    assert repr(simplex.OneVsRest("Beta(6, 14)")) == "simplex.OneVsRest(Beta(6, 14))"
+    assert (
+        repr(simplex.OneVsRest("Log().with_link(Probit())")) == "simplex.OneVsRest(Log().with_link(Probit()))"
+    )
+    assert [repr(simplex.Log()), repr(simplex.Power(0.5))] == ["simplex.Log()", "simplex.Power(0.5)"]
+    assert repr(Ours()) == "Ours()"
+
+
+@pytest.mark.parametrize("loss", ALL, ids=repr)
+@given(F=scores, y=st.integers(0, 3))
+def test_the_facts_that_learners_ask(loss, F, y):
+    labels, value = np.full(6, y), loss.value(np.full(6, y), F)
+    moved = loss.value(labels, F + 1.5)
+    same = np.abs(moved - value) <= 1e-9 * (1 + np.abs(value))
+    assert np.all(same) if loss.shift_invariant else not np.allclose(moved, value, rtol=1e-3)
+    form = loss.margin_form
+    if loss.one_vs_rest is not None:
+        each = loss.one_vs_rest.value(np.eye(4)[labels], F)
+        np.testing.assert_allclose(value, loss.factor * each.sum(axis=1), rtol=1e-12)
+    if form is None:
+        assert loss.growth == np.inf
+        return
+    assert loss.growth == form.composite.growth
+    if not form.composite.has_margin_form:
+        return
+    others = np.delete(F, y, axis=1)
+    if form.kind == "rest":
+        margins = np.where(np.arange(4) == y, F, -F)
+        expected = form.factor * form.composite.margin_loss(margins).sum(axis=1)
+    elif form.kind == "pairs":
+        expected = form.factor * form.composite.margin_loss(F[:, [y]] - others).sum(axis=1)
+    else:
+        expected = np.log1p(np.exp(others - F[:, [y]]).sum(axis=1))
+    np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_one_vs_rest_was_called_loss_():
+    with pytest.warns(DeprecationWarning, match="now OneVsRest.composite"):
+        assert simplex.OneVsRest("Log").loss_ == losses.Log().composite()
+
+
+def test_a_users_loss_in_a_linear_model():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 2))
+    y = (X[:, 0] + rng.logistic(size=300) > 0).astype(int) + (X[:, 1] + rng.logistic(size=300) > 1)
+    for solver in ("fisher", "newton"):
+        ours, log = (LinearClassifier(loss, solver=solver, alpha=0.01).fit(X, y) for loss in (Ours(), "Log"))
+        np.testing.assert_allclose(ours.predict_proba(X), log.predict_proba(X), atol=1e-7)
+    two, log = (LinearClassifier(loss).fit(X, y > 0) for loss in (OursForTwo(), "Log"))
+    np.testing.assert_allclose(two.predict_proba(X), log.predict_proba(X), atol=1e-7)
+    with pytest.raises(TypeError, match="does not say what it is for two classes: give Ours a property"):
+        LinearClassifier(Ours()).fit(X, y > 0)
+
+
+@pytest.mark.parametrize("loss", ["simplex.Log()", "simplex.OneVsRest(Squared())"])
+def test_estimators_read_the_text_of_a_loss_on_the_simplex(loss):
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((90, 2)), np.arange(90) % 3
+    for make in (LinearClassifier, TreeClassifier, partial(BoostingClassifier, max_iter=2)):
+        given, read = make(losses.parse(loss)).fit(X, y), make(loss).fit(X, y)
+        np.testing.assert_array_equal(given.predict_proba(X), read.predict_proba(X))
+        assert np.all(np.isfinite(make(loss).fit(X, y > 0).predict_proba(X)))
 
 
 @pytest.mark.parametrize("loss", PROPER, ids=repr)

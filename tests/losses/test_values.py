@@ -10,26 +10,14 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from propriety import links, losses
+from propriety.losses import simplex
 from propriety.losses.base import Loss
 
-LINKS = [
-    links.Logit(0.5),
-    links.Probit(),
-    links.CLogLog(2),
-    links.LogLog(),
-    links.Cauchit(),
-    links.Laplace(),
-    links.Algebraic(3),
-    links.Identity(-1, 1),
-    links.FromDistribution("t", (5,)),
-    links.FromDistribution("t", (5,), scale=2),
-    links.Canonical(losses.Power(0.3)),
-    links.Canonical(losses.Power(0.3), scale=2),
-    links.Shifted(links.Logit(), 1.5),
-]
 VALUES = [
     *losses.examples(),
-    *LINKS,
+    *links.examples(),
+    *simplex.examples(),
+    simplex.OneVsRest(losses.Log().with_link(links.Probit())),
     2 * losses.Log() + losses.Tailored(0.1, 20),
     losses.Log().tilted(9, 2),
     losses.CanonicalFor(links.Probit()),
@@ -87,7 +75,7 @@ def test_parameters():
     assert beta.get_params() == {"alpha": 6, "beta": 14}
     assert beta.replace(alpha=1) == losses.Beta(1, 14)
     c = beta.with_link(links.Logit(2))
-    assert c.get_params()["link___scale"] == 2
+    assert c.get_params()["link__scale"] == 2
     assert c.replace(loss__beta=3).loss == losses.Beta(6, 3)
     mixed = 2 * losses.Log() + beta
     assert mixed.get_params()["part1__alpha"] == 6
@@ -96,6 +84,12 @@ def test_parameters():
         beta.replace(gamma=1)
     with pytest.raises(ValueError, match="has no parameter 'alpha'"):
         mixed.replace(alpha=1)
+
+
+def test_link_was_called_link_():
+    c = losses.Log().with_link(links.Logit(2))
+    with pytest.warns(DeprecationWarning, match="now Composite.link"):
+        assert c.link_ == links.Logit(2)
 
 
 class Constant(ProperClassifier):
@@ -137,6 +131,30 @@ def test_losses_inside_scikit_learn():
         Constant().set_params(loss__focus=1)
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        *losses.examples(),
+        *simplex.examples(),
+        *(loss.composite() for loss in losses.examples() if isinstance(loss, losses.SmoothLoss)),
+        2 * losses.Log() + losses.Beta(6, 14),
+        (2 * losses.Log() + losses.Squared()).with_link(links.Shifted(links.Probit(2), 1.5)),
+        losses.Squared().with_link(links.Canonical(losses.Power(0.3), scale=2)),
+    ],
+    ids=repr,
+)
+def test_every_parameter_that_is_offered_can_be_set(loss):
+    model = Constant(loss=loss)
+    for name, value in model.get_params().items():
+        assert clone(model).set_params(**{name: value}).loss == loss, name
+
+
+def test_a_link_inside_a_loss_can_be_set():
+    model = Constant(losses.Log().with_link(links.Logit(2)))
+    assert model.get_params()["loss__link__scale"] == 2
+    assert model.set_params(loss__link__scale=3).loss == losses.Log().with_link(links.Logit(3))
+
+
 def test_decisions_follow_the_costs():
     X, y = np.zeros((40, 1)), np.array(["no", "yes", "no", "no"] * 10)
     assert Constant().fit(X, y).predict(X)[0] == "no"
@@ -160,6 +178,11 @@ def test_decisions_follow_the_costs():
         (lambda: losses.as_loss(links.Logit()), "loss must be a proper loss or its name"),
         (lambda: losses.as_link("Log"), "link must be a link or its name"),
         (lambda: losses.as_composite("Log().with_link(Probit())", "Logit"), "has a link already"),
+        (lambda: losses.parse("simplex.Savage()"), "unknown simplex loss 'Savage'"),
+        (lambda: losses.parse("simplex.Power()"), "cannot make Power from these parameters"),
+        (lambda: losses.parse("simplex.of('Log')"), "unknown simplex loss 'of'"),
+        (lambda: losses.parse("other.Log()"), "cannot read"),
+        (lambda: losses.as_loss("simplex.Log()"), "loss must be a proper loss or its name"),
         (lambda: losses.examples("Betta"), "unknown loss 'Betta'"),
         (lambda: losses.Beta(-1, 2), r"alpha must be a finite number in \(-1, inf\), got -1"),
         (lambda: losses.Beta("a", 2), "alpha must be a number"),

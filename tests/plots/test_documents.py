@@ -69,10 +69,15 @@ def test_every_family_is_in_the_table_and_in_the_reference(generate):
         assert f"   {name}\n" in reference
 
 
+def test_every_link_is_on_its_page(generate):
+    assert ".. include:: generated/links.inc" in (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
+    for name in links.names():
+        assert f".. autoclass:: propriety.losses.links.{name}\n" in generate._link_classes()
+
+
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("links.md", links.__all__),
         ("own.md", [name for name in losses.__all__ if name.startswith("from_")]),
         ("own.md", simplex.__all__),
     ],

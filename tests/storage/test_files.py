@@ -74,7 +74,7 @@ def test_what_a_loaded_model_explains_and_goes_on_from_is_the_same(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-@pytest.mark.parametrize("loss", losses.examples(), ids=repr)
+@pytest.mark.parametrize("loss", [*losses.examples(), *losses.simplex.examples()], ids=repr)
 def test_every_loss_of_the_registry_is_written_by_value(loss):
     from propriety.storage.values import decode, encode
 
@@ -95,6 +95,22 @@ def test_values_come_back_equal(value):
     from propriety.storage.values import decode, encode
 
     assert decode(json.loads(json.dumps(encode(value, "value")))) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "loss"),
+    [
+        ({"simplex": "Power", "parameters": {"gamma": 0.5}}, losses.simplex.Power(0.5)),
+        (
+            {"simplex": "OneVsRest", "parameters": {"loss_": {"loss": "Log().with_link(Probit())"}}},
+            losses.simplex.OneVsRest(losses.Log().with_link("Probit")),
+        ),
+    ],
+)
+def test_losses_for_several_classes_of_0_1_are_read(written, loss):
+    from propriety.storage.values import decode
+
+    assert decode(written) == loss
 
 
 def test_every_estimator_of_the_package_can_be_saved():

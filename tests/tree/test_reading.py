@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from propriety import TreeClassifier
+from propriety import TreeClassifier, losses
 from propriety.linear import LinearClassifier
 from propriety.tree.conditions import shortest
 
@@ -71,6 +71,20 @@ def test_the_linear_form_has_the_trees_score(table, loss):
     assert len(linear.rules) == linear.coefficients.shape[0] == 2 * model.get_n_leaves() - 1
     assert str(linear).count("\n") == len(linear.rules) - 1
     np.testing.assert_array_equal(linear.transform(X), model.decision_path(X).toarray())
+
+
+@pytest.mark.parametrize("loss", ["Squared", "Spherical", "DensityPower(2)"])
+def test_the_linear_form_has_the_canonical_link(table, loss):
+    # [N9 (50)]: finite at pure leaves, and the tree's probabilities come back through the link.
+    X, y = table
+    model = TreeClassifier(loss, max_leaf_nodes=20, min_samples_leaf=1, smoothing=None).fit(X, X["age"] > 40)
+    linear = model.to_linear()
+    assert linear.link == losses.parse(loss).canonical_link
+    assert np.all(np.isfinite(linear.coefficients))
+    p = linear.link.inverse(linear.decision_function(X))
+    np.testing.assert_allclose(p, model.predict_proba(X)[:, 1], atol=1e-9)
+    kept = TreeClassifier(loss, link="Probit", max_leaf_nodes=5).fit(X, y)
+    np.testing.assert_allclose(kept.to_linear().decision_function(X), kept.decision_function(X), atol=1e-12)
 
 
 def test_the_linear_form_of_three_classes(table):

@@ -95,7 +95,7 @@ def test_the_scale_of_weights_that_are_not_whole_does_not_matter(data):
 @pytest.mark.parametrize("loss", ["Log()", "Matsushita()", "Exponential()"])
 def test_the_scale_of_the_loss_does_not_matter(data, loss):
     composite = losses.as_composite(loss)
-    tripled = (3 * composite.loss).with_link(composite.link_)
+    tripled = (3 * composite.loss).with_link(composite.link)
     assert same_rules(RuleClassifier(loss).fit(*data), RuleClassifier(tripled).fit(*data))
 
 

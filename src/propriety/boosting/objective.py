@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.engine.reduce import ALONE, Reduce
-from propriety.losses import simplex
 from propriety.weights import Weights
 
 STEPS = ("fisher", "newton", "gradient", "exact", "sign")
@@ -59,11 +58,7 @@ class BinaryObjective:
 
     def grows_slowly(self) -> bool:
         """Whether φ is a convex margin loss with −φ″ ≤ φ′·1, what the rules of [C] ask of a loss."""
-        if not self.composite.has_margin_form:
-            return False
-        v = np.asarray(self.composite.link(1 / (1 + np.exp(-np.linspace(-20, 20, 801)))))
-        slope, bend = self.composite.gradient(1.0, v), self.composite.hessian(1.0, v)
-        return bool(np.all((bend >= 0) & (bend <= -slope * (1 + 1e-9))))
+        return self.composite.growth <= 1 + 1e-9
 
     def span(self, epsilon: float) -> float:
         """Distance between the scores of the probabilities ε and 1 − ε."""
@@ -79,7 +74,7 @@ class SimplexObjective:
     @property
     def pairs_with_own_label(self) -> bool:
         """Whether every label of an example is a margin of its own, the true one too. [C §8]"""
-        return isinstance(self.loss, simplex.MH | simplex.OneVsRest)
+        return self.loss.one_vs_rest is not None
 
     def start(self, weights: Weights, reduce: Reduce = ALONE) -> Floats:
         """The scores of the weighted class shares."""
@@ -100,9 +95,7 @@ class SimplexObjective:
 
     def grows_slowly(self) -> bool:
         """Whether the rules of [C §8] are for this loss."""
-        if isinstance(self.loss, simplex.OneVsRest):
-            return BinaryObjective(self.loss.composite, self.y[:0]).grows_slowly()
-        return isinstance(self.loss, simplex.Log | simplex.PairwiseExponential | simplex.MH)
+        return self.loss.growth <= 1 + 1e-9
 
     def span(self, epsilon: float) -> float:
         """Distance between the scores of a class at the probabilities ε and 1 − ε."""

@@ -225,7 +225,7 @@ class _Path:
         F = self._by_rounds(base, gain, train, test) if F is None else F
         y = self.labels[test]
         if F.ndim == 2:
-            values = self._score(np.broadcast_to(y, F.shape), base.link_._log_odds(F / gain).t)
+            values = self._score(np.broadcast_to(y, F.shape), base.link._log_odds(F / gain).t)
         else:
             values = np.array([self._score_classes(y, f) for f in F])
         return self.lesson.weights.take(test).mean(values)

@@ -131,5 +131,5 @@ def loss_to_fit(loss: Any, link: Any, gain: float | None, n_classes: int, multic
         return composite
     if multiclass == "ovr":
         return losses.simplex.OneVsRest(composite)
-    plain = composite.link_ == composite.loss.default_link
+    plain = composite.link == composite.loss.default_link
     return losses.simplex.of(composite.loss if plain else composite)

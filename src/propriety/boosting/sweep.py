@@ -57,7 +57,7 @@ class Rounds(NamedTuple):
 def tabulated(composite: losses.Composite) -> Tabulated | None:
     """What the compiled rounds know of a loss; None if no table is good enough for it."""
     if fused._is_logistic(composite):
-        scale, rate = composite.link_.scale, composite._canonical_factor  # type: ignore[attr-defined]
+        scale, rate = composite.link.scale, composite._canonical_factor  # type: ignore[attr-defined]
         return Tabulated(True, 1 / scale, rate, 0.0, 1.0, np.zeros((1, 2, 2, 6)), -np.inf, np.inf)
     table = fused.tabulate(composite, fused._fisher(composite))
     return None if table is None else Tabulated(False, 1.0, 1.0, *table)

@@ -110,7 +110,7 @@ def monotone_signs(cst: Any, schema: Schema) -> NDArray[np.int8]:
     for f in np.flatnonzero(signs):
         if schema.categories[f] is not None:
             raise ValueError(
-                f"monotonic_cst: column {f} is categorical, and categories cannot be constrained to be monotone"
+                f"monotonic_cst: column {f} is categorical, and a category can be neither more nor less"
             )
     return signs
 

@@ -141,6 +141,7 @@ def calibration_cross_entropy(
     eta: ArrayLike | str | None = None,
     n_bins: int = 10,
     smoothing: float = 0.5,
+    base: float = np.e,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
@@ -161,6 +162,8 @@ def calibration_cross_entropy(
         Bins of equal width on [0, 1].
     smoothing : float
         Rows added to each bin of p's histogram, so that an empty bin does not make it infinite.
+    base : float
+        Of the logarithm. The paper's tables have base 2, with ``eta="uniform"`` and a smoothing of about 1.
     sample_weight : array of shape (n,), optional
     pos_label : label, optional
 
@@ -172,6 +175,7 @@ def calibration_cross_entropy(
     True
     """
     smoothing = number("smoothing", smoothing, 0, np.inf, "left")
+    base = number("base", base, 1, np.inf)
     rows = inputs.read(y, p, sample_weight, pos_label)
     edges = _uniform_edges(n_bins)
     stated = _histogram(rows.p, rows.weight, edges)
@@ -188,7 +192,7 @@ def calibration_cross_entropy(
         true = _histogram(known, weight, edges)
     n = len(rows.p)
     stated = (stated * n + smoothing) / (n + smoothing * n_bins)
-    return float(-np.sum(special.xlogy(true, stated)))
+    return float(-np.sum(special.xlogy(true, stated)) / np.log(base))
 
 
 def mean_regret(

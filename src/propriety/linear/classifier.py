@@ -23,12 +23,6 @@ from propriety.model.base import ProperClassifier
 _ITERATIONS = {"fisher": 100, "newton": 100, "lbfgs": 2000}
 #: Probability from which separation is suspected.
 _EXTREME = 1e-6
-_TWO_CLASSES = {
-    simplex.Log: "Log",
-    simplex.Brier: "Squared",
-    simplex.PairwiseExponential: "Exponential",
-    simplex.MH: "Exponential",
-}
 
 
 class LinearClassifier(ProperClassifier):
@@ -85,7 +79,8 @@ class LinearClassifier(ProperClassifier):
     loss_ : the composite, or the loss on the simplex, that was fitted
     n_iter_ : int
     trace_ : array
-        The objective before the first step and after each; it never rises.
+        The objective before the first step and after each, times s: the mean loss in the loss's own units,
+        plus s times the penalty. It never rises.
     converged_ : bool
     report_ : the report of a run of "uls", else None
 
@@ -169,7 +164,7 @@ class LinearClassifier(ProperClassifier):
         self.classes_, self.loss_, self.report_ = data.classes, loss, fitted.report
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
         self.n_iter_, self.converged_ = max(1, fitted.n_iter), fitted.converged
-        self.trace_ = np.array(fitted.trace)
+        self.trace_ = fitting.unit(loss, data.n_classes, settings.solver) * np.array(fitted.trace)
         self._training, self._separated = data, None
         self._warn(data, fitted, settings)
         return self
@@ -230,27 +225,19 @@ class LinearClassifier(ProperClassifier):
         cost = self._threshold()
         if n_classes > 2 and (self.fp_cost, self.fn_cost) != (1, 1):
             raise ValueError(f"fp_cost and fn_cost are for two classes, got {n_classes} classes")
-        loss = self.loss
+        loss = losses.parse(self.loss) if isinstance(self.loss, str) and self.loss != "auto" else self.loss
         if isinstance(loss, simplex.SimplexLoss):
-            if n_classes > 2:
-                return loss
-            return self._for_two(loss)
+            if self.link is not None:
+                raise ValueError(f"loss={loss!r} has a link already; give link=None")
+            return loss if n_classes > 2 else loss.binary
         tailored = losses.Tailored(cost) if cost != 0.5 and n_classes == 2 else None
         composite = self._resolve_composite(tailored)
         if n_classes == 2:
             return composite
         if self.multiclass == "ovr":
             return simplex.OneVsRest(composite)
-        own = composite.link_ == losses.links.Logit() and composite == composite.loss.composite()
+        own = composite.link == losses.links.Logit() and composite == composite.loss.composite()
         return simplex.of(composite.loss if own else composite)
-
-    @staticmethod
-    def _for_two(loss: simplex.SimplexLoss) -> losses.Composite:
-        if isinstance(loss, simplex.OneVsRest):
-            return loss.composite
-        if isinstance(loss, simplex.Power):
-            return losses.DensityPower(loss.gamma).composite()
-        return losses.as_composite(_TWO_CLASSES[type(loss)], None)
 
     def _warn(self, data: fitting.Data, fitted: fitting.Fit, settings: fitting.Settings) -> None:
         if settings.alpha == 0:

@@ -15,7 +15,6 @@ from propriety.linear.objective import BinaryLoss, Objective, SimplexRows
 from propriety.linear.penalties import Penalty
 from propriety.linear.solve import SMOOTH, Run, sampled, solve
 from propriety.linear.tailoring import RoughLoss, ran_off, stations
-from propriety.losses import simplex
 
 #: gradient that is left when the objective is flat to rounding
 _FLAT = 1e-6
@@ -70,6 +69,16 @@ class Fit:
     loss: Any = None  # if not the one that was asked for
 
 
+def unit(loss: Any, n_classes: int, solver: str) -> float:
+    """What a solver's objective is multiplied by to be in the loss's own units: its scale s."""
+    no_rows = np.empty(0)
+    if isinstance(loss, losses.Composite):
+        return BinaryLoss(loss, no_rows).scale
+    if solver in SMOOTH and loss.one_vs_rest is not None:  # a problem for each class
+        return loss.factor * BinaryLoss(loss.one_vs_rest, no_rows).scale
+    return SimplexRows(loss, no_rows, n_classes).scale
+
+
 def fit(data: Data, loss: Any, settings: Settings, start: tuple[Floats, Floats] | None) -> Fit:
     """Fit a composite (two classes) or a loss on the simplex (more); from `start` if it is given."""
     if settings.solver not in SMOOTH:
@@ -79,20 +88,18 @@ def fit(data: Data, loss: Any, settings: Settings, start: tuple[Floats, Floats] 
     theta = None if start is None else design.pack(*start)
     if isinstance(loss, losses.Composite):
         return _fit_two(design, data, loss, penalty, settings, theta)
-    if isinstance(loss, simplex.MH | simplex.OneVsRest):
-        inner = losses.Exponential().composite() if isinstance(loss, simplex.MH) else loss.composite
+    if loss.one_vs_rest is not None:
         runs = []
         for k in range(data.n_classes):
             begin = None if theta is None else theta[:, k : k + 1]
             label = (data.y == k).astype(np.float64)
-            runs.append(fit_binary(design, label, data.weight, inner, penalty, settings, begin))
+            runs.append(fit_binary(design, label, data.weight, loss.one_vs_rest, penalty, settings, begin))
         return _joined(design, runs)
     rows = SimplexRows(loss, data.y, data.n_classes)
     objective = Objective(design, rows, data.weight, penalty)
     begin = objective.start() if theta is None else theta
-    return _centred(
-        _joined(design, [solve(objective, begin, settings.solver, settings.tol, settings.max_iter)]), settings
-    )
+    joined = _joined(design, [solve(objective, begin, settings.solver, settings.tol, settings.max_iter)])
+    return _centred(joined, settings) if loss.shift_invariant else joined
 
 
 def _centred(fit: Fit, settings: Settings) -> Fit:
@@ -201,7 +208,7 @@ def _fit_margins(data: Data, loss: Any, settings: Settings, start: tuple[Floats,
         coef = np.column_stack([start[0], start[1]]) if settings.intercept else start[0].copy()
     state, trace, problem, flat = _iterate(data, X, loss, settings, coef.ravel())
     coef = state.coef.reshape(n_scores, p)
-    if isinstance(loss, simplex.Log | simplex.PairwiseExponential):
+    if K > 2 and loss.shift_invariant:
         coef = coef - coef.mean(axis=0)
     d = data.X.shape[1]
     gap = float(np.max(np.abs(state.edges), initial=0.0))
@@ -256,9 +263,7 @@ def _iterate(
 
 
 def _is_logistic(loss: Any) -> bool:
-    return isinstance(loss, simplex.Log) or (
-        isinstance(loss, losses.Composite) and loss == losses.Log().composite()
-    )
+    return loss in (losses.simplex.Log(), losses.Log().composite())
 
 
 def _with_ones(X: Any) -> Any:

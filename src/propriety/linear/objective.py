@@ -92,25 +92,8 @@ class SimplexRows:
         return self.loss.derivatives(self.y[rows], F)[0]
 
     def curvatures(self, rows: Any, F: Floats, kind: str) -> Floats:
-        """The Hessian of each row, or its mean at the stated probabilities, shape (m, K, K).
-
-        With Ḡ(P, F) = Σ_k P_k ∇ℓ(k, F), which is 0 at P = p(F) whatever F, the Fisher matrix is
-        ∂Ḡ/∂F = −Σ_k ∇ℓ(k, F) ⊗ ∂p_k/∂F. Derivatives by F are central differences.
-        """
-        m, K = F.shape
-        if kind == "newton":
-            y = self.y[rows]
-            second = self._slopes(lambda scores: self.loss.derivatives(y, scores)[0], F)
-        else:
-            gradients = np.stack([self.loss.derivatives(np.full(m, k), F)[0] for k in range(K)], axis=1)
-            second = -np.einsum("mka,mkb->mab", gradients, self._slopes(self.loss.inverse, F))
-        return 0.5 * (second + second.transpose(0, 2, 1))
-
-    @staticmethod
-    def _slopes(function: Callable[[Floats], Floats], F: Floats) -> Floats:
-        """∂function_a/∂F_b of each row, shape (m, K, K)."""
-        steps = 1e-5 * np.eye(F.shape[1])
-        return np.stack([(function(F + s) - function(F - s)) / 2e-5 for s in steps], axis=2)
+        """The Hessian of each row, or its mean at the stated probabilities, shape (m, K, K)."""
+        return self.loss.fisher(F) if kind == "fisher" else self.loss.hessian(self.y[rows], F)
 
     def start(self, weight: Floats) -> Floats:
         """Scores of the class shares."""

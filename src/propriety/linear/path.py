@@ -17,7 +17,6 @@ from propriety.linear.design import Design, Floats
 from propriety.linear.objective import BinaryLoss, Objective, SimplexRows
 from propriety.linear.penalties import Penalty
 from propriety.linear.solve import Run, solve
-from propriety.losses import simplex
 from propriety.losses.value import number
 
 
@@ -31,7 +30,7 @@ class Path:
     coefs : array of shape (m, K, d)
     intercepts : array of shape (m, K)
     objectives : array of shape (m,)
-        The objective reached at each alpha.
+        The objective reached at each alpha, in the units of ``LinearClassifier.trace_``.
     """
 
     alphas: Floats
@@ -86,6 +85,7 @@ def path(
         top = max(_largest(problem, settings.l1_ratio) for problem in problems)
         alphas = top * np.logspace(0, np.log10(number("eps", eps, 0, 1)), alphas)
     alphas = np.sort(np.asarray([number("alpha", a, 0, np.inf, closed="left") for a in alphas]))[::-1]
+    unit = fitting.unit(loss, data.n_classes, settings.solver)
     thetas = [problem.start() for problem in problems]
     coefs, intercepts, objectives = [], [], []
     for alpha in alphas:
@@ -98,7 +98,7 @@ def path(
         coef, intercept = design.unpack(np.column_stack(thetas))
         coefs.append(coef)
         intercepts.append(intercept)
-        objectives.append(sum(values))
+        objectives.append(unit * sum(values))
     return Path(alphas, np.array(coefs), np.array(intercepts), np.array(objectives))
 
 
@@ -116,9 +116,8 @@ def _problems(design: Design, loss: Any, data: fitting.Data) -> list[Objective]:
     none = Penalty.make(design, 0.0, 0.0)
     if isinstance(loss, losses.Composite):
         rows: list[Any] = [BinaryLoss(loss, data.y.astype(np.float64))]
-    elif isinstance(loss, simplex.MH | simplex.OneVsRest):
-        inner = losses.Exponential().composite() if isinstance(loss, simplex.MH) else loss.composite
-        rows = [BinaryLoss(inner, (data.y == k).astype(np.float64)) for k in range(data.n_classes)]
+    elif loss.one_vs_rest is not None:
+        rows = [BinaryLoss(loss.one_vs_rest, (data.y == k).astype(np.float64)) for k in range(data.n_classes)]
     else:
         rows = [SimplexRows(loss, data.y, data.n_classes)]
     return [Objective(design, r, data.weight, none) for r in rows]

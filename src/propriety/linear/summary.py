@@ -19,7 +19,6 @@ from propriety import losses
 from propriety.linear.design import Design, Floats
 from propriety.linear.fisher import inverse_of, negligible
 from propriety.linear.objective import BinaryLoss, SimplexRows
-from propriety.losses import simplex
 
 
 @dataclass(frozen=True)
@@ -132,10 +131,9 @@ def _problems(model: Any, data: Any) -> list[tuple[Any, Any, Any]]:
     loss = model.loss_
     if isinstance(loss, losses.Composite):
         return [(data.classes[1:], BinaryLoss(loss, data.y.astype(np.float64)), [0])]
-    if isinstance(loss, simplex.MH | simplex.OneVsRest):
-        inner = losses.Exponential().composite() if isinstance(loss, simplex.MH) else loss.composite
+    if loss.one_vs_rest is not None:
         return [
-            (data.classes[k : k + 1], BinaryLoss(inner, (data.y == k).astype(np.float64)), [k])
+            (data.classes[k : k + 1], BinaryLoss(loss.one_vs_rest, (data.y == k).astype(np.float64)), [k])
             for k in range(len(data.classes))
         ]
     every = list(range(len(data.classes)))

@@ -38,7 +38,7 @@ def stations(composite: losses.Composite) -> tuple[losses.Composite, ...]:
     """
     if composite.properties()["convex"]:
         return (composite,)
-    loss, link = composite.loss, composite.link_
+    loss, link = composite.loss, composite.link
     first = losses.Log().with_link(link) if link.has_real_range else composite
     if first is composite:
         return (composite,)

@@ -12,7 +12,6 @@ from propriety.losses import links, simplex
 from propriety.losses.algebra import Mixture, Tilted
 from propriety.losses.base import Loss, SmoothLoss
 from propriety.losses.composite import Composite
-from propriety.losses.faces import from_entropy, from_partial_losses, from_variance, from_weight
 from propriety.losses.families import (
     Arcsine,
     Beta,
@@ -30,7 +29,16 @@ from propriety.losses.families import (
     Squared,
     Tailored,
 )
-from propriety.losses.margins import CanonicalFor, from_density, from_link_and_binding, from_margin_loss
+from propriety.losses.from_functions import (
+    CanonicalFor,
+    from_density,
+    from_entropy,
+    from_link_and_binding,
+    from_margin_loss,
+    from_partial_losses,
+    from_variance,
+    from_weight,
+)
 from propriety.losses.permissible import LogCosh, Matsushita, Mu, Power
 from propriety.losses.registry import as_composite, as_link, as_loss, examples, names, parse, register
 from propriety.losses.tunable import AlphaTunable, GBoost, GGauss, GLaplace, GLog

@@ -11,6 +11,7 @@ every product of small and large numbers taken as the exponential of a sum of lo
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.losses.base import SmoothLoss
-from propriety.losses.links import Canonical, Link
+from propriety.losses.links import Canonical, Link, invert_increasing
 from propriety.losses.point import Array, Point, as_float, at_log_odds, check_probability, plain, product
 from propriety.losses.value import Value, positive
 
@@ -47,21 +48,23 @@ class Composite(Value):
     >>> c = losses.Log().with_link(links.Logit())
     >>> c.gradient(1, 0.0), c.fisher(0.0), c.inverse(0.0)
     (-0.5, 0.25, 0.5)
+    >>> c.link, c.link(0.5)
+    (Logit(), 0.0)
     """
 
     loss: SmoothLoss
-    link_: Link
+    link: Link
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, SmoothLoss):
             raise TypeError(f"a composite needs a loss with a weight function, got {self.loss!r}")
-        if not isinstance(self.link_, Link):
-            raise TypeError(f"a composite needs a link, got {self.link_!r}")
+        if not isinstance(self.link, Link):
+            raise TypeError(f"a composite needs a link, got {self.link!r}")
 
     def __repr__(self) -> str:
         loss = repr(self.loss)
         return (
-            f"{f'({loss})' if ' ' in loss.split('(')[0] or ' + ' in loss else loss}.with_link({self.link_!r})"
+            f"{f'({loss})' if ' ' in loss.split('(')[0] or ' + ' in loss else loss}.with_link({self.link!r})"
         )
 
     # -- the loss of a score ---------------------------------------------------------------------------
@@ -86,11 +89,13 @@ class Composite(Value):
 
     def inverse(self, F: ArrayLike) -> Any:
         """Probability of the score."""
-        return self.link_.inverse(F)
+        return self.link.inverse(F)
 
-    def link(self, p: ArrayLike, q: ArrayLike | None = None) -> Any:
-        """Score of the probability."""
-        return self.link_.link(p, q)
+    @property
+    def link_(self) -> Link:
+        """The link; deprecated, use `link`."""
+        warnings.warn("Composite.link_ is now Composite.link", DeprecationWarning, stacklevel=2)
+        return self.link
 
     def derivatives(
         self,
@@ -140,14 +145,14 @@ class Composite(Value):
             return plain(formula(y, self._parts(F)))
 
     def _parts(self, F: Array) -> _Parts:
-        t, slope, bend = self.link_._log_odds(F)
+        t, slope, bend = self.link._log_odds(F)
         x = at_log_odds(t)
         if self._canonical_factor is None:
-            log_rate = self.loss._log_rate(self.link_, F)
+            log_rate = self.loss._log_rate(self.link, F)
             if log_rate is None:
                 log_rate = self.loss._log_relative(x) + np.log(slope)
             return _Parts(x, slope, bend, log_rate, np.zeros_like(t))
-        over = np.maximum(F - self.link_.high, 0.0) - np.maximum(self.link_.low - F, 0.0)
+        over = np.maximum(F - self.link.high, 0.0) - np.maximum(self.link.low - F, 0.0)
         return _Parts(x, slope, bend, np.full_like(t, np.log(self._canonical_factor)), over)
 
     def _value(self, y: Array, at: _Parts) -> Array:
@@ -187,10 +192,10 @@ class Composite(Value):
         """
         x = at_log_odds(np.linspace(-20, 20, 161))
         with np.errstate(all="ignore"):
-            if isinstance(self.link_, Canonical):
-                log_slope = -self.link_.loss._log_relative(x) - np.log(self.link_.scale)
+            if isinstance(self.link, Canonical):
+                log_slope = -self.link.loss._log_relative(x) - np.log(self.link.scale)
             else:
-                log_slope = np.log(self.link_._log_odds(self.link_._score(x)).slope)
+                log_slope = np.log(self.link._log_odds(self.link._score(x)).slope)
             log_rate = self.loss._log_relative(x) + log_slope
         if not np.all(np.isfinite(log_rate)) or np.ptp(log_rate) > 1e-6:
             return None
@@ -204,7 +209,7 @@ class Composite(Value):
         x = at_log_odds(np.linspace(-20, 20, 161))
         with np.errstate(all="ignore"):
             log_r = self.loss._log_relative(x)
-        return np.allclose(log_r, log_r[::-1], rtol=0, atol=1e-9) and self.link_.symmetric
+        return np.allclose(log_r, log_r[::-1], rtol=0, atol=1e-9) and self.link.symmetric
 
     def _check_margin(self, what: str) -> None:
         if not self.has_margin_form:
@@ -228,11 +233,11 @@ class Composite(Value):
         self._check_margin("binding")
         v = as_float("v", v)
         with np.errstate(all="ignore"):
-            return plain(-self.loss._slope(at_log_odds(self.link_._log_odds(v).t)))
+            return plain(-self.loss._slope(at_log_odds(self.link._log_odds(v).t)))
 
     def regularization_strength(self, v: ArrayLike) -> Any:
         """ρ(v) = 1/p′(v): how much score a change of probability takes. [M §3]"""
-        dp = self.link_.curve(v).dp
+        dp = self.link.curve(v).dp
         with np.errstate(divide="ignore", over="ignore"):
             return plain(1 / dp)
 
@@ -241,11 +246,99 @@ class Composite(Value):
         """μ = −φ′(0)/φ″(0) = ρ(0)/2; the loss regularizes iff μ ≥ ½. [M Thm 4]"""
         return float(self.regularization_strength(0.0)) / 2
 
+    @cached_property
+    def growth(self) -> float:
+        """L = sup −φ″(v)/φ′(v), on 4801 log-odds from −30 to 30; infinite if it still grows at an end.
+
+        It is what the convergence proofs of the Bregman updates [C] ask of a convex margin loss, and infinite
+        for any other loss: with L finite,
+
+            φ(v + δ) ≤ φ(v) + (w(v)/L)(e^{−Lδ} − 1),   w = −φ′,
+
+        because (log w)′ ≥ −L makes w(v + s) ≥ w(v) e^{−Ls} for s > 0 and ≤ for s < 0: integrate −w from v to
+        v + δ. L = 1 for the exponential and the logistic loss.
+
+        >>> from propriety import losses
+        >>> round(losses.Log().composite().growth, 9), losses.GGauss(1).composite().growth
+        (1.0, inf)
+        """
+        if not self.has_convex_margin_form:
+            return np.inf
+        x = at_log_odds(np.linspace(-30, 30, 4801))
+        with np.errstate(all="ignore"):
+            v = self.link._score(x)
+            slope, bend = self.gradient(1.0, v), self.hessian(1.0, v)
+            ratio = np.where(slope < 0, bend / -slope, np.nan)
+        ratio = ratio[np.isfinite(ratio)]
+        if len(ratio) < 100:
+            return np.inf
+        tenth = len(ratio) // 10
+        still_grows = ratio[-1] > 1.001 * ratio[-tenth] or ratio[0] > 1.001 * ratio[tenth]
+        return np.inf if still_grows else float(ratio.max())
+
+    @cached_property
+    def has_convex_margin_form(self) -> bool:
+        """Whether the loss is a convex function of the margin alone."""
+        return self.has_margin_form and bool(self.properties()["convex"])
+
+    def bregman(self, a: ArrayLike, b: ArrayLike) -> Any:
+        """B(a ‖ b) ≥ 0, the Bregman distance between example weights that the margin loss defines. [C §3]
+
+        With F(w) = sup_v (−w v − φ(v)), it is F(a) − F(b) − F′(b)(a − b): for the exponential loss
+        a log(a/b) − a + b, for the log loss the binary relative entropy. At margins u and v of weights a and
+        b it is φ(v) − φ(u) − φ′(u)(v − u). It needs a convex margin loss; weights that no margin has are
+        infinitely far from all others.
+
+        >>> from propriety import losses
+        >>> round(losses.Exponential().composite().bregman(0.3, 0.6), 6)
+        0.092056
+        """
+        a, b = np.broadcast_arrays(as_float("a", a), as_float("b", b))
+        u, v = self._margin_of(a), self._margin_of(b)
+        with np.errstate(all="ignore"):
+            least = float(self.loss.loss(1.0, 1.0))
+            at_u = np.where(a == 0, least, self.value(1.0, u))
+            at_v = np.where(b == 0, least, self.value(1.0, v))
+            distance = at_v - at_u + product(a, v - u)
+        impossible = np.isnan(u) | np.isnan(v)
+        return plain(np.where(a == b, 0.0, np.where(impossible, np.inf, np.maximum(distance, 0.0))))
+
+    def legendre(self, a: ArrayLike, v: ArrayLike) -> Any:
+        """a ⋄ v, the weight of an example of weight `a` after its margin has grown by v. [C §3]
+
+        >>> from propriety import losses
+        >>> round(losses.Exponential().composite().legendre(0.5, 1.0), 6)
+        0.18394
+        """
+        return self.example_weight(self._margin_of(as_float("a", a)) + as_float("v", v))
+
+    def _margin_of(self, weight: Array) -> Array:
+        """The margin whose example weight is given; nan if there is none."""
+        if not self.has_convex_margin_form:
+            raise ValueError(
+                f"{self!r} has no Bregman distance between weights: that needs a convex margin loss, with "
+                "properties()['convex'] true and has_margin_form"
+            )
+        if np.any(weight < 0):
+            raise ValueError(f"weights of examples must not be negative, found {np.min(weight):.6g}")
+        spread = float(self.link(0.75) - self.link(0.25))
+        end = min(1400.0 * spread, self.link.high)
+        with np.errstate(all="ignore"):
+            # −log w is straight for the exponential loss, and nearly so in the tail of most others.
+            margin = invert_increasing(
+                lambda v: -np.log(-self.gradient(1.0, v)),
+                lambda v: self.hessian(1.0, v) / -self.gradient(1.0, v),
+                -np.log(np.where(weight > 0, weight, 1.0)),
+                limit=end,
+            )
+        margin = np.where(margin <= -end * (1 - 1e-12), np.nan, margin)
+        return np.where(weight > 0, margin, self.link.high)
+
     # -- gain ------------------------------------------------------------------------------------------
 
     def with_gain(self, sigma: float) -> Composite:
         """The same loss through the link stretched by σ: the loss margin grows σ times. [M §5]"""
-        return Composite(self.loss, self.link_.scaled(positive("sigma", sigma)))
+        return Composite(self.loss, self.link.scaled(positive("sigma", sigma)))
 
     def shrunk(self, sigma: float) -> Composite:
         """φ_σ(v) = σ φ(v/σ): boosting with it is boosting φ with learning rate 1/σ. [M (51)]
@@ -255,7 +348,7 @@ class Composite(Value):
         sigma = positive("sigma", sigma)
         scaled = sigma * self.loss
         assert isinstance(scaled, SmoothLoss)
-        return Composite(scaled, self.link_.scaled(sigma))
+        return Composite(scaled, self.link.scaled(sigma))
 
     def properties(self) -> Properties:
         """What holds of this composite, each with the fact that decides it."""

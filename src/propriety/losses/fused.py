@@ -92,7 +92,7 @@ def _too_few(F: Array, c: Composite) -> bool:
 
 
 def _is_logistic(c: Composite) -> bool:
-    return isinstance(c.link_, Logit) and c._canonical_factor is not None
+    return isinstance(c.link, Logit) and c._canonical_factor is not None
 
 
 def _arrays(y: ArrayLike, F: ArrayLike) -> tuple[Any, Array]:
@@ -173,7 +173,7 @@ def _derivative_kernel(c: Composite, newton: bool) -> _Kernel | None:
     # The log loss: r t′ is constant, and the exponential itself is faster than a table.
     from propriety.losses import kernels
 
-    scale, rate = c.link_.scale, c._canonical_factor  # type: ignore[attr-defined]
+    scale, rate = c.link.scale, c._canonical_factor  # type: ignore[attr-defined]
     return _Kernel(lambda *arrays: kernels.logistic(*arrays, 1 / scale, rate), -700 * scale, 700 * scale)
 
 
@@ -197,7 +197,7 @@ def tabulate(c: Composite, formula: Formula) -> Table | None:
     Panels are narrowed until every one fits. Where some never do, as where a user's function of p has used
     up the digits of p near 1, the table ends there, if it then still covers the usual scores.
     """
-    link = c.link_
+    link = c.link
     unit = float(link.link(0.75) - link.link(0.25)) / 2.2
     usual = _score_of(c, -_USUAL), _score_of(c, _USUAL)
     for size, per_unit in _RESOLUTIONS:
@@ -223,7 +223,7 @@ def tabulate(c: Composite, formula: Formula) -> Table | None:
 
 def _score_of(c: Composite, t: float) -> float:
     with np.errstate(all="ignore"):
-        return float(c.link_._score(at_log_odds(t)))
+        return float(c.link._score(at_log_odds(t)))
 
 
 def _active(formula: Formula, low: float, high: float) -> tuple[float, float]:
@@ -269,7 +269,7 @@ def _fitting(table: Table, panels: Array, formula: Formula, c: Composite) -> NDA
         F = (panels + 0.5 + offset) / table.per_unit
         powers = offset[:, None] ** np.arange(table.coefficients.shape[3])
         with np.errstate(all="ignore"):
-            accuracy = c.loss._accuracy(c.link_._log_odds(F).t)
+            accuracy = c.loss._accuracy(c.link._log_odds(F).t)
             for label in (0, 1):
                 for j, truth in enumerate(formula(np.full_like(F, float(label)), F)):
                     error = np.abs(np.sum(table.coefficients[:, label, j] * powers, axis=1) - truth)

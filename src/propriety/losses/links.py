@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from propriety.losses.point import Array, Point, as_float, at_log_odds, at_probability, plain
+from propriety.losses.registry import LINKS
 from propriety.losses.special import SQRT_2, inverse_mills, inverse_mills_excess
 from propriety.losses.value import Value, positive
 
@@ -42,7 +43,12 @@ __all__ = [
     "Logit",
     "Probit",
     "Shifted",
+    "examples",
+    "names",
+    "register",
 ]
+
+register, names, examples = LINKS.register, LINKS.names, LINKS.examples
 
 
 class LogOdds(NamedTuple):
@@ -146,6 +152,7 @@ class _ScaledLink(Link):
         return dataclasses.replace(self, scale=self.scale * positive("factor", factor))
 
 
+@register("Logit()", "Logit(2.5)")
 @final
 @dataclass(frozen=True, repr=False)
 class Logit(_ScaledLink):
@@ -164,6 +171,7 @@ class Logit(_ScaledLink):
         return x.t
 
 
+@register
 @final
 @dataclass(frozen=True, repr=False)
 class Probit(_ScaledLink):
@@ -192,6 +200,7 @@ class Probit(_ScaledLink):
         )
 
 
+@register("CLogLog()", "CLogLog(2)")
 @final
 @dataclass(frozen=True, repr=False)
 class CLogLog(_ScaledLink):
@@ -217,6 +226,7 @@ class CLogLog(_ScaledLink):
         return np.log(-x.lq)
 
 
+@register
 @final
 @dataclass(frozen=True, repr=False)
 class LogLog(_ScaledLink):
@@ -234,6 +244,7 @@ class LogLog(_ScaledLink):
         return -np.log(-x.lp)
 
 
+@register
 @final
 @dataclass(frozen=True, repr=False)
 class Cauchit(_ScaledLink):
@@ -257,6 +268,7 @@ class Cauchit(_ScaledLink):
         )
 
 
+@register("Laplace(3)")
 @final
 @dataclass(frozen=True, repr=False)
 class Laplace(_ScaledLink):
@@ -280,6 +292,7 @@ class Laplace(_ScaledLink):
         return -np.sign(x.t) * difference
 
 
+@register("Algebraic()", "Algebraic(3)")
 @final
 @dataclass(frozen=True, repr=False)
 class Algebraic(_ScaledLink):
@@ -299,6 +312,7 @@ class Algebraic(_ScaledLink):
         return 2 * np.sinh(x.t / 2)
 
 
+@register("Identity()", "Identity(-1)")
 @final
 @dataclass(frozen=True, repr=False)
 class Identity(Link):
@@ -342,6 +356,7 @@ class Identity(Link):
         return plain(np.clip((as_float("F", F) - self.low) / (self.high - self.low), 0.0, 1.0))
 
 
+@register("FromDistribution('t', (5,))", "FromDistribution('t', (5,), scale=2)")
 @final
 @dataclass(frozen=True, repr=False)
 class FromDistribution(_ScaledLink):
@@ -395,7 +410,7 @@ class FromDistribution(_ScaledLink):
         return getattr(stats, self.dist)(*self.args)
 
     def _unit_log_odds(self, z: Array) -> LogOdds:
-        from propriety.losses.numeric import derivative
+        from propriety.losses.from_functions.calculus import derivative
 
         d = self._frozen
         lp, lq = d.logcdf(z), d.logsf(z)
@@ -410,6 +425,7 @@ class FromDistribution(_ScaledLink):
         return np.where(x.t < 0, d.ppf(x.p), d.isf(x.q))
 
 
+@register("Canonical(Power(0.3))", "Canonical(Arcsine(), scale=2)")
 @final
 @dataclass(frozen=True, repr=False)
 class Canonical(_ScaledLink):
@@ -452,6 +468,7 @@ class Canonical(_ScaledLink):
         return self.loss._slope(x)
 
 
+@register("Shifted(Logit(), 1.5)")
 @final
 @dataclass(frozen=True, repr=False)
 class Shifted(Link):

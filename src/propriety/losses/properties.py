@@ -107,10 +107,10 @@ def of_composite(c: Composite) -> Properties:
             else "the loss is not symmetric",
         ),
         "real range": Fact(
-            c.link_.has_real_range,
+            c.link.has_real_range,
             "every score has a probability"
-            if c.link_.has_real_range
-            else f"scores lie in [{c.link_.low:.4g}, {c.link_.high:.4g}]",
+            if c.link.has_real_range
+            else f"scores lie in [{c.link.low:.4g}, {c.link.high:.4g}]",
         ),
         "regularization loss": _regularization(c),
     }
@@ -175,7 +175,7 @@ def _convex(c: Composite) -> Fact:
         return Fact(True, "the link is canonical, so the Hessian is a multiple of p'(F)")
     x = at_log_odds(GRID)
     with np.errstate(all="ignore"):
-        _, slope, bend = c.link_._log_odds(c.link_._score(x))
+        _, slope, bend = c.link._log_odds(c.link._score(x))
         growth = c.loss._dlog_relative(x) * slope + bend / slope
         one, zero = x.p * slope - growth, x.q * slope + growth
     tolerance = 1e-9 * (slope + np.abs(growth))

@@ -1,6 +1,6 @@
-"""Names of losses and links, and reading them back from text.
+"""Names of losses, links and losses on the simplex, and reading them back from text.
 
-``repr`` of a loss, a link or a composite can be parsed back; nothing but the registered names, numbers and
+``repr`` of any of them, or of a composite, can be parsed back; nothing but the registered names, numbers and
 the operators of the cone is ever evaluated.
 """
 
@@ -11,17 +11,12 @@ import difflib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from propriety.losses import links
-from propriety.losses.links import Link
-
 if TYPE_CHECKING:
     from propriety.losses.base import Loss
     from propriety.losses.composite import Composite
+    from propriety.losses.links import Link
 
 T = TypeVar("T", bound=type)
-
-_families: dict[str, type] = {}
-_examples: dict[str, tuple[str, ...]] = {}
 
 #: What other libraries call a loss of ours.
 ALIASES = {
@@ -48,55 +43,71 @@ IMPROPER = {
 }
 
 
-@overload
-def register(*target: T) -> T: ...
-@overload
-def register(*target: str) -> Callable[[T], T]: ...
-def register(*target: Any) -> Any:
-    """Add a family to the registry, with examples that the laws are tested on.
+class Registry:
+    """The classes of one kind by name, each with examples that the laws of its kind are tested on."""
 
-    ``@register`` suits a family without parameters; ``@register("Beta(6, 14)")`` names values to test.
-    """
+    def __init__(self, kind: str, prefix: str = "") -> None:
+        self.kind, self.prefix = kind, prefix
+        self.classes: dict[str, type] = {}
+        self._examples: dict[str, tuple[str, ...]] = {}
 
-    def add(family: type, examples: tuple[str, ...]) -> type:
-        _families[family.__name__] = family
-        _examples[family.__name__] = examples or (f"{family.__name__}()",)
-        return family
+    @overload
+    def register(self, *target: T) -> T: ...
+    @overload
+    def register(self, *target: str) -> Callable[[T], T]: ...
+    def register(self, *target: Any) -> Any:
+        """Add a class to the registry, with examples that the laws are tested on.
 
-    if len(target) == 1 and isinstance(target[0], type):
-        return add(target[0], ())
-    return lambda family: add(family, target)
+        ``@register`` suits a class that needs no parameters; ``@register("Beta(6, 14)")`` names values to
+        test.
+        """
+
+        def add(cls: type, examples: tuple[str, ...]) -> type:
+            self.classes[cls.__name__] = cls
+            self._examples[cls.__name__] = examples or (f"{self.prefix}{cls.__name__}()",)
+            return cls
+
+        if len(target) == 1 and isinstance(target[0], type):
+            return add(target[0], ())
+        return lambda cls: add(cls, target)
+
+    def names(self) -> list[str]:
+        """Names of the registered classes.
+
+        >>> from propriety import links, losses
+        >>> "Tailored" in losses.names(), "Probit" in links.names()
+        (True, True)
+        """
+        return sorted(self.classes)
+
+    def examples(self, name: str | None = None) -> list[Any]:
+        """One value or more of the named class, or of every class: what the laws are tested on.
+
+        >>> from propriety import losses
+        >>> losses.examples("Tailored")
+        [Tailored(0.1, 20), Tailored(0.3, by='mode')]
+        """
+        chosen = self.names() if name is None else [_known(name, self.classes, self.kind)]
+        return [parse(text) for key in chosen for text in self._examples[key]]
 
 
-def names() -> list[str]:
-    """Names of the registered families.
+LOSSES, LINKS = Registry("loss"), Registry("link")
+#: Losses on the simplex share names with binary ones, and are written simplex.Log().
+SIMPLEX = Registry("simplex loss", prefix="simplex.")
 
-    >>> from propriety import losses
-    >>> "Tailored" in losses.names()
-    True
-    """
-    return sorted(_families)
-
-
-def examples(name: str | None = None) -> list[Loss]:
-    """One loss or more of the named family, or of every family: what the laws are tested on.
-
-    >>> from propriety import losses
-    >>> losses.examples("Tailored")
-    [Tailored(0.1, 20), Tailored(0.3, by='mode')]
-    """
-    chosen = names() if name is None else [_known(name, _families, "loss")]
-    return [parse(text) for key in chosen for text in _examples[key]]
+register, names, examples = LOSSES.register, LOSSES.names, LOSSES.examples
 
 
 def parse(text: str) -> Any:
-    """The loss, link or composite that `text` denotes; the inverse of ``repr``.
+    """The loss, link, composite or loss on the simplex that `text` denotes; the inverse of ``repr``.
 
     >>> from propriety import losses
     >>> losses.parse("2 * Log() + Tailored(0.1, 20)")
     2 * Log() + Tailored(0.1, 20)
     >>> losses.parse("Squared().with_link(Probit())")
     Squared().with_link(Probit())
+    >>> losses.parse("simplex.Power(0.5)")
+    simplex.Power(0.5)
     """
     if not isinstance(text, str):
         raise TypeError(f"a loss must be a loss, a composite or a string, got {text!r}")
@@ -122,6 +133,8 @@ def as_loss(loss: Loss | str) -> Loss:
 
 def as_link(link: Link | str) -> Link:
     """`link` as a link, read from text if need be."""
+    from propriety.losses.links import Link
+
     if isinstance(link, str):
         link = parse(link)
     if not isinstance(link, Link):
@@ -159,10 +172,14 @@ def _read(node: ast.expr, text: str) -> Any:  # noqa: PLR0911
             return _term(left, text) + _term(right, text)
         case ast.BinOp(op=ast.Mult(), left=left, right=right):
             return _term(left, text) * _term(right, text)
-        case ast.Name(id=name):
-            return _make(name, (), {})
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
-            return _make(name, *_arguments(args, keywords, text))
+        case ast.Name() | ast.Attribute(value=ast.Name(id="simplex")):
+            return _make(node, (), {})
+        case ast.Call(
+            func=ast.Name() | ast.Attribute(value=ast.Name(id="simplex")) as made,
+            args=args,
+            keywords=keywords,
+        ):
+            return _make(made, *_arguments(args, keywords, text))
         case ast.Call(
             func=ast.Attribute(value=owner, attr="with_link" | "with_gain" | "shrunk" | "tilted" as method),
             args=args,
@@ -190,23 +207,29 @@ def _arguments(
     return [_read(a, text) for a in args], {str(k.arg): _read(k.value, text) for k in keywords}
 
 
-def _make(name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-    from propriety.losses.algebra import Tilted
-    from propriety.losses.margins import CanonicalFor
-
-    improper = {key.lower(): key for key in IMPROPER}.get(name.lower())
-    if improper is not None:
-        raise ValueError(f"{improper} is not a proper loss: {IMPROPER[improper]}")
-    known: dict[str, Any] = {**_families, **{n: getattr(links, n) for n in links.__all__ if n != "Link"}}
-    known |= {"Tilted": Tilted, "CanonicalFor": CanonicalFor}
-    name = ALIASES.get(name, name)
+def _make(written: ast.Name | ast.Attribute, args: Any, kwargs: dict[str, Any]) -> Any:
+    if isinstance(written, ast.Attribute):
+        name, kind, known = written.attr, SIMPLEX.kind, SIMPLEX.classes
+    else:
+        name, kind, known = ALIASES.get(written.id, written.id), "loss or link", _without_prefix()
+        improper = {key.lower(): key for key in IMPROPER}.get(name.lower())
+        if improper is not None:
+            raise ValueError(f"{improper} is not a proper loss: {IMPROPER[improper]}")
     try:
-        return known[_known(name, known, "loss or link")](*args, **kwargs)
+        return known[_known(name, known, kind)](*args, **kwargs)
     except TypeError as error:
         raise ValueError(f"cannot make {name} from these parameters: {error}") from None
 
 
-def _known(name: str, known: dict[str, Any], what: str) -> str:
+def _without_prefix() -> dict[str, type]:
+    """What a bare name may stand for."""
+    from propriety.losses.algebra import Tilted
+    from propriety.losses.from_functions import CanonicalFor
+
+    return {**LOSSES.classes, **LINKS.classes, "Tilted": Tilted, "CanonicalFor": CanonicalFor}
+
+
+def _known(name: str, known: dict[str, type], kind: str) -> str:
     if name not in known:
         by_lower = {k.lower(): k for k in [*known, *ALIASES]}
         near = difflib.get_close_matches(name.lower(), by_lower, n=1)
@@ -215,5 +238,5 @@ def _known(name: str, known: dict[str, Any], what: str) -> str:
             if near
             else f"; the names are {', '.join(sorted(known))}"
         )
-        raise ValueError(f"unknown {what} {name!r}{hint}")
+        raise ValueError(f"unknown {kind} {name!r}{hint}")
     return name

@@ -171,7 +171,7 @@ def _subject(given: Any) -> _Subject:
     if isinstance(given, str):
         given = loss_algebra.parse(given)
     if isinstance(given, Composite):
-        usual = given.link_ == given.loss.default_link
+        usual = given.link == given.loss.default_link
         return _Subject(given.loss, given, repr(given.loss if usual else given))
     loss = loss_algebra.as_loss(given)
     return _Subject(loss, loss.composite() if isinstance(loss, SmoothLoss) else None, repr(loss))
@@ -182,7 +182,7 @@ def _normalized(subject: _Subject) -> _Subject:
     if not 1 / np.finfo(np.float64).max < largest < np.inf:
         raise ValueError(f"{subject.label} cannot be normalized: its largest entropy is {largest:g}")
     loss = (1 / largest) * subject.loss
-    composite = None if subject.composite is None else loss.with_link(subject.composite.link_)
+    composite = None if subject.composite is None else loss.with_link(subject.composite.link)
     return replace(subject, loss=loss, composite=composite)
 
 

@@ -44,7 +44,7 @@ def _permissible(loss: losses.Loss) -> bool:
 def composite_of(loss: Any, link: Any) -> losses.Composite:
     """The composite to boost: convex in the score, by the loss's own link or by its canonical one.
 
-    >>> composite_of("Squared()", None).link_ == losses.Squared().canonical_link
+    >>> composite_of("Squared()", None).link == losses.Squared().canonical_link
     True
     """
     composite = losses.as_composite(loss, link)
@@ -204,7 +204,7 @@ def _correct(sample: Sample, state: State, grown: Grown, intercept: bool) -> Sta
 
 def _renormalized(sample: Sample, state: State, always: bool = False) -> State:
     """The state with every score that its rules can give inside the range of the link."""
-    link = state.composite.link_
+    link = state.composite.link
     reach = sum(map(abs, state.coefficients))
     factor = 1.0
     for bound, end in ((link.high, state.intercept + reach), (-link.low, reach - state.intercept)):

@@ -316,7 +316,7 @@ class RuleClassifier(ProperClassifier):
         )
         rest = "" if two else ", divided by the sum over the classes"
         return "\n\n".join(
-            text(a, rules, label, f"{c.link_!r}.inverse(score){rest}", separated, digits)
+            text(a, rules, label, f"{c.link!r}.inverse(score){rest}", separated, digits)
             for a, rules, label, c, separated in parts
         )
 

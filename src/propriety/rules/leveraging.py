@@ -128,7 +128,7 @@ def _derivatives(composite: Any, y: NDArray[np.uint8], F: Floats, n_jobs: int) -
         y = np.concatenate([y, np.zeros(_TABULATED - n, dtype=np.uint8)])
         F = np.concatenate([F, np.zeros(_TABULATED - n)])
     g, h = composite.derivatives(y, F, curvature="newton", n_jobs=n_jobs)
-    if not composite.link_.has_real_range:
+    if not composite.link.has_real_range:
         h[~np.isfinite(h)] = 0.0
     return g[:n], h[:n]
 

@@ -1,6 +1,6 @@
 """The Bregman-distance updates of Collins, Schapire and Singer, for every loss whose growth is bounded.
 
-All of them lower the bound that the loss's growth L allows (see `margins.rate_of_growth`),
+All of them lower the bound that the loss's growth L allows (see `Composite.growth`),
 
     Σ_i φ(v_i + (Mδ)_i) − φ(v_i) ≤ (1/L) Σ_i w_i (e^{−L(Mδ)_i} − 1),
 

@@ -19,7 +19,6 @@ from propriety import losses
 from propriety.linear.design import Floats
 from propriety.losses import simplex
 
-_GRID = np.linspace(-30, 30, 4801)
 _TIE = 1e-9
 
 
@@ -36,7 +35,7 @@ class MarginLoss:
                 "margin loss; use solver='fisher'"
             )
         self.composite = composite
-        self.growth = rate_of_growth(composite)
+        self.growth = composite.growth
 
     def values(self, v: Floats) -> Floats:
         """φ(v) of each row."""
@@ -83,38 +82,6 @@ class MultinomialMargins:
         qM = M * q[:, None]
         sums = qM.reshape(-1, self.others, M.shape[1]).sum(axis=1)
         return M.T @ (qM * weight[:, None]) - sums.T @ (sums * weight[:: self.others, None])
-
-
-def rate_of_growth(composite: losses.Composite) -> float:
-    """L = sup_v −φ″(v)/φ′(v), on 4801 log-odds from −30 to 30; infinite if it still grows at an end.
-
-    It is what the convergence proofs of the Bregman updates ask of a loss: with it finite,
-
-        φ(v + δ) ≤ φ(v) + (w(v)/L)(e^{−Lδ} − 1),   w = −φ′,
-
-    because (log w)′ ≥ −L makes w(v + s) ≥ w(v) e^{−Ls} for s > 0 and ≤ for s < 0: integrate −w from v
-    to v + δ.
-    L = 1 for the exponential and the logistic loss.
-
-    >>> round(rate_of_growth(losses.Log().composite()), 9)
-    1.0
-    >>> rate_of_growth(losses.GGauss(1).composite())
-    inf
-    """
-    p = 1 / (1 + np.exp(-_GRID))
-    v = np.asarray(composite.link(p, p[::-1]))
-    with np.errstate(all="ignore"):
-        g, h = composite.gradient(1.0, v), composite.hessian(1.0, v)
-        ratio = np.where(g < 0, h / -g, np.nan)
-    good = np.isfinite(ratio)
-    ratio = ratio[good]
-    if len(ratio) < 100:
-        return np.inf
-    tenth = len(ratio) // 10
-    for end in (ratio[-1] / ratio[-tenth], ratio[0] / ratio[tenth]):
-        if end > 1 + 1e-3:
-            return np.inf
-    return float(ratio.max())
 
 
 def largest(sizes: Floats, count: int = 1) -> list[int]:
@@ -179,24 +146,20 @@ def binary(X: Any, y: np.ndarray, composite: losses.Composite, weight: Floats) -
 def several(X: Any, y: np.ndarray, K: int, loss: simplex.SimplexLoss, weight: Floats) -> Margins:
     """Margins of K classes, columns ordered class by class."""
     X = sparse.csr_array(X)
-    match loss:
-        case simplex.Log():
-            return Margins(_pairs(X, y, K), MultinomialMargins(K - 1), np.repeat(weight, K - 1))
-        case simplex.PairwiseExponential():
-            M, inner = _pairs(X, y, K), losses.Exponential().composite()
-            return Margins(M, MarginLoss(inner), np.repeat(weight, K - 1))
-        case simplex.MH():
-            inner, factor = losses.Exponential().composite(), 1.0
-        case simplex.OneVsRest():
-            inner, factor = loss.composite, 0.5
-        case _:
-            raise ValueError(
-                f"{loss!r} has no margin form for several classes; use the log loss, PairwiseExponential, MH "
-                "or multiclass='ovr', or solver='fisher'"
-            )
+    form = loss.margin_form
+    if form is None:
+        raise ValueError(
+            f"{loss!r} has no margin form for several classes; use the log loss, PairwiseExponential, MH "
+            "or multiclass='ovr', or solver='fisher'"
+        )
+    weight = weight * form.factor
+    if form.kind == "multinomial":
+        return Margins(_pairs(X, y, K), MultinomialMargins(K - 1), np.repeat(weight, K - 1))
+    if form.kind == "pairs":
+        return Margins(_pairs(X, y, K), MarginLoss(form.composite), np.repeat(weight, K - 1))
     signs = np.where(y[:, None] == np.arange(K), 1.0, -1.0)
     M = sparse.block_diag([sparse.diags_array(signs[:, k]) @ X for k in range(K)], format="csr")
-    return Margins(M, MarginLoss(inner), np.tile(weight * factor, K))
+    return Margins(M, MarginLoss(form.composite), np.tile(weight, K))
 
 
 def _pairs(X: Any, y: np.ndarray, K: int) -> Any:

@@ -19,7 +19,8 @@ from propriety.storage.checks import ModelFileError
 
 _LONGEST_LOSS = 20_000
 _KINDS = "biuf"  # of arrays: truth values, whole numbers, floats
-_SIMPLEX = [name for name in simplex.__all__ if name not in ("SimplexLoss", "of")]
+#: Parameters that an older release called otherwise.
+_RENAMED = {"OneVsRest": {"loss_": "composite"}}
 
 
 def encode(value: Any, where: str) -> Any:  # noqa: C901, PLR0911
@@ -48,11 +49,8 @@ def encode(value: Any, where: str) -> Any:  # noqa: C901, PLR0911
         case np.ndarray() if value.dtype.kind in "UOT":
             kind = "object" if value.dtype.kind == "O" else "str"
             return {"array": encode(value.tolist(), where), "dtype": kind}
-        case losses.Loss() | losses.Composite() | Link():
+        case losses.Loss() | losses.Composite() | Link() | simplex.SimplexLoss():
             return {"loss": _text(value, where)}
-        case simplex.SimplexLoss():
-            given = {k: encode(v, where) for k, v in value.get_params(deep=False).items()}
-            return {"simplex": type(value).__name__, "parameters": given}
     raise ValueError(
         f"{where} is {value!r}, of type {type(value).__name__}, which a model file cannot hold by value; set "
         "it to a plain value before saving, or keep the model with pickle"
@@ -74,7 +72,7 @@ def _text(value: Any, where: str) -> str:
     )
 
 
-def decode(given: Any) -> Any:  # noqa: C901, PLR0911
+def decode(given: Any) -> Any:  # noqa: PLR0911
     """The value of what :func:`encode` wrote.
 
     >>> decode({"tuple": [1, {"loss": "Beta(6, 14)"}]})
@@ -98,10 +96,16 @@ def decode(given: Any) -> Any:  # noqa: C901, PLR0911
         case {"loss": str() as text} if len(given) == 1:
             return _loss(text)
         case {"simplex": str() as name, "parameters": dict() as params} if len(given) == 2:
-            if name not in _SIMPLEX:
-                raise ModelFileError(f"there is no loss {name!r} for several classes")
-            return getattr(simplex, name)(**{k: decode(v) for k, v in params.items()})
+            return _simplex_of_0_1(name, params)
     raise ModelFileError(f"a value of the file is of no known type: {str(given)[:80]}")
+
+
+def _simplex_of_0_1(name: str, params: dict[str, Any]) -> simplex.SimplexLoss:
+    """A loss for several classes as release 0.1 wrote it; now it is a text like every loss."""
+    if name not in simplex.names():
+        raise ModelFileError(f"there is no loss {name!r} for several classes")
+    renamed = _RENAMED.get(name, {})
+    return getattr(simplex, name)(**{renamed.get(k, k): decode(v) for k, v in params.items()})
 
 
 def _array(items: list[Any], dtype: str) -> Any:
@@ -134,7 +138,7 @@ def _loss(text: str) -> Any:
         ):
             raise ModelFileError(f"cannot read {text[:80]!r} as a loss")
     value = losses.parse(text)
-    if not isinstance(value, losses.Loss | losses.Composite | Link):
+    if not isinstance(value, losses.Loss | losses.Composite | Link | simplex.SimplexLoss):
         raise ModelFileError(f"{text[:80]!r} is not a loss, a link or a composite")
     return value
 

@@ -293,13 +293,20 @@ class TreeClassifier(ProperClassifier):
         return str(self._words().test(node))
 
     def to_linear(self) -> LinearizedTree:
-        """Rules for all nodes, and coefficients whose sum over the rules that hold is the score. [N9 §4.2]"""
+        """Rules for all nodes, and coefficients whose sum over the rules that hold is the score. [N9 (50)]
+
+        It is `decision_function`, but for two classes and a symmetric loss of bounded canonical link, such as
+        2p − 1 of the squared loss: there it is the score of that link, finite at pure leaves.
+        A link of your own is kept.
+        """
         check_is_fitted(self, "tree_")
-        scores = self._node_scores
+        scores = self._measure.canonical.score(self.node_probabilities_)
         coefficients = scores.copy()
         with np.errstate(invalid="ignore"):
             coefficients[1:] -= scores[self.tree_.parent[1:]]
-        return LinearizedTree(self._rules(range(len(scores))), coefficients, self._schema)
+        return LinearizedTree(
+            self._rules(range(len(scores))), coefficients, self._schema, getattr(measure, "link", None)
+        )
 
     def export_text(self, *, decimals: int = 3, max_depth: int | None = None) -> str:
         """The tree as text, a line for each node: test, weight, probabilities, and the decision at a leaf."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.data.table import Schema
+from propriety.losses.links import Link
 from propriety.tree.conditions import Rule
 
 Floats = NDArray[np.float64]
@@ -28,6 +29,8 @@ class LinearizedTree:
         One for each node, the root first.
     coefficients : ndarray of shape (rules, 1) or (rules, K)
         For two classes one column.
+    link : Link or None
+        The link of the scores for two classes.
 
     Examples
     --------
@@ -43,6 +46,7 @@ class LinearizedTree:
     rules: list[Rule]
     coefficients: Floats
     schema: Schema
+    link: Link | None = None
 
     def transform(self, X: Any) -> Floats:
         """Rules as columns of 0 and 1, computed from their conditions alone."""

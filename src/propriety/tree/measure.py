@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,17 +35,22 @@ class Measure(Protocol):
         """What is fitted: a composite, a loss on the simplex, or a loss that has no link of its own."""
         ...
 
+    @property
+    def canonical(self) -> Measure:
+        """The same with a canonical link, where the loss has one that a logit stands in for."""
+        ...
+
 
 @dataclass(frozen=True)
 class BinaryMeasure:
     """A binary loss with the link of its scores."""
 
-    loss_: losses.Loss
+    binary: losses.Loss
     link: Link
 
     def entropy(self, P: Floats) -> Floats:
         """H(p), the least expected loss."""
-        return np.asarray(self.loss_.entropy(P[:, 1], P[:, 0]))
+        return np.asarray(self.binary.entropy(P[:, 1], P[:, 0]))
 
     def score(self, P: Floats) -> Floats:
         """F(p), one column."""
@@ -53,64 +58,87 @@ class BinaryMeasure:
 
     def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
         """ℓ(y, p)."""
-        return np.asarray(self.loss_.loss(y.astype(np.float64), P[:, 1], P[:, 0]))
+        return np.asarray(self.binary.loss(y.astype(np.float64), P[:, 1], P[:, 0]))
+
+    @property
+    def canonical(self) -> BinaryMeasure:
+        """A permissible loss with its canonical link where the default one is a logit instead of it.
+
+        That is where the canonical link is bounded, as 2p − 1 of the squared loss. Any other link stays.
+        """
+        loss = self.binary
+        if not isinstance(loss, losses.SmoothLoss) or self.link != loss.default_link:
+            return self
+        bounded = not loss.canonical_link.has_real_range and loss.properties()["permissible"]
+        return replace(self, link=loss.canonical_link) if bounded else self
 
     @property
     def fitted(self) -> losses.Loss | losses.Composite:
         """The composite, or the loss if it has no weight function."""
-        return self.loss_.with_link(self.link) if isinstance(self.loss_, losses.SmoothLoss) else self.loss_
+        return self.binary.with_link(self.link) if isinstance(self.binary, losses.SmoothLoss) else self.binary
 
 
 @dataclass(frozen=True)
 class SimplexMeasure:
     """A loss on the simplex."""
 
-    loss_: simplex.SimplexLoss
+    whole: simplex.SimplexLoss
 
     def entropy(self, P: Floats) -> Floats:
         """Least expected loss."""
-        return self.loss_.entropy(P)
+        return self.whole.entropy(P)
 
     def score(self, P: Floats) -> Floats:
         """Scores, one column for each class."""
-        return self.loss_.link(P)
+        return self.whole.link(P)
 
     def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
         """Loss of each row."""
-        return self.loss_.loss(y, P)
+        return self.whole.loss(y, P)
 
     @property
     def fitted(self) -> simplex.SimplexLoss:
         """The loss itself."""
-        return self.loss_
+        return self.whole
+
+    @property
+    def canonical(self) -> Measure:
+        """The measure itself: its scores are those of its link."""
+        return self
 
 
 @dataclass(frozen=True)
 class RestMeasure:
-    """½ Σ_k of a binary loss, each class against the rest; a loss without a link has logs as scores."""
+    """factor · Σ_k of a binary loss, each class against the rest; one without a link has logs as scores."""
 
-    loss_: losses.Loss
+    binary: losses.Loss
     link: Link | None = None
+    factor: float = 0.5
 
     def entropy(self, P: Floats) -> Floats:
-        """½ Σ_k H(p_k)."""
-        return 0.5 * np.sum(self.loss_.entropy(P, _rest(P)), axis=1)
+        """factor · Σ_k H(p_k)."""
+        return self.factor * np.sum(self.binary.entropy(P, _rest(P)), axis=1)
 
     def score(self, P: Floats) -> Floats:
         """Links of the probabilities, or their centred logarithms."""
         return simplex.Log().link(P) if self.link is None else np.asarray(self.link.link(P, _rest(P)))
 
     def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
-        """½ Σ_k ℓ(1[y = k], p_k)."""
+        """factor · Σ_k ℓ(1[y = k], p_k)."""
         Y = np.eye(P.shape[1])[y]
-        return 0.5 * np.sum(self.loss_.loss(Y, P, _rest(P)), axis=1)
+        return self.factor * np.sum(self.binary.loss(Y, P, _rest(P)), axis=1)
 
     @property
     def fitted(self) -> Any:
         """One class against the rest, or the loss if it has no weight function."""
-        if not isinstance(self.loss_, losses.SmoothLoss):
-            return self.loss_
-        return simplex.OneVsRest(self.loss_.with_link(self.link or self.loss_.default_link))
+        if not isinstance(self.binary, losses.SmoothLoss):
+            return self.binary
+        return simplex.OneVsRest(self.binary.with_link(self.link or self.binary.default_link))
+
+    @property
+    def canonical(self) -> Measure:
+        """The measure itself: its scores are those of its link."""
+        return self
 
 
 def _rest(P: Floats) -> Floats:
@@ -123,7 +151,7 @@ def measure_of(loss: Any, link: Any, n_classes: int, multiclass: str = "auto") -
     A loss without a weight function has no link of its own; its scores are log-odds.
 
     >>> measure_of("CostWeighted(0.2)", None, 2)
-    BinaryMeasure(loss_=CostWeighted(0.2), link=Logit())
+    BinaryMeasure(binary=CostWeighted(0.2), link=Logit())
     """
     if isinstance(loss, str):
         loss = losses.Log() if loss == "auto" else losses.parse(loss)
@@ -133,11 +161,12 @@ def measure_of(loss: Any, link: Any, n_classes: int, multiclass: str = "auto") -
     if isinstance(loss, simplex.SimplexLoss):
         if given is not None:
             raise ValueError(f"loss={loss!r} has a link already; give link=None")
-        if n_classes > 2 and not isinstance(loss, simplex.OneVsRest):
-            return SimplexMeasure(loss)
+        if n_classes > 2:
+            inner = loss.one_vs_rest
+            return SimplexMeasure(loss) if inner is None else RestMeasure(inner.loss, inner.link, loss.factor)
         loss = loss.binary
     if isinstance(loss, losses.Composite):
-        loss, given = loss.loss, loss.link_
+        loss, given = loss.loss, loss.link
     loss = losses.as_loss(loss)
     smooth = isinstance(loss, losses.SmoothLoss)
     if n_classes == 2:
@@ -146,7 +175,7 @@ def measure_of(loss: Any, link: Any, n_classes: int, multiclass: str = "auto") -
     if not smooth:
         return RestMeasure(loss, given)
     whole = simplex.of(loss) if given in (None, loss.default_link) and multiclass == "auto" else None
-    if whole is None or isinstance(whole, simplex.OneVsRest):
+    if whole is None or whole.one_vs_rest is not None:
         return RestMeasure(loss, loss.default_link if given is None else given)
     return SimplexMeasure(whole)
 

@@ -1,0 +1,180 @@
+"""Losses with the softmax link: log, squared and power."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from propriety.losses import families
+from propriety.losses.composite import Composite
+from propriety.losses.point import Array, product
+from propriety.losses.simplex.base import (
+    MarginForm,
+    SimplexLoss,
+    check_distributions,
+    check_scores,
+    register,
+    sum_of_others,
+    with_diagonal,
+)
+from propriety.losses.value import number
+
+_SMALL = 2000  # scores for which a compiled pass is not worth loading
+
+
+class _Softmax(SimplexLoss):
+    """A loss with separable entropy H = Σ h(p_k) and the softmax link.
+
+    With ω_k = −h″(p_k) = p_k^(γ−1), b_k = ω_k p_k (p_k − y_k) and c_k = ω_k p_k² + γ b_k − p_k Σ b, the
+    gradient is b − p Σ b, and the Hessian Σ_k c_k (e_k − p)(e_k − p)ᵀ. In the mean b is 0.
+    """
+
+    shift_invariant = True
+
+    @property
+    def margin_form(self) -> MarginForm | None:
+        """Multinomial for the log loss, else None."""
+        return MarginForm("multinomial", self.binary) if self._exponent == 0 else None
+
+    @property
+    @abstractmethod
+    def _exponent(self) -> float:
+        """γ of ω_k = p_k^(γ−1)."""
+
+    def inverse(self, F: ArrayLike) -> Array:
+        """Probabilities of the scores."""
+        return special.softmax(check_scores(F), axis=-1)
+
+    def link(self, P: ArrayLike) -> Array:
+        """Scores of the probabilities."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(check_distributions("P", P))
+        finite = np.where(np.isfinite(logs), logs, 0.0)
+        count = np.maximum(np.isfinite(logs).sum(axis=-1, keepdims=True), 1)
+        return logs - finite.sum(axis=-1, keepdims=True) / count
+
+    def _value(self, Y: Array, F: Array) -> Array:
+        g = self._exponent
+        log_p = special.log_softmax(F, axis=-1)
+        own = -log_p if g == 0 else -np.expm1(g * log_p) / g
+        total = np.sum(np.exp((g + 1) * log_p), axis=-1)
+        rest = 0.0 if g == 0 else (1 - total) / (g + 1)
+        return np.sum(product(Y, own), axis=-1) - rest
+
+    def _derivatives(self, Y: Array, F: Array, fisher: bool) -> tuple[Array, Array]:
+        p, b, c = self._parts(Y, F, fisher)
+        return b - p * b.sum(axis=-1, keepdims=True), c * sum_of_others(p) ** 2 + p**2 * sum_of_others(c)
+
+    def _hessian(self, Y: Array, F: Array) -> Array:
+        p, _, c = self._parts(Y, F, False)
+        return self._spread(p, c)
+
+    def _fisher(self, F: Array) -> Array:
+        p, _, c = self._parts(F, F, True)
+        return self._spread(p, c)
+
+    def _parts(self, Y: Array, F: Array, fisher: bool) -> tuple[Array, Array, Array]:
+        """p, b and c; with `fisher` the mean of c."""
+        log_p = special.log_softmax(F, axis=-1)
+        p, power = np.exp(log_p), np.exp(self._exponent * log_p)  # ω p
+        b, c = power * (p - Y), power * p
+        return p, b, c if fisher else c + self._exponent * b - p * b.sum(axis=-1, keepdims=True)
+
+    @staticmethod
+    def _spread(p: Array, c: Array) -> Array:
+        """Σ_k c_k (e_k − p)(e_k − p)ᵀ."""
+        steps = with_diagonal(-np.repeat(p[..., None, :], p.shape[-1], axis=-2), sum_of_others(p))
+        return np.swapaxes(steps * c[..., None], -1, -2) @ steps
+
+
+@register
+@final
+@dataclass(frozen=True, repr=False)
+class Log(_Softmax):
+    """−log p_y with the softmax link: multinomial logistic loss.
+
+    >>> Log().value([2], [[0.0, 0.0, 0.0]])
+    array([1.09861229])
+    """
+
+    @property
+    def binary(self) -> Composite:
+        """The log loss with the logit link."""
+        return families.Log().composite()
+
+    @property
+    def _exponent(self) -> float:
+        return 0.0
+
+    def _compiled(self, labels: Any, F: Array, out: tuple[Array, Array]) -> Callable[[int, int], bool] | None:
+        # Fisher's curvature is the Hessian, so there is one pass for both.
+        G, H = out[0].T, out[1].T
+        whole = labels.ndim == 1 and labels.dtype.kind in "iub" and labels.min() >= 0
+        if F.size < _SMALL or not whole or labels.max() >= F.shape[1]:
+            return None
+        if not (G.flags.c_contiguous and H.flags.c_contiguous and G.dtype == H.dtype == np.float64):
+            return None
+        from propriety.losses import kernels
+
+        y, scores = labels.astype(np.intp, copy=False), np.ascontiguousarray(F)
+        return lambda start, stop: math.isfinite(kernels.softmax(y, scores, G, H, start, stop))
+
+
+@register
+@final
+@dataclass(frozen=True, repr=False)
+class Brier(_Softmax):
+    """½ Σ_k (1[y = k] − p_k)² with the softmax link; for two classes the squared loss.
+
+    >>> Brier().value([1], [[0.0, 0.0]])
+    array([0.25])
+    """
+
+    @property
+    def binary(self) -> Composite:
+        """The squared loss with the logit link."""
+        return families.Squared().composite()
+
+    @property
+    def _exponent(self) -> float:
+        return 1.0
+
+    def _value(self, Y: Array, F: Array) -> Array:
+        # The square of a sum of products: exact where 1 − 2 p_y + Σ p² cancels.
+        p = special.softmax(F, axis=-1)
+        own = 0.5 * (np.sum(p**2, axis=-1, keepdims=True) - p**2 + (p.sum(axis=-1, keepdims=True) - p) ** 2)
+        return np.sum(Y * own, axis=-1)
+
+
+@register("simplex.Power(0.5)", "simplex.Power(2)")
+@final
+@dataclass(frozen=True, repr=False)
+class Power(_Softmax):
+    """H = (1 − Σ p_k^(γ+1))/(γ(γ + 1)), γ > −1: the power family; 0 is `Log`, 1 is `Brier`.
+
+    For two classes it is the binary `DensityPower(gamma)`.
+
+    >>> Power(1.0).value([1], [[0.0, 0.0]])
+    array([0.25])
+    """
+
+    gamma: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", number("gamma", self.gamma, -1, math.inf))
+
+    @property
+    def binary(self) -> Composite:
+        """The density power loss with the logit link."""
+        return families.DensityPower(self.gamma).composite()
+
+    @property
+    def _exponent(self) -> float:
+        return self.gamma
