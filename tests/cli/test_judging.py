@@ -1,5 +1,7 @@
 """Judging: a row of weight k is k rows, and no row that judges has a part in what it judges."""
 
+from typing import ClassVar
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -56,7 +58,7 @@ def test_a_split_that_cannot_be_meant_is_refused(folds, holdout, message):
 class Recording(TreeClassifier):
     """A tree that notes the rows it sees."""
 
-    seen = []
+    seen: ClassVar[list] = []
 
     def fit(self, X, y, sample_weight=None):
         self.seen.append(("fit", rows_of(X)))
