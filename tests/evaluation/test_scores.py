@@ -121,7 +121,7 @@ def test_a_model_without_probabilities_is_refused():
     ("arguments", "message"),
     [
         (([0, 1], [0.5, 1.5]), r"p must lie in \[0, 1\]"),
-        (([0, 1, 2], [0.5, 0.5, 0.5]), "two classes, scores 3"),
+        (([0, 1, 2], [0.5, 0.5, 0.5]), "two classes, found 3"),
         ((["a", "a"], [0.5, 0.5]), "give pos_label"),
         (([0, 1], [0.5]), "y has 2, p has 1"),
         (([0, 1], [[0.1], [0.2]]), r"got shape \(2, 1\)"),

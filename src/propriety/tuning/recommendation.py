@@ -122,9 +122,9 @@ def _from(fp: Any, fn: Any, names: tuple[str, str]) -> Recommendation:
     (x, a), (y, b) = _nodes(fp), _nodes(fn)
     weight = np.outer(a, b)
     total = x[:, None] + y[None, :]
-    mean_fp, mean_fn = float(a @ x), float(b @ y)
-    threshold = _threshold(mean_fp, mean_fn)
-    second = float(np.sum(weight * x[:, None] ** 2 / total)) / (mean_fp + mean_fn)
+    mean_fp, mean = float(a @ x), float(np.sum(weight * total))
+    threshold = _threshold(mean_fp, mean - mean_fp)
+    second = float(np.sum(weight * x[:, None] ** 2 / total)) / mean
     variance = second - threshold**2
     if isinstance(fp, float) and isinstance(fn, float):
         return Recommendation(
