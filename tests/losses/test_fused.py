@@ -109,3 +109,14 @@ def test_bad_input(kwargs, message):
         y, F = np.zeros(100_000), np.zeros(100_000)
     with pytest.raises((ValueError, TypeError), match=message):
         losses.Log().composite().derivatives(y, F, **kwargs)
+
+
+@pytest.mark.parametrize("c", [losses.Log().composite(), losses.Matsushita().composite()], ids=repr)
+def test_few_rows_may_ask_for_the_table_or_for_the_formulas(c):
+    y, F = (RNG.random(3000) < 0.4).astype(np.uint8), RNG.normal(size=3000)
+    many, few = c.derivatives(y, F, curvature="newton"), slice(0, 10)
+    for whole, part in zip(many, c.derivatives(y[few], F[few], curvature="newton", table=True), strict=True):
+        np.testing.assert_array_equal(part, whole[few])
+    np.testing.assert_array_equal(c.values(y[few], F[few], table=True), c.values(y, F)[few])
+    np.testing.assert_array_equal(c.derivatives(y, F, table=False)[0], c.gradient(y, F))
+    np.testing.assert_array_equal(c.values(y, F, table=False), c.value(y, F))

@@ -105,6 +105,7 @@ class Composite(Value):
         curvature: str = "fisher",
         out: tuple[Array, Array] | None = None,
         n_jobs: int | None = None,
+        table: bool | None = None,
     ) -> tuple[Array, Array]:
         """Gradient and curvature in one compiled pass over arrays, on `n_jobs` threads.
 
@@ -116,6 +117,9 @@ class Composite(Value):
             The Fisher weight ω p′², or the Hessian.
         out : pair of float64 arrays, optional
             Where to write.
+        table : bool, optional
+            Whether to look the values up in a table, good to 1e-12, or to compute them by the formulas. By
+            default a table is made where there are many rows; True pays for few rows asked for often.
 
         Examples
         --------
@@ -126,10 +130,12 @@ class Composite(Value):
         """
         from propriety.losses import fused
 
-        return fused.derivatives(self, y, F, curvature, out, n_jobs)
+        return fused.derivatives(self, y, F, curvature, out, n_jobs, table)
 
-    def values(self, y: ArrayLike, F: ArrayLike, *, n_jobs: int | None = None) -> Array:
-        """`value` in a compiled pass over arrays of one length; labels are not checked.
+    def values(
+        self, y: ArrayLike, F: ArrayLike, *, n_jobs: int | None = None, table: bool | None = None
+    ) -> Array:
+        """`value` in a compiled pass over arrays of one length; labels are not checked, `table` is as above.
 
         >>> from propriety import losses
         >>> losses.Squared().composite().values([1.0, 0.0], [0.0, 0.0])
@@ -137,7 +143,7 @@ class Composite(Value):
         """
         from propriety.losses import fused
 
-        return fused.values(self, y, F, n_jobs)
+        return fused.values(self, y, F, n_jobs, table)
 
     def _pointwise(self, y: ArrayLike, F: ArrayLike, formula: Any) -> Any:
         y, F = check_probability("y", y), as_float("F", F)

@@ -62,6 +62,7 @@ def derivatives(
     curvature: str,
     out: tuple[Array, Array] | None,
     n_jobs: int | None,
+    table: bool | None = None,
 ) -> tuple[Array, Array]:
     """See `Composite.derivatives`."""
     if curvature not in ("fisher", "newton"):
@@ -73,22 +74,20 @@ def derivatives(
         if array.shape != F.shape or array.dtype != np.float64:
             raise ValueError(f"out[{i}] must be a float64 array of shape {F.shape}")
     formula = _newton(c) if curvature == "newton" else _fisher(c)
-    kernel = None if _too_few(F, c) else _derivative_kernel(c, curvature == "newton")
+    compiled = (len(F) >= _SMALL or _is_logistic(c)) if table is None else table
+    kernel = _derivative_kernel(c, curvature == "newton") if compiled else None
     _fill(out, formula, kernel, y, F, n_jobs)
     return out
 
 
-def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None) -> Array:
+def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None, table: bool | None = None) -> Array:
     """See `Composite.values`."""
     y, F = _arrays(y, F)
     value = np.empty_like(F)
-    kernel = None if len(F) < _SMALL else _value_kernel(c)
+    compiled = len(F) >= _SMALL if table is None else table
+    kernel = _value_kernel(c) if compiled else None
     _fill((value, np.empty_like(F)), _value(c), kernel, y, F, n_jobs)
     return value
-
-
-def _too_few(F: Array, c: Composite) -> bool:
-    return len(F) < _SMALL and not _is_logistic(c)
 
 
 def _is_logistic(c: Composite) -> bool:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import numbers
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted, column_or_1d
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from propriety import frames, losses, parallel
-from propriety.model.base import ProperClassifier
-from propriety.tree.parameters import choice, labels_and_weights, number
-from propriety.weights import Weights
+from propriety import losses
+from propriety.data.table import Table
+from propriety.engine.binning import Binner
+from propriety.engine.stored import binner_arrays, read_binner
+from propriety.evaluation.margins import normalized_margins
+from propriety.losses import simplex
+from propriety.model import contract
+from propriety.model.base import ProperClassifier, shares
+from propriety.rules import learning, state
+from propriety.rules.monomials import WeightedRule
+from propriety.rules.rule_lists import RuleList
+from propriety.rules.settings import RuleSettings
+from propriety.rules.text import text
+from propriety.storage.checks import Arrays, require, take
 
 _SERIAL = 1 << 17  # cells of a table up to which one thread is fastest
-_PARTS = 1_000_000  # of a row, in which weights are counted
 Floats = NDArray[np.float64]
 
 
@@ -71,10 +81,11 @@ class RuleClassifier(ProperClassifier):
         The rules, equal ones merged and redundant literals left out. With more than two classes a tuple of
         such tuples, one class against the rest.
     intercept_ : float, or ndarray of shape (K,)
-    loss_ : composite, or tuple of composites
-        Whose link gives the probabilities: the one fitted; from a bag, the one chosen last.
+    loss_ : composite, or OneVsRest of a composite
+        Whose link gives the probabilities: the one fitted; from a bag, the one chosen last. With more than
+        two classes and a bag, each class may have another; this is the first one's.
     chosen_ : tuple of composites, or tuple of tuples
-        The loss of each round.
+        The loss of each round; the last one's link gives the probabilities of its class.
     edges_ : ndarray, or tuple of ndarrays
         The edge of each round's rule, the γ of the weak learning assumption. [N9 (42)]
     separated_ : bool, or ndarray of shape (K,)
@@ -90,31 +101,40 @@ class RuleClassifier(ProperClassifier):
     >>> X = np.array([[1, 5], [2, 4], [3, 9], [4, 8], [5, 1], [6, 2], [7, 7], [8, 6]])
     >>> y = np.array([0, 0, 0, 0, 1, 0, 1, 1])
     >>> print(RuleClassifier(n_rules=1).fit(X, y).export_text())
-    score of 1 = ...
-      + ... if x0 > 4.5, else - ...
+    score of 1 = -1.145
+      + 2.042 if x0 > 4.5, else - 2.042
               says 1 for 50.0% of the rows, of which 75.0% are; of the others 100.0% are 0
     probability of 1 = Logit().inverse(score)
     """
 
+    rules_: Any
+    intercept_: Any
+    chosen_: Any
+    edges_: Any
+    separated_: Any
+    n_iter_: int
+    _lists: tuple[RuleList, ...]
+    _binner: Binner
+
     def __init__(
         self,
-        loss="auto",
+        loss: Any = "auto",
         *,
-        link=None,
-        fp_cost=1.0,
-        fn_cost=1.0,
-        n_rules=10,
-        max_literals=2,
-        criterion="entropy",
-        update="classical",
-        bag=None,
-        choose="risk",
-        fit_intercept=True,
-        min_samples_rule=1,
-        max_bins=255,
-        categorical_features="from_dtype",
-        n_jobs=None,
-    ):
+        link: Any = None,
+        fp_cost: float = 1.0,
+        fn_cost: float = 1.0,
+        n_rules: int = 10,
+        max_literals: int = 2,
+        criterion: str = "entropy",
+        update: str = "classical",
+        bag: Any = None,
+        choose: str = "risk",
+        fit_intercept: bool = True,
+        min_samples_rule: float = 1,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+    ) -> None:
         self.loss = loss
         self.link = link
         self.fp_cost = fp_cost
@@ -131,16 +151,9 @@ class RuleClassifier(ProperClassifier):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags
-
     # --- fitting ----------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -157,142 +170,69 @@ class RuleClassifier(ProperClassifier):
         -------
         self
         """
-        from propriety.engine.binning import Binner
+        training = self._read(X, y, sample_weight)
+        settings = RuleSettings.of(self, self._costs(training.n_classes))
+        binner, lists = learning.learn(training, settings, self._threads_for(training.table))
+        return self._keep(training, _loss_of(lists), _binner=binner, _lists=lists, **_attributes(lists))
 
-        self._check_parameters()
-        bag = self._bag()
-        if not frames.is_frame(X):
-            X = frames.as_array(X)
-        classes, codes, weight = labels_and_weights("RuleClassifier", X, y, sample_weight)
-        schema, table = frames.Schema.fit(X, self.categorical_features)
-        _check_feature_names(self, X, reset=True)
-        _check_n_features(self, X, reset=True)
-        if len(classes) > 2 and (self.fp_cost, self.fn_cost) != (1, 1):
-            raise ValueError(f"fp_cost and fn_cost are for two classes, got {len(classes)} classes")
-        n_jobs = parallel.n_threads(self.n_jobs)
-        n_jobs = n_jobs if table.n_rows * table.n_features > _SERIAL else 1
-        largest = 1 if len(classes) == 2 else int(np.argmax(np.bincount(codes, weights=weight)))
-        target = (codes == largest).astype(np.float64)
-        weights = Weights.read(weight, table.n_rows)
-        binner = Binner.fit(table, weights, target, schema.n_categories, self.max_bins, n_jobs)
-        binned = binner.transform(table, n_jobs)
-        kept = slice(None) if weight is None or np.all(weight > 0) else weight > 0
-        if not isinstance(kept, slice):
-            binned = binned._replace(columns=np.ascontiguousarray(binned.columns[:, kept]))
-            codes, weight = codes[kept], weight[kept]
-        self._boost(bag, schema, table, kept, binner, binned, classes, codes, weight, n_jobs)
-        return self
-
-    def _boost(self, bag, schema, table, kept, binner, binned, classes, codes, weight, n_jobs) -> None:
-        """Boost rules for class 1, or for each class against the rest, and keep them."""
-        from propriety.rules import text as rules_text
-        from propriety.rules.boosting import Settings, boost
-        from propriety.rules.growing import Grower
-        from propriety.rules.leveraging import Sample
-
-        settings = Settings(
-            self.n_rules,
-            bool(self.fit_intercept),
-            self.update == "corrective",
-            self.choose,
-            float(self.fp_cost),
-            float(self.fn_cost),
-        )
-        said = [1] if len(classes) == 2 else range(len(classes))
-        counts = None if self.min_samples_rule <= 1 else _counts(weight, len(codes))
-        least, states, merged = _PARTS * self.min_samples_rule, [], []
-        for k in said:
-            order = np.argsort(codes == k, kind="stable")  # class 0 first
-            y = (codes == k)[order].astype(np.uint8)
-            ordered = binned._replace(columns=binned.columns[:, order])
-            w, rows = (None if a is None else a[order] for a in (weight, counts))
-            grower = Grower(ordered, y, rows, self.max_literals, least, self.criterion, n_jobs)
-            states.append(boost(Sample(y, w, n_jobs), grower, bag, settings))
-            merged.append(rules_text.merged(states[-1].monomials, states[-1].coefficients, grower))
-        found = [monomial for rules in merged for monomial in rules]
-        binner = rules_text.round_edges(binner, table, kept, binned.columns, found)
-        scorers = [rules_text.Scorer(s.intercept, rules) for s, rules in zip(states, merged, strict=True)]
-        labels = [classes if len(classes) == 2 else (f"not {classes[k]}", classes[k]) for k in said]
-        rules = tuple(
-            rules_text.readable(
-                found, scorer, schema, binner, binned.columns, (codes == k).astype(np.uint8), weight, names
-            )
-            for found, scorer, k, names in zip(merged, scorers, said, labels, strict=True)
-        )
-        two = len(classes) == 2
-        self.classes_, self._schema, self._binner, self._scorers = classes, schema, binner, scorers
-        self.rules_ = rules[0] if two else rules
-        self.intercept_ = states[0].intercept if two else np.array([s.intercept for s in states])
-        self.loss_ = states[0].composite if two else tuple(s.composite for s in states)
-        self.chosen_ = states[0].chosen if two else tuple(s.chosen for s in states)
-        self.edges_ = np.array(states[0].edges) if two else tuple(np.array(s.edges) for s in states)
-        separated = [s.ended or s.separated for s in states]
-        self.separated_ = separated[0] if two else np.array(separated)
-        self.n_iter_ = max(len(s.edges) for s in states)
-
-    def _check_parameters(self) -> None:
-        self._threshold()
-        choice("criterion", self.criterion, ("entropy", "edge"))
-        choice("update", self.update, ("classical", "corrective"))
-        choice("choose", self.choose, ("risk", "edge", "once"))
-        number("n_rules", self.n_rules, 0, whole=True)
-        number("max_literals", self.max_literals, 1, whole=True)
-        number("max_bins", self.max_bins, 2, 255, whole=True)
-        number("min_samples_rule", self.min_samples_rule, 0)
-
-    def _bag(self) -> list[losses.Composite]:
-        """The losses to boost: one, or those of the bag."""
-        from propriety.rules.boosting import BAGS, composite_of
-
-        if not (isinstance(self.loss, str) and self.loss == "bag"):
-            if self.bag is not None:
-                raise ValueError(f"bag={self.bag!r} is for loss='bag', and loss is {self.loss!r}")
-            loss = losses.Log() if isinstance(self.loss, str) and self.loss == "auto" else self.loss
-            return [composite_of(loss, self.link)]
-        if self.link is not None:
-            raise ValueError("the losses of a bag have links of their own: give link=None")
-        bag = ("all" if self.choose == "once" else 1) if self.bag is None else self.bag
-        if isinstance(bag, (str, numbers.Integral)):
-            if bag not in BAGS:
-                raise ValueError(f"bag must be 1, 2, 'all' or a list of losses, got {bag!r}")
-            bag = BAGS[bag]
-        if len(bag) == 0:
-            raise ValueError("bag is empty: give at least one loss")
-        return [composite_of(loss, None) for loss in bag]
+    def _threads_for(self, table: Table) -> int:
+        return self._threads if table.n_rows * table.n_features > _SERIAL else 1
 
     # --- using the model --------------------------------------------------------------------------
 
-    def decision_function(self, X) -> Floats:
-        """The score F: of shape (n,) for two classes, (n, K) for more, one class against the rest."""
-        check_is_fitted(self, "_scorers")
-        if not frames.is_frame(X):
-            X = frames.as_array(X)
-        _check_feature_names(self, X, reset=False)
-        _check_n_features(self, X, reset=False)
-        table = self._schema.read(X)
-        n_jobs = parallel.n_threads(self.n_jobs) if table.n_rows * table.n_features > _SERIAL else 1
-        columns = self._binner.transform(table, n_jobs).columns
-        scores = [scorer.scores(columns) for scorer in self._scorers]
-        return scores[0] if len(scores) == 1 else np.column_stack(scores)
+    def _bins(self, table: Table) -> NDArray[np.uint8]:
+        return self._binner.transform(table, self._threads_for(table)).columns
 
-    def predict_proba(self, X) -> Floats:
-        """Probabilities of the classes, of shape (n, K), through the link of the loss.
+    def _scores(self, table: Table) -> Floats:
+        columns = self._bins(table)
+        return np.column_stack([rule_list.scorer.scores(columns) for rule_list in self._lists])
 
-        With more than two classes, those of each class against the rest, divided by their sum.
-        """
-        F = self.decision_function(X)
-        if F.ndim == 1:
-            p = np.asarray(self.loss_.inverse(F))
-            return np.column_stack([1 - p, p])
-        P = np.column_stack([c.inverse(F[:, k]) for k, c in enumerate(self.loss_)])
-        total = P.sum(axis=1, keepdims=True)
-        return np.where(total > 0, P / np.where(total > 0, total, 1.0), 1.0 / P.shape[1])
+    def _probabilities(self, scores: Floats) -> Floats:
+        """Through each class's own link; with more than two classes, divided by their sum."""
+        if len(self._lists) == 1:
+            return super()._probabilities(scores)
+        p = np.column_stack(
+            [rule_list.composite.inverse(scores[:, k]) for k, rule_list in enumerate(self._lists)]
+        )
+        total = p.sum(axis=1, keepdims=True)
+        return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
 
-    def margins(self, X, y) -> Floats:
+    def margins(self, X: Any, y: ArrayLike) -> Floats:
         """Normalized margins of labelled rows, in [−1, 1]: positive where the class is right. [N9 (27)]"""
-        from propriety.evaluation.margins import normalized_margins
-
         return normalized_margins(column_or_1d(y), self.predict_proba(X), classes=self.classes_)
+
+    # --- reading it -------------------------------------------------------------------------------
+
+    @property
+    def view(self) -> str:
+        """Text: the rules."""
+        return contract.TEXT
+
+    def _contributions(self, table: Table) -> Floats:
+        columns = self._bins(table)
+        return np.stack([rule_list.contributions(columns) for rule_list in self._lists], axis=1)
+
+    def importances(self) -> Floats:
+        """How much each feature counts: the spread that its rules give the scores, in shares of the sum."""
+        check_is_fitted(self)
+        spreads = [rule_list.spreads(self.n_features_in_) for rule_list in self._lists]
+        return shares(np.sum(spreads, axis=0))
+
+    def words(self, X: Any) -> list[list[str]]:
+        """The rules that hold for each row; with more than two classes, those of every class.
+
+        >>> model = RuleClassifier(n_rules=1).fit([[1], [2], [3], [4]], [0, 0, 1, 1])
+        >>> model.words([[1], [4]])
+        [[], ['if x0 > 2.5 then 1 else 0']]
+        """
+        table = self._table(X)
+        columns = self._bins(table)
+        met: list[list[str]] = [[] for _ in range(table.n_rows)]
+        for rule_list in self._lists:
+            for t, rule in enumerate(rule_list.rules):
+                for i in np.flatnonzero(rule_list.scorer.holds(t, columns)):
+                    met[i].append(str(rule))
+        return met
 
     def export_text(self, digits: int = 3) -> str:
         """The model in words: the rules with coefficients to add up, what each covers and how precise it is.
@@ -302,25 +242,46 @@ class RuleClassifier(ProperClassifier):
         digits : int, default=3
             Digits of the coefficients.
         """
-        from propriety.rules.text import text
+        check_is_fitted(self)
+        rest = "" if len(self._lists) == 1 else ", divided by the sum over the classes"
+        return "\n\n".join(text(rule_list, rest, digits) for rule_list in self._lists)
 
-        check_is_fitted(self, "_scorers")
-        two = len(self.classes_) == 2
-        parts = zip(
-            [self.intercept_] if two else self.intercept_,
-            [self.rules_] if two else self.rules_,
-            self.classes_[1:] if two else self.classes_,
-            [self.loss_] if two else self.loss_,
-            [self.separated_] if two else self.separated_,
-            strict=True,
+    # --- keeping it -------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        scores = [state.list_state(rule_list) for rule_list in self._lists]
+        return {"scores": scores}, binner_arrays(self._binner)
+
+    def _restore(self, values: dict[str, Any], arrays: Arrays) -> None:
+        self._binner = read_binner(arrays, self._schema.n_categories)
+        self._lists = state.read_lists(
+            take(values, "scores", list), self.classes_, self._schema, self._binner
         )
-        rest = "" if two else ", divided by the sum over the classes"
-        return "\n\n".join(
-            text(a, rules, label, f"{c.link!r}.inverse(score){rest}", separated, digits)
-            for a, rules, label, c, separated in parts
-        )
+        loss = _loss_of(self._lists)
+        # Files of 0.1.0 have the losses of the scores alone.
+        require(getattr(self, "loss_", loss) == loss, "its loss is not that of its scores")
+        self.loss_ = loss
+        for name, value in _attributes(self._lists).items():
+            setattr(self, name, value)
 
 
-def _counts(weight: Floats | None, n: int) -> NDArray[np.int64]:
-    """Weights of the rows in fixed point."""
-    return np.full(n, _PARTS) if weight is None else np.rint(_PARTS * weight).astype(np.int64)
+def _loss_of(lists: Sequence[RuleList]) -> losses.Composite | simplex.OneVsRest:
+    """What was fitted: the composite, or for more than two classes the first one's against the rest."""
+    return lists[0].composite if len(lists) == 1 else simplex.OneVsRest(lists[0].composite)
+
+
+def _attributes(lists: Sequence[RuleList]) -> dict[str, Any]:
+    """The public attributes: of the one list, or of each class."""
+    rules: list[tuple[WeightedRule, ...]] = [rule_list.rules for rule_list in lists]
+    chosen, edges = [rule_list.chosen for rule_list in lists], [rule_list.edges for rule_list in lists]
+    intercepts = [rule_list.scorer.intercept for rule_list in lists]
+    separated = [rule_list.separated for rule_list in lists]
+    one = len(lists) == 1
+    return {
+        "rules_": rules[0] if one else tuple(rules),
+        "intercept_": intercepts[0] if one else np.array(intercepts),
+        "chosen_": chosen[0] if one else tuple(chosen),
+        "edges_": edges[0] if one else tuple(edges),
+        "separated_": separated[0] if one else np.array(separated),
+        "n_iter_": max(len(rounds) for rounds in edges),
+    }

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import parallel
+from propriety import losses, parallel
 from propriety.engine.layout import BINS, Binned
 from propriety.rules import kernels
-from propriety.rules.monomials import Condition, bin_set
+from propriety.rules.monomials import BinLiteral, bin_set
 
 _TIE = 1e-9
 _SERIAL = 1 << 17  # cells up to which one thread is fastest
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Score = Callable[[Integers, Integers], Floats]
 
 
-def entropy_score(loss: Any) -> Score:
+def entropy_score(loss: losses.Loss) -> Score:
     """Σ W H(p) of two leaves: where monomials hold, with weights (class 0, class 1), and the rest of all."""
 
     def score(within: Integers, total: Integers) -> Floats:
@@ -47,22 +47,22 @@ def edge_score(within: Integers, total: Integers) -> Floats:
     return -np.abs(difference.astype(np.float64))
 
 
-class Grown(NamedTuple):
+class GrownRule(NamedTuple):
     """A monomial, and the rows where it holds (1) or not (0)."""
 
-    conditions: tuple[Condition, ...]
+    literals: tuple[BinLiteral, ...]
     holds: NDArray[np.uint8]
 
 
 class _Cut(NamedTuple):
-    """The best literal within a monomial: its condition, the criterion, and the sums where all hold."""
+    """The best literal within a monomial, the criterion, and the sums where all hold."""
 
-    condition: Condition
+    literal: BinLiteral
     score: float
     inside: Integers
 
 
-class Grower:
+class RuleGrower:
     """Grows monomials on one table.
 
     Parameters
@@ -72,11 +72,13 @@ class Grower:
         Labels, all 0 before all 1: a pass over one class needs no look at labels.
     counts : ndarray of int64 or None
         Weights of the rows, only needed where `least` > 1.
-    most : int
-        Literals of a monomial.
+    max_literals : int
+        Literals of a monomial, at most.
     least : float
         Least weight of the rows where a monomial holds, and of those where it does not.
     criterion : {"entropy", "edge"}
+    constant : bool
+        Whether there is a constant rule besides, which a rule must beat.
     """
 
     def __init__(
@@ -84,13 +86,16 @@ class Grower:
         binned: Binned,
         y: NDArray[np.uint8],
         counts: Integers | None,
-        most: int,
+        *,
+        max_literals: int,
         least: float,
         criterion: str,
+        constant: bool,
         n_jobs: int,
     ) -> None:
-        self.columns, self.y, self.most, self.criterion = binned.columns, y, most, criterion
-        self.counts, self.least = counts, least
+        self.columns, self.y, self.criterion = binned.columns, y, criterion
+        self._max_literals, self._constant = max_literals, constant
+        self._counts, self._least = counts, least
         self.n_bins = binned.n_bins
         d, n = self.columns.shape
         self._tasks = _spans(d, n_jobs if d * n > _SERIAL else 1)
@@ -116,58 +121,72 @@ class Grower:
         features, last, missing = (np.concatenate(column) for column in zip(*parts, strict=True))
         return features, last, missing
 
-    def grow(self, w: Integers, loss: Any, criterion: str) -> Grown | None:
+    def grow(self, w: Integers, loss: losses.Loss, criterion: str) -> GrownRule | None:
         """The monomial for these weights, or None if no literal makes a difference.
 
-        The criterion is "entropy", that of the loss, or "edge".
+        The criterion is "entropy", that of the loss, or "edge". Without a constant rule a rule that is no
+        better than the constant is still of use: it only has to have an edge.
         """
         if len(self._cuts[0]) == 0:
             return None
         score = edge_score if criterion == "edge" else entropy_score(loss)
         sums = self._sums(w, None)
         total = sums[0].sum(axis=0)
-        holds = np.ones(len(self.y), dtype=np.uint8)
-        nothing = float(score(total[None], total)[0])
-        unit = float(total.sum()) if criterion == "edge" else abs(nothing)
+        of_constant = float(score(total[None], total)[0])
+        unit = float(total.sum()) if criterion == "edge" else abs(of_constant)
+        to_beat = of_constant if self._constant or criterion == "entropy" else 0.0
         first = self._best(sums, total, total, score, self._count_sums, both=False)
-        if first is None or not first.score < nothing - _TIE * unit:
+        if first is None or not first.score < to_beat - _TIE * unit:
             return None
-        conditions, best = [first.condition], first
-        self._narrow(holds, first.condition)
-        if self.most > 1:
-            conditions, best, holds = self._second(w, sums, total, score, first, holds, unit)
-        while 1 < len(conditions) < self.most:
+        holds = np.ones(len(self.y), dtype=np.uint8)
+        self._narrow(holds, first.literal)
+        literals, best = [first.literal], first
+        if self._max_literals > 1:
+            literals, best = self._second(w, sums, total, score, first, holds, unit)
+        while 1 < len(literals) < self._max_literals:
             inner = self._within(w, holds)
             following = self._best(inner, best.inside, total, score, self._count_within(holds), both=True)
             if following is None or not following.score < best.score - _TIE * unit:
                 break
             best = following
-            conditions.append(following.condition)
-            self._narrow(holds, following.condition)
-        return Grown(tuple(conditions), holds)
+            literals.append(following.literal)
+            self._narrow(holds, following.literal)
+        return GrownRule(tuple(literals), holds)
 
-    def _second(self, w, sums, total, score, first: _Cut, holds, unit):
-        """The first two literals, the second on whichever side of the first serves best; or one literal."""
+    def _second(
+        self,
+        w: Integers,
+        sums: Integers,
+        total: Integers,
+        score: Score,
+        first: _Cut,
+        holds: NDArray[np.uint8],
+        unit: float,
+    ) -> tuple[list[BinLiteral], _Cut]:
+        """The first two literals, the second on whichever side of the first serves best; or one literal.
+
+        `holds`, the rows where the first literal holds, becomes those where all do.
+        """
         within, counted = self._within(w, holds), self._count_within(holds)
-        other = Condition(first.condition.feature, self.complement(first.condition))
-        found = self._best(within, first.inside, total, score, counted, both=True)
-        counted = None if counted is None else self._count_sums - counted
+        inside = self._best(within, first.inside, total, score, counted, both=True)
+        if counted is not None and self._count_sums is not None:
+            counted = self._count_sums - counted
         outside = self._best(sums - within, total - first.inside, total, score, counted, both=True)
-        condition = first.condition
-        if outside is not None and (found is None or outside.score < found.score - _TIE * unit):
-            found, condition = outside, other
-        if found is None or not found.score < first.score - _TIE * unit:
-            return [first.condition], first, holds
-        if condition is other:
+        second, literal = inside, first.literal
+        if outside is not None and (inside is None or outside.score < inside.score - _TIE * unit):
+            second, literal = outside, BinLiteral(literal.feature, self.complement(literal))
+        if second is None or not second.score < first.score - _TIE * unit:
+            return [first.literal], first
+        if second is outside:
             holds ^= 1
-        self._narrow(holds, found.condition)
-        return [condition, found.condition], found, holds
+        self._narrow(holds, second.literal)
+        return [literal, second.literal], second
 
-    def complement(self, condition: Condition) -> int:
-        """The other bins; a missing value satisfies no condition on a feature that has none in training."""
-        f = condition.feature
+    def complement(self, literal: BinLiteral) -> int:
+        """The other bins; a missing value satisfies no literal of a feature that has none in training."""
+        f = literal.feature
         bits = int(self.n_bins[f]) + bool(self.missing[f])
-        return ((1 << bits) - 1) & ~condition.bins
+        return ((1 << bits) - 1) & ~literal.bins
 
     # --- sums of weights per bin ------------------------------------------------------------------
 
@@ -194,10 +213,10 @@ class Grower:
         return self._sums(w, rows)
 
     def _count_within(self, holds: NDArray[np.uint8]) -> Integers | None:
-        return None if self.counts is None else self._within(self.counts, holds)
+        return None if self._counts is None else self._within(self._counts, holds)
 
-    def _narrow(self, holds: NDArray[np.uint8], condition: Condition) -> None:
-        kernels.narrow(self.columns[condition.feature], condition.mask(), holds)
+    def _narrow(self, holds: NDArray[np.uint8], literal: BinLiteral) -> None:
+        kernels.narrow(self.columns[literal.feature], literal.mask(), holds)
 
     # --- the best literal -------------------------------------------------------------------------
 
@@ -211,7 +230,7 @@ class Grower:
         both: bool,
     ) -> _Cut | None:
         """The literal that is best inside a monomial with these sums; with `both`, or its complement."""
-        order = self._order(sums)
+        order = self._order(sums, by_edge=score is edge_score)
         within = self._cumulated(sums, order)
         if both:
             within = np.concatenate([within, inside - within])
@@ -222,33 +241,48 @@ class Grower:
             return None
         at = int(np.argmax(scores <= least + _TIE * abs(least)))
         features, last, missing = self._cuts
-        k = at % len(features)
-        k = self._middle(within, at, k)
-        condition = self._condition(
-            int(features[k]), int(last[k]), bool(missing[k]), order, at >= len(features)
-        )
-        return _Cut(condition, float(scores[at]), within[at])
+        k = self._middle(within, at, at % len(features))
+        flip = at >= len(features)
+        literal = self._literal(int(features[k]), int(last[k]), bool(missing[k]), order, flip)
+        return _Cut(literal, float(scores[at]), within[at])
 
-    def _allowed(self, within, total, counts, order, both: bool) -> NDArray[np.bool_]:
-        """Candidates with weight on both sides, and with enough of it."""
+    def _allowed(
+        self,
+        within: Integers,
+        total: Integers,
+        counts: Integers | None,
+        order: Integers | None,
+        both: bool,
+    ) -> NDArray[np.bool_]:
+        """Candidates with weight on both sides, enough of it, and an edge."""
         weight, whole = within.sum(axis=1), total.sum()
         allowed = (weight > 0) & (weight < whole)
-        if counts is not None:
+        if not self._constant:
+            # The entropy may prefer a rule without an edge, such as the last one: as ±1 it is of no use.
+            allowed &= -edge_score(within, total) > _TIE * float(whole)
+        if counts is not None and self._counts is not None:
             rows = self._cumulated(counts, order).sum(axis=1)
             rows = np.concatenate([rows, counts[0].sum() - rows]) if both else rows
-            allowed &= (rows >= self.least) & (self.counts.sum() - rows >= self.least)
+            allowed &= (rows >= self._least) & (self._counts.sum() - rows >= self._least)
         return allowed
 
-    def _order(self, sums: Integers) -> Integers | None:
-        """Bins of each categorical feature by their share of class 1: the best set begins that order."""
+    def _order(self, sums: Integers, by_edge: bool) -> Integers | None:
+        """Bins of each categorical feature in an order that the best set begins.
+
+        By their share of class 1 for an entropy, which is concave; by the difference of the classes for an
+        edge, which is a sum of those: the share would do if the set of all bins were a literal too.
+        """
         if len(self._categorical) == 0:
             return None
         parts = sums[self._categorical]
         weight = parts.sum(axis=2)
-        share = np.where(weight > 0, parts[:, :, 1] / np.maximum(weight, 1), 2.0)
+        if by_edge:
+            key = np.where(weight > 0, parts[:, :, 0] - parts[:, :, 1], np.inf)
+        else:
+            key = np.where(weight > 0, parts[:, :, 1] / np.maximum(weight, 1), 2.0)
         # Empty bins after all others, and the missing values' last of all.
-        share[np.arange(BINS) >= self.n_bins[self._categorical, None]] = 3.0
-        return np.argsort(share, axis=1, kind="stable")
+        key[np.arange(BINS) >= self.n_bins[self._categorical, None]] = np.inf
+        return np.argsort(key, axis=1, kind="stable")
 
     def _cumulated(self, sums: Integers, order: Integers | None) -> Integers:
         """Sums of (class 0, class 1) over the bins of each candidate."""
@@ -278,15 +312,15 @@ class Grower:
             end += 1
         return (k + end) // 2
 
-    def _condition(self, f: int, last: int, missing: bool, order: Integers | None, flip: bool) -> Condition:
+    def _literal(self, f: int, last: int, missing: bool, order: Integers | None, flip: bool) -> BinLiteral:
         bins = np.arange(last + 1)
         place = np.searchsorted(self._categorical, f)
-        if place < len(self._categorical) and self._categorical[place] == f:
+        if order is not None and place < len(self._categorical) and self._categorical[place] == f:
             bins = order[place][: last + 1]
         if missing:
             bins = np.append(bins, self.n_bins[f])
-        condition = Condition(f, bin_set(bins))
-        return Condition(f, self.complement(condition)) if flip else condition
+        literal = BinLiteral(f, bin_set(bins))
+        return BinLiteral(f, self.complement(literal)) if flip else literal
 
 
 def _spans(d: int, tasks: int) -> list[tuple[int, int]]:

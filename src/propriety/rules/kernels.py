@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from propriety.engine.compiling import kernel
 
 _ROWS = 4096  # rows whose weights stay in the first cache while all features pass over them
 _U = np.uint64
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+Rows = NDArray[np.uint32]
 # A sum in the order that is fastest; the same for any number of threads, since blocks of rows are.
 summing = njit(nogil=True, cache=True, error_model="numpy", _nrt=False, fastmath={"reassoc"})
 
 
 @kernel
-def quantize(g, weight, copies, a, start, stop, out):
+def quantize(g: Floats, weight: Floats, copies: bool, a: float, start: int, stop: int, out: Integers) -> None:
     """out = rint(|g| · a) times the row's weight."""
     for i in range(start, stop):
         if weight.size == 0:
@@ -30,7 +35,7 @@ def quantize(g, weight, copies, a, start, stop, out):
 
 
 @kernel
-def add_all(columns, first, last, zeros, w, sums):
+def add_all(columns: Bytes, first: int, last: int, zeros: int, w: Integers, sums: Integers) -> None:
     """sums[f, 2 · bin + y] += w over all rows, `zeros` of class 0 before those of class 1.
 
     For the features first … last−1.
@@ -47,7 +52,9 @@ def add_all(columns, first, last, zeros, w, sums):
 
 
 @kernel
-def add_some(columns, first, last, y, w, rows, sums):
+def add_some(
+    columns: Bytes, first: int, last: int, y: Bytes, w: Integers, rows: Rows, sums: Integers
+) -> None:
     """The same over the rows listed."""
     for start in range(0, rows.size, _ROWS):
         stop = min(start + _ROWS, rows.size)
@@ -60,14 +67,14 @@ def add_some(columns, first, last, y, w, rows, sums):
 
 
 @kernel
-def narrow(column, mask, holds):
+def narrow(column: Bytes, mask: Bytes, holds: Bytes) -> None:
     """holds[i] becomes 0 where the row's bin is not in the mask."""
     for i in range(holds.size):
         holds[i] &= mask[column[i]]
 
 
 @kernel
-def list_rows(holds, rows):
+def list_rows(holds: Bytes, rows: Rows) -> None:
     """Write down the rows where holds[i] is 1; `rows` has room for all of them."""
     k = 0
     for i in range(holds.size):
@@ -77,7 +84,9 @@ def list_rows(holds, rows):
 
 
 @summing
-def part_sums(g, h, y, holds, weight, start, stop):
+def part_sums(
+    g: Floats, h: Floats, y: Bytes, holds: Bytes, weight: Floats, start: int, stop: int
+) -> tuple[float, ...]:
     """Weight and curvature of class 0 and 1 where a rule does not hold, then where it does.
 
     An empty `weight` is 1 everywhere.
@@ -101,14 +110,23 @@ def part_sums(g, h, y, holds, weight, start, stop):
 
 
 @kernel
-def move(F, holds, inside, outside, start, stop, out):
+def move(F: Floats, holds: Bytes, inside: float, outside: float, start: int, stop: int, out: Floats) -> None:
     """out = F + inside where the rule holds, F + outside elsewhere."""
     for i in range(start, stop):
         out[i] = F[i] + (inside if holds[i] else outside)
 
 
 @kernel
-def add_scores(columns, features, masks, starts, coefficients, start, stop, out):
+def add_scores(
+    columns: Bytes,
+    features: Integers,
+    masks: Bytes,
+    starts: Integers,
+    coefficients: Floats,
+    start: int,
+    stop: int,
+    out: Floats,
+) -> None:
     """Add the score of each rule: rule t has the literals starts[t] … starts[t+1]−1."""
     for first in range(start, stop, _ROWS):
         last = min(first + _ROWS, stop)

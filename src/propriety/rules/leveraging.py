@@ -12,21 +12,22 @@ classical boosting, T_j a single feature.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import parallel
+from propriety import losses, parallel
 from propriety.rules import kernels
 from propriety.separators import uls
 from propriety.separators.margins import Margins
 from propriety.separators.separation import separating_direction
+from propriety.weights import Weights
 
 _EXACT = 1e-11
 _STEPS = 200
-_TABULATED = 2000  # rows from which a composite's derivatives come from its compiled table
 _ROWS = 1 << 17  # rows that are not worth a second thread,
 _FEW = 1 << 16  # even where each takes longest
 Floats = NDArray[np.float64]
@@ -34,7 +35,7 @@ Holds = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Point:
+class ScoredRows:
     """Scores of the rows, with gradient and curvature of the loss there."""
 
     F: Floats
@@ -42,38 +43,38 @@ class Point:
     h: Floats
 
 
-class Sample:
-    """The labels and weights of the rows.
+class RuleSample:
+    """The labels and weights of the rows, and sums over them.
 
     Parameters
     ----------
     y : ndarray of uint8
-    weight : ndarray or None
-        Positive; whole numbers are copies.
+    weights : Weights
+        All positive.
+    n_jobs : int
     """
 
-    def __init__(self, y: NDArray[np.uint8], weight: Floats | None, n_jobs: int) -> None:
-        self.y, self.n_jobs = y, n_jobs
-        self.weight = np.empty(0) if weight is None else weight
-        self.copies = weight is None or bool(np.all(weight == np.rint(weight)))
-        self.total = float(len(y) if weight is None else weight.sum())
-        self._last: tuple[Point, Holds, Floats] | None = None
+    def __init__(self, y: NDArray[np.uint8], weights: Weights, n_jobs: int) -> None:
+        self.y, self.weights, self.n_jobs = y, weights, n_jobs
+        self._weight = np.empty(0) if weights.values is None else weights.values  # as the kernels want it
+        self._last: tuple[ScoredRows, Holds, Floats] | None = None
         self._n_jobs = n_jobs if len(y) > _ROWS else 1
         self._n_slow = n_jobs if len(y) > _FEW else 1
 
     def base_rate(self) -> float:
         """Share of class 1."""
-        return float(np.average(self.y, weights=self.weight if self.weight.size else None))
+        return float(self.weights.mean(self.y))
 
-    def at(self, composite: Any, F: Floats) -> Point:
+    def at(self, composite: losses.Composite, F: Floats) -> ScoredRows:
         """Gradient and curvature at scores."""
-        return Point(F, *_derivatives(composite, self.y, F, self._n_slow))
+        return ScoredRows(F, *_derivatives(composite, self.y, F, self._n_slow))
 
-    def quantized(self, point: Point) -> NDArray[np.int64]:
+    def quantized(self, point: ScoredRows) -> NDArray[np.int64]:
         """Weights of the rows, |gradient| times their own, in fixed point."""
         out = np.empty(len(self.y), dtype=np.int64)
-        a = _scale(max(float(point.g.max()), -float(point.g.min())), self.total)
-        self._blocks(lambda s, e: kernels.quantize(point.g, self.weight, self.copies, a, s, e, out))
+        a = _scale(max(float(point.g.max()), -float(point.g.min())), self.weights.total)
+        weight, copies = self._weight, self.weights.copies
+        self._blocks(lambda s, e: kernels.quantize(point.g, weight, copies, a, s, e, out))
         return out
 
     def moved(self, F: Floats, holds: Holds, inside: float, outside: float) -> Floats:
@@ -82,55 +83,55 @@ class Sample:
         self._blocks(lambda s, e: kernels.move(F, holds, inside, outside, s, e, out))
         return out
 
-    def parts(self, point: Point, holds: Holds) -> Floats:
+    def parts(self, point: ScoredRows, holds: Holds) -> Floats:
         """Weight and curvature by [whether the rule holds, class]; of shape (2, 2, 2).
 
         The last ones are kept: one step of leveraging begins where another has ended.
         """
         if self._last is not None and self._last[0] is point and self._last[1] is holds:
             return self._last[2]
-        found: dict[int, tuple[float, ...]] = {}
+        by_block: dict[int, tuple[float, ...]] = {}
 
         def add(start: int, stop: int) -> None:
-            found[start] = kernels.part_sums(point.g, point.h, self.y, holds, self.weight, start, stop)
+            by_block[start] = kernels.part_sums(point.g, point.h, self.y, holds, self._weight, start, stop)
 
         self._blocks(add)
         # Block after block, whichever thread was first.
-        sums = [math.fsum(column) for column in zip(*(found[k] for k in sorted(found)), strict=True)]
+        sums = [math.fsum(column) for column in zip(*(by_block[k] for k in sorted(by_block)), strict=True)]
         self._last = (point, holds, np.array(sums).reshape(2, 2, 2))
         return self._last[2]
 
     def errs(self, holds: Holds) -> bool:
         """Whether a rule is right on some rows and wrong on others."""
-        return 0 < np.count_nonzero(self.y == holds) < len(self.y)
+        return 0 < int(np.count_nonzero(self.y == holds)) < len(self.y)
 
-    def edge(self, point: Point, holds: Holds) -> float:
+    def edge(self, point: ScoredRows, holds: Holds) -> float:
         """γ = |A − B|/(A + B) of a rule. [N9 (42)]"""
         (A, _), (B, _) = _by_error(self.parts(point, holds))
         return abs(float(A - B)) / float(A + B) if A + B > 0 else 0.0
 
-    def _blocks(self, function: Any) -> None:
+    def _blocks(self, function: Callable[[int, int], object]) -> None:
         parallel.for_blocks(function, len(self.y), n_jobs=self._n_jobs, block=_ROWS)
 
-    def with_doubt(self, F: Floats, holds: Holds) -> tuple[Sample, Floats, Holds]:
+    def with_doubt(self, F: Floats, holds: Holds) -> tuple[RuleSample, Floats, Holds]:
         """The same rows and one more of score 0 where the rule holds, half of it in each class."""
-        weight = self.weight if self.weight.size else np.ones(len(self.y))
         y = np.append(self.y, np.array([0, 1], dtype=np.uint8))
-        sample = Sample(y, np.append(weight, [0.5, 0.5]), self.n_jobs)
+        weights = Weights(len(y), np.append(self.weights.array, [0.5, 0.5]), copies=False)
+        sample = RuleSample(y, weights, self.n_jobs)
         return sample, np.append(F, [0.0, 0.0]), np.append(holds, np.ones(2, dtype=np.uint8))
 
 
-def _derivatives(composite: Any, y: NDArray[np.uint8], F: Floats, n_jobs: int) -> tuple[Floats, Floats]:
-    """Gradient and Hessian; an infinite Hessian, at the end of a bounded link, is of no use and made 0."""
-    n = len(F)
-    if n < _TABULATED:
-        # Few rows are filled up, so that they too are served by the compiled table.
-        y = np.concatenate([y, np.zeros(_TABULATED - n, dtype=np.uint8)])
-        F = np.concatenate([F, np.zeros(_TABULATED - n)])
-    g, h = composite.derivatives(y, F, curvature="newton", n_jobs=n_jobs)
+def _derivatives(
+    composite: losses.Composite, y: NDArray[np.uint8], F: Floats, n_jobs: int
+) -> tuple[Floats, Floats]:
+    """Gradient and Hessian; an infinite Hessian, at the end of a bounded link, is of no use and made 0.
+
+    They are asked for hundreds of times, so that a table of them pays however few the rows.
+    """
+    g, h = composite.derivatives(y, F, curvature="newton", n_jobs=n_jobs, table=True)
     if not composite.link.has_real_range:
         h[~np.isfinite(h)] = 0.0
-    return g[:n], h[:n]
+    return g, h
 
 
 def _scale(top: float, total: float) -> float:
@@ -142,7 +143,9 @@ def _scale(top: float, total: float) -> float:
 # --- one rule -------------------------------------------------------------------------------------
 
 
-def leverage(sample: Sample, composite: Any, point: Point, holds: Holds) -> tuple[float, Point, bool]:
+def leverage(
+    sample: RuleSample, composite: losses.Composite, point: ScoredRows, holds: Holds
+) -> tuple[float, ScoredRows, bool]:
     """The coefficient of a rule, where the scores then are, and whether the rule makes mistakes.
 
     A rule without a mistake has no finite coefficient [N8 Lemma 2]. It gets the one it would have if there
@@ -155,14 +158,16 @@ def leverage(sample: Sample, composite: Any, point: Point, holds: Holds) -> tupl
     return delta, sample.at(composite, sample.moved(point.F, holds, delta, -delta)), False
 
 
-def leverage_constant(sample: Sample, composite: Any, point: Point, holds: Holds) -> tuple[float, Point]:
+def leverage_constant(
+    sample: RuleSample, composite: losses.Composite, point: ScoredRows, holds: Holds
+) -> tuple[float, ScoredRows]:
     """The change of the intercept, and where the scores then are; any `holds` will do."""
     return _solve(sample, composite, point, holds, constant=True)
 
 
 def _solve(
-    sample: Sample, composite: Any, start: Point, holds: Holds, *, constant: bool
-) -> tuple[float, Point]:
+    sample: RuleSample, composite: losses.Composite, start: ScoredRows, holds: Holds, *, constant: bool
+) -> tuple[float, ScoredRows]:
     """δ with A(δ) = B(δ), by Newton's method on log A − log B within a bracket."""
     delta, point, low, high = 0.0, start, -math.inf, math.inf
     for _ in range(_STEPS):
@@ -175,7 +180,7 @@ def _solve(
         step = math.log(A / B) / rate if rate > 0 else math.copysign(math.inf, A - B)
         if abs(step) <= _EXACT * max(1.0, abs(delta)) or high - low <= _EXACT * abs(delta):
             break
-        delta = _inside(delta + step, low, high)
+        delta = float(_inside(delta + step, low, high))
         F = sample.moved(start.F, holds, delta, delta if constant else -delta)
         point = sample.at(composite, F)
     return delta, point
@@ -201,13 +206,11 @@ def _inside(proposal: float, low: float, high: float) -> float:
 class _ScoreLoss:
     """A convex composite as a loss of the margins v = y*F, for rows with these labels."""
 
-    def __init__(self, composite: Any, y: NDArray[np.uint8]) -> None:
+    def __init__(self, composite: losses.Composite, y: NDArray[np.uint8]) -> None:
         self.composite, self.y, self.signs = composite, y, 2.0 * y - 1.0
 
     def values(self, v: Floats) -> Floats:
-        more = max(_TABULATED - len(v), 0)
-        y, F = np.append(self.y, np.zeros(more, np.uint8)), np.append(self.signs * v, np.zeros(more))
-        return self.composite.values(y, F)[: len(v)]
+        return self.composite.values(self.y, self.signs * v, table=True)
 
     def weights(self, v: Floats) -> Floats:
         return np.abs(_derivatives(self.composite, self.y, self.signs * v, 1)[0])
@@ -229,27 +232,25 @@ class Patterns(NamedTuple):
     weight: Floats  # of each group
 
     @classmethod
-    def of(cls, sample: Sample) -> Patterns:
+    def of(cls, sample: RuleSample) -> Patterns:
         """No rule yet: a group for each class."""
-        weight = sample.weight if sample.weight.size else None
         group = sample.y.astype(np.int64)
-        mass = np.bincount(group, weights=weight, minlength=2).astype(np.float64)
+        mass = sample.weights.by_class(group, 2)
         return cls(group, np.array([0, 1], dtype=np.uint8), np.empty((2, 0)), mass)
 
-    def split(self, sample: Sample, holds: Holds) -> Patterns:
+    def split(self, sample: RuleSample, holds: Holds) -> Patterns:
         """The groups parted by one more rule."""
         code = 2 * self.group + holds
-        there = np.flatnonzero(np.bincount(code, minlength=2 * len(self.labels)))
+        codes = np.flatnonzero(np.bincount(code, minlength=2 * len(self.labels)))
         place = np.zeros(2 * len(self.labels), dtype=np.int64)
-        place[there] = np.arange(len(there))
+        place[codes] = np.arange(len(codes))
         group = place[code]
-        mass = np.bincount(group, weights=sample.weight if sample.weight.size else None)
-        rules = np.column_stack([self.rules[there >> 1], 2.0 * (there & 1) - 1.0])
-        return Patterns(group, self.labels[there >> 1], rules, mass.astype(np.float64))
+        rules = np.column_stack([self.rules[codes >> 1], 2.0 * (codes & 1) - 1.0])
+        return Patterns(group, self.labels[codes >> 1], rules, sample.weights.by_class(group, len(codes)))
 
 
 def correct(
-    composite: Any, patterns: Patterns, intercept: float | None, coefficients: Floats
+    composite: losses.Composite, patterns: Patterns, intercept: float | None, coefficients: Floats
 ) -> tuple[float, Floats, bool]:
     """Intercept and coefficients of all rules with zero edges, and whether they are finite. [N9 §4.1]
 

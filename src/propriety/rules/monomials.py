@@ -1,26 +1,28 @@
 """Monomials: conjunctions of tests of columns, and the rules that a person reads.
 
-While rules are grown a literal is a set of a column's bins, a :class:`Condition`; what is shown of a fitted
-model are intervals and sets of its values, which decide exactly the same.
+While rules are grown a literal is a set of a column's bins, a :class:`BinLiteral`; what is shown of a fitted
+model are conditions on its values, which decide exactly the same.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from propriety.tree.conditions import Interval, Membership
+from propriety.data.conditions import Condition, Interval, Membership, all_hold
+from propriety.data.table import Schema
+from propriety.engine.binning import Binner
 
 _BYTES = 32  # a set of 256 bins
 
 
-class Condition(NamedTuple):
+class BinLiteral(NamedTuple):
     """A column and the bins that satisfy the test, bit b of an integer for bin b."""
 
     feature: int
@@ -29,15 +31,14 @@ class Condition(NamedTuple):
     def mask(self) -> NDArray[np.uint8]:
         """1 for each of 256 bins in the set.
 
-        >>> Condition(0, 0b101).mask()[:4]
+        >>> BinLiteral(0, 0b101).mask()[:4]
         array([1, 0, 1, 0], dtype=uint8)
         """
         packed = np.frombuffer(self.bins.to_bytes(_BYTES, "little"), dtype=np.uint8)
         return np.unpackbits(packed, bitorder="little")
 
 
-Monomial = tuple[Condition, ...]
-Literal = Interval | Membership
+Monomial = tuple[BinLiteral, ...]
 
 
 def bin_set(bins: NDArray[np.integer]) -> int:
@@ -51,18 +52,18 @@ def bin_set(bins: NDArray[np.integer]) -> int:
     return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
 
 
-def conjoin(conditions: Sequence[Condition], everything: Sequence[int]) -> Monomial:
-    """The conjunction with one condition a column and none that always holds.
+def conjoin(literals: Sequence[BinLiteral], everything: Sequence[int]) -> Monomial:
+    """The conjunction with one literal a column and none that always holds.
 
     ``everything[f]`` is the set of all bins of column f.
 
-    >>> conjoin([Condition(1, 0b0111), Condition(0, 0b11), Condition(1, 0b1110)], everything=[0b11, 0b1111])
-    (Condition(feature=1, bins=6),)
+    >>> conjoin([BinLiteral(1, 0b0111), BinLiteral(0, 0b11), BinLiteral(1, 0b1110)], [0b11, 0b1111])
+    (BinLiteral(feature=1, bins=6),)
     """
     sets: dict[int, int] = {}
-    for f, bins in conditions:
+    for f, bins in literals:
         sets[f] = sets.get(f, everything[f]) & bins
-    return tuple(Condition(f, bins) for f, bins in sets.items() if bins != everything[f])
+    return tuple(BinLiteral(f, bins) for f, bins in sets.items() if bins != everything[f])
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class WeightedRule:
 
     Attributes
     ----------
-    literals : tuple of Interval or Membership
+    literals : tuple of Condition
         The conjunction; empty for the constant.
     coefficient : float
         α of [N9 Fig. 4]; a negative one makes the rule say the other class.
@@ -85,7 +86,7 @@ class WeightedRule:
         Share of the other weight which is of the class it denies.
     """
 
-    literals: tuple[Literal, ...]
+    literals: tuple[Condition, ...]
     coefficient: float
     says: Any
     denies: Any
@@ -93,41 +94,58 @@ class WeightedRule:
     precision: float
     precision_outside: float
 
-    def holds(self, column: Any, n_rows: int) -> NDArray[np.bool_]:
+    def holds(self, column: Callable[[int], ArrayLike], n_rows: int) -> NDArray[np.bool_]:
         """Rows where all literals hold; ``column(f)`` gives column f as numbers."""
-        result = np.ones(n_rows, dtype=bool)
-        for literal in self.literals:
-            result &= literal.holds(np.asarray(column(literal.column), dtype=np.float64))
-        return result
+        return all_hold(self.literals, column, n_rows)
 
     def __str__(self) -> str:
         return f"if {' and '.join(map(str, self.literals))} then {self.says} else {self.denies}"
 
 
-def literal_of(
-    condition: Condition,
+def in_words(monomial: Monomial, schema: Schema, binner: Binner) -> tuple[Condition, ...]:
+    """The monomial as conditions on the values of its columns."""
+    names = schema.labels
+    return tuple(
+        condition_of(
+            literal,
+            binner.edges[literal.feature],
+            int(binner.n_bins[literal.feature]),
+            names[literal.feature],
+            schema.categories[literal.feature],
+            binner.category_bins[literal.feature],
+        )
+        for literal in monomial
+    )
+
+
+def condition_of(
+    literal: BinLiteral,
     edges: NDArray[np.float64],
     n_bins: int,
     name: str,
     categories: tuple[Any, ...] | None,
     category_bins: NDArray[np.float64] | None,
-) -> Literal:
-    """The condition in the values of its column.
+) -> Condition:
+    """The literal as a condition on the values of its column.
 
-    >>> print(literal_of(Condition(0, 0b0110), np.array([1.5, 2.5]), 3, "x", None, None))
+    >>> print(condition_of(BinLiteral(0, 0b0110), np.array([1.5, 2.5]), 3, "x", None, None))
     x > 1.5
     """
-    mask = condition.mask().astype(bool)
-    missing = bool(mask[n_bins])
-    common = {"name": name, "column": condition.feature, "missing": missing, "missing_seen": True}
+    mask = literal.mask().astype(bool)
+    common: dict[str, Any] = {
+        "name": name,
+        "column": literal.feature,
+        "missing": bool(mask[n_bins]),
+        "missing_seen": True,
+    }
     if categories is not None:
         codes = np.flatnonzero(mask[np.asarray(category_bins, dtype=np.int64)]).tolist()
         return Membership(codes=tuple(codes), categories=tuple(categories[c] for c in codes), **common)
-    there = np.flatnonzero(mask[:n_bins])
-    if len(there) == 0:
+    bins = np.flatnonzero(mask[:n_bins])
+    if len(bins) == 0:
         return Interval(nothing=True, **common)
-    low = float(edges[there[0] - 1]) if there[0] > 0 else -math.inf
-    high = float(edges[there[-1]]) if there[-1] < n_bins - 1 else math.inf
+    low = float(edges[bins[0] - 1]) if bins[0] > 0 else -math.inf
+    high = float(edges[bins[-1]]) if bins[-1] < n_bins - 1 else math.inf
     return Interval(low=low, high=high, texts=(_number(low), _number(high)), **common)
 
 

@@ -1,160 +1,118 @@
-"""RuleClassifier in a file: each rule as the sets of bins that its literals admit, and its coefficient."""
+"""Rules in a file: each as the sets of bins that its literals admit, its coefficient and what it covers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety import losses
+from propriety.data.table import Schema
+from propriety.engine.binning import Binner
 from propriety.engine.layout import BINS
-from propriety.engine.stored import LARGEST, binner_arrays, read_binner
-from propriety.storage.checks import Arrays, require, take
-from propriety.storage.estimators import (
-    Arrayed,
-    estimator_kind,
-    read_schema,
-    read_shared,
-    schema_state,
-    shared_state,
-)
+from propriety.engine.stored import LARGEST
+from propriety.rules.monomials import BinLiteral, Monomial, WeightedRule, in_words
+from propriety.rules.rule_lists import BinScorer, Contrast, RuleList, contrasts
+from propriety.rules.text import weighted_rule
+from propriety.storage.checks import require, take
 from propriety.storage.values import decode, encode
 
 _SHARES = ("coverage", "precision", "precision_outside")
 
 
-def _write(model: Any) -> tuple[dict[str, Any], Arrayed]:
-    two = len(model.classes_) == 2
-    each = (lambda value: (value,)) if two else tuple
-    scores = [
-        {
-            "loss": encode(loss, "the loss"),
-            "chosen": [encode(c, "a loss of the bag") for c in chosen],
-            "edges": encode(np.asarray(edges, dtype=np.float64), "the edges"),
-            "intercept": float(intercept),
-            "separated": bool(separated),
-            "rules": [_rule(scorer, t, rule) for t, rule in enumerate(rules)],
-        }
-        for loss, chosen, edges, intercept, separated, scorer, rules in zip(
-            each(model.loss_),
-            each(model.chosen_),
-            each(model.edges_),
-            each(model.intercept_),
-            each(model.separated_),
-            model._scorers,
-            each(model.rules_),
-            strict=True,
-        )
-    ]
-    state = {**shared_state(model), "columns": schema_state(model._schema), "scores": scores}
-    return state, binner_arrays(model._binner)
+def list_state(rule_list: RuleList) -> dict[str, Any]:
+    """A list of rules as plain values."""
+    scorer = rule_list.scorer
+    return {
+        "loss": encode(rule_list.composite, "the loss"),
+        "chosen": [encode(c, "a loss of the bag") for c in rule_list.chosen],
+        "edges": encode(rule_list.edges, "the edges"),
+        "intercept": float(scorer.intercept),
+        "separated": bool(rule_list.separated),
+        "rules": [_rule_state(scorer, t, rule) for t, rule in enumerate(rule_list.rules)],
+    }
 
 
-def _rule(scorer: Any, t: int, rule: Any) -> dict[str, Any]:
+def _rule_state(scorer: BinScorer, t: int, rule: WeightedRule) -> dict[str, Any]:
     span = range(int(scorer.starts[t]), int(scorer.starts[t + 1]))
     literals = [[int(scorer.features[j]), _hexadecimal(scorer.masks[j])] for j in span]
     shares = {name: encode(float(getattr(rule, name)), name) for name in _SHARES}
     return {"literals": literals, "coefficient": float(scorer.coefficients[t]), **shares}
 
 
-def _hexadecimal(mask: Any) -> str:
+def _hexadecimal(mask: NDArray[np.uint8]) -> str:
     """A set of 256 bins, bin 0 in the lowest bit."""
     return np.packbits(mask, bitorder="little")[::-1].tobytes().hex()
 
 
-def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
-    from propriety.rules.text import Scorer
-
-    k, d = read_shared(model, state)
-    model._schema = read_schema(state.pop("columns", None), d)
-    model._binner = read_binner(arrays, model._schema.n_categories)
-    scores = take(state, "scores", list)
-    require(len(scores) == (1 if k == 2 else k), "it has not one score for each class")
-    found: dict[str, list[Any]] = {
-        name: [] for name in ("loss", "chosen", "edges", "intercept", "separated", "rules")
-    }
-    model._scorers = []
-    for index, score in enumerate(scores):
-        require(isinstance(score, dict), "a score is no mapping")
-        intercept = float(take(score, "intercept", (int, float)))
-        require(abs(intercept) < LARGEST, "an intercept is too large")
-        rules = take(score, "rules", list)
-        monomials = [_monomial(rule, d) for rule in rules]
-        model._scorers.append(Scorer(intercept, dict(monomials)))
-        require(len(model._scorers[-1].coefficients) == len(rules), "a rule occurs twice")
-        found["intercept"].append(intercept)
-        found["separated"].append(take(score, "separated", bool))
-        found["loss"].append(_composite(score.pop("loss", None)))
-        found["chosen"].append(tuple(_composite(c) for c in take(score, "chosen", list)))
-        found["edges"].append(_edges(score.pop("edges", None)))
-        labels = model.classes_ if k == 2 else (f"not {model.classes_[index]}", model.classes_[index])
-        found["rules"].append(
-            tuple(_weighted(model, m, a, labels, rule) for (m, a), rule in zip(monomials, rules, strict=True))
-        )
-        require(not score, "a score has more than it should")
-    one = {name: values[0] if k == 2 else tuple(values) for name, values in found.items()}
-    model.rules_, model.loss_, model.chosen_, model.edges_ = (
-        one[name] for name in ("rules", "loss", "chosen", "edges")
+def read_lists(
+    states: Sequence[Any], classes: NDArray[Any], schema: Schema, binner: Binner
+) -> tuple[RuleList, ...]:
+    """The lists of rules for these classes, checked."""
+    against = contrasts(classes)
+    require(len(states) == len(against), "it has not one score for each class")
+    return tuple(
+        _read_list(state, contrast, schema, binner) for state, contrast in zip(states, against, strict=True)
     )
-    model.intercept_ = one["intercept"] if k == 2 else np.array(one["intercept"])
-    model.separated_ = one["separated"] if k == 2 else np.array(one["separated"])
-    model.n_iter_ = max(len(edges) for edges in found["edges"])
 
 
-def _monomial(rule: Any, d: int) -> tuple[Any, float]:
-    from propriety.rules.monomials import Condition
+def _read_list(state: Any, contrast: Contrast, schema: Schema, binner: Binner) -> RuleList:
+    require(isinstance(state, dict), "a score is no mapping")
+    intercept = float(take(state, "intercept", (int, float)))
+    require(abs(intercept) < LARGEST, "an intercept is too large")
+    given = take(state, "rules", list)
+    monomials = [_read_monomial(rule, len(schema.categories)) for rule in given]
+    scorer = BinScorer(intercept, dict(monomials))
+    require(len(scorer.coefficients) == len(given), "a rule occurs twice")
+    rules = tuple(
+        weighted_rule(in_words(monomial, schema, binner), coefficient, contrast, _read_shares(rule))
+        for (monomial, coefficient), rule in zip(monomials, given, strict=True)
+    )
+    rule_list = RuleList(
+        contrast.label,
+        rules,
+        scorer,
+        _read_composite(state.pop("loss", None)),
+        tuple(_read_composite(c) for c in take(state, "chosen", list)),
+        _read_edges(state.pop("edges", None)),
+        take(state, "separated", bool),
+    )
+    require(not state, "a score has more than it should")
+    return rule_list
 
+
+def _read_monomial(rule: Any, d: int) -> tuple[Monomial, float]:
     require(isinstance(rule, dict), "a rule is no mapping")
-    conditions = []
+    literals = []
     for literal in take(rule, "literals", list):
         require(isinstance(literal, list) and len(literal) == 2, "a literal is no pair")
         feature, bins = literal
         good = isinstance(feature, int) and 0 <= feature < d and not isinstance(feature, bool)
         require(good and isinstance(bins, str) and len(bins) == BINS // 4, "a literal is of no feature")
-        conditions.append(Condition(feature, int(bins, 16)))
+        literals.append(BinLiteral(feature, int(bins, 16)))
     coefficient = float(take(rule, "coefficient", (int, float)))
     require(abs(coefficient) < LARGEST, "a coefficient is too large")
-    return tuple(conditions), coefficient
+    return tuple(literals), coefficient
 
 
-def _weighted(model: Any, monomial: Any, coefficient: float, labels: Any, rule: dict[str, Any]) -> Any:
-    """The rule in words, from the sets of bins and what the columns are."""
-    from propriety.rules.monomials import WeightedRule, literal_of
-
-    binner, schema = model._binner, model._schema
-    names = schema.names or [f"x{f}" for f in range(len(schema.categories))]
-    literals = tuple(
-        literal_of(
-            c,
-            binner.edges[c.feature],
-            int(binner.n_bins[c.feature]),
-            str(names[c.feature]),
-            schema.categories[c.feature],
-            binner.category_bins[c.feature],
-        )
-        for c in monomial
-    )
-    says = int(coefficient >= 0)
+def _read_shares(rule: dict[str, Any]) -> list[float]:
+    """What is left of a rule: what it covers and how precise it is."""
     shares = [decode(rule.pop(name, None)) for name in _SHARES]
-    require(
-        all(isinstance(s, float) and not (s < 0 or s > 1) for s in shares) and not rule,
-        "a rule has no shares",
-    )
-    return WeightedRule(literals, coefficient, labels[says], labels[1 - says], *shares)
+    right = all(isinstance(share, float) and not (share < 0 or share > 1) for share in shares)
+    require(right and not rule, "a rule has no shares")
+    return shares
 
 
-def _composite(given: Any) -> Any:
+def _read_composite(given: Any) -> losses.Composite:
     loss = decode(given)
     require(isinstance(loss, losses.Composite), "it has no loss")
     return loss
 
 
-def _edges(given: Any) -> Any:
+def _read_edges(given: Any) -> NDArray[np.float64]:
     edges = decode(given)
-    require(
-        isinstance(edges, np.ndarray) and edges.ndim == 1 and edges.dtype == np.float64, "it has no edges"
-    )
+    right = isinstance(edges, np.ndarray) and edges.ndim == 1 and edges.dtype == np.float64
+    require(right, "it has no edges")
     return edges
-
-
-RULES = estimator_kind("propriety.tree", "RuleClassifier", _write, _fill)

@@ -4,13 +4,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from propriety.frames import Schema
-from propriety.tree.monomials import Condition, conjoin, shortest_between
-from propriety.tree.rules_growing import Grower, edge_score, entropy_score
-from propriety.tree.rules_text import merged
 
 from propriety import losses
+from propriety.data.table import Schema
 from propriety.engine.binning import Binner
+from propriety.rules.growing import RuleGrower, edge_score, entropy_score
+from propriety.rules.monomials import BinLiteral, conjoin, shortest_between
+from propriety.rules.text import merged
+from propriety.weights import Weights
 
 LEVELS = 3  # categories of column 2
 
@@ -26,10 +27,19 @@ def table():
     return X[order], y[order], rng.integers(1, 1000, 80)
 
 
-def grower_of(X, y, most, counts=None, least=1.0, criterion="entropy"):
+def grower_of(X, y, max_literals, counts=None, least=1.0, constant=True):
     schema, columns = Schema.fit(X, [2])
-    binner = Binner.fit(columns, None, y.astype(float), schema.n_categories, 255, 1)
-    return Grower(binner.transform(columns, 1), y, counts, most, least, criterion, 1)
+    binner = Binner.fit(columns, Weights.read(None, len(y)), y.astype(float), schema.n_categories, 255, 1)
+    return RuleGrower(
+        binner.transform(columns, 1),
+        y,
+        counts,
+        max_literals=max_literals,
+        least=least,
+        criterion="entropy",
+        constant=constant,
+        n_jobs=1,
+    )
 
 
 def literals(X):
@@ -73,13 +83,47 @@ def test_one_literal_is_the_best_there_is(table, loss, kind):
     assert value == pytest.approx(best(X, y, w, kind, loss, np.ones(80, dtype=bool)), rel=1e-12)
 
 
+@pytest.mark.parametrize("factor", [1, 30, 1000])
+def test_without_a_constant_the_largest_edge_is_found_however_unbalanced_the_classes(table, factor):
+    X, y, w = table
+    w = np.where(y == 1, factor * w, w)
+    grown = grower_of(X, y, 1, constant=False).grow(w, losses.Log(), "edge")
+    value = criterion(grown.holds.astype(bool), y, w, "edge", None)
+    assert value == pytest.approx(best(X, y, w, "edge", None, np.ones(80, dtype=bool)), rel=1e-12)
+
+
+def test_the_edge_of_a_set_of_categories_is_the_largest_where_all_say_the_same_class():
+    # Of three categories whose rows are mostly of class 1, the one left out has the smallest difference
+    # between the classes, 5, and not the smallest share of class 1, 0.6.
+    category = np.repeat([0, 1, 2, 0, 1, 2], [40, 1, 10, 60, 6, 30])
+    y = np.repeat([0, 1], [51, 96]).astype(np.uint8)
+    X = np.column_stack([np.zeros(147), np.zeros(147), category])
+    grown = grower_of(X, y, 1, constant=False).grow(np.ones(147, dtype=np.int64), losses.Log(), "edge")
+    np.testing.assert_array_equal(grown.holds == grown.holds[0], category != 1)
+
+
+def test_without_a_constant_the_entropy_skips_rules_of_no_edge():
+    # 20 rows of class 0 and 80 of class 1. Column 0 tells 30 of the latter, and as ±1 is right on 50 rows of
+    # 100; column 1 tells less of the classes, and is right on 52.
+    y = np.repeat([0, 1], [20, 80]).astype(np.uint8)
+    X = np.zeros((100, 3))
+    X[70:, 0] = 1
+    X[[*range(8), *range(20, 60)], 1] = 1
+    w = np.ones(100, dtype=np.int64)
+    with_constant, without = (
+        grower_of(X, y, 1, constant=constant).grow(w, losses.Log(), "entropy") for constant in (True, False)
+    )
+    assert with_constant.literals[0].feature == 0
+    assert without.literals[0].feature == 1
+
+
 @pytest.mark.parametrize("kind", ["entropy", "edge"])
 def test_the_second_literal_is_the_best_on_either_side_of_the_first(table, kind):
     X, y, w = table
     loss = losses.Log()
     first = grower_of(X, y, 1).grow(w, loss, kind).holds.astype(bool)
     grown = grower_of(X, y, 2).grow(w, loss, kind)
-    assert len(grown.conditions) == 2
+    assert len(grown.literals) == 2
     value = criterion(grown.holds.astype(bool), y, w, kind, loss)
     expected = min(best(X, y, w, kind, loss, side) for side in (first, ~first))
     assert value == pytest.approx(expected, rel=1e-12)
@@ -121,10 +165,10 @@ def test_redundant_literals_are_left_out(table):
     X, y, _ = table
     grower = grower_of(X, y, 2)
     everything = [(1 << (int(b) + 1)) - 1 for b in grower.n_bins]
-    assert conjoin([Condition(0, 0b0111), Condition(0, 0b0011)], everything) == (Condition(0, 0b0011),)
-    assert conjoin([Condition(0, everything[0])], everything) == ()
-    low, high = Condition(0, 0b000111), Condition(0, 0b111000)
-    both = (Condition(0, 0b0111), Condition(3, 0b11))
+    assert conjoin([BinLiteral(0, 0b0111), BinLiteral(0, 0b0011)], everything) == (BinLiteral(0, 0b0011),)
+    assert conjoin([BinLiteral(0, everything[0])], everything) == ()
+    low, high = BinLiteral(0, 0b000111), BinLiteral(0, 0b111000)
+    both = (BinLiteral(0, 0b0111), BinLiteral(3, 0b11))
     rules = merged([(low,), both, (high,), both[::-1]], [1.0, 2.0, 0.25, 3.0], grower)
     # "x ≤ 2" with 1 and "x > 2" with 0.25 are one rule, and so are the conjunctions in either order.
     assert rules == {(low,): 0.75, both: 5.0}

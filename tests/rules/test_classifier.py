@@ -1,22 +1,18 @@
 """RuleClassifier: the promises of the library, and what its rules say."""
 
 import pickle
-import re
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from propriety.frames import Schema
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from propriety import RuleClassifier, evaluation, losses
-from propriety.tree import rules_boosting
+from propriety import RuleClassifier, losses
 
 LOSSES = ["Log()", "Exponential()", "Matsushita()", "Squared()", "Mu(0.3)"]
 
@@ -28,25 +24,6 @@ LOSSES = ["Log()", "Exponential()", "Matsushita()", "Squared()", "Mu(0.3)"]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-@pytest.fixture(scope="module")
-def data():
-    X, y = make_classification(
-        400, 5, n_informative=4, n_redundant=0, flip_y=0.1, weights=[0.6], random_state=0
-    )
-    return X.round(2), y
-
-
-@pytest.fixture(scope="module")
-def frame():
-    rng = np.random.default_rng(0)
-    age, town = rng.normal(40, 10, 500).round(1), rng.choice(["Bonn", "Oslo", "Rome", "Wien"], 500)
-    age[rng.random(500) < 0.15] = np.nan
-    risk = 0.15 + 0.4 * (np.nan_to_num(age, nan=60) > 45) + 0.4 * np.isin(town, ["Rome", "Wien"])
-    y = np.where(rng.random(500) < risk, "yes", "no")
-    town = pd.Categorical(np.where(rng.random(500) < 0.05, None, town))
-    return pd.DataFrame({"age": age, "town": town, "noise": rng.normal(size=500)}), y
 
 
 def same_rules(a, b, tolerance=1e-10):
@@ -143,151 +120,7 @@ def test_several_classes_one_against_the_rest():
         RuleClassifier(fn_cost=2).fit(X, y)
 
 
-# --- rounds ---------------------------------------------------------------------------------------
-
-
-def adaboost(X, y, rounds):
-    """AdaBoost with every stump, by the book."""
-    stumps = [(f, t) for f in range(X.shape[1]) for t in np.unique(X[:, f])[:-1]]
-    H = np.array([np.where(X[:, f] > t, 1.0, -1.0) for f, t in stumps])
-    signs, F = 2.0 * y - 1, np.zeros(len(y))
-    for _ in range(rounds):
-        w = np.exp(-signs * F)
-        edges = H @ (w * signs)
-        k = int(np.argmax(np.abs(edges) > np.abs(edges).max() * (1 - 1e-9)))
-        error = w[np.sign(edges[k]) * H[k] != signs].sum() / w.sum()
-        F = F + np.sign(edges[k]) * 0.5 * np.log((1 - error) / error) * H[k]
-    return F
-
-
-def test_the_exponential_loss_without_intercept_is_adaboost(data):
-    X, y = data
-    model = RuleClassifier(
-        "Exponential()", max_literals=1, criterion="edge", fit_intercept=False, n_rules=12
-    ).fit(X, y)
-    assert model.n_iter_ == 12
-    np.testing.assert_allclose(model.decision_function(X), adaboost(X, y, 12), atol=1e-9)
-
-
-@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss != "Squared()"])  # it is renormalized
-def test_the_loss_falls_and_the_constant_has_no_edge(data, loss):
-    X, y = data
-    values = []
-    for n in range(5):
-        model = RuleClassifier(loss, n_rules=n).fit(X, y)
-        F = model.decision_function(X)
-        values.append(np.mean(model.loss_.value(y, F)))
-        assert abs(np.mean(model.loss_.gradient(y, F))) < 1e-10
-    assert all(b < a for a, b in pairwise(values))
-
-
-def test_a_perfect_rule_ends_boosting():
-    X = np.arange(20.0)[:, None]
-    for update in ("corrective", "classical"):
-        model = RuleClassifier(fit_intercept=False, update=update).fit(X, X[:, 0] > 11)
-        assert model.n_iter_ == 1
-    assert str(model.rules_[0]) == "if x0 > 11.5 then True else False"
-    assert model.separated_
-    assert "no finite coefficients" in model.export_text()
-    np.testing.assert_allclose(model.predict_proba(X)[-1, 1], 20.5 / 21)
-
-
-@pytest.mark.parametrize("update", ["classical", "corrective"])
-def test_a_bounded_link_keeps_the_score_inside(data, update):
-    X, y = data
-    model = RuleClassifier("Squared()", update=update, n_rules=20).fit(X, y)
-    assert sum(abs(rule.coefficient) for rule in model.rules_) + abs(model.intercept_) <= 1 + 1e-12
-    assert np.abs(model.decision_function(X)).max() <= 1
-
-
-def test_each_round_takes_the_loss_of_least_risk_or_largest_edge(data, monkeypatch):
-    X, y = data
-    rounds = []
-    step = rules_boosting.step
-
-    def watched(sample, grower, state, composite, settings):
-        new = step(sample, grower, state, composite, settings)
-        rounds.append((len(state.edges), new, rules_boosting.empirical_risk(sample, new, settings)))
-        return new
-
-    monkeypatch.setattr(rules_boosting, "step", watched)
-    for choose in ("risk", "edge"):
-        rounds.clear()
-        model = RuleClassifier("bag", choose=choose, n_rules=6).fit(X, y)
-        for k, chosen in enumerate(model.chosen_):
-            tried = [(new, risk) for number, new, risk in rounds if number == k]
-            assert [new.composite.loss for new, _ in tried] == list(rules_boosting.BAGS[1])
-            values = [risk if choose == "risk" else -new.edges[-1] for new, risk in tried]
-            assert tried[int(np.argmin(values))][0].composite == chosen
-        assert model.loss_ == model.chosen_[-1]
-        assert len(set(model.chosen_)) > 1
-
-
-def test_one_loss_for_the_training_set(data):
-    X, y = data
-    bag = ["Log()", "Squared()", "Matsushita()"]
-    model = RuleClassifier("bag", bag=bag, choose="once").fit(X, y)
-    errors = {loss: np.mean(RuleClassifier(loss).fit(X, y).predict(X) != y) for loss in bag}
-    assert repr(model.loss_.loss) == min(errors, key=errors.get)
-    assert np.mean(model.predict(X) != y) == min(errors.values())
-
-
-def test_the_squared_loss_in_a_bag_keeps_the_score_inside(data):
-    X, y = data
-    model = RuleClassifier("bag", bag=["Log()", "Squared()"], choose="edge", n_rules=15).fit(X, y)
-    assert {repr(c.loss) for c in model.chosen_} == {"Log()", "Squared()"}
-    k = max(i for i, c in enumerate(model.chosen_) if c.loss == losses.Squared())
-    until = RuleClassifier("bag", bag=["Log()", "Squared()"], choose="edge", n_rules=k + 1).fit(X, y)
-    assert np.abs(until.decision_function(X)).max() <= 1
-
-
-# --- what is read ---------------------------------------------------------------------------------
-
-
-def test_rules_say_what_the_model_does(frame):
-    X, y = frame
-    model = RuleClassifier(n_rules=8, max_literals=3).fit(X, y)
-    column = Schema.fit(X)[1].column
-    F = np.full(len(y), model.intercept_)
-    for rule in model.rules_:
-        holds = rule.holds(column, len(y))
-        F += np.where(holds, rule.coefficient, -rule.coefficient)
-        assert rule.coverage == pytest.approx(holds.mean())
-        assert rule.precision == pytest.approx(np.mean(y[holds] == rule.says))
-        assert rule.precision_outside == pytest.approx(np.mean(y[~holds] == rule.denies))
-        assert len({literal.column for literal in rule.literals}) == len(rule.literals)
-    np.testing.assert_allclose(model.decision_function(X), F, atol=1e-12)
-    text = model.export_text()
-    assert "town in {" in text
-    assert "missing" in text
-
-
-def test_the_printed_model_can_be_worked_out_by_hand(data):
-    X, y = data
-    model = RuleClassifier(n_rules=6).fit(X, y)
-    lines = model.export_text(digits=12).splitlines()
-    F = np.full(len(y), float(lines[0].split("=")[1]))
-    for line in lines[1:-1:2]:
-        sign, size, condition = re.fullmatch(r"  ([+-]) +(\S+) if (.*), else . \S+", line).groups()
-        holds = np.ones(len(y), dtype=bool)
-        for literal in condition.split(" and "):
-            expression = re.sub(r"x(\d)", r"X[:, \1]", literal.replace("≤", "<="))
-            expression = re.sub(r"^(\S+) < (.*) <= (\S+)$", r"(\1 < \2) & (\2 <= \3)", expression)
-            holds &= eval(expression)
-        F += float(sign + size) * np.where(holds, 1, -1)
-    np.testing.assert_allclose(F, model.decision_function(X), atol=1e-10)
-    assert lines[-1] == "probability of 1 = Logit().inverse(score)"
-    assert not model.separated_
-
-
-def test_margins(data):
-    X, y = data
-    model = RuleClassifier("Matsushita()").fit(X, y)
-    signs = 2 * y - 1
-    expected = 2 * model.loss_.inverse(signs * model.decision_function(X)) - 1
-    np.testing.assert_allclose(model.margins(X, y), expected, atol=1e-12)
-    distribution = evaluation.margin_distribution(model.margins(X, y))
-    assert distribution(0) == pytest.approx(np.mean(model.predict(X) != y))
+# --- tables -------------------------------------------------------------------------------------
 
 
 def test_tables_of_every_kind(frame, data):

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from propriety.linear.margins import MarginLoss, Margins
-from propriety.tree.rules_boosting import composite_of
 from scipy.optimize import brentq
 
 from propriety import losses
-from propriety.linear import uls
-from propriety.tree import rules_leveraging as leveraging
+from propriety.rules import leveraging
+from propriety.rules.settings import composite_of
+from propriety.separators import uls
+from propriety.separators.margins import MarginLoss, Margins
+from propriety.weights import Weights
 
 LOSSES = ["Log()", "Exponential()", "Matsushita()", "Mu(0.3)", "Squared()", "GLaplace(1.0)", "GBoost(2.0)"]
 
@@ -21,12 +22,16 @@ def rows():
     return y, holds, rng.normal(0, 0.3, 300), rng.integers(1, 5, 300).astype(float)
 
 
+def sample_of(y, w=None):
+    return leveraging.RuleSample(y, Weights.read(w, len(y)), 1)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_edge_on_the_new_weights_is_zero(rows, loss, weighted):
     y, holds, F, w = rows
     composite = composite_of(loss, None)
-    sample = leveraging.Sample(y, w if weighted else None, 1)
+    sample = sample_of(y, w if weighted else None)
     delta, point, errs = leveraging.leverage(sample, composite, sample.at(composite, F), holds)
     h, weight = 2.0 * holds - 1, w if weighted else np.ones(300)
 
@@ -41,7 +46,7 @@ def test_the_edge_on_the_new_weights_is_zero(rows, loss, weighted):
 def test_the_exponential_loss_has_adaboosts_step(rows):
     y, holds, _, _ = rows
     composite = losses.Exponential().composite()
-    sample = leveraging.Sample(y, None, 1)
+    sample = sample_of(y)
     delta, _, _ = leveraging.leverage(sample, composite, sample.at(composite, np.zeros(300)), holds)
     right = np.mean(holds == y)
     assert delta == pytest.approx(0.5 * np.log(right / (1 - right)), abs=1e-13)
@@ -55,7 +60,7 @@ def test_the_linear_solver_agrees(rows, loss):
     v = signs * F
     state = uls.State(np.zeros(1), v, problem.values(v), problem.edges(problem.weights(v)))
     expected = uls.step(state, problem, "all").coef[0]
-    sample = leveraging.Sample(y, w, 1)
+    sample = sample_of(y, w)
     delta, _, _ = leveraging.leverage(sample, composite, sample.at(composite, F), holds)
     assert delta == pytest.approx(expected, abs=1e-10)
 
@@ -64,7 +69,7 @@ def test_the_linear_solver_agrees(rows, loss):
 def test_a_rule_without_mistakes_has_a_finite_coefficient(rows, loss):
     y, _, _, _ = rows
     composite = composite_of(loss, None)
-    sample = leveraging.Sample(y, None, 1)
+    sample = sample_of(y)
     delta, _, errs = leveraging.leverage(sample, composite, sample.at(composite, np.zeros(300)), y.copy())
     assert not errs
     # One more row, half of it in each class.
@@ -77,7 +82,7 @@ def test_totally_corrective_coefficients_have_zero_edges(rows, loss, intercept):
     y, holds, _, w = rows
     rng = np.random.default_rng(1)
     columns = [holds, *(rng.random((3, 300)) < 0.4 + 0.2 * y).astype(np.uint8)]
-    composite, sample = composite_of(loss, None), leveraging.Sample(y, w, 1)
+    composite, sample = composite_of(loss, None), sample_of(y, w)
     patterns = leveraging.Patterns.of(sample)
     for column in columns:
         patterns = patterns.split(sample, column)
@@ -93,7 +98,7 @@ def test_totally_corrective_coefficients_have_zero_edges(rows, loss, intercept):
 
 def test_rules_that_separate_are_said_to_and_stay_finite(rows):
     y, holds, _, _ = rows
-    composite, sample = composite_of("Log()", None), leveraging.Sample(y, None, 1)
+    composite, sample = composite_of("Log()", None), sample_of(y)
     patterns = leveraging.Patterns.of(sample).split(sample, holds & y)  # holds for class 1 only
     _, coefficients, finite = leveraging.correct(composite, patterns, 0.0, np.zeros(1))
     assert not finite
