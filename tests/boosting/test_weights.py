@@ -63,7 +63,9 @@ def test_only_ratios_of_weights_matter(learner, n_classes):
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kind", ["none", "relative", "whole", "huge", "by class"])
-@pytest.mark.parametrize("parameters", [{}, {"l2_regularization": 1.0, "min_split_gain": 0.1, "step": "exact"}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"l2_regularization": 1.0, "min_split_gain": 0.1, "step": "exact"}]
+)
 def test_the_order_of_rows_does_not_matter(learner, n_classes, kind, parameters):
     X, y, rng = table(n_classes)
     weight = {

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from propriety import losses
-from propriety.linear import LinearClassifier, LinearPath, SeparationWarning, separating_direction, table
+from propriety.linear import LinearClassifier, LinearPath, SeparationWarning, separating_direction
 from propriety.losses import simplex
 
 ESTIMATORS = [
@@ -178,8 +178,8 @@ def test_pickle_clone_and_nested_parameters(problem):
     ("parameters", "words"),
     [
         ({"solver": "magic"}, "solver must be one of fisher"),
-        ({"alpha": -1}, "alpha must be a finite number"),
-        ({"l1_ratio": 2}, "l1_ratio must be a finite number"),
+        ({"alpha": -1}, "alpha must be a number at least 0, got -1"),
+        ({"l1_ratio": 2}, "l1_ratio must be a number at least 0 and at most 1, got 2"),
         ({"features": 0}, "features must be"),
         ({"multiclass": "no"}, "multiclass must be"),
         ({"max_iter": 0}, "max_iter must be"),
@@ -196,11 +196,11 @@ def test_bad_parameters(problem, parameters, words):
 
 def test_bad_data(problem):
     X, y = problem
-    with pytest.raises(ValueError, match="at least one non-zero"):
+    with pytest.raises(ValueError, match="at least one row must have a positive weight"):
         LinearClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
-    with pytest.raises(ValueError, match="no row of positive weight"):
+    with pytest.raises(ValueError, match=r"two classes with positive weight, got 1 class: \[1\]"):
         LinearClassifier().fit(X, y, sample_weight=y)
-    with pytest.raises(ValueError, match="only one class"):
+    with pytest.raises(ValueError, match="two classes with positive weight, got 1 class"):
         LinearClassifier().fit(X, np.ones(len(y)))
     with pytest.raises(ValueError, match="NaN"):
         LinearClassifier().fit(np.where(X > 2, np.nan, X), y)
@@ -257,8 +257,6 @@ def test_numbers_of_other_types_are_numbers():
     for flags in ([True, False, True, False, False, True], pd.array([1, 0, 1, 0, 0, 1], dtype="Int64")):
         frame = pd.DataFrame({"a": NUMBERS, "b": flags})
         np.testing.assert_array_equal(LinearClassifier(alpha=0.1).fit(frame, y).coef_, plain.coef_)
-    huge = np.full((3, 2), 1.7e308)
-    assert table.read(LinearClassifier(), huge, [0, 1, 0])[0].max() == 1.7e308
 
 
 # -- separation ------------------------------------------------------------------------------------------
@@ -291,20 +289,9 @@ def test_overlap_and_penalty_are_silent(problem):
     LinearClassifier(alpha=1e-3).fit(np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1])
 
 
-def test_direction_separates():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((50, 3)) + 5
-    y = (X @ [1, -1, 0.5] > 2.5).astype(int)
-    b = separating_direction(X, y)
-    A = (X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max(axis=0)
-    margin = (2 * y - 1) * (A @ b[:3] + b[3])
-    assert margin.min() > -1e-9
-    assert margin.max() > 0
-
-
 def test_more_columns_than_rows_says_separation():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((20, 50)), np.arange(20) % 2
-    with pytest.warns(SeparationWarning):
+    with pytest.warns(SeparationWarning, match="perfectly separated"):
         model = LinearClassifier().fit(X, y)
     assert (model.predict(X) == y).all()

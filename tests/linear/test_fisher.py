@@ -6,7 +6,6 @@ from sklearn.linear_model import LogisticRegression
 
 from propriety import losses
 from propriety.linear import LinearClassifier
-from propriety.linear.fisher import inverse_of
 from propriety.linear.objective import SimplexRows
 
 L = sm.families.links
@@ -102,19 +101,6 @@ def test_gradient_is_zero_at_the_solution(problem, name):
     assert model.converged_
     np.testing.assert_allclose(X.T @ g / len(y), 0, atol=3e-8)
     np.testing.assert_allclose(g.mean(), 0, atol=3e-8)
-
-
-def test_inverse_leaves_out_what_is_zero_and_flips_what_is_negative():
-    solve = inverse_of(np.array([[1.0, 1.0], [1.0, 1.0]]))
-    np.testing.assert_allclose(solve(np.array([2.0, 2.0])), [1.0, 1.0])
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((6, 6))
-    A = A @ A.T + np.eye(6)
-    x = rng.standard_normal(6)
-    np.testing.assert_allclose(A @ inverse_of(A)(x), x, atol=1e-10)
-    indefinite = np.array([[0.0, 1.0], [1.0, 0.0]])
-    step = inverse_of(indefinite + np.diag([1e-3, 1e-3]))(np.array([1.0, -1.0]))
-    assert step @ np.array([1.0, -1.0]) > 0
 
 
 def test_many_columns_begin_with_quasi_newton_steps_and_end_at_the_minimum():

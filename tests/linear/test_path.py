@@ -67,3 +67,26 @@ def test_bad_parameters(noisy):
         path(LinearClassifier(solver="uls"), X, y)
     with pytest.raises(ValueError, match="rule must be"):
         LinearPath(rule="luck").fit(X, y)
+
+
+def test_folds_without_a_class_are_refused(noisy):
+    X, y = noisy
+    order = np.argsort(y)
+    with pytest.raises(ValueError, match="cv leaves a class without training rows"):
+        LinearPath(alphas=3, cv=[(np.arange(50), np.arange(50, 200))]).fit(X[order], y[order])
+
+
+def test_a_path_of_the_lasso_needs_a_solver_that_has_it(noisy):
+    X, y = noisy
+    with pytest.raises(ValueError, match=r"solver='lbfgs' needs l1_ratio=0.*: fisher, newton$"):
+        path(LinearClassifier(solver="lbfgs", l1_ratio=1.0), X, y, alphas=3)
+
+
+def test_rows_of_weight_zero_keep_the_folds_numbers(noisy):
+    X, y = noisy
+    weight = np.where(np.arange(len(y)) < 40, 0, 1)
+    folds = [(np.arange(100), np.arange(100, 200)), (np.arange(100, 200), np.arange(100))]
+    model = LinearPath(alphas=4, cv=folds).fit(X, y, sample_weight=weight)
+    kept = [(train[weight[train] > 0] - 40, test[weight[test] > 0] - 40) for train, test in folds]
+    other = LinearPath(alphas=4, cv=kept).fit(X[40:], y[40:])
+    np.testing.assert_allclose(model.cv_loss_, other.cv_loss_, rtol=1e-12)

@@ -103,7 +103,7 @@ def test_several_classes_are_not_called_collinear(three_classes):
 
 def test_separation_is_said():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
-    with pytest.warns(SeparationWarning):
+    with pytest.warns(SeparationWarning, match="perfectly separated"):
         model = LinearClassifier().fit(X, y)
     assert "errors and p values mean nothing" in str(model.summary())
     assert "separation" in pickle.loads(pickle.dumps(model)).summary(X, y).facts

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from propriety.boosting.learning import Continued, Lesson, prepare, read_held_out
 from propriety.boosting.progress import CallbackSupportMixin, Progress, with_callbacks
-from propriety.boosting.settings import loss_to_fit, settings_of
+from propriety.boosting.settings import settings_of
 from propriety.boosting.shapes import ShapeFunctions, contributions_of, shapes_of
 from propriety.data.parameters import DEPRECATED
 from propriety.data.table import Table
@@ -22,6 +22,7 @@ from propriety.data.training import Training
 from propriety.losses.value import positive
 from propriety.model import contract
 from propriety.model.base import ProperClassifier, shares, squeezed_stages
+from propriety.model.fitted_loss import fitted_loss
 from propriety.storage.checks import Arrays
 
 _SEEDS = np.iinfo(np.int32).max
@@ -279,7 +280,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         lesson = prepare(
             training,
             settings_of(self, training, self._new_seed(again)),
-            loss_to_fit(self.loss, self.link, gain, training.n_classes, self.multiclass),
+            fitted_loss(self.loss, self.link, training.n_classes, multiclass=self.multiclass, gain=gain),
             class_weight=self.class_weight,
             held_out=held_out,
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,

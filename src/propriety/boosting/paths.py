@@ -16,9 +16,10 @@ from propriety import losses as algebra
 from propriety import parallel
 from propriety.boosting.learning import Lesson, prepare, start_of
 from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
-from propriety.boosting.settings import loss_to_fit, settings_of
+from propriety.boosting.settings import settings_of
 from propriety.losses.links import Logit
 from propriety.losses.value import positive
+from propriety.model.fitted_loss import fitted_loss
 from propriety.weights import Weights
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def gain_path(
     base = [model._composite()] if losses is None else [algebra.as_composite(c) for c in losses]
     training = model._read(X, y, sample_weight)
     settings = settings_of(model, training, model._new_seed(again=False))
-    loss = loss_to_fit(model.loss, model.link, None, training.n_classes, model.multiclass)
+    loss = fitted_loss(model.loss, model.link, training.n_classes, multiclass=model.multiclass)
     lesson = prepare(training, settings, loss, class_weight=model.class_weight)
     folds = _folds(cv, lesson)
     scores = algebra.parse(score) if isinstance(score, str) else score
@@ -284,7 +285,7 @@ class _Path:
 
         lesson, settings, n_classes = self.lesson, self.lesson.settings, self.lesson.training.n_classes
         weights = self._weights(train)
-        loss = loss_to_fit(base, None, gain, n_classes, self.multiclass)
+        loss = fitted_loss(base, None, n_classes, multiclass=self.multiclass, gain=gain)
         objective = objective_of(loss, self.labels, n_classes)
         start = start_of(settings, objective, weights)
         booster = Booster(lesson.binned, lesson.binner, objective, weights, settings, start)

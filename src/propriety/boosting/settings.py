@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import losses, parallel
+from propriety import parallel
 from propriety.boosting.compatibility import check_learner
 from propriety.boosting.constraints import interaction_groups, signs_by_score
 from propriety.boosting.objective import COEFFICIENTS, CRITERIA, STEPS
@@ -109,27 +109,3 @@ def _bins(max_bins: int, weak_learner: str, least: float, total: float) -> int:
         return max_bins
     # Relative weights have a whole total but for a rounding error.
     return int(min(max_bins, max(2.0, total * (1 + 1e-9) // least)))
-
-
-def loss_to_fit(loss: Any, link: Any, gain: float | None, n_classes: int, multiclass: str) -> Any:
-    """The composite of two classes, or the loss on the simplex of more, with its gain.
-
-    >>> loss_to_fit("Log", None, 2.0, 2, "auto")
-    (2 * Log()).with_link(Logit(2))
-    """
-    if isinstance(loss, losses.simplex.SimplexLoss):
-        if gain is not None:
-            raise ValueError(
-                f"gain is for losses of two classes, or of one class against the rest, and the "
-                f"loss is {loss!r}"
-            )
-        return loss.binary if n_classes == 2 else loss
-    composite = losses.as_composite("Log()" if isinstance(loss, str) and loss == "auto" else loss, link)
-    if gain is not None:
-        composite = composite.shrunk(gain)
-    if n_classes == 2:
-        return composite
-    if multiclass == "ovr":
-        return losses.simplex.OneVsRest(composite)
-    plain = composite.link == composite.loss.default_link
-    return losses.simplex.of(composite.loss if plain else composite)

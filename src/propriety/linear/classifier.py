@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
-from propriety import losses
-from propriety.linear import fitting, separation, summary
-from propriety.linear.design import Design, Floats
-from propriety.linear.table import read
-from propriety.linear.tailoring import SlopeWarning
-from propriety.losses import simplex
-from propriety.losses.value import number
-from propriety.model.base import ProperClassifier
-
-_ITERATIONS = {"fisher": 100, "newton": 100, "lbfgs": 2000}
-#: Probability from which separation is suspected.
-_EXTREME = 1e-6
+from propriety.data.parameters import number
+from propriety.data.table import Table
+from propriety.data.training import NUMBERS
+from propriety.linear import state, summary
+from propriety.linear.learning import LinearRows, complaint, learn, linear_scores
+from propriety.linear.settings import LinearSettings, loss_to_fit
+from propriety.model.base import ProperClassifier, shares
+from propriety.separators.linalg import Floats, is_sparse
+from propriety.separators.separation import SeparationWarning
+from propriety.storage.checks import Arrays
 
 
 class LinearClassifier(ProperClassifier):
@@ -79,8 +75,7 @@ class LinearClassifier(ProperClassifier):
     loss_ : the composite, or the loss on the simplex, that was fitted
     n_iter_ : int
     trace_ : array
-        The objective before the first step and after each, times s: the mean loss in the loss's own units,
-        plus s times the penalty. It never rises.
+        The objective before the first step and after each; it never rises.
     converged_ : bool
     report_ : the report of a run of "uls", else None
 
@@ -98,26 +93,37 @@ class LinearClassifier(ProperClassifier):
     >>> model = LinearClassifier().fit(X, y)
     >>> model.coef_.round(4), model.intercept_.round(4)
     (array([[0.9082]]), array([-1.3623]))
+    >>> model.predict_proba(X)[:, 1].round(3)
+    array([0.204, 0.388, 0.612, 0.796])
+    >>> model.contributions(X).round(4)[0], model.decision_function(X).round(4)[0]
+    (array([-1.3623,  0.    ]), np.float64(-1.3623))
     """
+
+    _reads: ClassVar[str] = NUMBERS
+    coef_: Floats
+    intercept_: Floats
+    _centre: Floats  # means of the columns, and
+    _spread: Floats  # their standard deviations, over the training rows
+    _separated: str | None
 
     def __init__(
         self,
-        loss="auto",
+        loss: Any = "auto",
         *,
-        link=None,
-        fp_cost=1.0,
-        fn_cost=1.0,
-        alpha=0.0,
-        l1_ratio=0.0,
-        fit_intercept=True,
-        solver="fisher",
-        features="one",
-        multiclass="auto",
-        tol=1e-8,
-        max_iter=None,
-        warm_start=False,
-        n_jobs=None,
-    ):
+        link: Any = None,
+        fp_cost: float = 1.0,
+        fn_cost: float = 1.0,
+        alpha: float = 0.0,
+        l1_ratio: float = 0.0,
+        fit_intercept: bool = True,
+        solver: str = "fisher",
+        features: str | int = "one",
+        multiclass: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
         self.loss = loss
         self.link = link
         self.fp_cost = fp_cost
@@ -133,178 +139,83 @@ class LinearClassifier(ProperClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    # --- fitting ----------------------------------------------------------------------------------
 
-    # -- fitting --------------------------------------------------------------------------------------
-
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
+            Numbers in every cell.
         y : array of shape (n,)
             Labels of any type.
         sample_weight : array of shape (n,), optional
-            A row of weight k counts as k rows.
+            A row of weight k counts as k rows; rows of weight 0 take no part.
 
         Returns
         -------
         self
         """
-        settings = self._settings()
-        start = self._start() if self.warm_start else None
-        data = self._data(X, y, sample_weight)
-        loss = self._loss(data.n_classes)
-        fitted = fitting.fit(data, loss, settings, start)
-        loss = loss if fitted.loss is None else fitted.loss
-        self.classes_, self.loss_, self.report_ = data.classes, loss, fitted.report
-        self.coef_, self.intercept_ = fitted.coef, fitted.intercept
-        self.n_iter_, self.converged_ = max(1, fitted.n_iter), fitted.converged
-        self.trace_ = fitting.unit(loss, data.n_classes, settings.solver) * np.array(fitted.trace)
-        self._training, self._separated = data, None
-        self._warn(data, fitted, settings)
+        training = self._read(X, y, sample_weight)
+        settings = LinearSettings.read(self)
+        rows = LinearRows.of(training)
+        loss = loss_to_fit(self, training.n_classes)
+        fit = learn(rows, loss, settings, self._start(training.n_features, training.n_classes))
+        warning = complaint(rows, fit, settings)
+        self._keep(
+            training,
+            fit.loss,
+            coef_=fit.coef,
+            intercept_=fit.intercept,
+            n_iter_=max(1, fit.n_iter),
+            trace_=np.array(fit.trace),
+            converged_=fit.converged,
+            report_=fit.report,
+            _centre=fit.columns.mean,
+            _spread=fit.columns.spread,
+            _separated=str(warning) if isinstance(warning, SeparationWarning) else None,
+            _training=rows,
+        )
+        if warning is not None:
+            warnings.warn(warning, stacklevel=2)
         return self
 
-    def _settings(self) -> fitting.Settings:
-        alpha = number("alpha", self.alpha, 0, np.inf, closed="left")
-        ratio = number("l1_ratio", self.l1_ratio, 0, 1, closed="both")
-        if self.solver not in fitting.SOLVERS:
-            raise ValueError(f"solver must be one of {', '.join(fitting.SOLVERS)}, got {self.solver!r}")
-        if self.solver == "lbfgs" and alpha * ratio > 0:
-            raise ValueError("solver='lbfgs' has no L1 penalty: use solver='fisher' or l1_ratio=0")
-        if self.multiclass not in ("auto", "ovr"):
-            raise ValueError(f"multiclass must be 'auto' or 'ovr', got {self.multiclass!r}")
-        whole = (
-            isinstance(self.features, Integral) and not isinstance(self.features, bool) and self.features > 0
-        )
-        if self.features not in ("one", "all", "active") and not whole:
-            raise ValueError(
-                f"features must be 'one', 'all', 'active' or a positive integer, got {self.features!r}"
-            )
-        most = _ITERATIONS.get(self.solver, 10_000) if self.max_iter is None else self.max_iter
-        if not isinstance(most, Real) or most < 1:
-            raise ValueError(f"max_iter must be a positive integer or None, got {self.max_iter!r}")
-        tol = number("tol", self.tol, 0, np.inf)
-        return fitting.Settings(
-            self.solver,
-            alpha,
-            ratio,
-            bool(self.fit_intercept),
-            tol,
-            int(most),
-            int(self.features) if whole else self.features,
-            self.n_jobs,
-            isinstance(self.loss, str) and self.loss == "auto",
-        )
+    def _start(self, d: int, n_classes: int) -> tuple[Floats, Floats] | None:
+        """Coefficients of the last fit, if they are to be gone on from and are of this shape."""
+        shape = 1 if n_classes == 2 else n_classes, d
+        if not self.warm_start or not hasattr(self, "coef_") or self.coef_.shape != shape:
+            return None
+        return self.coef_, self.intercept_
 
-    def _start(self) -> tuple[Floats, Floats] | None:
-        return (self.coef_, self.intercept_) if hasattr(self, "coef_") else None
+    # --- using the model --------------------------------------------------------------------------
 
-    def _data(self, X, y, sample_weight) -> fitting.Data:
-        """Check everything that was given."""
-        X, y = read(self, X, y)
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has only one class, {classes[0]!r}: a classifier needs at least two classes")
-        weight = np.ones(len(codes))
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if np.any(weight == 0):
-                X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
-            if len(np.unique(codes)) < len(classes):
-                raise ValueError("a class has no row of positive weight: every class in y needs one")
-        return fitting.Data(X, codes, weight, classes)
+    def _scores(self, table: Table) -> Floats:
+        return linear_scores(table.matrix, self.coef_, self.intercept_, self.n_jobs)
 
-    def _loss(self, n_classes: int) -> Any:
-        """The composite to fit, or for more than two classes the loss on the simplex."""
-        cost = self._threshold()
-        if n_classes > 2 and (self.fp_cost, self.fn_cost) != (1, 1):
-            raise ValueError(f"fp_cost and fn_cost are for two classes, got {n_classes} classes")
-        loss = losses.parse(self.loss) if isinstance(self.loss, str) and self.loss != "auto" else self.loss
-        if isinstance(loss, simplex.SimplexLoss):
-            if self.link is not None:
-                raise ValueError(f"loss={loss!r} has a link already; give link=None")
-            return loss if n_classes > 2 else loss.binary
-        tailored = losses.Tailored(cost) if cost != 0.5 and n_classes == 2 else None
-        composite = self._resolve_composite(tailored)
-        if n_classes == 2:
-            return composite
-        if self.multiclass == "ovr":
-            return simplex.OneVsRest(composite)
-        own = composite.link == losses.links.Logit() and composite == composite.loss.composite()
-        return simplex.of(composite.loss if own else composite)
-
-    def _warn(self, data: fitting.Data, fitted: fitting.Fit, settings: fitting.Settings) -> None:
-        if settings.alpha == 0:
-            said = self._separation(data, fitted)
-            if said is not None:
-                self._separated = said
-                warnings.warn(said, separation.SeparationWarning, stacklevel=3)
-                return
-            if fitted.ran_off:
-                warnings.warn(
-                    f"{self.loss_!r} is not convex, and its slopes grew without bound: with this focus a "
-                    "steep step costs less than any sloping fit. Lower the focus, or set alpha > 0 to shrink "
-                    "the slopes",
-                    SlopeWarning,
-                    stacklevel=3,
-                )
-                return
-        if not fitted.converged:
-            warnings.warn(
-                f"solver {settings.solver!r} stopped after {fitted.n_iter} steps with a gradient of "
-                f"{fitted.gap:.2g} (tol={settings.tol:.2g}): raise max_iter or tol"
-                + (", or set alpha > 0" if settings.alpha == 0 else ""),
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _separation(self, data: fitting.Data, fitted: fitting.Fit) -> str | None:
-        """Words on separation, looked for when a probability is next to 0 or 1, or no end is reached."""
-        if fitted.converged and fitted.span is not None and isinstance(self.loss_, losses.Composite):
-            low, high = self.loss_.inverse(np.array(fitted.span))
-            if low > _EXTREME and 1 - high > _EXTREME:
-                return None
-        scores = self._scores(data.X)
-        for k in range(scores.shape[1]):
-            if isinstance(self.loss_, losses.Composite):
-                own, p = data.y == 1, self.loss_.inverse(scores[:, 0])
+    def _contributions(self, table: Table) -> Floats:
+        """Coefficient times distance from the mean of the training rows; last the score of that mean."""
+        X, d = table.matrix, self.n_features_in_
+        parts = np.empty((table.n_rows, len(self.coef_), d + 1))
+        for k, coef in enumerate(self.coef_):
+            if is_sparse(X):
+                parts[:, k, :d] = (X @ sparse.diags_array(coef)).toarray() - coef * self._centre
             else:
-                own, p = data.y == k, self.loss_.inverse(scores)[:, k]
-            right = np.where(own, p, 1 - p)
-            if fitted.converged and np.max(right) < 1 - _EXTREME:
-                continue
-            said = separation.message(data.X, own, right - 0.5, bool(self.fit_intercept))
-            if said is not None:
-                return said
-        return None
+                np.multiply(X - self._centre, coef, out=parts[:, k, :d])
+        parts[:, :, d] = self.intercept_ + self.coef_ @ self._centre
+        return parts
 
-    # -- using the model ------------------------------------------------------------------------------
+    def importances(self) -> Floats:
+        """Size of the coefficients in standard deviations of their columns, as shares.
 
-    def _scores(self, X) -> Floats:
-        design = Design(X, np.ones(X.shape[0]), True, self.n_jobs, standardize=False)
-        return design.scores(np.vstack([self.coef_.T, self.intercept_]))
-
-    def decision_function(self, X) -> Floats:
-        """The score F: of shape (n,) for two classes, (n, K) for more."""
+        Of several classes, the mean of the sizes is taken.
+        """
         check_is_fitted(self)
-        scores = self._scores(read(self, X, reset=False))
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return shares(np.abs(self.coef_).mean(axis=0) * self._spread)
 
-    def predict_proba(self, X) -> Floats:
-        """Probabilities of the classes, of shape (n, K), through the link."""
-        F = self.decision_function(X)
-        if F.ndim == 2:
-            return self.loss_.inverse(F)
-        p = np.asarray(self.loss_.inverse(F))
-        return np.column_stack([1 - p, p])
-
-    def summary(self, X=None, y=None, sample_weight=None, *, level=0.95) -> summary.Summary:
+    def summary(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, level: float = 0.95
+    ) -> summary.Summary:
         """Coefficients with standard errors, z, p values and intervals; the loss beside the null model's.
 
         Uses the rows of the last fit, or the rows given (after unpickling, they must be given). Says when
@@ -317,14 +228,30 @@ class LinearClassifier(ProperClassifier):
             Coverage of the confidence intervals.
         """
         check_is_fitted(self)
+        rows: LinearRows | None = self.__dict__.get("_training")
         if X is not None:
-            data = self._data(X, y, sample_weight)
-        else:
-            data = self.__dict__.get("_training")
-            if data is None:
-                raise ValueError("the rows of the fit are not stored with the model: call summary(X, y)")
+            rows = self._rows_of(X, y, sample_weight)
+        if rows is None:
+            raise ValueError("the rows of the fit are not stored with the model: call summary(X, y)")
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
-        return summary.summarize(self, data, names, number("level", level, 0, 1))
+        return summary.summarize(self, rows, names, number("level", level, 0, 1))
 
-    def __getstate__(self):
+    def _rows_of(self, X: Any, y: Any, sample_weight: Any) -> LinearRows:
+        """Rows to be summed up, which must have the columns and the classes of the fit."""
+        self._table(X)
+        training = self._read(X, y, sample_weight)
+        fitted, given = self.classes_.tolist(), training.classes.tolist()
+        if given != fitted:
+            raise ValueError(f"y must hold the classes of the fit, {fitted}, got {given}")
+        return LinearRows.of(training)
+
+    # --- keeping it -------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_training"}
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return state.state_of(self)
+
+    def _restore(self, values: dict[str, Any], arrays: Arrays) -> None:
+        state.restore(self, values, arrays)

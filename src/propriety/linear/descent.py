@@ -1,16 +1,62 @@
-"""What the smooth solvers share: the line search, and the memory of quasi-Newton steps."""
+"""What the smooth solvers share: the loop, the line search, and the memory of quasi-Newton steps."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from propriety.linear.design import Floats
-from propriety.linear.objective import Objective, Point
+from propriety.linear.objective import Iterate, Objective
+from propriety.separators.linalg import Floats, Solve
 
 _SUFFICIENT = 1e-4
 _ROUNDING = 8 * np.finfo(float).eps
+
+
+class DescentState(Protocol):
+    """What the loop must know of a solver's state."""
+
+    @property
+    def point(self) -> Iterate:
+        """Where it stands."""
+        ...
+
+    @property
+    def stuck(self) -> bool:
+        """Whether no step lowers the objective any more."""
+        ...
+
+
+S = TypeVar("S", bound=DescentState)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a solver did: its last point, the objective after each step, and whether it converged."""
+
+    point: Iterate
+    trace: tuple[float, ...]
+    n_iter: int
+    converged: bool
+    stationarity: float
+
+
+def iterate(
+    objective: Objective, state: S, step: Callable[[S, Objective], S], tol: float, max_iter: int
+) -> Run:
+    """Take steps until the optimality conditions hold to `tol`, or the steps run out."""
+    trace, iterations = [state.point.value], 0
+    gap = objective.stationarity(state.point)
+    while gap > tol and iterations < max_iter and not state.stuck:
+        state = step(state, objective)
+        iterations += 1
+        trace.append(state.point.value)
+        gap = objective.stationarity(state.point)
+    # A stuck solver has reached what rounding allows; that is the minimum unless the gradient says otherwise.
+    converged = gap <= tol or (state.stuck and gap <= max(1e-6, 10 * tol))
+    return Run(state.point, tuple(trace), iterations, converged, gap)
 
 
 @dataclass(frozen=True)
@@ -25,7 +71,7 @@ class Pairs:
             return self
         return Pairs((*self.pairs, (s, y))[-most:])
 
-    def direction(self, gradient: Floats, solve) -> Floats:
+    def direction(self, gradient: Floats, solve: Solve) -> Floats:
         """−H g by the two-loop recursion around ``solve``, the inverse of a first guess of the curvature."""
         q, kept = gradient.copy(), []
         for s, y in reversed(self.pairs):
@@ -39,7 +85,7 @@ class Pairs:
         return -r
 
 
-def line_search(objective: Objective, point: Point, direction: Floats, most: int = 50) -> Point | None:
+def line_search(objective: Objective, point: Iterate, direction: Floats, most: int = 50) -> Iterate | None:
     """The first point along the direction that lowers the objective enough; None if there is none.
 
     Armijo's rule with halving, the full step first. Near the minimum, where the promised descent is below

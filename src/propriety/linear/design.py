@@ -8,8 +8,9 @@ data alone, so that the result is the same bit for bit whatever the number of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,11 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from propriety import parallel
-
-Floats = NDArray[np.float64]
+from propriety.linear.moments import Moments
+from propriety.separators.linalg import Floats, is_sparse
 
 _BLOCK_VALUES = 1 << 17  # values of X in a block: 1 MB
 _PARTS = 16  # partial sums
-_SAMPLE = 20_000  # rows from which scales are taken
 _FAR = 100.0  # standard deviations from 0 at which a column is centred
 
 
@@ -33,23 +33,30 @@ class Design:
     Parameters
     ----------
     X : float array or CSR matrix of shape (n, d)
-    weight : array of shape (n,)
     intercept : bool
     n_jobs : int or None
-    standardize : bool
-        Whether to use the coordinates (x − centre)/scale; else X as it is.
+    columns : Moments, optional
+        Of the columns: then coordinates are (x − centre)/scale; else X is used as it is.
+
+    Examples
+    --------
+    >>> from propriety.linear.moments import moments
+    >>> X = np.array([[1.0], [3.0]])
+    >>> design = Design(X, True, columns=moments(X, np.ones(2)))
+    >>> design.unpack(design.pack(np.array([[5.0]]), np.array([2.0])))
+    (array([[5.]]), array([2.]))
     """
 
     def __init__(
-        self, X: Any, weight: Floats, intercept: bool, n_jobs: int | None = None, standardize: bool = True
+        self, X: Any, intercept: bool, n_jobs: int | None = None, columns: Moments | None = None
     ) -> None:
         self.X, self.intercept, self.n_jobs = X, intercept, n_jobs
-        self.sparse = sparse.issparse(X)
+        self.sparse = is_sparse(X)
         self.n, self.d = X.shape
         self.centre: Floats | None = None
         self.inverse_scale = np.ones(self.d)
-        if standardize:
-            self._standardize(weight)
+        if columns is not None:
+            self._standardize(columns)
         self._divide()
 
     def _divide(self) -> None:
@@ -63,16 +70,12 @@ class Design:
         """Number of coefficients for each score: the columns and the intercept."""
         return self.d + self.intercept
 
-    def _standardize(self, weight: Floats) -> None:
-        stride = 1 if self.sparse else max(1, self.n // _SAMPLE)  # rare values need all rows
-        rows, w = self.X[::stride], weight[::stride]
-        w = w / w.sum() if w.sum() > 0 else np.full(len(w), 1 / len(w))
-        if self.sparse:
-            mean, spread, largest = self._sparse_moments(rows, w)
+    def _standardize(self, columns: Moments) -> None:
+        mean, spread = columns.mean, columns.spread
+        if columns.largest is not None:
             constant = np.zeros(self.d, dtype=bool)
-            spread = np.where(spread > 0, spread, largest)
+            spread = np.where(spread > 0, spread, columns.largest)
         else:
-            mean, spread = self._dense_moments(rows, w)
             constant = spread <= 1e-14 * np.abs(mean)
             for j in np.flatnonzero(constant):
                 constant[j] = np.ptp(self.X[:, j]) <= 1e-14 * abs(mean[j])
@@ -85,40 +88,6 @@ class Design:
             self.inverse_scale[constant] = 0.0
             if not self.sparse and np.any(np.abs(mean) * self.inverse_scale > _FAR):
                 self.centre = np.where(constant, 0.0, mean)
-
-    @staticmethod
-    def _dense_moments(rows: Any, w: Floats) -> tuple[Floats, Floats]:
-        """Mean and spread of each column, block by block: safe for any scale and shift, without a copy."""
-        n, d = rows.shape
-        first, size = rows[0].astype(np.float64), max(1, _BLOCK_VALUES // max(d, 1))
-        unit, shift, square = np.zeros((3, d))
-        block = np.empty((min(size, n), d))
-
-        def blocks() -> Iterator[tuple[Floats, Floats]]:
-            for start in range(0, n, size):
-                part = rows[start : start + size]
-                yield np.subtract(part, first, out=block[: len(part)]), w[start : start + size]
-
-        with np.errstate(over="ignore", invalid="ignore"):
-            for B, _ in blocks():
-                np.maximum(unit, np.maximum(B.max(axis=0), -B.min(axis=0)), out=unit)
-            unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
-            for B, part in blocks():
-                shift += part @ np.divide(B, unit, out=B)
-            for B, part in blocks():
-                np.subtract(np.divide(B, unit, out=B), shift, out=B)
-                square += part @ np.square(B, out=B)
-            return first + unit * shift, unit * np.sqrt(square)
-
-    def _sparse_moments(self, rows: Any, w: Floats) -> tuple[Floats, Floats, Floats]:
-        """Mean, spread and largest absolute value of each column."""
-        from propriety.linear import kernels
-
-        mean, square, largest = np.zeros((3, self.d))
-        kernels.column_sizes(self.X.data, self.X.indices, largest)
-        kernels.column_moments(rows.data, rows.indices, rows.indptr, w, mean, square, largest)
-        spread = largest * np.sqrt(np.maximum(square - mean**2, 0.0))
-        return mean * largest, spread, largest
 
     # -- coordinates ----------------------------------------------------------------------------------
 
@@ -208,7 +177,7 @@ class Design:
             task(0)
             return
         with threadpool_limits(1, "blas"):
-            parallel.run([lambda k=k: task(k) for k in range(parts)], self.n_jobs)
+            parallel.run([partial(task, k) for k in range(parts)], self.n_jobs)
 
     def scores(self, theta: Floats) -> Floats:
         """F = X θ, of shape (n, K)."""
@@ -261,7 +230,7 @@ class Design:
             task(0)
         else:
             with threadpool_limits(1, "blas"):
-                parallel.run([lambda k=k: task(k) for k in range(parts)], self.n_jobs)
+                parallel.run([partial(task, k) for k in range(parts)], self.n_jobs)
         return sums.sum(axis=0)
 
     def _sparse_gram(self, X: Any, h: Floats, real: NDArray[np.intp], q: int) -> Floats:

@@ -5,15 +5,15 @@ Reference: Buja, Stuetzle & Shen (2005), section 9, equations (30)–(33).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
-from scipy import linalg
 
-from propriety.linear.descent import Pairs, line_search
-from propriety.linear.design import Floats
-from propriety.linear.objective import Objective, Point
+from propriety.linear import lbfgs
+from propriety.linear.descent import Pairs, Run, iterate, line_search
+from propriety.linear.objective import Iterate, Objective
+from propriety.separators.linalg import Floats, Solve, inverse_of
 
 _DENSE = 400  # coefficients up to which the curvature is a matrix; beyond, conjugate gradients,
 _LARGEST = 2500  # unless there are few rows
@@ -23,25 +23,47 @@ _COSTLY = 200  # coefficients from which a curvature that works is kept
 _SLOW = 0.3  # a step that leaves more of the gradient than this calls for a new curvature
 _MEMORY = 8
 
-Solve = Callable[[Floats], Floats]
-
 
 @dataclass(frozen=True)
-class State:
+class FisherState:
     """Where the solver stands."""
 
-    point: Point
+    point: Iterate
     solve: Solve | None = None  # inverse of the curvature in use
     stride: int = 1  # it comes from every `stride`-th row
     pairs: Pairs = field(default_factory=Pairs)
     stuck: bool = False
 
 
-def start(objective: Objective, theta: Floats) -> State:
+def minimize(objective: Objective, theta: Floats, tol: float, max_iter: int) -> Run:
+    """Fisher scoring from θ on.
+
+    Where the curvature is too large to be a matrix, quasi-Newton steps come first: a pass over X each, and
+    on well-conditioned problems they suffice. If they do not, Fisher's steps go on where they end.
+    """
+    if is_dense(objective) or max_iter == 1:
+        return _scoring(objective, theta, "fisher", tol, max_iter)
+    first = lbfgs.minimize(objective, theta, tol, max_iter // 2)
+    if first.stationarity <= tol:
+        return first
+    rest = _scoring(objective, first.point.theta, "fisher", tol, max_iter - first.n_iter)
+    return replace(rest, trace=first.trace + rest.trace[1:], n_iter=first.n_iter + rest.n_iter)
+
+
+def newton(objective: Objective, theta: Floats, tol: float, max_iter: int) -> Run:
+    """Newton's method: the same with the Hessian, from the first step on."""
+    return _scoring(objective, theta, "newton", tol, max_iter)
+
+
+def _scoring(objective: Objective, theta: Floats, kind: str, tol: float, max_iter: int) -> Run:
+    return iterate(objective, start(objective, theta), partial(step, kind=kind, tol=tol), tol, max_iter)
+
+
+def start(objective: Objective, theta: Floats) -> FisherState:
     """State at θ; with far more rows than the curvature needs, it will come from a sample of them."""
     n, size = objective.design.n, objective.shape[0] * objective.shape[1]
     enough = max(_ROWS_PER_COLUMN * size, 20_000)
-    return State(objective.at(theta), stride=max(1, n // enough) if is_dense(objective) else 1)
+    return FisherState(objective.at(theta), stride=max(1, n // enough) if is_dense(objective) else 1)
 
 
 def is_dense(objective: Objective) -> bool:
@@ -50,7 +72,7 @@ def is_dense(objective: Objective) -> bool:
     return size <= _DENSE or (size <= _LARGEST and objective.design.n * size**2 <= _CHEAP)
 
 
-def step(state: State, objective: Objective, kind: str = "fisher", tol: float = 1e-8) -> State:
+def step(state: FisherState, objective: Objective, kind: str = "fisher", tol: float = 1e-8) -> FisherState:
     """One step θ ← θ + t (XᵀWX)⁻¹XᵀWz, with W the Fisher weights or the Hessians, and t by a line search.
 
     1. Curvature XᵀWX of a sample of rows, or of all. The gradient is always that of all rows, so the
@@ -66,20 +88,21 @@ def step(state: State, objective: Objective, kind: str = "fisher", tol: float = 
     new = line_search(objective, point, state.pairs.direction(point.gradient, solve))
     if new is None:
         if state.solve is not None or state.stride > 1 or state.pairs.pairs:
-            return State(point, None, 1)  # once more with fresh curvature of all rows
+            return FisherState(point, None, 1)  # once more with fresh curvature of all rows
         return replace(state, stuck=True)
     before, after = np.linalg.norm(point.gradient), np.linalg.norm(new.gradient)
     moved = new.theta - point.theta, new.gradient - point.gradient
     if state.stride > 1 and after > _SLOW * before:
-        return State(new, None, state.stride if state.solve is not None else max(1, state.stride // 4))
+        return FisherState(new, None, state.stride if state.solve is not None else max(1, state.stride // 4))
     kept = after <= _SLOW / 3 * before and is_dense(objective) and np.prod(objective.shape) > _COSTLY
     if state.stride > 1 or kept:
-        return State(new, solve, state.stride, state.pairs.add(*moved, _MEMORY))
+        return FisherState(new, solve, state.stride, state.pairs.add(*moved, _MEMORY))
     # Fisher's weights are not the Hessian off the canonical link: when they converge slowly, steps seen help.
-    return State(new, None, 1, state.pairs.add(*moved, _MEMORY) if after > _SLOW / 3 * before else Pairs())
+    pairs = state.pairs.add(*moved, _MEMORY) if after > _SLOW / 3 * before else Pairs()
+    return FisherState(new, None, 1, pairs)
 
 
-def _curvature_solver(objective: Objective, point: Point, kind: str, stride: int, tol: float) -> Solve:
+def _curvature_solver(objective: Objective, point: Iterate, kind: str, stride: int, tol: float) -> Solve:
     p, K = objective.shape
     if not is_dense(objective):
         return _conjugate_gradients(objective, point, kind, tol)
@@ -99,37 +122,7 @@ def _fix_gauge(matrix: Floats, p: int, K: int, objective: Objective) -> None:
             matrix[a * p + free, b * p + free] += size[free] / K
 
 
-def inverse_of(matrix: Floats) -> Solve:
-    """x ↦ A⁻¹x for a symmetric A: by Cholesky's factor, or by eigenvalues where A is not well positive.
-
-    A is scaled to a unit diagonal first. Eigenvalues that are zero to rounding are left out (the shortest
-    solution: collinear columns share their effect), negative ones taken by their absolute value.
-    """
-    diagonal = np.abs(np.diag(matrix))
-    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    A = matrix / root[:, None] / root
-    size = len(A)
-    A[np.diag_indices(size)] = np.where(diagonal > 0, np.diag(A), 1.0)
-    try:
-        factor = linalg.cho_factor(A, lower=True, check_finite=False)
-        if np.min(np.diag(factor[0])) ** 2 > 100 * size * np.finfo(float).eps:
-            return lambda x: linalg.cho_solve(factor, x / root, check_finite=False) / root
-    except linalg.LinAlgError:
-        pass
-    A = np.where(np.isfinite(A), A, 0.0)
-    values, vectors = linalg.eigh(A, check_finite=False)
-    keep = ~negligible(values)
-    V, e = vectors[:, keep], np.abs(values[keep])
-    return lambda x: (V @ ((V.T @ (x / root)) / e)) / root
-
-
-def negligible(values: Floats) -> np.ndarray:
-    """Which eigenvalues of a matrix of unit diagonal are zero to rounding."""
-    sizes = np.abs(values)
-    return sizes <= 100 * len(values) * np.finfo(float).eps * max(1.0, float(np.max(sizes, initial=0.0)))
-
-
-def _conjugate_gradients(objective: Objective, point: Point, kind: str, tol: float) -> Solve:
+def _conjugate_gradients(objective: Objective, point: Iterate, kind: str, tol: float) -> Solve:
     """x ↦ A⁻¹x to a share of |x|, by conjugate gradients with a diagonal preconditioner."""
     rows = objective.row_curvatures(point, kind)
     product = objective.curvature_product(rows)

@@ -75,6 +75,12 @@ def column_sizes(data: Any, indices: Any, largest: Any) -> None:
 
 
 @njit(**_OPTIONS)
+def _shrunk(u: Any, by: Any) -> Any:
+    """u nearer to 0 by so much, or 0."""
+    return u - by if u > by else (u + by if u < -by else 0.0)
+
+
+@njit(**_OPTIONS)
 def lasso_descent(Q: Any, g: Any, theta: Any, l1: Any, tol: Any, max_sweeps: Any) -> Any:
     """Step d that minimizes gᵀd + ½ dᵀQd + Σ l1 |θ + d|, by coordinate descent.
 
@@ -92,9 +98,7 @@ def lasso_descent(Q: Any, g: Any, theta: Any, l1: Any, tol: Any, max_sweeps: Any
             old = theta[j] + d[j]
             if curvature <= 0.0 or (only_active and old == 0.0):
                 continue
-            u = old - slope[j] / curvature
-            shrink = l1[j] / curvature
-            new = u - shrink if u > shrink else (u + shrink if u < -shrink else 0.0)
+            new = _shrunk(old - slope[j] / curvature, l1[j] / curvature)
             change = new - old
             if change != 0.0:
                 d[j] = new - theta[j]
@@ -111,71 +115,68 @@ def lasso_descent(Q: Any, g: Any, theta: Any, l1: Any, tol: Any, max_sweeps: Any
 
 
 @njit(**_SUMS)
-def lasso_dense(  # noqa: C901, PLR0912 (a compiled loop)
-    X: Any, centre: Any, inverse: Any, h: Any, g: Any, theta: Any, l1: Any, l2: Any, tol: Any, max_sweeps: Any
-) -> Any:
-    """As `lasso_descent` for Q = ZᵀHZ + diag(l2), from the columns Z = (X − centre)·inverse themselves.
+def _column_square(X: Any, indices: Any, indptr: Any, j: Any, c: Any, h: Any) -> Any:
+    """Σ_i h_i (x_ij − c)².
 
-    The last coordinate is the intercept if there is one more than columns. Keeps v = H Z d, so that a
-    coordinate costs one product with its column, and another if it moves.
+    Columns are those of an array X in Fortran's order, with None for the other two, or of a CSC matrix,
+    whose c is 0; the one after the last is 1 in all rows. The number of dimensions is a constant to Numba,
+    which compiles the branch that it decides for and that one alone.
     """
-    n, d = X.shape
-    p = len(g)
-    step = np.zeros(p)
-    v = np.zeros(n)
-    curvature = np.empty(p)
-    for j in range(d):
-        s = 0.0
-        for i in range(n):
-            x = X[i, j] - centre[j]
-            s += h[i] * x * x
-        curvature[j] = s * inverse[j] ** 2 + l2[j]
-    if p > d:
-        curvature[d] = h.sum() + l2[d]
-    only_active = False
-    for _ in range(max_sweeps):
-        largest = 0.0
-        for j in range(p):
-            old = theta[j] + step[j]
-            if curvature[j] <= 0.0 or (only_active and old == 0.0 and l1[j] > 0):
-                continue
-            s = 0.0
-            if j < d:
-                c = centre[j]
-                for i in range(n):
-                    s += (X[i, j] - c) * v[i]
-                s *= inverse[j]
-            else:
-                for i in range(n):
-                    s += v[i]
-            u = old - (g[j] + s + l2[j] * step[j]) / curvature[j]
-            shrink = l1[j] / curvature[j]
-            new = u - shrink if u > shrink else (u + shrink if u < -shrink else 0.0)
-            change = new - old
-            if change != 0.0:
-                step[j] = new - theta[j]
-                if j < d:
-                    a, c = change * inverse[j], centre[j]
-                    for i in range(n):
-                        v[i] += a * h[i] * (X[i, j] - c)
-                else:
-                    for i in range(n):
-                        v[i] += change * h[i]
-                largest = max(largest, abs(change) * curvature[j])
-        if largest <= tol:
-            if not only_active:
-                break
-            only_active = False
-        else:
-            only_active = True
-    return step
+    total = 0.0
+    if X.ndim == 2:
+        if j == X.shape[1]:
+            return h.sum()
+        for i in range(X.shape[0]):
+            x = X[i, j] - c
+            total += h[i] * x * x
+    else:
+        if j == len(indptr) - 1:
+            return h.sum()
+        for at in range(indptr[j], indptr[j + 1]):
+            total += h[indices[at]] * X[at] * X[at]
+    return total
 
 
 @njit(**_SUMS)
-def lasso_sparse(  # noqa: C901, PLR0912 (a compiled loop)
-    data: Any,
+def _column_times(X: Any, indices: Any, indptr: Any, j: Any, c: Any, v: Any) -> Any:
+    """Σ_i (x_ij − c) v_i."""
+    total = 0.0
+    if X.ndim == 2:
+        if j == X.shape[1]:
+            return v.sum()
+        for i in range(X.shape[0]):
+            total += (X[i, j] - c) * v[i]
+    else:
+        if j == len(indptr) - 1:
+            return v.sum()
+        for at in range(indptr[j], indptr[j + 1]):
+            total += X[at] * v[indices[at]]
+    return total
+
+
+@njit(**_SUMS)
+def _add_column(X: Any, indices: Any, indptr: Any, j: Any, c: Any, a: Any, h: Any, v: Any) -> None:
+    """v_i += a h_i (x_ij − c)."""
+    if X.ndim == 2:
+        if j == X.shape[1]:
+            v += a * h
+            return
+        for i in range(X.shape[0]):
+            v[i] += a * h[i] * (X[i, j] - c)
+    else:
+        if j == len(indptr) - 1:
+            v += a * h
+            return
+        for at in range(indptr[j], indptr[j + 1]):
+            v[indices[at]] += a * h[indices[at]] * X[at]
+
+
+@njit(**_SUMS)
+def lasso_columns(
+    X: Any,
     indices: Any,
     indptr: Any,
+    centre: Any,
     inverse: Any,
     h: Any,
     g: Any,
@@ -185,20 +186,16 @@ def lasso_sparse(  # noqa: C901, PLR0912 (a compiled loop)
     tol: Any,
     max_sweeps: Any,
 ) -> Any:
-    """`lasso_dense` for the columns of a CSC matrix."""
-    d = len(indptr) - 1
-    n = len(h)
+    """As `lasso_descent` for Q = ZᵀHZ + diag(l2), from the columns Z = (X − centre)·inverse themselves.
+
+    Columns are given as `_column_square` says, the intercept last if there is one. Keeps v = H Z d, so that
+    a coordinate costs one product with its column, and another if it moves.
+    """
     p = len(g)
-    step = np.zeros(p)
-    v = np.zeros(n)
-    curvature = np.empty(p)
-    for j in range(d):
-        s = 0.0
-        for at in range(indptr[j], indptr[j + 1]):
-            s += h[indices[at]] * data[at] * data[at]
-        curvature[j] = s * inverse[j] ** 2 + l2[j]
-    if p > d:
-        curvature[d] = h.sum() + l2[d]
+    step, v, curvature = np.zeros(p), np.zeros(len(h)), np.empty(p)
+    for j in range(p):
+        square = _column_square(X, indices, indptr, j, centre[j], h)
+        curvature[j] = square * inverse[j] ** 2 + l2[j]
     only_active = False
     for _ in range(max_sweeps):
         largest = 0.0
@@ -206,27 +203,13 @@ def lasso_sparse(  # noqa: C901, PLR0912 (a compiled loop)
             old = theta[j] + step[j]
             if curvature[j] <= 0.0 or (only_active and old == 0.0 and l1[j] > 0):
                 continue
-            s = 0.0
-            if j < d:
-                for at in range(indptr[j], indptr[j + 1]):
-                    s += data[at] * v[indices[at]]
-                s *= inverse[j]
-            else:
-                for i in range(n):
-                    s += v[i]
-            u = old - (g[j] + s + l2[j] * step[j]) / curvature[j]
-            shrink = l1[j] / curvature[j]
-            new = u - shrink if u > shrink else (u + shrink if u < -shrink else 0.0)
+            slope = _column_times(X, indices, indptr, j, centre[j], v) * inverse[j]
+            u = old - (g[j] + slope + l2[j] * step[j]) / curvature[j]
+            new = _shrunk(u, l1[j] / curvature[j])
             change = new - old
             if change != 0.0:
                 step[j] = new - theta[j]
-                if j < d:
-                    a = change * inverse[j]
-                    for at in range(indptr[j], indptr[j + 1]):
-                        v[indices[at]] += a * h[indices[at]] * data[at]
-                else:
-                    for i in range(n):
-                        v[i] += change * h[i]
+                _add_column(X, indices, indptr, j, centre[j], change * inverse[j], h, v)
                 largest = max(largest, abs(change) * curvature[j])
         if largest <= tol:
             if not only_active:

@@ -6,33 +6,38 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from propriety.linear.descent import Pairs, line_search
-from propriety.linear.design import Floats
-from propriety.linear.objective import Objective, Point
+from propriety.linear.descent import Pairs, Run, iterate, line_search
+from propriety.linear.objective import Iterate, Objective
+from propriety.separators.linalg import Floats
 
 _MEMORY = 20
 
 
 @dataclass(frozen=True)
-class State:
+class LbfgsState:
     """Where the solver stands."""
 
-    point: Point
+    point: Iterate
     diagonal: Floats
     pairs: Pairs = field(default_factory=Pairs)
     stuck: bool = False
 
 
-def start(objective: Objective, theta: Floats) -> State:
+def minimize(objective: Objective, theta: Floats, tol: float, max_iter: int) -> Run:
+    """Quasi-Newton steps from θ on."""
+    return iterate(objective, start(objective, theta), step, tol, max_iter)
+
+
+def start(objective: Objective, theta: Floats) -> LbfgsState:
     """State at θ, with the diagonal of the Fisher curvature there."""
     point = objective.at(theta)
     rows = objective.row_curvatures(point, "fisher")
     # The columns have unit variance, so their curvatures differ little: the sum of the rows' for all of them.
     diagonal = np.einsum("maa->a", rows) + objective.penalty.l2
-    return State(point, np.where(diagonal > 0, diagonal, 1.0))
+    return LbfgsState(point, np.where(diagonal > 0, diagonal, 1.0))
 
 
-def step(state: State, objective: Objective) -> State:
+def step(state: LbfgsState, objective: Objective) -> LbfgsState:
     """One step along −H∇f, H from the last 20 steps."""
     point, scale = state.point, 1.0
     if state.pairs.pairs:
@@ -45,4 +50,4 @@ def step(state: State, objective: Objective) -> State:
             return replace(state, pairs=Pairs())
         return replace(state, stuck=True)
     pairs = state.pairs.add(new.theta - point.theta, new.gradient - point.gradient, _MEMORY)
-    return State(new, state.diagonal, pairs)
+    return LbfgsState(new, state.diagonal, pairs)

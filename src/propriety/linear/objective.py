@@ -15,24 +15,38 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from propriety.linear.design import Design, Floats
+from propriety.linear.design import Design
 from propriety.linear.penalties import Penalty
+from propriety.losses import Composite
+from propriety.losses.simplex import SimplexLoss
+from propriety.separators.linalg import Codes, Floats
 
 
-class Loss(Protocol):
-    """The rows' loss: a `BinaryLoss` or a `SimplexRows`."""
+class RowsLoss(Protocol):
+    """The loss of rows with given labels: a `BinaryLoss` or a `SimplexRows`."""
 
     n_scores: int
     scale: float
 
-    def values(self, rows: Any, F: Floats) -> Floats:
+    def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row."""
+        ...
 
-    def gradients(self, rows: Any, F: Floats) -> Floats:
+    def gradients(self, rows: slice, F: Floats) -> Floats:
         """Derivative by the scores, of the scores' shape."""
+        ...
 
-    def curvatures(self, rows: Any, F: Floats, kind: str) -> Floats:
+    def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
+        """Both, in one pass where there is one."""
+        ...
+
+    def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """Second derivatives of each row: shape (m, K, K)."""
+        ...
+
+    def start(self, weight: Floats) -> Floats:
+        """Scores of the base rates."""
+        ...
 
 
 #: Rows up to which the formulas of a loss are cheaper than the table of them that is made for many rows.
@@ -44,24 +58,29 @@ class BinaryLoss:
 
     n_scores = 1
 
-    def __init__(self, composite: Any, y: Floats) -> None:
+    def __init__(self, composite: Composite, y: Floats) -> None:
         self.composite, self.y, self.few = composite, y, len(y) <= _FEW
         loss = composite.loss
         floor = 0.5 * (float(loss.loss(1, 1.0)) + float(loss.loss(0, 0.0)))
         self.scale = (float(loss.entropy(0.5)) - floor) / np.log(2)
 
-    def values(self, rows: Any, F: Floats) -> Floats:
+    def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row."""
         y, F = self.y[rows], F[:, 0]
         return self.composite.value(y, F) if self.few else self.composite.values(y, F, n_jobs=1)
 
-    def gradients(self, rows: Any, F: Floats) -> Floats:
+    def gradients(self, rows: slice, F: Floats) -> Floats:
         """Derivative by the score."""
         y, F = self.y[rows], F[:, 0]
         g = self.composite.gradient(y, F) if self.few else self.composite.derivatives(y, F, n_jobs=1)[0]
         return g[:, None]
 
-    def curvatures(self, rows: Any, F: Floats, kind: str) -> Floats:
+    def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
+        """Both, by one pass of the formulas or one look at the table."""
+        values, g = self.composite.values_and_gradients(self.y[rows], F[:, 0], n_jobs=1, table=not self.few)
+        return values, g[:, None]
+
+    def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """Fisher weight or Hessian of each row."""
         y, F, c = self.y[rows], F[:, 0], self.composite
         if self.few:
@@ -78,20 +97,24 @@ class BinaryLoss:
 class SimplexRows:
     """A loss on the simplex of labels 0 … K−1."""
 
-    def __init__(self, loss: Any, y: np.ndarray, n_classes: int) -> None:
+    def __init__(self, loss: SimplexLoss, y: Codes, n_classes: int) -> None:
         self.loss, self.y, self.n_scores = loss, y.astype(np.intp), n_classes
         uniform = np.full((1, n_classes), 1 / n_classes)
         self.scale = float(loss.entropy(uniform)[0]) / np.log(n_classes)
 
-    def values(self, rows: Any, F: Floats) -> Floats:
+    def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row."""
         return self.loss.value(self.y[rows], F)
 
-    def gradients(self, rows: Any, F: Floats) -> Floats:
+    def gradients(self, rows: slice, F: Floats) -> Floats:
         """Derivative by the scores."""
         return self.loss.derivatives(self.y[rows], F)[0]
 
-    def curvatures(self, rows: Any, F: Floats, kind: str) -> Floats:
+    def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
+        """Both."""
+        return self.values(rows, F), self.gradients(rows, F)
+
+    def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """The Hessian of each row, or its mean at the stated probabilities, shape (m, K, K)."""
         return self.loss.fisher(F) if kind == "fisher" else self.loss.hessian(self.y[rows], F)
 
@@ -101,9 +124,23 @@ class SimplexRows:
         return self.loss.link((shares / shares.sum())[None, :])[0]
 
 
+def row_losses(loss: Composite | SimplexLoss, codes: Codes, n_classes: int) -> list[RowsLoss]:
+    """What is minimized: one problem, or for a loss of one class against the rest one for each class.
+
+    >>> from propriety.losses import simplex
+    >>> [part.n_scores for part in row_losses(simplex.MH(), np.array([0, 1, 2]), 3)]
+    [1, 1, 1]
+    """
+    if isinstance(loss, Composite):
+        return [BinaryLoss(loss, codes.astype(np.float64))]
+    if loss.one_vs_rest is not None:
+        return [BinaryLoss(loss.one_vs_rest, (codes == k).astype(np.float64)) for k in range(n_classes)]
+    return [SimplexRows(loss, codes, n_classes)]
+
+
 @dataclass(frozen=True)
-class Point:
-    """A place the solver has looked at: coefficients, scores, value and gradient of the smooth part."""
+class Iterate:
+    """Where a solver stands: coefficients, scores, the objective, and the gradient of its smooth part."""
 
     theta: Floats
     scores: Floats
@@ -114,7 +151,7 @@ class Point:
 class Objective:
     """Mean loss plus penalty as a function of θ, shape (p, K)."""
 
-    def __init__(self, design: Design, loss: Any, weight: Floats, penalty: Penalty) -> None:
+    def __init__(self, design: Design, loss: RowsLoss, weight: Floats, penalty: Penalty) -> None:
         self.design, self.loss, self.penalty = design, loss, penalty
         self.weight = weight / (weight.sum() * loss.scale)
 
@@ -130,7 +167,7 @@ class Objective:
             theta[-1] = self.loss.start(self.weight)
         return theta
 
-    def at(self, theta: Floats) -> Point:
+    def at(self, theta: Floats) -> Iterate:
         """Value and gradient at θ, in one pass over X."""
         design, loss = self.design, self.loss
         scores, scaled = np.empty((design.n, loss.n_scores)), design.scaled(theta)
@@ -141,25 +178,25 @@ class Objective:
             F, w, block = scores[i:j], self.weight[i:j], slice(i, j)
             rows = None if design.sparse else design.rows(i, j)
             design.forward(i, j, scaled, theta, F, rows)
-            g = loss.gradients(block, F)
-            values[part] += float(w @ loss.values(block, F))
+            losses, g = loss.values_and_gradients(block, F)
+            values[part] += float(w @ losses)
             design.backward(i, j, g * w[:, None], partial[part], rows)
 
         design.for_parts(work)
         gradient = design.finish(partial) + self.penalty.l2 * theta
-        return Point(theta, scores, float(values.sum()) + self.penalty.value(theta), gradient)
+        return Iterate(theta, scores, float(values.sum()) + self.penalty.value(theta), gradient)
 
     def value(self, theta: Floats, scores: Floats) -> float:
         """Value from scores that are known."""
         return float(self.weight @ self.loss.values(slice(None), scores)) + self.penalty.value(theta)
 
-    def stationarity(self, point: Point) -> float:
+    def stationarity(self, point: Iterate) -> float:
         """Largest violation of the optimality conditions, in standardized coordinates."""
         if point.gradient.size == 0:
             return 0.0
         return float(np.max(self.penalty.violation(point.theta, point.gradient)))
 
-    def row_curvatures(self, point: Point, kind: str, stride: int = 1) -> Floats:
+    def row_curvatures(self, point: Iterate, kind: str, stride: int = 1) -> Floats:
         """Weighted second derivatives of every `stride`-th row, shape (m, K, K)."""
         rows = slice(None, None, stride)
         total = self.loss.curvatures(rows, np.ascontiguousarray(point.scores[rows]), kind)
@@ -168,7 +205,7 @@ class Objective:
             factor = factor * (self.weight.sum() / max(factor.sum(), 1e-300))
         return total * factor[:, None, None]
 
-    def curvature(self, point: Point, kind: str = "fisher", stride: int = 1, columns: Any = None) -> Floats:
+    def curvature(self, point: Iterate, kind: str = "fisher", stride: int = 1, columns: Any = None) -> Floats:
         """Matrix of second derivatives, coordinates ordered class by class: shape (K q, K q)."""
         rows = self.row_curvatures(point, kind, stride)
         columns = np.arange(self.design.p) if columns is None else columns
@@ -179,9 +216,9 @@ class Objective:
                 block = self.design.gram(np.ascontiguousarray(rows[:, a, b]), stride, columns)
                 total[a, :, b, :] = block
                 total[b, :, a, :] = block.T
-        total = total.reshape(K * q, K * q)
-        total[np.diag_indices(K * q)] += np.tile(self.penalty.l2[columns, 0], K)
-        return total
+        matrix: Floats = total.reshape(K * q, K * q)
+        matrix[np.diag_indices(K * q)] += np.tile(self.penalty.l2[columns, 0], K)
+        return matrix
 
     def curvature_product(self, rows: Floats) -> Callable[[Floats], Floats]:
         """The map v ↦ (Xᵀ C X + penalty) v for row curvatures C, one pass over X each."""
@@ -203,7 +240,7 @@ class Objective:
 
         return product
 
-    def restrict(self, columns: np.ndarray) -> Objective:
+    def restrict(self, columns: Codes) -> Objective:
         """The problem on some columns of X (and the intercept)."""
         design = self.design.restrict(columns)
         kept = np.append(columns, self.design.d) if self.design.intercept else columns

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from propriety import losses
-from propriety.linear import fitting
+from propriety.data.parameters import choice, number
+from propriety.data.training import NUMBERS, Training
+from propriety.linear import solvers
 from propriety.linear.classifier import LinearClassifier
-from propriety.linear.design import Design, Floats
-from propriety.linear.objective import BinaryLoss, Objective, SimplexRows
+from propriety.linear.descent import Run
+from propriety.linear.design import Design
+from propriety.linear.learning import LinearRows, linear_scores, minimize_binary
+from propriety.linear.moments import moments
+from propriety.linear.objective import BinaryLoss, Objective, row_losses
 from propriety.linear.penalties import Penalty
-from propriety.linear.solve import Run, solve
-from propriety.losses.value import number
+from propriety.linear.settings import LinearSettings, loss_to_fit
+from propriety.linear.solvers import AnyLoss
+from propriety.losses import Composite
+from propriety.separators.linalg import Floats
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class Path:
     coefs : array of shape (m, K, d)
     intercepts : array of shape (m, K)
     objectives : array of shape (m,)
-        The objective reached at each alpha, in the units of ``LinearClassifier.trace_``.
+        The objective reached at each alpha.
     """
 
     alphas: Floats
@@ -72,61 +80,53 @@ def path(
     >>> int(np.count_nonzero(way.coefs[0])), int(np.count_nonzero(way.coefs[-1]))
     (0, 5)
     """
-    model = clone(model)
-    settings, data = model._settings(), model._data(X, y, sample_weight)
-    if settings.solver not in fitting.SMOOTH:
+    rows = LinearRows.of(Training.read("path", X, y, sample_weight, reads=NUMBERS))
+    settings, loss = LinearSettings.read(model), loss_to_fit(model, rows.n_classes)
+    return _follow(rows, loss, settings, alphas, eps)
+
+
+def _follow(rows: LinearRows, loss: AnyLoss, settings: LinearSettings, alphas: Any, eps: float) -> Path:
+    if settings.solver.smooth is None:
         raise ValueError(
-            f"a path needs one of the solvers {', '.join(fitting.SMOOTH)}, got {settings.solver!r}"
+            f"a path needs one of the solvers {', '.join(solvers.SMOOTH)}, got {settings.solver.name!r}"
         )
-    loss = model._loss(data.n_classes)
-    design = Design(data.X, data.weight, settings.intercept, settings.n_jobs)
-    problems = _problems(design, loss, data)
+    design = Design(rows.X, settings.intercept, settings.n_jobs, moments(rows.X, rows.weight))
+    parts = row_losses(loss, rows.codes, rows.n_classes)
+    none = Penalty.make(design, 0.0, 0.0)
+    bare = [Objective(design, part, rows.weight, none) for part in parts]
     if isinstance(alphas, int):
-        top = max(_largest(problem, settings.l1_ratio) for problem in problems)
-        alphas = top * np.logspace(0, np.log10(number("eps", eps, 0, 1)), alphas)
-    alphas = np.sort(np.asarray([number("alpha", a, 0, np.inf, closed="left") for a in alphas]))[::-1]
-    unit = fitting.unit(loss, data.n_classes, settings.solver)
-    thetas = [problem.start() for problem in problems]
+        top = max(_largest(objective, settings.l1_ratio) for objective in bare)
+        alphas = top * np.logspace(0, np.log10(number("eps", eps, 0, 1, above=True)), alphas)
+    alphas = np.sort(np.asarray([number("alpha", a, 0) for a in alphas]))[::-1]
+    solvers.check(settings.solver, loss, float(alphas[0]), settings.l1_ratio)
+    thetas = [objective.start() for objective in bare]
     coefs, intercepts, objectives = [], [], []
     for alpha in alphas:
-        penalty, values = Penalty.make(design, float(alpha), settings.l1_ratio), []
-        for k, problem in enumerate(problems):
-            now = Objective(design, problem.loss, data.weight, penalty)
-            run = _run(now, thetas[k], data.weight, settings)
-            thetas[k] = run.point.theta
-            values.append(run.point.value)
+        penalty = Penalty.make(design, float(alpha), settings.l1_ratio)
+        runs = [
+            _run(Objective(design, part, rows.weight, penalty), theta, rows.weight, settings)
+            for part, theta in zip(parts, thetas, strict=True)
+        ]
+        thetas = [run.point.theta for run in runs]
         coef, intercept = design.unpack(np.column_stack(thetas))
         coefs.append(coef)
         intercepts.append(intercept)
-        objectives.append(unit * sum(values))
+        objectives.append(sum(run.point.value for run in runs))
     return Path(alphas, np.array(coefs), np.array(intercepts), np.array(objectives))
 
 
-def _run(problem: Objective, theta: Floats, weight: Floats, settings: fitting.Settings) -> Run:
+def _run(objective: Objective, theta: Floats, weight: Floats, settings: LinearSettings) -> Run:
     """From the minimum of the last alpha on; a loss that is not convex by its stations, as `fit` does."""
-    rows = problem.loss
-    if isinstance(rows, BinaryLoss) and not rows.composite.properties()["convex"]:
-        penalty = problem.penalty
-        return fitting.fit_binary(problem.design, rows.y, weight, rows.composite, penalty, settings, None)
-    return solve(problem, theta, settings.solver, settings.tol, settings.max_iter)
+    loss = objective.loss
+    if isinstance(loss, BinaryLoss) and not loss.composite.properties()["convex"]:
+        return minimize_binary(objective.design, loss, weight, objective.penalty, settings, None)
+    return settings.solver.minimize(objective, theta, settings.tol, settings.max_iter)
 
 
-def _problems(design: Design, loss: Any, data: fitting.Data) -> list[Objective]:
-    """The problem, or one for each class against the rest, without a penalty."""
-    none = Penalty.make(design, 0.0, 0.0)
-    if isinstance(loss, losses.Composite):
-        rows: list[Any] = [BinaryLoss(loss, data.y.astype(np.float64))]
-    elif loss.one_vs_rest is not None:
-        rows = [BinaryLoss(loss.one_vs_rest, (data.y == k).astype(np.float64)) for k in range(data.n_classes)]
-    else:
-        rows = [SimplexRows(loss, data.y, data.n_classes)]
-    return [Objective(design, r, data.weight, none) for r in rows]
-
-
-def _largest(problem: Objective, l1_ratio: float) -> float:
+def _largest(objective: Objective, l1_ratio: float) -> float:
     """Alpha from which the lasso has no slopes: the largest slope of the objective at the base rate."""
-    design = problem.design
-    g = np.abs(problem.at(problem.start()).gradient[: design.d])
+    design = objective.design
+    g = np.abs(objective.at(objective.start()).gradient[: design.d])
     inverse = design.inverse_scale[:, None]
     raw = np.divide(g, inverse, out=np.zeros_like(g), where=inverse > 0)
     return float(raw.max(initial=0.0)) / max(l1_ratio, 1e-3) or 1.0
@@ -169,66 +169,58 @@ class LinearPath(ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, estimator=None, *, alphas=100, eps=1e-3, cv=5, rule="best"):
+    def __init__(
+        self,
+        estimator: LinearClassifier | None = None,
+        *,
+        alphas: Any = 100,
+        eps: float = 1e-3,
+        cv: Any = 5,
+        rule: str = "best",
+    ) -> None:
         self.estimator = estimator
         self.alphas = alphas
         self.eps = eps
         self.cv = cv
         self.rule = rule
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose alpha on held-out rows, then fit all rows with it."""
-        if self.rule not in ("best", "one_se"):
-            raise ValueError(f"rule must be 'best' or 'one_se', got {self.rule!r}")
+        choice("rule", self.rule, ("best", "one_se"))
         model = clone(self.estimator) if self.estimator is not None else LinearClassifier()
-        data = model._data(X, y, None)
-        if sample_weight is not None:
-            # Rows of weight 0 stay, so that the folds of `cv` keep their numbers.
-            model._data(X, y, sample_weight)
-            data = replace(data, weight=np.asarray(sample_weight, dtype=np.float64) * np.ones(len(data.y)))
+        training = Training.read("LinearPath", X, y, sample_weight, reads=NUMBERS)
+        settings, loss = LinearSettings.read(model), loss_to_fit(model, training.n_classes)
+        whole = _follow(LinearRows.of(training), loss, settings, self.alphas, self.eps)
+        cv_loss = np.array(list(self._folds(training, loss, settings, whole.alphas)))
+        alpha = float(whole.alphas[_choose(cv_loss, self.rule)])
+        model.set_params(alpha=alpha).fit(X, y, sample_weight)
         self.n_features_in_ = model.n_features_in_
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
-        whole = path(model, data.X, data.y, data.weight, alphas=self.alphas, eps=self.eps)
-        folds = []
-        for train, test in check_cv(self.cv, data.y, classifier=True).split(data.X, data.y):
-            if data.weight[test].sum() > 0:
-                way = path(model, data.X[train], data.y[train], data.weight[train], alphas=whole.alphas)
-                folds.append(self._held_out(model, data, test, way))
-        self.cv_loss_ = np.array(folds)
-        self.alphas_, self.path_ = whole.alphas, whole
-        self.alpha_ = float(whole.alphas[self._choose()])
-        model.set_params(alpha=self.alpha_).fit(X, y, sample_weight)
+        self.alpha_, self.alphas_, self.cv_loss_, self.path_ = alpha, whole.alphas, cv_loss, whole
         self.estimator_, self.classes_ = model, model.classes_
         return self
 
-    @staticmethod
-    def _held_out(model: LinearClassifier, data: fitting.Data, test: np.ndarray, way: Path) -> Floats:
-        """Mean loss of the held-out rows at each alpha."""
-        loss = model._loss(data.n_classes)
-        design = Design(data.X[test], data.weight[test], True, model.n_jobs, standardize=False)
-        result = []
-        for coef, intercept in zip(way.coefs, way.intercepts, strict=True):
-            F = design.scores(np.vstack([coef.T, intercept]))
-            if isinstance(loss, losses.Composite):
-                values = loss.value(data.y[test].astype(np.float64), F[:, 0])
-            else:
-                values = loss.value(data.y[test], F)
-            result.append(np.average(values, weights=data.weight[test]))
-        return np.array(result)
+    def _folds(
+        self, training: Training, loss: AnyLoss, settings: LinearSettings, alphas: Floats
+    ) -> Iterator[Floats]:
+        """Mean loss of held-out rows at each alpha, fold by fold.
 
-    def _choose(self) -> int:
-        mean = self.cv_loss_.mean(axis=0)
-        best = int(np.argmin(mean))
-        if self.rule == "best" or len(self.cv_loss_) < 2:
-            return best
-        error = self.cv_loss_[:, best].std(ddof=1) / np.sqrt(len(self.cv_loss_))
-        return int(np.flatnonzero(mean <= mean[best] + error)[0])
+        Rows of weight 0 count when rows are divided, so that the folds of `cv` keep their numbers.
+        """
+        cv = check_cv(self.cv, training.codes, classifier=True)
+        for train, test in cv.split(training.table.matrix, training.codes):
+            held_out, rows = LinearRows.of(training, test), LinearRows.of(training, train)
+            if len(held_out.codes) == 0:
+                continue
+            if len(np.unique(rows.codes)) < rows.n_classes:
+                raise ValueError("cv leaves a class without training rows: use fewer or stratified folds")
+            yield _held_out(held_out, loss, _follow(rows, loss, settings, alphas, 1e-3), settings.n_jobs)
 
     def _fitted(self) -> LinearClassifier:
         check_is_fitted(self, "estimator_")
@@ -244,14 +236,36 @@ class LinearPath(ClassifierMixin, BaseEstimator):
         """Intercepts at `alpha_`."""
         return self._fitted().intercept_
 
-    def decision_function(self, X) -> Floats:
+    def decision_function(self, X: Any) -> Floats:
         """The score F."""
         return self._fitted().decision_function(X)
 
-    def predict_proba(self, X) -> Floats:
+    def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes."""
         return self._fitted().predict_proba(X)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """Decisions by the estimator's costs."""
         return self._fitted().predict(X)
+
+
+def _held_out(rows: LinearRows, loss: AnyLoss, way: Path, n_jobs: int | None) -> Floats:
+    """Mean loss of the rows at each alpha."""
+    means = []
+    for coef, intercept in zip(way.coefs, way.intercepts, strict=True):
+        scores = linear_scores(rows.X, coef, intercept, n_jobs)
+        if isinstance(loss, Composite):
+            values = loss.value(rows.codes.astype(np.float64), scores[:, 0])
+        else:
+            values = loss.value(rows.codes, scores)
+        means.append(np.average(values, weights=rows.weight))
+    return np.array(means)
+
+
+def _choose(cv_loss: Floats, rule: str) -> int:
+    mean = cv_loss.mean(axis=0)
+    best = int(np.argmin(mean))
+    if rule == "best" or len(cv_loss) < 2:
+        return best
+    error = cv_loss[:, best].std(ddof=1) / np.sqrt(len(cv_loss))
+    return int(np.flatnonzero(mean <= mean[best] + error)[0])

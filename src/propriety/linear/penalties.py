@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from propriety.linear.design import Design, Floats
+from propriety.linear.design import Design
+from propriety.separators.linalg import Floats
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,6 @@ class Penalty:
         at_zero = np.maximum(np.abs(gradient) - self.l1, 0.0)
         return np.where((theta == 0) & (self.l1 > 0), at_zero, np.abs(gradient + self.l1 * np.sign(theta)))
 
-    def restrict(self, rows: np.ndarray) -> Penalty:
+    def restrict(self, rows: NDArray[np.intp]) -> Penalty:
         """The penalty of some rows of θ."""
         return Penalty(self.l1[rows], self.l2[rows])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from propriety.linear.design import Floats
-from propriety.linear.objective import Objective, Point
+from propriety.linear.descent import Run, iterate
+from propriety.linear.objective import Iterate, Objective
+from propriety.separators.linalg import Codes, Floats
 
 _SUFFICIENT = 1e-4
 _SWEEPS = 2000
@@ -15,22 +17,27 @@ _ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
-class State:
+class ProximalState:
     """Where the solver stands; `working` are the columns of X that the last step looked at."""
 
-    point: Point
-    working: np.ndarray
+    point: Iterate
+    working: Codes
     tol: float
     stuck: bool = False
 
 
-def start(objective: Objective, theta: Floats, tol: float) -> State:
+def minimize(objective: Objective, theta: Floats, tol: float, max_iter: int) -> Run:
+    """Proximal Newton steps from θ on."""
+    return iterate(objective, start(objective, theta, tol), step, tol, max_iter)
+
+
+def start(objective: Objective, theta: Floats, tol: float) -> ProximalState:
     """State at θ; the working set begins with the coefficients that are not zero."""
     d = objective.design.d
-    return State(objective.at(theta), np.flatnonzero(np.any(theta[:d] != 0, axis=1)), tol)
+    return ProximalState(objective.at(theta), np.flatnonzero(np.any(theta[:d] != 0, axis=1)), tol)
 
 
-def step(state: State, objective: Objective) -> State:
+def step(state: ProximalState, objective: Objective) -> ProximalState:
     """Solve the problem on a working set, then look at all features.
 
     1. Working set: the features in use, and as many again (at least 20) of those that violate the
@@ -46,7 +53,7 @@ def step(state: State, objective: Objective) -> State:
     working = np.union1d(np.flatnonzero(used), worst[violation[worst] > 0.3 * state.tol]).astype(np.intp)
     small = objective.restrict(working)
     rows = np.append(working, d) if objective.design.intercept else working
-    inner = Point(point.theta[rows], point.scores, point.value, point.gradient[rows])
+    inner = Iterate(point.theta[rows], point.scores, point.value, point.gradient[rows])
     for _ in range(50):
         if small.stationarity(inner) <= 0.3 * state.tol:
             break
@@ -58,10 +65,10 @@ def step(state: State, objective: Objective) -> State:
     theta[rows] = inner.theta
     if np.array_equal(theta, point.theta):
         return replace(state, stuck=True)
-    return State(objective.at(theta), working, state.tol)
+    return ProximalState(objective.at(theta), working, state.tol)
 
 
-def _newton(objective: Objective, point: Point) -> Point | None:
+def _newton(objective: Objective, point: Iterate) -> Iterate | None:
     """One proximal Newton step with Armijo's line search; None if nothing lowers the objective."""
     from propriety.linear import kernels
 
@@ -91,15 +98,17 @@ def _newton(objective: Objective, point: Point) -> Point | None:
     return None
 
 
-def _by_columns(objective: Objective, point: Point, arguments: tuple) -> Floats:
+def _by_columns(objective: Objective, point: Iterate, arguments: tuple[Any, ...]) -> Floats:
     """The step of one score, from the columns of X as they are."""
     from propriety.linear import kernels
 
     design = objective.design
     h = np.ascontiguousarray(objective.row_curvatures(point, "fisher")[:, 0, 0])
+    centre = np.zeros(design.p)
+    centre[: design.d] = 0.0 if design.centre is None else design.centre
+    scale = np.append(design.inverse_scale, np.ones(design.p - design.d))
+    columns: tuple[Any, Any, Any] = np.asfortranarray(design.X), None, None
     if design.sparse:
-        columns = design.X.tocsc()
-        parts = columns.data, columns.indices, columns.indptr, design.inverse_scale
-        return kernels.lasso_sparse(*parts, h, *arguments)
-    centre = np.zeros(design.d) if design.centre is None else design.centre
-    return kernels.lasso_dense(np.asfortranarray(design.X), centre, design.inverse_scale, h, *arguments)
+        by_column = design.X.tocsc()
+        columns = by_column.data, by_column.indices, by_column.indptr
+    return np.asarray(kernels.lasso_columns(*columns, centre, scale, h, *arguments))

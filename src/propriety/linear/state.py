@@ -4,32 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
-from propriety.storage.checks import Arrays, take
-from propriety.storage.estimators import Arrayed, estimator_kind, read_loss, read_shared, shared_state
-from propriety.storage.values import encode
+import numpy as np
+
+from propriety.losses import Composite
+from propriety.losses.simplex import SimplexLoss
+from propriety.storage.checks import Arrays, require, take
 
 
-def _write(model: Any) -> tuple[dict[str, Any], Arrayed]:
+def state_of(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a fitted model has learned, as values and as arrays."""
     state = {
-        **shared_state(model),
-        "loss": encode(model.loss_, "the loss"),
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
         "separated": model._separated,
     }
-    return state, {"coef": model.coef_, "intercept": model.intercept_, "trace": model.trace_}
+    arrays = {
+        "coef": model.coef_,
+        "intercept": model.intercept_,
+        "trace": model.trace_,
+        "centre": model._centre,
+        "spread": model._spread,
+    }
+    return state, arrays
 
 
-def _fill(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
-    k, d = read_shared(model, state)
-    n_scores = 1 if k == 2 else k
-    model.loss_ = read_loss(state.pop("loss", None), k)
+def restore(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
+    """Set it again, each part checked."""
+    d, n_classes = model.n_features_in_, len(model.classes_)
+    n_scores = 1 if n_classes == 2 else n_classes
+    kind = Composite if n_classes == 2 else SimplexLoss
+    require(isinstance(getattr(model, "loss_", None), kind), "it has no loss of a score")
     model.coef_ = arrays.take("coef", "f8", (n_scores, d), finite=True)
     model.intercept_ = arrays.take("intercept", "f8", (n_scores,), finite=True)
     model.trace_ = arrays.take("trace", "f8", (None,))
     model.n_iter_, model.converged_ = take(state, "n_iter", int), take(state, "converged", bool)
     model._separated = take(state, "separated", (str, type(None)))
     model.report_ = None
-
-
-LINEAR = estimator_kind("propriety.linear", "LinearClassifier", _write, _fill)
+    # Files of 0.1.0 do not say where the columns lie.
+    model._centre, model._spread = np.zeros(d), np.ones(d)
+    if "centre" in arrays or "spread" in arrays:
+        model._centre = arrays.take("centre", "f8", (d,), finite=True)
+        model._spread = arrays.take("spread", "f8", (d,), finite=True)
+        require(np.all(model._spread >= 0), "a spread is negative")

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
-from propriety import losses
-from propriety.linear.design import Design, Floats
-from propriety.linear.fisher import inverse_of, negligible
-from propriety.linear.objective import BinaryLoss, SimplexRows
+from propriety.linear.design import Design
+from propriety.linear.learning import LinearRows
+from propriety.linear.moments import moments
+from propriety.linear.objective import RowsLoss, row_losses
+from propriety.linear.solvers import AnyLoss
+from propriety.separators.linalg import Floats, inverse_of, negligible
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Summary:
     columns: dict[str, Any]
     facts: dict[str, Any]
 
-    def frame(self):
+    def frame(self) -> Any:
         """The table as a pandas data frame."""
         import pandas as pd
 
@@ -65,27 +68,29 @@ def _show(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def summarize(model: Any, data: Any, names: list[str], level: float) -> Summary:
-    """The summary of a fitted model on checked data."""
-    design = Design(data.X, data.weight, bool(model.fit_intercept), model.n_jobs)
-    problems = _problems(model, data)
+def summarize(model: Any, rows: LinearRows, names: list[str], level: float) -> Summary:
+    """The summary of a fitted model on checked rows."""
+    columns = moments(rows.X, rows.weight)
+    design = Design(rows.X, bool(model.fit_intercept), model.n_jobs, columns)
     terms = [*names, "(intercept)"] if model.fit_intercept else names
-    unknown, rank = _unidentified(design, data.weight, model.alpha * (1 - model.l1_ratio))
-    parts, total, null = [], 0.0, 0.0
-    for labels, rows, chosen in problems:
+    unknown, rank = _unidentified(design, rows.weight, model.alpha * (1 - model.l1_ratio))
+    parts: list[dict[str, Any]] = []
+    total = null = 0.0
+    for labels, loss, chosen in _problems(model.loss_, rows):
         theta = design.pack(model.coef_[chosen], model.intercept_[chosen])
         scores = design.scores(theta)
-        parts += _tables(design, rows, data.weight, theta, scores, terms, labels, level, unknown)
-        total += float(data.weight @ rows.values(slice(None), scores))
-        base = np.tile(rows.start(data.weight), (design.n, 1))
-        null += float(data.weight @ rows.values(slice(None), base))
-    columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-    if len(data.classes) == 2:
-        del columns["class"]
+        covariances = _covariances(design, loss, rows.weight, scores)
+        parts += _tables(design, covariances, theta, terms, labels, level, unknown)
+        total += float(rows.weight @ loss.values(slice(None), scores))
+        base = np.tile(loss.start(rows.weight), (design.n, 1))
+        null += float(rows.weight @ loss.values(slice(None), base))
+    table = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    if rows.n_classes == 2:
+        del table["class"]
     facts = {
         "loss": repr(model.loss_),
         "rows": design.n,
-        "sum of weights": float(data.weight.sum()),
+        "sum of weights": float(rows.weight.sum()),
         "total loss": total,
         "loss of the null model": null,
         "twice the difference": 2 * (null - total),
@@ -102,10 +107,10 @@ def summarize(model: Any, data: Any, names: list[str], level: float) -> Summary:
         facts["separation"] = f"errors and p values mean nothing, for {model._separated}"
     if model.alpha > 0:
         facts["penalty"] = "coefficients are shrunk by the penalty; errors and p values ignore the bias"
-    return Summary(columns, facts)
+    return Summary(table, facts)
 
 
-def _unidentified(design: Design, weight: Floats, ridge: float) -> tuple[np.ndarray, int]:
+def _unidentified(design: Design, weight: Floats, ridge: float) -> tuple[NDArray[np.bool_], int]:
     """Which coefficients can change without a change of any score, and the rank of the columns.
 
     By the cut that the solvers use. A ridge decides among such coefficients, so that then there are none.
@@ -121,28 +126,32 @@ def _unidentified(design: Design, weight: Floats, ridge: float) -> tuple[np.ndar
     return zero | (np.abs(vectors[:, null]).max(axis=1, initial=0.0) > 1e-6), int(np.sum(~null))
 
 
-def _some(terms: list[str], chosen: np.ndarray, most: int = 8) -> str:
+def _some(terms: list[str], chosen: NDArray[np.bool_], most: int = 8) -> str:
     names = [str(terms[j]) for j in np.flatnonzero(chosen)]
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _problems(model: Any, data: Any) -> list[tuple[Any, Any, Any]]:
-    """Labels, the rows' loss, and rows of coef_: of one problem, or of each class against the rest."""
-    loss = model.loss_
-    if isinstance(loss, losses.Composite):
-        return [(data.classes[1:], BinaryLoss(loss, data.y.astype(np.float64)), [0])]
-    if loss.one_vs_rest is not None:
-        return [
-            (data.classes[k : k + 1], BinaryLoss(loss.one_vs_rest, (data.y == k).astype(np.float64)), [k])
-            for k in range(len(data.classes))
-        ]
-    every = list(range(len(data.classes)))
-    return [(data.classes, SimplexRows(loss, data.y, len(every)), every)]
+def _problems(loss: AnyLoss, rows: LinearRows) -> list[tuple[NDArray[Any], RowsLoss, list[int]]]:
+    """Labels, the loss of the rows, and rows of coef_: of one problem, or of each class against the rest."""
+    parts, every = row_losses(loss, rows.codes, rows.n_classes), list(range(rows.n_classes))
+    if len(parts) > 1:
+        return [(rows.classes[k : k + 1], parts[k], [k]) for k in every]
+    two = parts[0].n_scores == 1
+    return [(rows.classes[1:] if two else rows.classes, parts[0], [0] if two else every)]
 
 
-def _tables(design, rows, weight, theta, scores, terms, labels, level, unknown) -> list[dict[str, Any]]:
-    model, robust = _covariances(design, rows, weight, scores)
-    K, p = rows.n_scores, design.p
+def _tables(
+    design: Design,
+    covariances: tuple[Floats, Floats],
+    theta: Floats,
+    terms: list[str],
+    labels: NDArray[Any],
+    level: float,
+    unknown: NDArray[np.bool_],
+) -> list[dict[str, Any]]:
+    """A table for each column of θ."""
+    model, robust = covariances
+    p, K = theta.shape
     diagonal, last = design.transform()
     T = np.diag(diagonal)
     if design.intercept:
@@ -168,7 +177,7 @@ def _tables(design, rows, weight, theta, scores, terms, labels, level, unknown) 
     return tables
 
 
-def _covariances(design: Design, rows: Any, weight: Floats, scores: Floats) -> tuple[Floats, Floats]:
+def _covariances(design: Design, rows: RowsLoss, weight: Floats, scores: Floats) -> tuple[Floats, Floats]:
     """Model-based and sandwich covariance of θ, classes one after the other."""
     every = slice(None)
     fisher = _gram(design, rows.curvatures(every, scores, "fisher") * weight[:, None, None])

@@ -7,14 +7,12 @@ begins at the log loss's fit, which is unique, and follows the minimum as the lo
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from propriety import losses
-from propriety.linear.design import Floats
 from propriety.linear.objective import BinaryLoss
+from propriety.separators.linalg import Floats
 
 
 class SlopeWarning(UserWarning):
@@ -72,7 +70,11 @@ class RoughLoss(BinaryLoss):
                 values -= values[-1]
             self.splines.append(CubicHermiteSpline(grid, values, g))
 
-    def values(self, rows: Any, F: Floats) -> Floats:
+    def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
+        """Both: rough values, exact gradients."""
+        return self.values(rows, F), self.gradients(rows, F)
+
+    def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row; beyond the grid, that of its end."""
         y, F = self.y[rows], F[:, 0]
         inside = np.clip(F, self.splines[0].x[0], self.splines[0].x[-1])

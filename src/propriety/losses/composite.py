@@ -143,7 +143,22 @@ class Composite(Value):
         """
         from propriety.losses import fused
 
-        return fused.values(self, y, F, n_jobs, table)
+        return fused.values_and_gradients(self, y, F, n_jobs, table)[0]
+
+    def values_and_gradients(
+        self, y: ArrayLike, F: ArrayLike, *, n_jobs: int | None = None, table: bool | None = None
+    ) -> tuple[Array, Array]:
+        """`value` and `gradient` in one pass over arrays of one length; labels are not checked.
+
+        `table` as in `derivatives`.
+
+        >>> from propriety import losses
+        >>> losses.Squared().composite().values_and_gradients([1.0, 0.0], [0.0, 0.0])
+        (array([0.25, 0.25]), array([-0.25,  0.25]))
+        """
+        from propriety.losses import fused
+
+        return fused.values_and_gradients(self, y, F, n_jobs, table)
 
     def _pointwise(self, y: ArrayLike, F: ArrayLike, formula: Any) -> Any:
         y, F = check_probability("y", y), as_float("F", F)

@@ -80,14 +80,15 @@ def derivatives(
     return out
 
 
-def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None, table: bool | None = None) -> Array:
-    """See `Composite.values`."""
+def values_and_gradients(
+    c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None, table: bool | None = None
+) -> tuple[Array, Array]:
+    """See `Composite.values_and_gradients`."""
     y, F = _arrays(y, F)
-    value = np.empty_like(F)
+    out = np.empty_like(F), np.empty_like(F)
     compiled = len(F) >= _SMALL if table is None else table
-    kernel = _value_kernel(c) if compiled else None
-    _fill((value, np.empty_like(F)), _value(c), kernel, y, F, n_jobs)
-    return value
+    _fill(out, _value(c), _value_kernel(c) if compiled else None, y, F, n_jobs)
+    return out
 
 
 def _is_logistic(c: Composite) -> bool:
@@ -159,8 +160,8 @@ def _newton(c: Composite) -> Formula:
 def _value(c: Composite) -> Formula:
     def formula(y: Array, F: Array) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
-            value = c._value(y, c._parts(F))
-        return value, value
+            at = c._parts(F)
+            return c._value(y, at), c._gradient(y, at)
 
     return formula
 

@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize, sparse
+from scipy import optimize
 
-from propriety.linear.design import Floats
+from propriety.separators.linalg import Codes, Floats, is_sparse
 from propriety.separators.margins import Margins, largest
 
 RULES = ("parallel", "sequential", "sequential2", "sphere", "lp")
 
 
 @dataclass(frozen=True)
-class State:
+class UpdateState:
     """Coefficients, margins and the objective there."""
 
     coef: Floats
@@ -51,13 +51,8 @@ class Updates:
         """Scale M: Σ_j |M_ij| ≤ 1 (parallel), |M_ij| ≤ 1 (both sequential), Σ_j M_ij² ≤ 1 (sphere).
 
         The linear program has the rows' sums among its constraints, and takes the scale of the sequential
-        rules.
+        rules. The growth of the loss must be finite: no step is safe otherwise.
         """
-        if not np.isfinite(problem.loss.growth):
-            raise ValueError(
-                f"{problem.loss.composite!r} has unbounded growth: sup -phi''/phi' is infinite, so no step "
-                "of the Bregman updates is safe; use solver='uls' or 'fisher'"
-            )
         absolute = problem.absolute()
         if rule == "parallel":
             size = float(np.max(absolute.sum(axis=1)))
@@ -68,15 +63,15 @@ class Updates:
         positive, negative = (absolute + problem.M) / 2, (absolute - problem.M) / 2
         return cls(problem, rule, positive, negative, size if size > 0 else 1.0)
 
-    def start(self, coef: Floats) -> State:
+    def start(self, coef: Floats) -> UpdateState:
         """State at given coefficients."""
         return self._state(coef, np.asarray(self.problem.M @ coef).ravel())
 
-    def _state(self, coef: Floats, margins: Floats) -> State:
+    def _state(self, coef: Floats, margins: Floats) -> UpdateState:
         w = self.problem.weights(margins)
-        return State(coef, margins, self.problem.values(margins), self.problem.edges(w))
+        return UpdateState(coef, margins, self.problem.values(margins), self.problem.edges(w))
 
-    def step(self, state: State) -> State:
+    def step(self, state: UpdateState) -> UpdateState:
         """One round: w from the margins, the update δ, and λ ← λ + δ."""
         w = self.problem.weights(state.margins)
         delta = self._delta(w) / (self.problem.loss.growth * self.size)
@@ -119,7 +114,7 @@ class Updates:
             return np.zeros_like(gain)
         rows = (self.positive + self.negative) / self.size
         limit = np.ones(rows.shape[0])
-        result = optimize.linprog(-gain / top, A_ub=rows, b_ub=limit, bounds=(0, None), method="highs")
+        result: Any = optimize.linprog(-gain / top, A_ub=rows, b_ub=limit, bounds=(0, None), method="highs")
         if result.status != 0:  # unbounded only if a feature with gain is 0 in all rows, which has none
             raise RuntimeError(f"the linear program of the update failed: {result.message}")
         a = np.maximum(result.x, 0.0)
@@ -147,37 +142,37 @@ class IterativeScaling:
     """
 
     X: Any
-    y: np.ndarray
-    classes: np.ndarray  # those with coefficients
+    y: Codes
+    classes: Codes  # those with coefficients
     n_classes: int
     weight: Floats
     shift: Floats
     size: float
 
     @classmethod
-    def make(cls, X: Any, y: np.ndarray, n_classes: int, weight: Floats) -> IterativeScaling:
+    def make(cls, X: Any, y: Codes, n_classes: int, weight: Floats) -> IterativeScaling:
         """Shift and scale of the features."""
-        X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=np.float64)
         classes = np.array([1]) if n_classes == 2 else np.arange(n_classes)
         shift = np.maximum(-X.min(axis=0), 0.0)
         size = float(np.max(np.maximum(X.sum(axis=1), 0.0)) + len(classes) * shift.sum())
         return cls(X, y, classes, n_classes, weight, shift, size if size > 0 else 1.0)
 
-    def start(self, coef: Floats) -> State:
+    def start(self, coef: Floats) -> UpdateState:
         """State at coefficients of shape (number of classes with coefficients, p), flattened."""
         F = self._scores(coef)
         log_total = np.logaddexp.reduce(F, axis=1)
         value = float(self.weight @ (log_total - F[np.arange(len(F)), self.y]))
         P = np.exp(F - log_total[:, None])
         residual = (np.eye(self.n_classes)[self.y] - P) * self.weight[:, None]
-        return State(coef, F, value, (residual.T @ self.X)[self.classes].ravel())
+        return UpdateState(coef, F, value, (residual.T @ self.X)[self.classes].ravel())
 
     def _scores(self, coef: Floats) -> Floats:
         F = np.zeros((len(self.X), self.n_classes))
         F[:, self.classes] = self.X @ coef.reshape(len(self.classes), -1).T
         return F
 
-    def step(self, state: State) -> State:
+    def step(self, state: UpdateState) -> UpdateState:
         """One round for all features at once."""
         F = state.margins
         P = np.exp(F - np.logaddexp.reduce(F, axis=1)[:, None])

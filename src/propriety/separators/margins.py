@@ -16,24 +16,16 @@ import numpy as np
 from scipy import sparse
 
 from propriety import losses
-from propriety.linear.design import Floats
 from propriety.losses import simplex
+from propriety.separators.linalg import Codes, Floats, is_sparse, times_rows
 
 _TIE = 1e-9
 
 
 class MarginLoss:
-    """Σ φ(v) with φ the margin loss of a convex composite."""
+    """Σ φ(v) with φ the margin loss of a composite, which must be convex and have one."""
 
     def __init__(self, composite: losses.Composite) -> None:
-        if not composite.has_margin_form:
-            composite.margin_loss(0.0)  # raises with the reason
-        convex = composite.properties()["convex"]
-        if not convex:
-            raise ValueError(
-                f"{composite!r} is not convex in the score ({convex.reason}), and this solver needs a convex "
-                "margin loss; use solver='fisher'"
-            )
         self.composite = composite
         self.growth = composite.growth
 
@@ -129,21 +121,20 @@ class Margins:
 
     def columns(self, T: Any) -> Floats:
         """Dense columns."""
-        return self.M[:, T].toarray() if sparse.issparse(self.M) else self.M[:, T]
+        return self.M[:, T].toarray() if is_sparse(self.M) else self.M[:, T]
 
     def absolute(self) -> Any:
         """|M|."""
-        return abs(self.M) if sparse.issparse(self.M) else np.abs(self.M)
+        return abs(self.M) if is_sparse(self.M) else np.abs(self.M)
 
 
-def binary(X: Any, y: np.ndarray, composite: losses.Composite, weight: Floats) -> Margins:
+def binary(X: Any, y: Codes, composite: losses.Composite, weight: Floats) -> Margins:
     """M_ij = y*_i x_ij."""
     signs = np.where(y > 0, 1.0, -1.0)
-    M = (sparse.diags_array(signs) @ X).tocsr() if sparse.issparse(X) else X * signs[:, None]
-    return Margins(M, MarginLoss(composite), weight)
+    return Margins(times_rows(signs, X), MarginLoss(composite), weight)
 
 
-def several(X: Any, y: np.ndarray, K: int, loss: simplex.SimplexLoss, weight: Floats) -> Margins:
+def several(X: Any, y: Codes, K: int, loss: simplex.SimplexLoss, weight: Floats) -> Margins:
     """Margins of K classes, columns ordered class by class."""
     X = sparse.csr_array(X)
     form = loss.margin_form
@@ -162,7 +153,7 @@ def several(X: Any, y: np.ndarray, K: int, loss: simplex.SimplexLoss, weight: Fl
     return Margins(M, MarginLoss(form.composite), np.tile(weight, K))
 
 
-def _pairs(X: Any, y: np.ndarray, K: int) -> Any:
+def _pairs(X: Any, y: Codes, K: int) -> Any:
     """M_{(i,l),(c,f)} = x_if (1[c = y_i] − 1[c = l]) for l ≠ y_i."""
     n, p = X.shape
     others = np.array([[l for l in range(K) if l != c] for c in range(K)])[y]  # (n, K−1)

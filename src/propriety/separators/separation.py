@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, sparse
+
+from propriety.separators.linalg import Floats, is_sparse, times_rows, with_ones
 
 _LARGEST = 2_000_000  # values of X that a linear program is asked to look at
 
@@ -14,7 +17,7 @@ class SeparationWarning(UserWarning):
     """Some combination of the features separates the classes, so the coefficients have no finite optimum."""
 
 
-def separating_direction(X: Any, y: np.ndarray, intercept: bool = True) -> np.ndarray | None:
+def separating_direction(X: Any, y: NDArray[Any], intercept: bool = True) -> Floats | None:
     """Direction b with y*_i x_i b ≥ 0 for all rows, and > 0 for some; None if there is none.
 
     The linear program of Konis (2007): maximize Σ y*_i x_i b subject to y*_i x_i b ≥ 0 and −1 ≤ b ≤ 1. Its
@@ -26,29 +29,24 @@ def separating_direction(X: Any, y: np.ndarray, intercept: bool = True) -> np.nd
     >>> separating_direction(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])) is None
     True
     """
-    signs = np.where(y > 0, 1.0, -1.0)
-    if sparse.issparse(X):
+    if is_sparse(X):
         size = abs(X).max(axis=0).toarray().ravel()
-        A = sparse.csr_array(X) @ sparse.diags_array(1 / np.where(size > 0, size, 1.0))
-        A = sparse.hstack([A, np.ones((A.shape[0], 1))]).tocsr() if intercept else A
-        M = sparse.diags_array(signs) @ A
-        total = np.asarray(M.sum(axis=0)).ravel()
+        A: Any = sparse.csr_array(X) @ sparse.diags_array(1 / np.where(size > 0, size, 1.0))
     else:
         A = np.asarray(X, dtype=np.float64)
         if intercept:
             A = A - A.mean(axis=0)
         size = np.abs(A).max(axis=0, initial=0.0)
         A = A / np.where(size > 0, size, 1.0)
-        A = np.column_stack([A, np.ones(len(A))]) if intercept else A
-        M = A * signs[:, None]
-        total = M.sum(axis=0)
-    result = optimize.linprog(-total, A_ub=-M, b_ub=np.zeros(M.shape[0]), bounds=(-1, 1), method="highs")
+    M = times_rows(np.where(y > 0, 1.0, -1.0), with_ones(A) if intercept else A)
+    total = np.asarray(M.sum(axis=0)).ravel()
+    result: Any = optimize.linprog(-total, A_ub=-M, b_ub=np.zeros(M.shape[0]), bounds=(-1, 1), method="highs")
     if result.status != 0 or -result.fun <= 1e-7 * max(1.0, float(np.abs(total).max(initial=0.0))):
         return None
-    return result.x
+    return np.asarray(result.x)
 
 
-def message(X: Any, y: np.ndarray, margins: np.ndarray, intercept: bool) -> str | None:
+def message(X: Any, y: NDArray[Any], margins: Floats, intercept: bool) -> str | None:
     """What to say when a fit without penalty ended with extreme probabilities; None if nothing is wrong."""
     advice = (
         "the coefficients grow without bound and the fit stopped on the way. Set alpha > 0 (for example "

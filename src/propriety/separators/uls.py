@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from propriety.linear.design import Floats
-from propriety.linear.fisher import inverse_of
+from propriety.separators.linalg import Floats, inverse_of
 from propriety.separators.margins import Margins, largest
 
 _EXACT = 1e-10
@@ -36,7 +35,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class State:
+class UlsState:
     """Coefficients, margins, the features used so far, and the rounds."""
 
     coef: Floats
@@ -47,13 +46,13 @@ class State:
     rounds: tuple[Round, ...] = ()
 
 
-def start(problem: Margins, coef: Floats) -> State:
+def start(problem: Margins, coef: Floats) -> UlsState:
     """State at given coefficients."""
     v = np.asarray(problem.M @ coef).ravel()
-    return State(coef, v, problem.values(v), problem.edges(problem.weights(v)))
+    return UlsState(coef, v, problem.values(v), problem.edges(problem.weights(v)))
 
 
-def step(state: State, problem: Margins, features: str | int) -> State:
+def step(state: UlsState, problem: Margins, features: str | int) -> UlsState:
     """One round of ULS [N9 Fig. 4].
 
     1. w_j = (Mα_j) ⋄ w_0, which is −φ′ of the margins.
@@ -82,7 +81,7 @@ def step(state: State, problem: Margins, features: str | int) -> State:
     )
 
 
-def _choose(state: State, features: str | int) -> tuple[int, ...]:
+def _choose(state: UlsState, features: str | int) -> tuple[int, ...]:
     if features == "all":
         return tuple(range(len(state.edges)))
     count = features if isinstance(features, int) else 1
@@ -125,7 +124,7 @@ def _corrective(problem: Margins, M: Floats, v: Floats) -> tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
-class Report:
+class UlsReport:
     """A run beside what the theory promises.
 
     Attributes
@@ -151,13 +150,13 @@ class Report:
         )
 
 
-def report(state: State, problem: Margins) -> Report:
+def report(state: UlsState, problem: Margins) -> UlsReport:
     """The report of a run."""
     gap = max((r.identity_gap for r in state.rounds), default=0.0)
-    return Report(state.rounds, gap, _bound(state, problem))
+    return UlsReport(state.rounds, gap, _bound(state, problem))
 
 
-def _bound(state: State, problem: Margins) -> float:
+def _bound(state: UlsState, problem: Margins) -> float:
     """(43), with weights and loss rescaled so that w = 1 − q(v) ∈ (0, 1)."""
     composite = getattr(problem.loss, "composite", None)
     if composite is None or composite._canonical_factor is None or not state.rounds:

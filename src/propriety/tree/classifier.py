@@ -300,7 +300,8 @@ class TreeClassifier(ProperClassifier):
         A link of your own is kept.
         """
         check_is_fitted(self, "tree_")
-        scores = self._measure.canonical.score(self.node_probabilities_)
+        measure = self._measure.canonical
+        scores = measure.score(self.node_probabilities_)
         coefficients = scores.copy()
         with np.errstate(invalid="ignore"):
             coefficients[1:] -= scores[self.tree_.parent[1:]]

@@ -1,0 +1,299 @@
+"""From rows and a loss to coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from propriety import losses
+from propriety.data.training import Training
+from propriety.linear import solvers
+from propriety.linear.descent import Run
+from propriety.linear.design import Design
+from propriety.linear.moments import Moments, moments
+from propriety.linear.objective import BinaryLoss, Objective, SimplexRows, row_losses
+from propriety.linear.penalties import Penalty
+from propriety.linear.separating import MarginTask, separate
+from propriety.linear.settings import LinearSettings
+from propriety.linear.solvers import AnyLoss
+from propriety.linear.tailoring import RoughLoss, SlopeWarning, ran_off, stations
+from propriety.separators import separation
+from propriety.separators.linalg import Codes, Floats, is_sparse, with_ones
+
+_SAMPLE = 20_000
+#: Probability from which separation is suspected.
+_EXTREME = 1e-6
+
+
+@dataclass(frozen=True)
+class LinearRows:
+    """The rows that take part in a fit: all of positive weight."""
+
+    X: Any
+    codes: Codes
+    weight: Floats
+    classes: NDArray[Any]
+
+    @classmethod
+    def of(cls, training: Training, chosen: Any = slice(None)) -> LinearRows:
+        """The rows of positive weight among those chosen."""
+        X, codes = training.table.matrix, training.codes
+        weight = training.weights.array
+        if not isinstance(chosen, slice):
+            X, codes, weight = X[chosen], codes[chosen], weight[chosen]
+        kept = weight > 0
+        if not np.all(kept):
+            X, codes, weight = X[kept], codes[kept], weight[kept]
+        return cls(X, codes, weight, training.classes)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.classes)
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """Coefficients of shape (K, d), intercepts of shape (K,), and how they were reached."""
+
+    coef: Floats
+    intercept: Floats
+    loss: AnyLoss  # an earlier station of the one asked for, if the slopes ran off
+    columns: Moments
+    trace: tuple[float, ...]
+    n_iter: int
+    converged: bool
+    gap: float
+    report: Any = None
+    span: tuple[float, float] | None = None  # least and largest score, if known
+    ran_off: bool = False
+
+
+def learn(
+    rows: LinearRows, loss: AnyLoss, settings: LinearSettings, start: tuple[Floats, Floats] | None = None
+) -> LinearFit:
+    """Fit a composite (two classes) or a loss on the simplex (more); from `start` if it is given."""
+    solvers.check(settings.solver, loss, settings.alpha, settings.l1_ratio)
+    columns = moments(rows.X, rows.weight)
+    if settings.solver.smooth is None:
+        return _by_margins(rows, loss, settings, columns, start)
+    design = Design(rows.X, settings.intercept, settings.n_jobs, columns)
+    penalty = Penalty.make(design, settings.alpha, settings.l1_ratio)
+    theta = None if start is None else design.pack(*start)
+    if isinstance(loss, losses.Composite):
+        run, loss, off = _two_classes(design, rows, loss, penalty, settings, theta)
+        unit = row_losses(loss, rows.codes, 2)[0].scale
+        return replace(_joined(design, [run], loss, columns, unit), ran_off=off)
+    problems = row_losses(loss, rows.codes, rows.n_classes)
+    unit = problems[0].scale
+    if len(problems) > 1:
+        begins = [None if theta is None else theta[:, k : k + 1] for k in range(rows.n_classes)]
+        runs = [
+            minimize_binary(design, problem, rows.weight, penalty, settings, begin)
+            for problem, begin in zip(problems, begins, strict=True)
+        ]
+        return _joined(design, runs, loss, columns, loss.factor * unit)
+    objective = Objective(design, problems[0], rows.weight, penalty)
+    begin = objective.start() if theta is None else theta
+    run = settings.solver.minimize(objective, begin, settings.tol, settings.max_iter)
+    joined = _joined(design, [run], loss, columns, unit)
+    return _centred(joined, settings) if loss.shift_invariant else joined
+
+
+def _centred(fit: LinearFit, settings: LinearSettings) -> LinearFit:
+    """Of the coefficients that differ by a constant over the classes, which changes nothing, those of mean 0.
+
+    A penalty on the slopes has decided among them already.
+    """
+    coef = fit.coef if settings.alpha > 0 else fit.coef - fit.coef.mean(axis=0)
+    return replace(fit, coef=coef, intercept=fit.intercept - fit.intercept.mean())
+
+
+def _joined(design: Design, runs: list[Run], loss: AnyLoss, columns: Moments, unit: float) -> LinearFit:
+    """The fit of one run or of one for each class; `unit` turns their objectives into the loss's own."""
+    coef, intercept = design.unpack(np.column_stack([r.point.theta for r in runs]))
+    longest = max(len(r.trace) for r in runs)
+    trace = np.sum([np.pad(r.trace, (0, longest - len(r.trace)), mode="edge") for r in runs], axis=0)
+    return LinearFit(
+        coef,
+        intercept,
+        loss,
+        columns,
+        tuple(float(unit * v) for v in trace),
+        max(r.n_iter for r in runs),
+        all(r.converged for r in runs),
+        max(r.stationarity for r in runs),
+        span=(min(float(r.point.scores.min()) for r in runs), max(float(r.point.scores.max()) for r in runs)),
+    )
+
+
+def _two_classes(
+    design: Design,
+    rows: LinearRows,
+    loss: losses.Composite,
+    penalty: Penalty,
+    settings: LinearSettings,
+    theta: Floats | None,
+) -> tuple[Run, losses.Composite, bool]:
+    """The run, its loss, and whether the slopes ran off.
+
+    If `settings` are flexible, it stops at the last station of the loss where they do not.
+    """
+    y = rows.codes.astype(np.float64)
+    run = minimize_binary(design, BinaryLoss(loss, y), rows.weight, penalty, settings, theta)
+    scores = run.point.scores
+    separated = np.all((scores[:, 0] > float(loss.link(0.5))) == (y > 0))
+    if loss.properties()["convex"] or separated or not ran_off(loss, scores):
+        return run, loss, False
+    if settings.flexible:
+        for earlier in reversed(stations(loss)[1:-1]):
+            again = minimize_binary(design, BinaryLoss(earlier, y), rows.weight, penalty, settings, None)
+            if not ran_off(earlier, again.point.scores):
+                return again, earlier, False
+    return run, loss, True
+
+
+def minimize_binary(
+    design: Design,
+    loss: Any,
+    weight: Floats,
+    penalty: Penalty,
+    settings: LinearSettings,
+    theta: Floats | None,
+) -> Run:
+    """Fit along the stations of the loss: on a sample of the rows first if there are very many."""
+    composite, y = loss.composite, loss.y
+    route = stations(composite) if theta is None else (composite,)
+    if theta is None:
+        stride = _sample_stride(design, weight, 1000 if len(route) == 1 else 100)
+        few, labels = weight[::stride].copy(), y[::stride].copy()
+        if stride > 1 and 0 < labels @ few < few.sum():
+            theta = _along(route, design.sample(stride), labels, few, penalty, settings)
+            route = (composite,)
+    if len(route) > 1:
+        theta = _along(route[:-1], design, y, weight, penalty, settings)
+    objective = Objective(design, loss, weight, penalty)
+    begin = objective.start() if theta is None else theta
+    return settings.solver.minimize(objective, begin, settings.tol, settings.max_iter)
+
+
+def _sample_stride(design: Design, weight: Floats, per_column: int) -> int:
+    """Stride of the rows on which a first solution is worth finding; 1 if there are too few rows for that."""
+    if design.n < 4 * _SAMPLE or design.p > 1000:
+        return 1
+    stride = max(1, design.n // max(_SAMPLE, per_column * design.p))
+    return stride if stride > 2 and np.count_nonzero(weight[::stride]) > 0 else 1
+
+
+def _along(
+    route: tuple[losses.Composite, ...],
+    design: Design,
+    y: Floats,
+    weight: Floats,
+    penalty: Penalty,
+    settings: LinearSettings,
+) -> Floats | None:
+    """Follow the minimum along the stations, to 1e-4."""
+    theta = None
+    for composite in route:
+        rough = BinaryLoss(composite, y) if len(route) == 1 else RoughLoss(composite, y)
+        objective = Objective(design, rough, weight, penalty)
+        begin = objective.start() if theta is None else theta
+        theta = settings.solver.minimize(objective, begin, 1e-4, settings.max_iter).point.theta
+    return theta
+
+
+def _by_margins(
+    rows: LinearRows,
+    loss: AnyLoss,
+    settings: LinearSettings,
+    columns: Moments,
+    start: tuple[Floats, Floats] | None,
+) -> LinearFit:
+    """Rounds on margins, a constant among the columns."""
+    assert settings.solver.rounds is not None
+    d, K = rows.X.shape[1], rows.n_classes
+    n_scores = 1 if K == 2 else K
+    X = with_ones(rows.X) if settings.intercept else rows.X
+    X = X if is_sparse(X) else X.astype(np.float64, copy=False)
+    if start is None:
+        begin = np.zeros((n_scores, X.shape[1]))
+    else:
+        begin = np.column_stack(start) if settings.intercept else start[0].copy()
+    if isinstance(loss, losses.Composite):
+        scale = BinaryLoss(loss, rows.codes.astype(np.float64)).scale
+    else:
+        scale = SimplexRows(loss, rows.codes, K).scale
+    weight = rows.weight / (rows.weight.sum() * scale)
+    task = MarginTask(X, rows.codes, K, loss, weight, settings.features)
+    run = separate(settings.solver.rounds(task), begin.ravel(), settings.tol, settings.max_iter)
+    coef = run.coef.reshape(n_scores, -1)
+    if not isinstance(loss, losses.Composite) and loss.shift_invariant:
+        coef = coef - coef.mean(axis=0)
+    return LinearFit(
+        coef[:, :d].copy(),
+        coef[:, d].copy() if settings.intercept else np.zeros(n_scores),
+        loss,
+        columns,
+        tuple(scale * v for v in run.trace),
+        len(run.trace) - 1,
+        run.converged,
+        run.gap,
+        run.report,
+    )
+
+
+def linear_scores(X: Any, coef: Floats, intercept: Floats, n_jobs: int | None) -> Floats:
+    """Scores of shape (n, K) of coefficients (K, d) and intercepts (K,).
+
+    >>> linear_scores(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]), np.array([0.5]), None)
+    array([[11.5]])
+    """
+    return Design(X, True, n_jobs).scores(np.vstack([coef.T, intercept]))
+
+
+# -- what is wrong with a fit -----------------------------------------------------------------------------
+
+
+def complaint(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> Warning | None:
+    """What the user should know of the fit: separation, slopes that ran off, or no convergence."""
+    if settings.alpha == 0:
+        message = _separation(rows, fit, settings)
+        if message is not None:
+            return separation.SeparationWarning(message)
+        if fit.ran_off:
+            return SlopeWarning(
+                f"{fit.loss!r} is not convex, and its slopes grew without bound: with this focus a steep "
+                "step costs less than any sloping fit. Lower the focus, or set alpha > 0 to shrink the slopes"
+            )
+    if fit.converged:
+        return None
+    return ConvergenceWarning(
+        f"solver {settings.solver.name!r} stopped after {fit.n_iter} steps with a gradient of {fit.gap:.2g} "
+        f"(tol={settings.tol:.2g}): raise max_iter or tol"
+        + (", or set alpha > 0" if settings.alpha == 0 else "")
+    )
+
+
+def _separation(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> str | None:
+    """Words on separation, looked for when a probability is next to 0 or 1, or no end is reached."""
+    two = isinstance(fit.loss, losses.Composite)
+    if fit.converged and fit.span is not None and two:
+        low, high = fit.loss.inverse(np.array(fit.span))
+        if low > _EXTREME and 1 - high > _EXTREME:
+            return None
+    scores = linear_scores(rows.X, fit.coef, fit.intercept, settings.n_jobs)
+    P = fit.loss.inverse(scores[:, 0])[:, None] if two else fit.loss.inverse(scores)
+    for k in range(scores.shape[1]):
+        is_class = rows.codes == (1 if two else k)
+        right = np.where(is_class, P[:, k], 1 - P[:, k])
+        if fit.converged and np.max(right) < 1 - _EXTREME:
+            continue
+        message = separation.message(rows.X, is_class, right - 0.5, settings.intercept)
+        if message is not None:
+            return message
+    return None

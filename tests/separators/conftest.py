@@ -1,0 +1,1 @@
+from tests.linear.conftest import make  # noqa: F401 (a fixture)
