@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from propriety import losses
 from propriety.losses import links
 from propriety.model.catalogue import ESTIMATORS
+from propriety.version import __version__
 
 if TYPE_CHECKING:
     from propriety import evaluation, plots
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from propriety.rules import RuleClassifier
     from propriety.tree import TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BoostingClassifier",

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parent))
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tables")]
 
-from tables import run, write
+from running import run
+from samples import write
 
 
 @pytest.fixture(scope="session")

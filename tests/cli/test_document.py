@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tables import run
+from running import run
 
 from propriety.demonstration import write_table
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
-from propriety import LinearClassifier, evaluation, losses
+from propriety import BoostingClassifier, LinearClassifier, evaluation, losses
 
 SMOOTH = [loss for loss in losses.examples() if isinstance(loss, losses.SmoothLoss)]
 
@@ -47,10 +47,10 @@ def test_squared_and_log_by_hand():
 
 def test_unknown_truth_is_the_recalibrated_one(rows):
     y, p, weight, _ = rows
-    found = evaluation.cost_bound(y, p, "Log", 0.3, sample_weight=weight)
+    result = evaluation.cost_bound(y, p, "Log", 0.3, sample_weight=weight)
     eta = evaluation.recalibrate(y, p, weight)(p)
-    assert found == evaluation.cost_bound(y, p, "Log", 0.3, eta=eta, sample_weight=weight)
-    assert "observed" in str(found)
+    assert result == evaluation.cost_bound(y, p, "Log", 0.3, eta=eta, sample_weight=weight)
+    assert "observed" in str(result)
 
 
 @pytest.fixture(scope="module")
@@ -67,24 +67,24 @@ def test_weak_learning_of_a_linear_separator():
     y = (X[:, 0] + X[:, 1] + rng.normal(0, 3, 80) > 0).astype(int)
     for loss in ("Matsushita", "Log"):
         model = LinearClassifier(loss, solver="uls").fit(X, y)
-        found = evaluation.weak_learning(model)
-        assert found.exact
-        assert found.rounds == model.n_iter_ == len(found.edges)
-        assert found.rounds <= found.bound == model.report_.bound
-    assert "rounds suffice" in str(found)
+        result = evaluation.weak_learning(model)
+        assert result.exact
+        assert result.rounds == model.n_iter_ == len(result.edges)
+        assert result.rounds <= result.bound == model.report_.bound
+    assert "rounds suffice" in str(result)
 
 
 def test_weak_learning_of_any_booster(stumps):
     X, y, model = stumps
-    found = evaluation.weak_learning(model, X, y)
-    assert found.rounds == 30
-    assert not found.exact
-    assert np.all((found.edges > 0) & (found.edges <= 1))
-    assert np.isfinite(found.bound)
+    result = evaluation.weak_learning(model, X, y)
+    assert result.rounds == 30
+    assert not result.exact
+    assert np.all((result.edges > 0) & (result.edges <= 1))
+    assert np.isfinite(result.bound)
     # The first learner by hand: the constant and a stump, weights 1 − ½.
     first = next(iter(model.staged_decision_function(X))).ravel()
     sign = np.where(y == "yes", 1, -1)
-    assert found.edges[0] == pytest.approx(abs(np.mean(sign * first)) / np.abs(first).max(), rel=1e-12)
+    assert result.edges[0] == pytest.approx(abs(np.mean(sign * first)) / np.abs(first).max(), rel=1e-12)
     exponential = evaluation.weak_learning(model, X, y, loss="Exponential")
     assert np.isnan(exponential.bound)
     assert "no bound" in str(exponential)
@@ -92,22 +92,31 @@ def test_weak_learning_of_any_booster(stumps):
 
 def test_margin_bound_of_a_booster(stumps):
     X, y, model = stumps
-    found = evaluation.margin_bound(model, X, y, X_test=X[:50], y_test=y[:50])
-    assert found.error == pytest.approx(1 - model.score(X, y), abs=1e-12)
-    assert found.test_error == pytest.approx(1 - model.score(X[:50], y[:50]), abs=1e-12)
+    result = evaluation.margin_bound(model, X, y, X_test=X[:50], y_test=y[:50])
+    assert result.error == pytest.approx(1 - model.score(X, y), abs=1e-12)
+    assert result.test_error == pytest.approx(1 - model.score(X[:50], y[:50]), abs=1e-12)
     sign = np.where(y == "yes", 1, -1)
-    margins = sign * model.decision_function(X) / found.norm
+    margins = sign * model.decision_function(X) / result.norm
     assert np.all(np.abs(margins) <= 1 + 1e-12)
-    assert found.smallest_margin == pytest.approx(margins.min())
-    assert found.share == pytest.approx(np.mean(margins <= found.theta))
-    assert found.strength == pytest.approx(4)  # of the logit: 1/p′(0)
-    assert found.kappa == pytest.approx(4 / found.norm)
-    assert found.bound > found.error
+    assert result.smallest_margin == pytest.approx(margins.min())
+    assert result.share == pytest.approx(np.mean(margins <= result.theta))
+    assert result.strength == pytest.approx(4)  # of the logit: 1/p′(0)
+    assert result.kappa == pytest.approx(4 / result.norm)
+    assert result.bound > result.error
     tighter = evaluation.margin_bound(model, X, y, vc_dimension=1)
-    assert tighter.bound < found.bound
+    assert tighter.bound < result.bound
     larger = evaluation.margin_bound(model, X, y, n_leaves=8)
-    assert larger.bound > found.bound
+    assert larger.bound > result.bound
     assert "says nothing" in str(larger)
+
+
+def test_the_gain_is_part_of_the_loss_that_was_boosted(stumps):
+    X, y, _ = stumps
+    options = {"weak_learner": "stump", "step": "gradient", "max_iter": 10}
+    model = BoostingClassifier(gain=8, **options).fit(X, y)
+    strength = evaluation.margin_bound(model, X, y).strength
+    assert strength == model.loss_.regularization_strength(0.0)
+    assert strength == pytest.approx(8 * losses.Log().composite().regularization_strength(0.0))
 
 
 def test_margin_bound_falls_with_the_rows():

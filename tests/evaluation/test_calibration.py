@@ -25,8 +25,8 @@ def test_expected_calibration_error_agrees_with_scikit_learns_bins(rows):
 def test_binned_error_takes_weights_as_copies(rows, strategy):
     y, p, weight, _ = rows
     copies = np.repeat(np.arange(len(y)), weight.astype(int))
-    found = evaluation.calibration_error(y, p, sample_weight=weight, strategy=strategy)
-    assert found == pytest.approx(evaluation.calibration_error(y[copies], p[copies], strategy=strategy))
+    error = evaluation.calibration_error(y, p, sample_weight=weight, strategy=strategy)
+    assert error == pytest.approx(evaluation.calibration_error(y[copies], p[copies], strategy=strategy))
 
 
 def test_quantile_bins_have_equal_weight():
@@ -57,8 +57,8 @@ def test_cross_entropy_is_least_for_the_true_histogram():
     y = (rng.uniform(size=4000) < eta).astype(int)
     counts = np.histogram(eta, np.linspace(0, 1, 11))[0] / 4000
     entropy = -np.sum(counts * np.log(counts))
-    found = evaluation.calibration_cross_entropy(y, eta, eta=eta, smoothing=0)
-    assert found == pytest.approx(entropy, rel=1e-12)
+    error = evaluation.calibration_cross_entropy(y, eta, eta=eta, smoothing=0)
+    assert error == pytest.approx(entropy, rel=1e-12)
     sure = 1 / (1 + np.exp(-4 * np.log(eta / (1 - eta))))  # a model four times too sure
     for known in (eta, None, "uniform"):
         good = evaluation.calibration_cross_entropy(y, eta, eta=known)

@@ -16,10 +16,10 @@ def test_cost_of_decisions_is_the_confusion_matrix_times_the_costs(rows):
     decision = evaluation.decide(p, fp_cost=2, fn_cost=5)
     counts = confusion_matrix(y, decision, sample_weight=weight)
     expected = (2 * counts[0, 1] + 5 * counts[1, 0]) / counts.sum()
-    found = evaluation.mean_cost(y, decision, fp_cost=2, fn_cost=5, sample_weight=weight)
-    assert found == pytest.approx(expected, rel=1e-12)
+    result = evaluation.mean_cost(y, decision, fp_cost=2, fn_cost=5, sample_weight=weight)
+    assert result == pytest.approx(expected, rel=1e-12)
     cost_weighted = evaluation.mean_loss(y, p, f"CostWeighted({2 / 7})", sample_weight=weight)
-    assert found == pytest.approx(7 * cost_weighted, rel=1e-12)
+    assert result == pytest.approx(7 * cost_weighted, rel=1e-12)
 
 
 def test_asymmetric_costs_of_several_classes_row_is_the_truth():
@@ -88,20 +88,20 @@ def test_threshold_of_a_matrix_is_the_excess_of_wrong_over_right():
 def test_best_threshold_is_found_by_trying_all(rows):
     y, p, weight, _ = rows
     for fp, fn in [(1, 1), (1, 9), (5, 1)]:
-        found = evaluation.best_threshold(y, p, fp_cost=fp, fn_cost=fn, sample_weight=weight)
+        result = evaluation.best_threshold(y, p, fp_cost=fp, fn_cost=fn, sample_weight=weight)
         tried = [
             evaluation.mean_cost(y, p >= t, fp_cost=fp, fn_cost=fn, sample_weight=weight)
             for t in np.linspace(0, 1, 401)
         ]
-        assert found.cost == pytest.approx(min(tried), rel=1e-12)
-        at_it = evaluation.mean_cost(y, p >= found.value, fp_cost=fp, fn_cost=fn, sample_weight=weight)
-        assert at_it == pytest.approx(found.cost, rel=1e-12)
-        assert found.theory == fp / (fp + fn)
+        assert result.cost == pytest.approx(min(tried), rel=1e-12)
+        at_it = evaluation.mean_cost(y, p >= result.value, fp_cost=fp, fn_cost=fn, sample_weight=weight)
+        assert at_it == pytest.approx(result.cost, rel=1e-12)
+        assert result.theory == fp / (fp + fn)
 
 
 def test_best_threshold_keeps_the_theory_where_it_is_as_good():
-    found = evaluation.best_threshold([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], fp_cost=1, fn_cost=2)
-    assert found.value == found.theory
+    result = evaluation.best_threshold([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], fp_cost=1, fn_cost=2)
+    assert result.value == result.theory
     away = evaluation.best_threshold([0, 0, 1, 1], [0.01, 0.02, 0.08, 0.09])
     assert 0.02 < away.value <= 0.08
     assert away.cost == 0 < away.theory_cost
@@ -114,10 +114,10 @@ def test_net_benefit_by_its_definition(rows):
     y, p, weight, _ = rows
     curve = evaluation.decision_curve(y, p, weight)
     c = np.array([0.05, 0.2, 0.33, 0.7])
-    for t, found, everyone in zip(c, curve(c), curve.all(c), strict=True):
+    for t, result, everyone in zip(c, curve(c), curve.all(c), strict=True):
         alarm = p >= t
         by_hand = np.average(alarm * y - alarm * (1 - y) * t / (1 - t), weights=weight)
-        assert found == pytest.approx(by_hand, rel=1e-10)
+        assert result == pytest.approx(by_hand, rel=1e-10)
         assert everyone == pytest.approx(np.average(y - (1 - y) * t / (1 - t), weights=weight), rel=1e-10)
     value = (p >= 0.2) * (y - (1 - y) * 0.25)
     plain = evaluation.decision_curve(y, p)

@@ -32,9 +32,9 @@ def test_parts_agree_with_model_diagnostics(rows, weighted):
     ]:
         ours = evaluation.decomposition(y, p, loss, sample_weight=w)
         theirs = decompose(y, p, weights=w, scoring_function=peer)
-        found = [ours.miscalibration, ours.discrimination, ours.uncertainty, ours.score]
+        parts = [ours.miscalibration, ours.discrimination, ours.uncertainty, ours.score]
         expected = [theirs[name][0] for name in ("miscalibration", "discrimination", "uncertainty", "score")]
-        np.testing.assert_allclose(found, expected, atol=1e-10)
+        np.testing.assert_allclose(parts, expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("loss", losses.examples(), ids=repr)

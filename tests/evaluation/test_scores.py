@@ -78,8 +78,8 @@ def test_scorer_in_searches(rows):
     search.fit(p[:, None], y)
     peer = GridSearchCV(LogisticRegression(), {"C": [1e-4, 1.0]}, scoring="neg_log_loss", cv=3)
     peer.fit(p[:, None], y)
-    found = search.cv_results_["mean_test_score"]
-    np.testing.assert_allclose(found, peer.cv_results_["mean_test_score"], atol=1e-10)
+    scores = search.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(scores, peer.cv_results_["mean_test_score"], atol=1e-10)
     both = {"loss": evaluation.scorer("Squared"), "cost": evaluation.cost_scorer(1, 9)}
     assert cross_validate(DummyClassifier(), p[:, None], y, scoring=both, cv=3)["test_cost"].shape == (3,)
 
@@ -90,7 +90,7 @@ def test_scorer_gets_weights_where_scikit_learn_routes_them(rows):
     with sklearn.config_context(enable_metadata_routing=True):
         scorer = evaluation.scorer("Log").set_score_request(sample_weight=True)
         model = LogisticRegression(C=1e-3).set_fit_request(sample_weight=True)
-        found = cross_validate(model, X, y, scoring=scorer, cv=3, params={"sample_weight": weight})
+        scores = cross_validate(model, X, y, scoring=scorer, cv=3, params={"sample_weight": weight})
         with pytest.raises(ValueError, match="sample_weight"):
             cross_validate(
                 model, X, y, scoring=evaluation.scorer("Log"), cv=3, params={"sample_weight": weight}
@@ -101,7 +101,7 @@ def test_scorer_gets_weights_where_scikit_learn_routes_them(rows):
     for train, test in StratifiedKFold(3).split(X, y):
         fitted = clone(model).fit(X[train], y[train], sample_weight=weight[train])
         expected.append(-metrics.log_loss(y[test], fitted.predict_proba(X[test]), sample_weight=weight[test]))
-    np.testing.assert_allclose(found["test_score"], expected, atol=1e-10)
+    np.testing.assert_allclose(scores["test_score"], expected, atol=1e-10)
 
 
 def test_one_class_in_a_fold_or_in_the_model():
@@ -137,7 +137,7 @@ def test_bad_rows_are_named(arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("weight", "message"), [([0, 0], "zero for every row"), ([1, -1], "negative"), ([1], "one entry")]
+    ("weight", "message"), [([0, 0], "zero everywhere"), ([1, -1], "negative"), ([1], "one entry")]
 )
 def test_bad_weights_are_named(weight, message):
     with pytest.raises(ValueError, match=message):

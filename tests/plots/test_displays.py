@@ -81,7 +81,7 @@ def test_class_one_is_named_by_pos_label(display, data, ax):
 @pytest.mark.parametrize("display", CURVES)
 def test_bad_estimators_are_named(display, data):
     X, y, _, _ = data
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="LogisticRegression instance is not fitted"):
         display.from_estimator(LogisticRegression(), X, y)
     with pytest.raises(TypeError, match="no predict_proba"):
         display.from_estimator(LinearSVC().fit(X, y), X, y)

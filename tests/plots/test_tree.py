@@ -66,7 +66,7 @@ def test_one_leaf():
 
 
 def test_what_cannot_be_drawn(staircase):
-    with pytest.raises(ValueError, match="fitted TreeClassifier"):
+    with pytest.raises(ValueError, match="TreeClassifier instance is not fitted"):
         plots.tree(TreeClassifier())
     model = TreeClassifier(max_leaf_nodes=2).fit(*staircase)
     with pytest.raises(ValueError, match="layout"):

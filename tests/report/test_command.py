@@ -63,6 +63,14 @@ def test_the_command_writes_a_report(table, tmp_path, model):
     )
 
 
+def test_a_tree_of_a_loss_without_a_weight_function_has_a_report(table, tmp_path):
+    result = fit(
+        table, "--model", "tree", "--loss", "CostWeighted(0.2)", "--report", str(tmp_path / "r.html")
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "<code>CostWeighted(0.2)</code>" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 def test_without_matplotlib_nothing_is_fitted(table, tmp_path, monkeypatch):
     find = importlib.util.find_spec
     monkeypatch.setattr(

@@ -8,11 +8,23 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier, losses
+from propriety import (
+    BoostingClassifier,
+    LinearClassifier,
+    LossSearchCV,
+    RuleClassifier,
+    TreeClassifier,
+    losses,
+)
+from propriety.costs import Costs
 from propriety.report import ColumnFacts, Effects, Report, checks
-from propriety.report.costs import Costs, Estimate, compare
+from propriety.report.lines import compare
 from propriety.report.markup import clean, escape, table, tag
+from propriety.weights import Weights
 
 HOSTILE = "<script>alert('x')</script>\"'&$x_{\x00]]>😀"
 
@@ -84,27 +96,49 @@ class Reader(HTMLParser):
 def test_costs_are_those_of_the_decisions():
     y, p = np.array([0, 0, 1, 1.0]), np.array([0.1, 0.3, 0.1, 0.9])
     report = Report(y, p, fp_cost=1, fn_cost=4, sample_weight=[1, 1, 2, 1])
-    own, never, always = report.lines
-    assert own.cost.value == pytest.approx(1000 * (1 + 2 * 4) / 5)
-    assert (own.alarms, own.misses) == pytest.approx((200, 400))
+    model, never, always = report.lines
+    assert model.cost.value == pytest.approx(1000 * (1 + 2 * 4) / 5)
+    assert (model.alarms, model.misses) == pytest.approx((200, 400))
     assert never.cost.value == pytest.approx(1000 * 3 * 4 / 5)
     assert always.cost.value == pytest.approx(1000 * 2 / 5)
-    assert never.saved.value == pytest.approx(never.cost.value - own.cost.value)
+    assert never.saved.value == pytest.approx(never.cost.value - model.cost.value)
 
 
 def test_the_interval_of_a_saving_is_of_paired_rows():
     rng = np.random.default_rng(1)
-    y, decided = rng.uniform(size=500) < 0.4, rng.uniform(size=500) < 0.5
+    y, decided = rng.uniform(size=500) < 0.4, (rng.uniform(size=500) < 0.5).astype(np.intp)
     other = decided.copy()
-    other[:10] = ~other[:10]  # few differences: the paired interval is much the narrower
-    model, rival = compare(y.astype(float), {"m": decided, "r": other}, np.ones(500), Costs(1, 4))
+    other[:10] = 1 - other[:10]  # few differences: the paired interval is much the narrower
+    model, rival = compare(y, {"m": decided, "r": other}, Weights(500), Costs.of_mistakes(1, 4))
     assert rival.saved.high - rival.saved.low < 0.5 * (rival.cost.high - rival.cost.low)
     assert model.saved is None
 
 
-def test_a_row_of_weight_k_has_the_mean_of_k_rows():
-    values, weight = np.array([1.0, 2.0, 5.0]), np.array([1.0, 3.0, 2.0])
-    assert Estimate.of(values, weight).value == pytest.approx(np.repeat(values, [1, 3, 2]).mean())
+def test_a_row_of_weight_k_is_k_rows():
+    rng = np.random.default_rng(3)
+    p = rng.uniform(size=80)
+    y, weight = rng.uniform(size=80) < p, rng.integers(0, 9, 80)
+    rival, parts = rng.uniform(size=80), np.arange(80) % 3
+    copies = np.repeat(np.arange(80), weight)
+    weighted = Report(y, p, fn_cost=4, sample_weight=weight, rivals={"r": rival}, parts=parts)
+    repeated = Report(y[copies], p[copies], fn_cost=4, rivals={"r": rival[copies]}, parts=parts[copies])
+    for one, other in zip(weighted.lines, repeated.lines, strict=True):
+        assert one.alarms == pytest.approx(other.alarms)
+        for a, b in ((one.cost, other.cost), (one.saved, other.saved)):
+            assert (a is None) == (b is None)
+            if a is not None and b is not None:
+                assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-12)
+
+
+def test_relative_weights_have_the_error_of_a_weighted_mean():
+    rng = np.random.default_rng(4)
+    p, weight = rng.uniform(size=60), rng.uniform(0.1, 2, size=60)
+    y = rng.uniform(size=60) < p
+    cost = Report(y, p, sample_weight=weight).lines[0].cost
+    wrong = ((p >= 0.5) != y).astype(float)
+    share = weight / weight.sum()
+    error = np.sqrt(60 / 59 * np.sum((share * (wrong - share @ wrong)) ** 2))
+    assert cost.high - cost.value == pytest.approx(1959.963984540054 * error)
 
 
 def test_bad_contents_are_refused_by_name():
@@ -116,8 +150,10 @@ def test_bad_contents_are_refused_by_name():
         Report([0, 1], [0.2, 0.8], features={"x": np.ones(3)})
     with pytest.raises(ValueError, match="order must have"):
         Report([0, 1], [0.2, 0.8], order=[0])
-    with pytest.raises(ValueError, match="p"):
+    with pytest.raises(ValueError, match=r"p must lie in \[0, 1\], found 1.8"):
         Report([0, 1], [0.2, 1.8])
+    with pytest.raises(ValueError, match="fn_cost must be positive and finite"):
+        Report([0, 1], [0.2, 0.8], fn_cost=-1).html()
 
 
 # --- warnings -----------------------------------------------------------------------------------------
@@ -127,8 +163,8 @@ def test_warnings_of_rare_classes_and_few_mistakes():
     y = np.r_[np.ones(5), np.zeros(200)]
     assert "only 5 of the 205" in checks.rare_classes(y, ("no", "yes"))[0]
     assert checks.rare_classes(np.repeat([0.0, 1.0], 60), ("no", "yes")) == []
-    assert "no mistake" in checks.few_mistakes(y, y, Costs(1, 1))[0]
-    assert checks.few_mistakes(y, 1 - y, Costs(1, 1)) == []
+    assert "no mistake" in checks.few_mistakes(y, y, Costs.of_mistakes(1, 1))[0]
+    assert checks.few_mistakes(y, 1 - y, Costs.of_mistakes(1, 1)) == []
 
 
 def test_drift_is_seen_where_it_is_and_not_where_it_is_not():
@@ -142,8 +178,9 @@ def test_drift_is_seen_where_it_is_and_not_where_it_is_not():
     drifting = {"later": np.where(order > 1000, np.nan, noise), "colour": np.where(order > 700, "a", "b")}
     assert [re.search("'(.*?)'", text)[1] for text in checks.columns_drift(drifting, order)] == list(drifting)
     costs = rng.exponential(size=2000)
-    assert checks.parts_differ(parts, costs) == []
-    assert "range from" in checks.parts_differ(parts, costs + (parts == 2))[0]
+    assert checks.parts_differ(parts, costs, Weights(2000)) == []
+    assert "range from" in checks.parts_differ(parts, costs + (parts == 2), Weights(2000))[0]
+    assert checks.parts_differ(parts, costs + (parts == 2), Weights(2000).without(parts == 2)) == []
 
 
 # --- the page -----------------------------------------------------------------------------------------
@@ -272,9 +309,7 @@ def test_one_row_and_one_class_make_a_page():
     ids=lambda e: type(e).__name__,
 )
 def test_models_are_shown(estimator, word, tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2))
-    y = np.where(X[:, 0] + rng.normal(size=300) > 0, "on", "off")
+    X, y = two_columns()
     report = Report.from_estimator(
         estimator.fit(X, y), X, y, rivals={"flat": TreeClassifier(max_depth=1).fit(X, y)}
     )
@@ -285,6 +320,56 @@ def test_models_are_shown(estimator, word, tmp_path):
     assert "A miss costs 3 times" in page
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
     Reader(page)
+
+
+def two_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    return X, np.where(X[:, 0] + rng.normal(size=300) > 0, "on", "off")
+
+
+def test_a_tree_too_large_to_draw_is_told_in_words():
+    X, y = two_columns()
+    model = TreeClassifier(max_leaf_nodes=60, min_samples_leaf=1).fit(X, y)
+    assert model.get_n_leaves() > 40
+    assert "The model in words" in Report.from_estimator(model, X, y).html()
+
+
+def test_a_loss_without_a_weight_function_is_named():
+    X, y = two_columns()
+    model = TreeClassifier("CostWeighted(0.2)", max_leaf_nodes=4).fit(X, y)
+    assert "<code>CostWeighted(0.2)</code>" in Report.from_estimator(model, X, y).html()
+
+
+def test_the_loss_of_a_report_has_its_gain():
+    X, y = two_columns()
+    model = BoostingClassifier(gain=8, step="gradient", max_iter=2).fit(X, y)
+    report = Report.from_estimator(model, X, y)
+    assert report.loss == model.loss_ != losses.Log().composite()
+
+
+def test_a_search_and_a_pipeline_say_the_costs_and_the_loss_of_their_classifier():
+    X, y = two_columns()
+    search = LossSearchCV(LinearClassifier(alpha=0.1), ["Squared"], fn_cost=3, cv=2).fit(X, y)
+    report = Report.from_estimator(search, X, y)
+    assert report.costs.threshold == 0.25
+    assert report.loss == search.loss_ == search.best_estimator_.loss_
+    assert sum(report.importances.values()) == pytest.approx(1)
+    pipeline = make_pipeline(StandardScaler(), LinearClassifier("Squared", fn_cost=3)).fit(X, y)
+    report = Report.from_estimator(pipeline, X, y)
+    assert (report.costs.threshold, report.loss) == (0.25, losses.Squared().composite())
+    assert report.effects is None
+
+
+def test_a_classifier_of_others_has_the_importances_of_scikit_learn():
+    X, y = two_columns()
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    report = Report.from_estimator(model, X, y, fn_cost=3)
+    assert list(report.importances.values()) == model.feature_importances_.tolist()
+    assert report.loss is None
+    page = report.html()
+    assert "A miss costs 3 times" in page
+    assert "The tree itself" not in page
 
 
 # --- a real browser -----------------------------------------------------------------------------------

@@ -124,10 +124,10 @@ def test_nested_choices_are_made_within_the_training_rows():
         inner = LossSearchCV(LinearClassifier(alpha=0.01), ["Squared"], criterion="Log", cv=3, rule="best")
         inner.fit(X[train], y[train])
         log = LinearClassifier(alpha=0.01).fit(X[train], y[train])
-        own = inner.predict_proba(X[test])
+        chosen = inner.predict_proba(X[test])
         gains += list(
             losses.Log().loss(y[test], log.predict_proba(X[test])[:, 1])
-            - losses.Log().loss(y[test], own[:, 1])
+            - losses.Log().loss(y[test], chosen[:, 1])
         )
     assert search.verdict_.gain == pytest.approx(np.mean(gains), abs=1e-9)
     assert search.verdict_.standard_error == pytest.approx(np.std(gains, ddof=1) / np.sqrt(150), abs=1e-9)
@@ -246,8 +246,8 @@ def test_several_classes_are_judged_by_errors_or_by_a_loss_of_theirs():
     assert -search.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(wrong))
     search.set_params(criterion="Log").fit(X, y)
     P = cross_val_predict(model, X, y, cv=StratifiedKFold(2), method="predict_proba")
-    own = -np.mean(np.log(P[np.arange(150), np.unique(y, return_inverse=True)[1]]))
-    assert -search.cv_results_["mean_test_score"][0] == pytest.approx(own)
+    by_hand = -np.mean(np.log(P[np.arange(150), np.unique(y, return_inverse=True)[1]]))
+    assert -search.cv_results_["mean_test_score"][0] == pytest.approx(by_hand)
     with pytest.raises(ValueError, match="for two classes, got 3 classes"):
         search.set_params(fn_cost=3).fit(X, y)
 
@@ -267,14 +267,24 @@ def test_a_candidate_that_fails_is_left_out_with_a_warning(monkeypatch):
         search.fit(X, y)
     assert np.isnan(search.cv_results_["mean_test_score"][1])
     assert search.best_loss_ != losses.Squared()
-    with pytest.raises(FloatingPointError):
+    with pytest.raises(FloatingPointError, match="no"):
         search.set_params(error_score="raise").fit(X, y)
+
+
+def test_the_loss_that_was_fitted_is_that_of_the_classifier():
+    X, y = plain(80)
+    alone = LossSearchCV(LinearClassifier(alpha=0.1), ["Squared"], criterion="Squared", rule="best", cv=2)
+    piped = LossSearchCV(make_pipeline(StandardScaler(), LinearClassifier(alpha=0.1)), ["Squared"], cv=2)
+    assert alone.fit(X, y).loss_ == alone.best_estimator_.loss_
+    assert piped.fit(X, y).loss_ == piped.best_estimator_[-1].loss_
+    with pytest.raises(NotFittedError, match="not fitted"):
+        clone(alone).loss_  # noqa: B018
 
 
 def test_without_refit_there_is_no_model():
     X, y = plain(80)
     search = LossSearchCV(LinearClassifier(alpha=0.1), ["Squared"], cv=2, refit=False)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="LossSearchCV instance is not fitted"):
         search.predict(X)
     search.fit(X, y)
     assert search.best_loss_ is not None
@@ -300,7 +310,7 @@ def test_jobs_change_nothing():
 
 
 @pytest.mark.parametrize(
-    ("params", "error", "said"),
+    ("params", "error", "message"),
     [
         ({"estimator": LogisticRegression()}, TypeError, "estimator must be a classifier of this library"),
         ({"losses": "tailord"}, ValueError, "did you mean 'Tailored'.*losses may also be one of 'tailored'"),
@@ -312,7 +322,8 @@ def test_jobs_change_nothing():
         ({"criterion": 3}, TypeError, "criterion must be 'cost', a range"),
         ({"rule": "first"}, ValueError, "rule must be one of"),
         ({"verdict": "yes"}, ValueError, "verdict must be one of"),
-        ({"fp_cost": -1}, ValueError, "fp_cost must be a finite number"),
+        ({"fp_cost": [1, 2]}, ValueError, "must be numbers"),
+        ({"fp_cost": -1}, ValueError, "fp_cost must be positive and finite"),
         ({"cv": [(np.arange(40), np.arange(40, 60))]}, ValueError, "a search needs at least two"),
         (
             {"cv": [(np.arange(40), np.arange(40, 60))] * 2, "verdict": "nested"},
@@ -321,10 +332,10 @@ def test_jobs_change_nothing():
         ),
     ],
 )
-def test_bad_parameters_are_named(params, error, said):
+def test_bad_parameters_are_named(params, error, message):
     X, y = plain(60)
     search = LossSearchCV(LinearClassifier(alpha=0.1), ["Squared"], cv=2).set_params(**params)
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         search.fit(X, y)
     assert not hasattr(search, "cv_results_")
 

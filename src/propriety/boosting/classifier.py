@@ -232,6 +232,13 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
 
     # --- fitting ----------------------------------------------------------------------------------
 
+    _shared_bins: Any = None
+
+    def share_bins(self, bins: Any) -> Self:
+        """Take bins from `engine.sharing.SharedBins` that other fits to the same table have made."""
+        self._shared_bins = bins
+        return self
+
     @with_callbacks
     def fit(
         self,
@@ -277,7 +284,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             class_weight=self.class_weight,
             held_out=held_out,
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,
-            shared_bins=getattr(self, "_shared_bins", None),
+            shared_bins=self._shared_bins,
         )
         settings = lesson.settings
         booster = Booster(

@@ -1,19 +1,24 @@
-"""The application: one command each, and the version."""
+"""The application: the commands, and the version."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from propriety import __version__
-from propriety.cli.bench import bench_command
-from propriety.cli.compare import compare_command
-from propriety.cli.demo import demo_command
-from propriety.cli.explain import explain_command
-from propriety.cli.fit import fit_command
-from propriety.cli.losses_command import losses_command
-from propriety.cli.predict import predict_command
+from propriety.version import __version__
+
+#: The commands, in the order of the help: the name, and the module that has ``<name>_command``.
+COMMANDS = (
+    ("demo", "propriety.cli.demo"),
+    ("fit", "propriety.cli.fit"),
+    ("predict", "propriety.cli.predict"),
+    ("compare", "propriety.cli.compare"),
+    ("explain", "propriety.cli.explain"),
+    ("losses", "propriety.cli.losses_command"),
+    ("bench", "propriety.cli.bench"),
+)
 
 app = typer.Typer(
     name="propriety",
@@ -27,13 +32,8 @@ app = typer.Typer(
     "used, 5 a file that cannot be read or written, 130 interrupted. Completion for your shell: "
     "propriety --install-completion",
 )
-app.command("demo")(demo_command)
-app.command("fit")(fit_command)
-app.command("predict")(predict_command)
-app.command("compare")(compare_command)
-app.command("explain")(explain_command)
-app.command("losses")(losses_command)
-app.command("bench")(bench_command)
+for _name, _module in COMMANDS:
+    app.command(_name)(getattr(import_module(_module), f"{_name}_command"))
 
 
 def _version(asked: bool) -> None:

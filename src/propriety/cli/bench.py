@@ -13,12 +13,13 @@ import typer
 
 from propriety import losses
 from propriety.cli import options as o
-from propriety.cli.output import Output, UsageError, command
+from propriety.cli.commands import command
+from propriety.cli.output import UsageError
 from propriety.cli.recipes import RECIPES, Order, Recipe, fit, named
 
 _PEERS = ("boosting", "hist", "lightgbm", "xgboost")
 _PACKAGES = {"boosting": "propriety", "hist": "scikit-learn", "lightgbm": "lightgbm", "xgboost": "xgboost"}
-_SAME = {
+_SAME: dict[str, dict[str, Any]] = {
     "boosting": {"max_iter": 100, "early_stopping": False},
     "hist": {"max_iter": 100, "early_stopping": False, "max_leaf_nodes": 31},
     "lightgbm": {"n_estimators": 100, "num_leaves": 31},
@@ -34,13 +35,13 @@ _SAME = {
 
 @command
 def bench_command(
+    *,
     rows: Annotated[int, typer.Option(help="Rows of the table.")] = 50_000,
     columns: Annotated[int, typer.Option(help="Columns of numbers.")] = 20,
     repeats: Annotated[int, typer.Option(help="Times that each is run; the best counts.")] = 3,
-    seed: o.Seed = 0,
-    jobs: o.Jobs = None,
-    as_json: o.AsJson = False,
-    quiet: o.Quiet = False,
+    seed: o.SeedOption = 0,
+    jobs: o.JobsOption = None,
+    telling: o.Telling,
 ) -> None:
     """Time boosting beside LightGBM, XGBoost and scikit-learn, if installed: 100 trees of 31 leaves each.
 
@@ -53,7 +54,7 @@ def bench_command(
     """  # noqa: D301
     if rows < 100 or columns < 1 or repeats < 1:
         raise UsageError("--rows must be 100 or more, --columns and --repeats 1 or more")
-    out = Output(as_json=as_json, quiet=quiet)
+    out = telling.output
     recipes = named([name for name in _PEERS if RECIPES[name].installed])
     frame, y = table(rows, columns, seed)
     train, test = pa.array(np.arange(rows)), pa.array(np.arange(rows, rows + rows // 4))

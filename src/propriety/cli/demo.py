@@ -12,10 +12,10 @@ import typer
 
 from propriety import demonstration
 from propriety.cli import options as o
+from propriety.cli.commands import command
 from propriety.cli.compare import compare_command
 from propriety.cli.explain import explain_command
 from propriety.cli.fit import fit_command
-from propriety.cli.output import Output, command
 from propriety.cli.predict import predict_command
 
 _MODELS = "linear,boosting,logistic"
@@ -23,14 +23,14 @@ _MODELS = "linear,boosting,logistic"
 
 @command
 def demo_command(
+    *,
     folder: Annotated[
         str | None,
         typer.Option("--folder", help="Where to put the files; by default a new temporary folder."),
     ] = None,
-    seed: o.Seed = 0,
-    jobs: o.Jobs = None,
-    as_json: o.AsJson = False,
-    quiet: o.Quiet = False,
+    seed: o.SeedOption = 0,
+    jobs: o.JobsOption = None,
+    telling: o.Telling,
 ) -> None:
     """Show the main job on 569 tumours: fit for the costs of two mistakes, report, compare, decide, explain.
 
@@ -39,7 +39,7 @@ def demo_command(
       propriety demo
       propriety demo --folder demo
     """  # noqa: D301
-    out, began = Output(as_json=as_json, quiet=quiet), time.perf_counter()
+    out, began = telling.output, time.perf_counter()
     place = Path(tempfile.mkdtemp(prefix="propriety-demo-") if folder is None else folder)
     place.mkdir(parents=True, exist_ok=True)
     names = ("tumours.csv", "tumours.propriety", "scored.csv", "report.html")
@@ -48,19 +48,19 @@ def demo_command(
     out.say("Is a tumour malignant? Missing a malignant one costs nine times a false alarm.", "bold")
     out.say("The first fit compiles for some seconds; later ones do not.")
     costs = {"fp_cost": demonstration.FP_COST, "fn_cost": demonstration.FN_COST}
-    shared: dict[str, Any] = {"seed": seed, "jobs": jobs, "quiet": quiet or as_json}
+    shared: dict[str, Any] = {"seed": seed, "jobs": jobs, "quiet": not out.shows}
     target = demonstration.TARGET
-    said = f"--target {target} --fp-cost {costs['fp_cost']:g} --fn-cost {costs['fn_cost']:g}"
+    options = f"--target {target} --fp-cost {costs['fp_cost']:g} --fn-cost {costs['fn_cost']:g}"
     steps = (
         ("Fit a model for these costs, and judge it",
-         f"fit tumours.csv {said} --model auto --save tumours.propriety --report report.html",
+         f"fit tumours.csv {options} --model auto --save tumours.propriety --report report.html",
          lambda: fit_command(table, target, model="auto", save=model, report=page, **costs, **shared)),
-        ("Compare it with others on the same rows", f"compare tumours.csv {said} --models {_MODELS}",
+        ("Compare it with others on the same rows", f"compare tumours.csv {options} --models {_MODELS}",
          lambda: compare_command(table, target, models=_MODELS, **costs, **shared)),
         ("Decide", "predict tumours.propriety tumours.csv --out scored.csv",
-         lambda: predict_command(model, table, out_path=scored, quiet=quiet or as_json)),
+         lambda: predict_command(model, table, out_path=scored, quiet=not out.shows)),
         ("Explain one decision", "explain tumours.propriety tumours.csv --row 1",
-         lambda: explain_command(model, table, quiet=quiet or as_json)),
+         lambda: explain_command(model, table, quiet=not out.shows)),
     )  # fmt: skip
     for number, (title, line, run) in enumerate(steps, 1):
         out.say()

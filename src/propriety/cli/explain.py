@@ -8,28 +8,25 @@ import numpy as np
 import typer
 
 from propriety.cli import options as o
-from propriety.cli.output import Output, UsageError, command, shown
-from propriety.cli.predict import ModelPath, load_model
+from propriety.cli.commands import command
+from propriety.cli.output import Output, UsageError, shown
+from propriety.cli.predict import ModelArgument, load_model
 from propriety.tables import TableError, TableModel
 from propriety.tables.conversion import as_text
 
 
 @command
 def explain_command(
-    model_path: ModelPath,
+    model_path: ModelArgument,
     table: Annotated[
         str | None, typer.Argument(help="The table with the row; without it the model itself is described.")
     ] = None,
+    *,
     row: Annotated[
         int, typer.Option("--row", "-n", help="Which row, the first after the header being 1.")
     ] = 1,
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    no_header: o.NoHeader = False,
-    sheet: o.Sheet = None,
-    as_json: o.AsJson = False,
-    quiet: o.Quiet = False,
+    opening: o.Opening,
+    telling: o.Telling,
 ) -> None:
     """Say what a model is, or why it decides as it does on one row of a table.
 
@@ -42,14 +39,14 @@ def explain_command(
       propriety explain loans.propriety
       propriety explain loans.propriety new.csv --row 17
     """  # noqa: D301
-    out = Output(as_json=as_json, quiet=quiet)
+    out = telling.output
     model = load_model(model_path)
     if table is None:
         describe(out, model)
         return
     if row < 1:
         raise UsageError(f"--row counts from 1, got {row}")
-    with o.Reading(format_, delimiter, encoding, no_header, sheet).open(table) as source:
+    with opening.open(table) as source:
         model.columns.check(source.column_names)
         one = find_row(source, row)
     explain_row(out, model, one, row)
@@ -67,49 +64,47 @@ def find_row(source: Any, row: int) -> Any:
 
 def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
     """Show the decision on a row and what led to it."""
-    p = float(model.predict_proba(one)[0, 1])
-    yes, (alarm, miss) = p >= model.threshold, model.costs
-    decision = model.classes_[int(yes)]
+    P = model.predict_proba(one)
+    p, decided = float(P[0, 1]), int(model.costs.decide(P)[0])
+    decision = str(model.classes_[decided])
     out.say(f"row {row}: probability of {model.target.positive!r} {p:.4g}", "bold")
     out.say(
-        f"decided {decision!s}, since {p:.4g} is {'at least' if yes else 'below'} {model.threshold:.4g}; "
-        f"expected cost {(1 - p) * alarm if yes else p * miss:.4g}"
+        f"decided {decision}, since {p:.4g} is {'at least' if decided else 'below'} {model.threshold:.4g}; "
+        f"expected cost {model.costs.expected(P)[0, decided]:.4g}"
     )
-    met = model.because(one)
-    for rule in met:
+    rules = model.words(one)[0]
+    for rule in rules:
         out.say(f"  because: {rule}")
     values = {c.name: as_text(one.column(c.name))[0].as_py() for c in model.columns.columns}
-    parts, base = model.contributions(one)
-    found = sorted(zip(model.columns.names, parts[0], strict=True), key=lambda pair: -abs(pair[1]))
-    rows = [
-        (name, values[name] if values[name] is not None else "missing", float(part)) for name, part in found
-    ]
-    title = f"What the columns add to the score {parts[0].sum() + base:.4g} (of no column: {base:.4g})"
+    *parts, base = model.contributions(one)[0].tolist()
+    score = sum(parts) + base
+    ranked = sorted(zip(model.columns.names, parts, strict=True), key=lambda pair: -abs(pair[1]))
+    rows = [(name, values[name] if values[name] is not None else "missing", part) for name, part in ranked]
+    title = f"What the columns add to the score {score:.4g} (of no column: {base:.4g})"
     out.table(title, ("column", "value", "adds"), rows[:25])
     out.result(
         {
             "command": "explain",
             "row": row,
             "probability": p,
-            "decision": str(decision),
+            "decision": decision,
             "threshold": model.threshold,
-            "score": float(parts[0].sum() + base),
+            "score": score,
             "base_score": base,
-            "contributions": {name: float(part) for name, part in found},
+            "contributions": dict(ranked),
             "values": values,
-            "because": met,
+            "because": rules,
         }
     )
 
 
 def describe(out: Output, model: TableModel) -> None:
     """Show what a model file holds."""
-    alarm, miss = model.costs
-    facts = {
+    facts: dict[str, Any] = {
         "model": type(model.estimator).__name__,
-        "loss": model.summary.get("loss", ""),
+        "loss": repr(model.loss_),
         "target": f"{model.target.name!r}, positive is {model.target.positive!r}",
-        "costs": f"false alarm {alarm:g}, miss {miss:g}",
+        "costs": f"false alarm {model.costs.fp_cost:g}, miss {model.costs.fn_cost:g}",
         "decides from": model.threshold,
     }
     facts |= {
@@ -123,16 +118,15 @@ def describe(out: Output, model: TableModel) -> None:
             f"{judged['cost_per_1000']:.1f} ({judged['cost_low']:.0f} – {judged['cost_high']:.0f})"
         )
     out.table("Model", ("", ""), [(k, shown(v)) for k, v in facts.items()])
-    weights = model.importances()
-    order = np.argsort(-weights)
-    kinds = [c.kind for c in model.columns.columns]
-    rows = [(model.columns.names[i], kinds[i], float(weights[i])) for i in order]
+    shares = model.importances()
+    columns = model.columns.columns
+    rows = [(columns[i].name, columns[i].kind, float(shares[i])) for i in np.argsort(-shares)]
     out.table("Columns, by what they count", ("column", "kind", "share"), rows[:40])
     out.result(
         {
             "command": "explain",
             **facts,
-            "importances": {name: w for name, _, w in rows},
+            "importances": {name: share for name, _, share in rows},
             "summary": model.summary,
         }
     )

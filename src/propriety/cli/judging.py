@@ -8,19 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from propriety import evaluation, losses
+from propriety import losses
+from propriety.cli.loading import TrainingTable
 from propriety.cli.output import UsageError
-from propriety.cli.recipes import Order, Recipe, fit
+from propriety.cli.recipes import Fitted, Order, Recipe, fit
+from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
+#: Called after each fit, with what was done.
+Step = Callable[[str], None]
 _MANY = 5000  # rows from which one held-out part is enough
-_FOLDS, _SHARE = 5, 0.25
-_Z = 1.959964
+FOLDS, _SHARE = 5, 0.25
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,10 @@ class Split:
         """The judging rows, in the order of the probabilities."""
         return np.concatenate([test for _, test in self.pairs])
 
+    def within(self, rows: NDArray[np.intp]) -> Split:
+        """The same split, of rows of a table that has others too."""
+        return Split([(rows[train], rows[test]) for train, test in self.pairs], self.text)
+
 
 def split_rows(
     y: NDArray[np.bool_], folds: int | None, holdout: float | None, seed: int, *, one: bool = False
@@ -48,7 +54,7 @@ def split_rows(
     if folds is not None and holdout is not None:
         raise UsageError("give --folds or --holdout, not both")
     if folds is None and holdout is None:
-        folds, holdout = (None, _SHARE) if one or len(y) >= _MANY else (_FOLDS, None)
+        folds, holdout = (None, _SHARE) if one or len(y) >= _MANY else (FOLDS, None)
     few = int(min(y.sum(), len(y) - y.sum()))
     if folds is not None:
         if folds < 2:
@@ -76,84 +82,86 @@ class Judgement:
     name: str
     y: NDArray[np.bool_]
     p: Floats
-    weight: Floats
+    weights: Weights
     order: Order
     seconds: float = 0.0
 
     @property
+    def decided(self) -> NDArray[np.intp]:
+        """The class that is decided for each row."""
+        return self.order.costs.decide(self.p)
+
+    @property
     def row_costs(self) -> Floats:
         """What the decision on each row cost."""
-        decided = evaluation.decide(self.p, fp_cost=self.order.fp_cost, fn_cost=self.order.fn_cost)
-        return evaluation.costs_of(
-            self.y.astype(int), decided, fp_cost=self.order.fp_cost, fn_cost=self.order.fn_cost, labels=[0, 1]
-        )
-
-    def mean(self, values: Any) -> float:
-        """Weighted mean over the rows."""
-        return float(np.average(values, weights=self.weight))
-
-    def error(self, values: Floats) -> float:
-        """Standard error of a weighted mean."""
-        share = self.weight / self.weight.sum()
-        return float(np.sqrt(np.sum((share * (values - self.mean(values))) ** 2)))
+        return self.order.costs.of_rows(self.y, self.decided)
 
     def numbers(self) -> dict[str, Any]:
         """Cost of 1,000 decisions with a 95% interval, mistakes in 1,000, quality of probabilities."""
-        costs, decided = self.row_costs, self.p >= self.order.threshold
-        cost, error = self.mean(costs), self.error(costs)
+        cost, mean, decided = (
+            self.weights.estimate(self.row_costs, scale=1000),
+            self.weights.mean,
+            self.decided,
+        )
+        p = np.clip(self.p, 1e-15, 1 - 1e-15)
         return {
             "model": self.name,
-            "cost_per_1000": 1000 * cost,
-            "cost_low": 1000 * max(0.0, cost - _Z * error),
-            "cost_high": 1000 * (cost + _Z * error),
-            "false_alarms_per_1000": 1000 * self.mean(decided & ~self.y),
-            "misses_per_1000": 1000 * self.mean(~decided & self.y),
-            "log_loss": self.mean(losses.Log().loss(self.y.astype(float), np.clip(self.p, 1e-15, 1 - 1e-15))),
-            "area_under_roc": float(roc_auc_score(self.y, self.p, sample_weight=self.weight)),
+            "cost_per_1000": cost.value,
+            "cost_low": max(0.0, cost.low),
+            "cost_high": cost.high,
+            "false_alarms_per_1000": 1000 * mean(decided > self.y),
+            "misses_per_1000": 1000 * mean(decided < self.y),
+            "log_loss": mean(losses.Log().loss(self.y.astype(float), p)),
+            "area_under_roc": float(roc_auc_score(self.y, self.p, sample_weight=self.weights.values)),
             "seconds": self.seconds,
         }
 
 
-def constant(name: str, like: Judgement, p: float) -> Judgement:
-    """The same probability for every row: deciding always, or never."""
-    return Judgement(name, like.y, np.full(len(like.y), p), like.weight, like.order)
+def baselines(label: str, like: Judgement) -> tuple[Judgement, Judgement]:
+    """Deciding the positive class never, and always, on the same rows."""
+    never, always = (
+        Judgement(f"{word} {label!r}", like.y, np.full(len(like.y), p), like.weights, like.order)
+        for word, p in (("never", 0.0), ("always", 1.0))
+    )
+    return never, always
 
 
 def judge(
-    recipe: Recipe,
-    order: Order,
-    frame: Any,
-    y: NDArray[np.bool_],
-    weight: Floats | None,
-    split: Split,
-    step: Callable[[str], None],
-) -> tuple[Judgement, Any]:
-    """Fit on each training part and predict its judging part; also returns the last fitted model."""
-    parts, fitted, began = [], None, time.perf_counter()
-    for number, (train, test) in enumerate(split.pairs, 1):
-        own = None if weight is None else weight[train]
-        fitted = fit(recipe, order, frame.take(pa.array(train)), y[train], own)
-        parts.append(fitted.probabilities(frame.take(pa.array(test))))
-        step(f"{recipe.title}, part {number} of {len(split.pairs)}")
-    rows = split.rows
-    w = np.ones(len(rows)) if weight is None else weight[rows]
-    seconds = time.perf_counter() - began
-    return Judgement(recipe.title, y[rows], np.concatenate(parts), w, order, seconds), fitted
+    recipes: list[Recipe], order: Order, table: TrainingTable, split: Split, step: Step
+) -> tuple[Judgement, Fitted]:
+    """Train on each training part and predict its judging part; also returns the last fitted model.
+
+    What judges has no part in the choice: of several recipes each training part chooses its own.
+    """
+    parts, began = [], time.perf_counter()
+    for number, (train_rows, test_rows) in enumerate(split.pairs, 1):
+        fitted = train(recipes, order, table, train_rows, step)
+        parts.append(fitted.probabilities(table.take(test_rows)[0]))
+        step(f"{fitted.recipe.title}, part {number} of {len(split.pairs)}")
+    rows, seconds = split.rows, time.perf_counter() - began
+    title = recipes[0].title if len(recipes) == 1 else "the best of several"
+    weights = table.weights.take(rows)
+    return Judgement(title, table.y[rows], np.concatenate(parts), weights, order, seconds), fitted
+
+
+def train(
+    recipes: list[Recipe], order: Order, table: TrainingTable, rows: NDArray[np.intp], step: Step
+) -> Fitted:
+    """Fit a model to some rows; of several recipes the one that is best within them."""
+    recipe = recipes[0] if len(recipes) == 1 else choose(recipes, order, table, rows, step)
+    return fit(recipe, order, *table.take(rows))
 
 
 def choose(
-    recipes: list[Recipe],
-    order: Order,
-    frame: Any,
-    y: NDArray[np.bool_],
-    weight: Floats | None,
-    step: Callable[[str], None],
+    recipes: list[Recipe], order: Order, table: TrainingTable, rows: NDArray[np.intp], step: Step
 ) -> Recipe:
-    """The model of least cross-validated loss: the log loss or, if costs differ, Tailored(c)."""
-    loss = losses.Log() if order.fp_cost == order.fn_cost else losses.Tailored(order.threshold)
-    split = split_rows(y, _FOLDS, None, order.seed)
-    worth = []
+    """The recipe of least cross-validated loss on some rows: log loss or, if costs differ, Tailored(c)."""
+    c = order.costs.threshold
+    loss = losses.Log() if c == 0.5 else losses.Tailored(c)
+    split = split_rows(table.y[rows], FOLDS, None, order.seed).within(rows)
+    means = []
     for recipe in recipes:
-        judged, _ = judge(recipe, order, frame, y, weight, split, step)
-        worth.append(judged.mean(loss.loss(judged.y.astype(float), np.clip(judged.p, 1e-12, 1 - 1e-12))))
-    return recipes[int(np.argmin(worth))]
+        judged, _ = judge([recipe], order, table, split, step)
+        p = np.clip(judged.p, 1e-12, 1 - 1e-12)
+        means.append(judged.weights.mean(loss.loss(judged.y.astype(float), p)))
+    return recipes[int(np.argmin(means))]

@@ -11,7 +11,8 @@ import typer
 
 from propriety import losses
 from propriety.cli import options as o
-from propriety.cli.output import Output, UsageError, command
+from propriety.cli.commands import command
+from propriety.cli.output import Output, UsageError
 from propriety.losses import registry
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -25,11 +26,11 @@ def losses_command(
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Families or losses, for example Log 'Beta(6, 14)'."),
     ] = None,
+    *,
     plot: Annotated[
         str | None, typer.Option("--plot", help="Draw every face to this file: .png, .svg or .pdf.")
     ] = None,
-    as_json: o.AsJson = False,
-    quiet: o.Quiet = False,
+    telling: o.Telling,
 ) -> None:
     """List the losses, describe one, or compare several.
 
@@ -39,7 +40,7 @@ def losses_command(
       propriety losses 'Tailored(0.1, 20)'
       propriety losses Log Squared 'Beta(6, 14)' --plot faces.png
     """  # noqa: D301
-    out = Output(as_json=as_json, quiet=quiet)
+    out = telling.output
     chosen = [_read(name) for name in names or []]
     if not chosen:
         _list(out)

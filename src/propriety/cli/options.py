@@ -1,4 +1,4 @@
-"""The options that commands share."""
+"""The options that commands share, in groups; `with_groups` gives a command those of a group."""
 
 from __future__ import annotations
 
@@ -8,102 +8,77 @@ from typing import Annotated, Any
 import typer
 
 from propriety import losses
-from propriety.cli.output import UsageError
+from propriety.cli.output import Output, UsageError
+from propriety.cli.recipes import Order
+from propriety.costs import Costs
 from propriety.tables import Overrides, Source, open_source
 
 _READING, _COLUMNS, _RUN = "Reading the table", "What the columns are", "Running"
 
-Table = Annotated[
+TableArgument = Annotated[
     str,
     typer.Argument(
         help="CSV, TSV, Parquet, Arrow, Excel or JSON lines, also compressed; - is standard input."
     ),
 ]
-Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
-Positive = Annotated[str | None, typer.Option(help="The label that can be missed; worked out if not given.")]
-FpCost = Annotated[float, typer.Option(help="What a false alarm costs.")]
-FnCost = Annotated[float, typer.Option(help="What a miss costs.")]
-Loss = Annotated[
-    str | None, typer.Option(help="What to fit, for example 'Beta(6, 14)'; see propriety losses.")
-]
-Weight = Annotated[str | None, typer.Option(help="A column of weights of the rows.")]
-Folds = Annotated[int | None, typer.Option(help="Judge by cross-validation with so many folds.")]
-Holdout = Annotated[
-    float | None, typer.Option(help="Judge on this share of the rows, which the model never sees.")
-]
-Settings = Annotated[
+TargetOption = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
+SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", help="A parameter of the model: --set max_iter=300. Repeat for more."),
 ]
-
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="csv, tsv, parquet, arrow, excel or jsonl.", rich_help_panel=_READING),
-]
-Delimiter = Annotated[
-    str | None, typer.Option(help="Between the fields of a text file.", rich_help_panel=_READING)
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="Of a text file, for example cp1252.", rich_help_panel=_READING)
-]
-NoHeader = Annotated[
-    bool,
-    typer.Option(
-        "--no-header",
-        help="The first row is data; columns are column_1, column_2, …",
-        rich_help_panel=_READING,
-    ),
-]
-Sheet = Annotated[str | None, typer.Option(help="Of an Excel file.", rich_help_panel=_READING)]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Text that means missing, instead of ?, NA, null, … Repeat for more.", rich_help_panel=_READING
-    ),
-]
-Decimal = Annotated[str | None, typer.Option(help="Decimal sign, '.' or ','.", rich_help_panel=_READING)]
-
-Numeric = Annotated[list[str] | None, typer.Option(help="A column of numbers.", rich_help_panel=_COLUMNS)]
-Category = Annotated[
-    list[str] | None,
-    typer.Option(help="A column of categories, even if they look like numbers.", rich_help_panel=_COLUMNS),
-]
-Date = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A column of dates, or NAME=FORMAT, for example when=%d/%m/%Y.", rich_help_panel=_COLUMNS
-    ),
-]
-Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out.", rich_help_panel=_COLUMNS)]
-Keep = Annotated[
-    list[str] | None, typer.Option(help="A column to keep that would be left out.", rich_help_panel=_COLUMNS)
-]
-
-AsJson = Annotated[
-    bool,
-    typer.Option("--json", help="One JSON document on standard output, nothing else.", rich_help_panel=_RUN),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.", rich_help_panel=_RUN)
-]
-Seed = Annotated[int, typer.Option(help="Of everything that is drawn at random.", rich_help_panel=_RUN)]
-Jobs = Annotated[
+SeedOption = Annotated[int, typer.Option(help="Of everything that is drawn at random.", rich_help_panel=_RUN)]
+JobsOption = Annotated[
     int | None,
     typer.Option(
         help="Threads; by default every core. The model does not depend on it.", rich_help_panel=_RUN
     ),
 ]
+Text = str | None
+Texts = list[str] | None
+
+
+def _reading(*names: str, help: str) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=_READING)
+
+
+def _columns(help: str) -> Any:
+    return typer.Option(help=help, rich_help_panel=_COLUMNS)
 
 
 @dataclass(frozen=True)
-class Reading:
+class Asking:
+    """What is asked of a model, and how it is judged."""
+
+    positive: Annotated[Text, typer.Option(help="The label that can be missed; worked out if not given.")] = (
+        None
+    )
+    fp_cost: Annotated[float, typer.Option(help="What a false alarm costs.")] = 1.0
+    fn_cost: Annotated[float, typer.Option(help="What a miss costs.")] = 1.0
+    loss: Annotated[
+        Text, typer.Option(help="What to fit, for example 'Beta(6, 14)'; see propriety losses.")
+    ] = None
+    holdout: Annotated[
+        float | None, typer.Option(help="Judge on this share of the rows, which the model never sees.")
+    ] = None
+    folds: Annotated[int | None, typer.Option(help="Judge by cross-validation with so many folds.")] = None
+    weight: Annotated[Text, typer.Option(help="A column of weights of the rows.")] = None
+
+    def order(self, seed: int, jobs: int | None, **more: Any) -> Order:
+        """What is asked, checked."""
+        return Order(_costs(self.fp_cost, self.fn_cost), _loss(self.loss), seed, jobs, **more)
+
+
+@dataclass(frozen=True)
+class Opening:
     """How a table is opened."""
 
-    format: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    no_header: bool = False
-    sheet: str | None = None
+    format_: Annotated[Text, _reading("--format", help="csv, tsv, parquet, arrow, excel or jsonl.")] = None
+    delimiter: Annotated[Text, _reading(help="Between the fields of a text file.")] = None
+    encoding: Annotated[Text, _reading(help="Of a text file, for example cp1252.")] = None
+    no_header: Annotated[
+        bool, _reading("--no-header", help="The first row is data; columns are column_1, column_2, …")
+    ] = False
+    sheet: Annotated[Text, _reading(help="Of an Excel file.")] = None
 
     def open(self, path: str, chunk_bytes: int = 8 << 20) -> Source:
         """Open a table."""
@@ -115,7 +90,7 @@ class Reading:
             delimiter = None
         return open_source(
             path,
-            format=self.format,
+            format=self.format_,
             delimiter=delimiter,
             encoding=self.encoding,
             header=not self.no_header,
@@ -124,25 +99,65 @@ class Reading:
         )
 
 
-def overrides(
-    numeric: Any, category: Any, date: Any, drop: Any, keep: Any, missing: Any, decimal: str | None
-) -> Overrides:
+@dataclass(frozen=True)
+class Meaning:
     """What the user says of the columns."""
-    if decimal not in (None, ".", ","):
-        raise UsageError(f"--decimal must be '.' or ',', got {decimal!r}")
-    lists = (tuple(given or ()) for given in (numeric, category, date, drop, keep))
-    return Overrides(*lists, missing=None if missing is None else tuple(missing), decimal=decimal)
+
+    missing: Annotated[
+        Texts, _reading(help="Text that means missing, instead of ?, NA, null, … Repeat for more.")
+    ] = None
+    decimal: Annotated[Text, _reading(help="Decimal sign, '.' or ','.")] = None
+    numeric: Annotated[Texts, _columns("A column of numbers.")] = None
+    category: Annotated[Texts, _columns("A column of categories, even if they look like numbers.")] = None
+    date: Annotated[Texts, _columns("A column of dates, or NAME=FORMAT, for example when=%d/%m/%Y.")] = None
+    drop: Annotated[Texts, _columns("A column to leave out.")] = None
+    keep: Annotated[Texts, _columns("A column to keep that would be left out.")] = None
+
+    @property
+    def overrides(self) -> Overrides:
+        """The same for what is worked out of the table."""
+        if self.decimal not in (None, ".", ","):
+            raise UsageError(f"--decimal must be '.' or ',', got {self.decimal!r}")
+        return Overrides(
+            number=tuple(self.numeric or ()),
+            category=tuple(self.category or ()),
+            date=tuple(self.date or ()),
+            drop=tuple(self.drop or ()),
+            keep=tuple(self.keep or ()),
+            missing=None if self.missing is None else tuple(self.missing),
+            decimal=self.decimal,
+        )
 
 
-def check_costs(fp_cost: float, fn_cost: float) -> None:
-    """Costs are positive."""
-    for name, cost in (("--fp-cost", fp_cost), ("--fn-cost", fn_cost)):
-        if not 0 < cost < float("inf"):
-            raise UsageError(f"{name} must be a positive number, got {cost:g}")
+@dataclass(frozen=True)
+class Telling:
+    """Who reads the output."""
+
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="One JSON document on standard output, nothing else.", rich_help_panel=_RUN
+        ),
+    ] = False
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.", rich_help_panel=_RUN),
+    ] = False
+
+    @property
+    def output(self) -> Output:
+        """Where the command writes."""
+        return Output(as_json=self.as_json, quiet=self.quiet)
 
 
-def check_loss(text: str | None) -> Any:
-    """The loss that a text denotes, or an error with the nearest name."""
+def _costs(fp_cost: float, fn_cost: float) -> Costs:
+    try:
+        return Costs.of_mistakes(fp_cost, fn_cost)
+    except ValueError as error:
+        raise UsageError(str(error).replace("fp_cost", "--fp-cost").replace("fn_cost", "--fn-cost")) from None
+
+
+def _loss(text: str | None) -> Any:
     if text is None:
         return None
     try:

@@ -1,8 +1,7 @@
-"""What the user sees: tables and notes for people, JSON for machines, errors with exit codes."""
+"""What the user sees: tables and notes for people, JSON for machines, errors."""
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import sys
@@ -12,17 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from propriety.storage import ModelFileError
-from propriety.tables import TableError
-
-#: Exit codes; 1 is a fault of the program, 130 an interruption.
-USAGE, BAD_TABLE, BAD_MODEL, NOT_WRITTEN = 2, 3, 4, 5
 _WIDTH = 110  # of tables where there is no terminal
 
 
@@ -106,6 +99,17 @@ class Output:
             self.warn(text)
 
 
+def show_error(problem: str, advice: str, code: int, *, as_json: bool) -> None:
+    """An error: for people on standard error, for machines as the document."""
+    if as_json:
+        sys.stdout.write(json.dumps({"error": problem, "advice": advice, "code": code}, indent=2) + "\n")
+        return
+    console = _console(sys.stderr)
+    console.print(f"[bold red]error:[/] {escape(problem)}", highlight=False)
+    if advice:
+        console.print(f"  [cyan]→[/] {escape(advice)}", highlight=False)
+
+
 def _console(file: Any) -> Console:
     return Console(file=file, width=None if file.isatty() else _WIDTH, soft_wrap=False)
 
@@ -115,7 +119,7 @@ def shown(value: Any) -> str:
     if isinstance(value, float | np.floating):
         if math.isnan(value):
             return "–"
-        return f"{value:.1f}" if abs(value) >= 100 else f"{value:.4g}"
+        return f"{value:.1f}" if abs(float(value)) >= 100 else f"{value:.4g}"
     return str(value)
 
 
@@ -129,41 +133,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def command(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn the errors that a user can mend into a message and an exit code, without a traceback."""
-
-    @functools.wraps(function)
-    def guarded(*args: Any, **kwargs: Any) -> Any:
-        as_json = bool(kwargs.get("as_json"))
-        try:
-            return function(*args, **kwargs)
-        except TableError as error:
-            _fail(error.problem, error.advice, BAD_TABLE, as_json)
-        except ModelFileError as error:
-            _fail(str(error), "", BAD_MODEL, as_json)
-        except UsageError as error:
-            _fail(str(error), "", USAGE, as_json)
-        except BrokenPipeError:
-            # Whoever read the output has seen enough.
-            sys.stderr.close()
-            raise typer.Exit(0) from None
-        except OSError as error:
-            what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            _fail(what, "", NOT_WRITTEN, as_json)
-        except KeyboardInterrupt:
-            _fail("interrupted", "", 130, as_json)
-
-    return guarded
-
-
-def _fail(problem: str, advice: str, code: int, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(json.dumps({"error": problem, "advice": advice, "code": code}, indent=2) + "\n")
-    else:
-        console = _console(sys.stderr)
-        console.print(f"[bold red]error:[/] {escape(problem)}", highlight=False)
-        if advice:
-            console.print(f"  [cyan]→[/] {escape(advice)}", highlight=False)
-    raise typer.Exit(code)

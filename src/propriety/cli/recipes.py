@@ -1,11 +1,12 @@
-"""The models that the command line can fit: ours, and others' when they are installed."""
+"""The models that the command line can fit: the estimators of the catalogue, and others' if installed."""
 
 from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,57 +15,47 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from propriety.cli.output import UsageError
+from propriety.costs import Costs
+from propriety.model.catalogue import ESTIMATORS, Entry
 from propriety.tables.numbers import Numbers
+from propriety.tuning import LossSearchCV
 
 Floats = NDArray[np.float64]
-_EARLY = 2000  # rows from which boosting stops early by a part of them
-#: Few rows: smaller steps, shrunken leaves. Chosen by the log loss on nine tables of 155 to 958 rows.
-_FEW = {"learning_rate": 0.05, "l2_regularization": 5.0}
+#: What a model takes: columns and categories; filled and scaled numbers with indicators; or categories as
+#: numbers, missing values as NaN.
+FRAME, NUMBERS, CODES = "frame", "numbers", "codes"
 
 
 @dataclass(frozen=True)
 class Order:
     """What is asked of a model."""
 
-    fp_cost: float = 1.0
-    fn_cost: float = 1.0
+    costs: Costs = field(default_factory=Costs.of_mistakes)
     loss: Any = None
     seed: int = 0
     jobs: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     search: bool = False
 
-    @property
-    def threshold(self) -> float:
-        """The probability from which the positive class is decided."""
-        return self.fp_cost / (self.fp_cost + self.fn_cost)
-
-    @property
-    def common(self) -> dict[str, Any]:
-        """Parameters of every estimator of ours."""
-        loss = {} if self.loss is None else {"loss": self.loss}
-        return {"fp_cost": self.fp_cost, "fn_cost": self.fn_cost, **loss}
-
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make one model.
-
-    ``reads`` is what it takes: "frame" (columns and categories), "numbers" (filled, scaled, indicators) or
-    "codes" (categories as numbers, missing as NaN).
-    """
+    """How to make one model for an order and a number of rows."""
 
     name: str
     title: str
-    reads: str
     make: Callable[[Order, int], Any]
+    reads: str = ""  # as the estimator itself says
     module: str = ""
-    ours: bool = False
 
     @property
     def installed(self) -> bool:
         """Whether its package is there."""
         return not self.module or importlib.util.find_spec(self.module) is not None
+
+    def reads_of(self, estimator: Any) -> str:
+        """What the estimator takes."""
+        return self.reads or (NUMBERS if estimator.reads_numbers else FRAME)
 
 
 @dataclass(frozen=True)
@@ -73,56 +64,68 @@ class Fitted:
 
     estimator: Any
     recipe: Recipe
+    reads: str
     numbers: Numbers | None
 
     @property
     def model(self) -> Any:
-        """The estimator, or what a search has found."""
-        return getattr(self.estimator, "best_estimator_", self.estimator)
+        """The estimator, or what a search has chosen."""
+        return self.estimator.best_estimator_ if isinstance(self.estimator, LossSearchCV) else self.estimator
 
     @property
     def verdict(self) -> str:
         """What a search says of its choice, or nothing."""
-        return str(getattr(self.estimator, "verdict_", ""))
+        return str(self.estimator.verdict_) if isinstance(self.estimator, LossSearchCV) else ""
 
     def probabilities(self, frame: Any) -> Floats:
         """Of the positive class."""
-        X = frame if self.recipe.reads == "frame" else self.numbers(frame) if self.numbers else codes(frame)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return np.asarray(self.estimator.predict_proba(X)[:, 1], dtype=np.float64)
+            P = self.estimator.predict_proba(_table(frame, self.reads, self.numbers))
+        return np.asarray(P[:, 1], dtype=np.float64)
 
 
 def fit(
     recipe: Recipe, order: Order, frame: Any, y: NDArray[np.bool_], weight: Floats | None = None
 ) -> Fitted:
     """Fit a model to an encoded table."""
-    numbers = Numbers.fit(frame) if recipe.reads == "numbers" else None
-    X = frame if recipe.reads == "frame" else numbers(frame) if numbers is not None else codes(frame)
     estimator = recipe.make(order, len(y))
     try:
         estimator.set_params(**order.settings)
     except ValueError as error:
         raise UsageError(f"--set: {error}") from None
-    extra: dict[str, Any] = {} if weight is None else {"sample_weight": weight}
-    categorical = [f for f, column in enumerate(frame.columns) if pa.types.is_dictionary(column.type)]
-    if recipe.name == "lightgbm" and categorical:
-        extra["categorical_feature"] = categorical
-    if recipe.name == "xgboost":
-        kinds = ["c" if f in categorical else "q" for f in range(frame.num_columns)]
-        estimator.set_params(feature_types=kinds)
-    if recipe.name == "hist" and categorical:
-        few = [f for f in categorical if len(frame.column(f).chunk(0).dictionary) <= 255]
-        estimator.set_params(categorical_features=few)
+    reads = recipe.reads_of(estimator)
+    numbers = Numbers.fit(frame) if reads == NUMBERS else None
+    arguments = _mark_categories(recipe.name, estimator, frame)
+    if weight is not None:
+        arguments["sample_weight"] = weight
     if order.search:
-        from propriety.tuning import LossSearchCV
-
         estimator = LossSearchCV(estimator, "tailored", n_jobs=1)
     try:
-        estimator.fit(X, y.astype(np.int64), **extra)
+        estimator.fit(_table(frame, reads, numbers), y.astype(np.int64), **arguments)
     except (ValueError, TypeError) as error:
         raise UsageError(f"{recipe.title} cannot be fitted: {error}") from None
-    return Fitted(estimator, recipe, numbers)
+    return Fitted(estimator, recipe, reads, numbers)
+
+
+def _table(frame: Any, reads: str, numbers: Numbers | None) -> Any:
+    if numbers is not None:
+        return numbers(frame)
+    return frame if reads == FRAME else codes(frame)
+
+
+def _mark_categories(name: str, estimator: Any, frame: Any) -> dict[str, Any]:
+    """Say which codes are categories, each package in its own way; returns what goes to its fit."""
+    categorical = [f for f, column in enumerate(frame.columns) if pa.types.is_dictionary(column.type)]
+    if name == "lightgbm" and categorical:
+        return {"categorical_feature": categorical}
+    if name == "xgboost":
+        kinds = ["c" if f in categorical else "q" for f in range(frame.num_columns)]
+        estimator.set_params(feature_types=kinds)
+    if name == "hist" and categorical:
+        few = [f for f in categorical if len(frame.column(f).chunk(0).dictionary) <= 255]
+        estimator.set_params(categorical_features=few)
+    return {}
 
 
 def codes(frame: Any) -> Floats:
@@ -137,33 +140,14 @@ def codes(frame: Any) -> Floats:
     return result
 
 
-# --- ours ---------------------------------------------------------------------------------------------
-
-
-def _boosting(order: Order, n: int) -> Any:
-    from propriety.boosting import BoostingClassifier
-
-    many = {"early_stopping": True, "max_iter": 500, "n_iter_no_change": 20}
-    extra: dict[str, Any] = many if n >= _EARLY else _FEW
-    return BoostingClassifier(**order.common, random_state=order.seed, n_jobs=order.jobs, **extra)
-
-
-def _linear(order: Order, n: int) -> Any:
-    from propriety.linear import LinearClassifier
-
-    return LinearClassifier(**order.common, alpha=1 / n, n_jobs=order.jobs)
-
-
-def _tree(order: Order, n: int) -> Any:
-    from propriety.tree import TreeClassifier
-
-    return TreeClassifier(**order.common, ccp_alpha="one_se", random_state=order.seed, n_jobs=order.jobs)
-
-
-def _rules(order: Order, n: int) -> Any:
-    from propriety.tree import RuleClassifier
-
-    return RuleClassifier(**order.common, n_jobs=order.jobs)
+def _of_catalogue(entry: Entry, order: Order, n: int) -> Any:
+    """An estimator of ours, with the settings that suit a table of n rows."""
+    loss = {} if order.loss is None else {"loss": order.loss}
+    costs = {"fp_cost": order.costs.fp_cost, "fn_cost": order.costs.fn_cost}
+    estimator = entry.type(**costs, **loss, **entry.type.table_settings(n))
+    run = {"random_state": order.seed, "n_jobs": order.jobs}
+    known = estimator.get_params(deep=False)
+    return estimator.set_params(**{name: value for name, value in run.items() if name in known})
 
 
 # --- others' ------------------------------------------------------------------------------------------
@@ -193,22 +177,17 @@ def _xgboost(order: Order, n: int) -> Any:
     return XGBClassifier(random_state=order.seed, n_jobs=order.jobs, enable_categorical=True)
 
 
-RECIPES = {
-    r.name: r
-    for r in (
-        Recipe("linear", "propriety linear", "numbers", _linear, ours=True),
-        Recipe("boosting", "propriety boosting", "frame", _boosting, ours=True),
-        Recipe("tree", "propriety tree", "frame", _tree, ours=True),
-        Recipe("rules", "propriety rules", "frame", _rules, ours=True),
-        Recipe("logistic", "logistic regression", "numbers", _logistic),
-        Recipe("hist", "scikit-learn boosting", "codes", _hist),
-        Recipe("lightgbm", "LightGBM", "codes", _lightgbm, "lightgbm"),
-        Recipe("xgboost", "XGBoost", "codes", _xgboost, "xgboost"),
-    )
-}
+OURS = tuple(Recipe(entry.key, entry.title, partial(_of_catalogue, entry)) for entry in ESTIMATORS)
+OTHERS = (
+    Recipe("logistic", "logistic regression", _logistic, NUMBERS),
+    Recipe("hist", "scikit-learn boosting", _hist, CODES),
+    Recipe("lightgbm", "LightGBM", _lightgbm, CODES, "lightgbm"),
+    Recipe("xgboost", "XGBoost", _xgboost, CODES, "xgboost"),
+)
+RECIPES = {recipe.name: recipe for recipe in (*OURS, *OTHERS)}
 
 
-def named(names: list[str]) -> list[Recipe]:
+def named(names: Iterable[str]) -> list[Recipe]:
     """Recipes by name; a package that is not installed is an error."""
     result = []
     for name in names:

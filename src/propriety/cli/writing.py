@@ -58,7 +58,8 @@ class _Lazy:
     """Opens its writer with the schema of the first piece."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
-        self._make, self._writer = make, None
+        self._make = make
+        self._writer: Any = None
 
     def write(self, table: Any) -> None:
         if self._writer is None:

@@ -28,7 +28,7 @@ from propriety.evaluation.decisions import (
 from propriety.evaluation.decomposition import Decomposition, Recalibration, decomposition, recalibrate
 from propriety.evaluation.dominance import Dominance, dominance
 from propriety.evaluation.guarantees import MarginBound, WeakLearning, margin_bound, weak_learning
-from propriety.evaluation.margins import MarginDistribution, margin_distribution, normalized_margins
+from propriety.evaluation.margin_curves import MarginDistribution, margin_distribution, normalized_margins
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
 from propriety.evaluation.scores import losses_of, mean_loss, scorer
 from propriety.evaluation.thresholds import (

@@ -156,8 +156,10 @@ def bias_variance(
     n_jobs : int, optional
         Fits at the same time, as in joblib.
 
-    Notes ----- The identity holds exactly for the fits made. With R fits the variance about their own mean
-    is too small by about 1/R of itself, and the bias too large by as much.
+    Notes
+    -----
+    The identity holds exactly for the fits made. With R fits the variance about their mean is too small by
+    about 1/R of itself, and the bias too large by as much.
 
     Examples
     --------

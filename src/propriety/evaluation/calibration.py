@@ -14,6 +14,7 @@ from propriety.evaluation.decomposition import Recalibration, pool, recalibrate_
 from propriety.evaluation.inputs import Array, Rows
 from propriety.evaluation.scores import as_loss
 from propriety.losses.point import check_probability
+from propriety.losses.simplex import SimplexLoss
 from propriety.losses.value import number
 
 
@@ -204,7 +205,9 @@ def mean_regret(
     """
     eta, p = check_probability("eta", eta), inputs.probabilities(p)
     inputs.same_length(eta=eta, p=p)
-    return inputs.mean(np.asarray(as_loss(loss).regret(eta, p)), inputs.weights(sample_weight, len(p)))
+    loss = as_loss(loss)
+    loss = loss.binary.loss if isinstance(loss, SimplexLoss) else loss
+    return inputs.mean(loss.regret(eta, p), inputs.weights(sample_weight, len(p)))
 
 
 def mse_to_truth(eta: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:

@@ -18,10 +18,8 @@ from propriety.evaluation.inputs import Array
 from propriety.losses.value import number
 
 
-class Test(NamedTuple):
+class TestResult(NamedTuple):
     """A statistic and its p-value."""
-
-    __test__ = False  # not one of pytest's
 
     statistic: float
     pvalue: float
@@ -58,24 +56,24 @@ class Comparison:
         return self.ranks.mean(axis=0)
 
     @property
-    def friedman(self) -> Test:
+    def friedman(self) -> TestResult:
         """Friedman's χ² test that all models are alike, with the correction for ties."""
         n, k = self.ranks.shape
         spread = np.sum((self.ranks - (k + 1) / 2) ** 2)
         if spread == 0:
-            return Test(0.0, 1.0)
+            return TestResult(0.0, 1.0)
         # With no ties the spread is n k (k² − 1)/12 and this is the usual formula.
         statistic = n * (k - 1) * n * np.sum((self.average_ranks - (k + 1) / 2) ** 2) / spread
-        return Test(float(statistic), float(stats.chi2.sf(statistic, k - 1)))
+        return TestResult(float(statistic), float(stats.chi2.sf(statistic, k - 1)))
 
     @property
-    def iman_davenport(self) -> Test:
+    def iman_davenport(self) -> TestResult:
         """The less conservative F version of Friedman's test."""
         n, k = self.ranks.shape
         chi2 = self.friedman.statistic
         rest = n * (k - 1) - chi2
         statistic = (n - 1) * chi2 / rest if rest > 0 else np.inf
-        return Test(float(statistic), float(stats.f.sf(statistic, k - 1, (k - 1) * (n - 1))))
+        return TestResult(float(statistic), float(stats.f.sf(statistic, k - 1, (k - 1) * (n - 1))))
 
     def critical_difference(self, alpha: float = 0.05) -> float:
         """Nemenyi's: average ranks that differ by more are different models at level α."""

@@ -1,8 +1,8 @@
 """Decisions and what they cost: thresholds, costs of rows, cost matrices.
 
-Costs come in two forms. ``fp_cost`` and ``fn_cost`` are what a false alarm and a miss cost, as numbers or
-as one number for each row; a right decision costs nothing. ``cost_matrix[true, predicted]`` is the cost of
-any decision for any class, of shape (K, K), or (n, K, K) with a matrix for each row.
+Costs are given as `propriety.costs.Costs` reads them: ``fp_cost`` and ``fn_cost``, what a false alarm and a
+miss cost, as numbers or as one number for each row; or ``cost_matrix[true, predicted]``, the cost of any
+decision for any class, of shape (K, K), or (n, K, K) with a matrix for each row.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from propriety.costs import Costs
 from propriety.evaluation import inputs
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.routing import Scorer
 from propriety.evaluation.scores import class_index
-from propriety.losses.point import as_float, check_probability
+from propriety.losses.point import check_probability
 
 
 def threshold(
@@ -32,15 +33,7 @@ def threshold(
     >>> threshold(cost_matrix=[[0, 1], [5, 1]])
     0.2
     """
-    matrix = read_costs(fp_cost, fn_cost, cost_matrix)
-    if matrix.shape[-1] != 2:
-        raise ValueError("a threshold is for two classes; use decide with the cost matrix of several")
-    alarm = matrix[..., 0, 1] - matrix[..., 0, 0]
-    miss = matrix[..., 1, 0] - matrix[..., 1, 1]
-    if np.any(alarm < 0) or np.any(miss < 0) or np.any(alarm + miss <= 0):
-        raise ValueError("cost_matrix must not make a wrong decision cheaper than the right one")
-    c = alarm / (alarm + miss)
-    return float(c) if c.ndim == 0 else c
+    return Costs.read(fp_cost, fn_cost, cost_matrix).threshold
 
 
 def decide(
@@ -49,7 +42,7 @@ def decide(
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
     cost_matrix: ArrayLike | None = None,
-) -> np.ndarray:
+) -> NDArray[np.intp]:
     """The class of least expected cost for every row, as an index.
 
     For two classes it is 1 iff p ≥ fp_cost/(fp_cost + fn_cost), as in ``predict`` of the estimators here;
@@ -60,14 +53,7 @@ def decide(
     >>> decide([[0.5, 0.3, 0.2]], cost_matrix=[[0, 1, 1], [1, 0, 1], [9, 9, 0]])
     array([2])
     """
-    if cost_matrix is None:
-        if np.ndim(p) == 2 and np.shape(p)[1] > 2:
-            raise ValueError(f"p has {np.shape(p)[1]} columns: give cost_matrix[true, predicted] for them")
-        p = inputs.probabilities(p)
-        return (p >= threshold(fp_cost, fn_cost)).astype(np.intp)
-    costs = _costs_of_decisions(p, read_costs(fp_cost, fn_cost, cost_matrix))
-    n_classes = costs.shape[1]
-    return n_classes - 1 - np.argmin(costs[:, ::-1], axis=1)
+    return Costs.read(fp_cost, fn_cost, cost_matrix).decide(check_probability("p", p))
 
 
 def costs_of(
@@ -84,10 +70,8 @@ def costs_of(
     >>> costs_of([0, 1, 1], [1, 0, 1], fp_cost=[2, 2, 2], fn_cost=[5, 6, 7])
     array([2., 6., 0.])
     """
-    matrix = read_costs(fp_cost, fn_cost, cost_matrix)
-    true, chosen = _indices(y, decision, matrix.shape[-1], labels)
-    _check_rows(matrix, len(true))
-    return matrix[true, chosen] if matrix.ndim == 2 else matrix[np.arange(len(true)), true, chosen]
+    costs = Costs.read(fp_cost, fn_cost, cost_matrix)
+    return costs.of_rows(*_indices(y, decision, costs.n_classes, labels))
 
 
 def mean_cost(
@@ -144,16 +128,14 @@ def expected_cost(
     >>> expected_cost([0.05, 0.5], fp_cost=1, fn_cost=9)
     0.475
     """
-    matrix = read_costs(fp_cost, fn_cost, cost_matrix)
-    costs = _costs_of_decisions(p, matrix)
-    if decision is None:
-        decision = decide(p, fp_cost=fp_cost, fn_cost=fn_cost, cost_matrix=cost_matrix)
-    chosen = np.asarray(decision)
-    inputs.same_length(p=costs, decision=chosen)
-    if chosen.dtype.kind not in "biu" or chosen.min() < 0 or chosen.max() >= costs.shape[1]:
-        raise ValueError(f"decision must be class indices from 0 to {costs.shape[1] - 1}")
-    picked = np.take_along_axis(costs, chosen.astype(np.intp)[:, None], axis=1)[:, 0]
-    return inputs.mean(picked, inputs.weights(sample_weight, len(picked)))
+    costs = Costs.read(fp_cost, fn_cost, cost_matrix)
+    of_classes = costs.expected(p)
+    decided = costs.decide(p) if decision is None else np.asarray(decision)
+    inputs.same_length(p=of_classes, decision=decided)
+    if decided.dtype.kind not in "biu" or decided.min() < 0 or decided.max() >= costs.n_classes:
+        raise ValueError(f"decision must be class indices from 0 to {costs.n_classes - 1}")
+    of_decided = np.take_along_axis(of_classes, decided.astype(np.intp)[:, None], axis=1)[:, 0]
+    return inputs.mean(of_decided, inputs.weights(sample_weight, len(of_decided)))
 
 
 def cost_scorer(
@@ -172,105 +154,55 @@ def cost_scorer(
     """
     if by not in ("proba", "predict"):
         raise ValueError(f"by must be 'proba' or 'predict', got {by!r}")
-    return CostScorer(fp_cost, fn_cost, cost_matrix, by, read_costs(fp_cost, fn_cost, cost_matrix))
+    return CostScorer(Costs.read(fp_cost, fn_cost, cost_matrix), by, by_matrix=cost_matrix is not None)
 
 
 class CostScorer(Scorer):
     """What `cost_scorer` returns: minus the mean cost of an estimator's decisions."""
 
-    def __init__(self, fp_cost: Any, fn_cost: Any, cost_matrix: Any, by: str, matrix: Array):
+    def __init__(self, costs: Costs, by: str, *, by_matrix: bool = False) -> None:
         super().__init__()
-        self.fp_cost, self.fn_cost, self.cost_matrix = fp_cost, fn_cost, cost_matrix
-        self.by, self.matrix = by, matrix
+        self.costs, self.by, self.by_matrix = costs, by, by_matrix
 
     def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
         true = class_index(y, estimator.classes_)
         if self.by == "predict":
-            decision = class_index(estimator.predict(X), estimator.classes_)
+            decided = class_index(estimator.predict(X), estimator.classes_)
         else:
-            decision = decide(
-                estimator.predict_proba(X),
-                fp_cost=self.fp_cost,
-                fn_cost=self.fn_cost,
-                cost_matrix=self.cost_matrix,
-            )
-        return -mean_cost(true, decision, cost_matrix=self.matrix, sample_weight=sample_weight)
+            decided = self.costs.decide(check_probability("p", estimator.predict_proba(X)))
+        costs = self.costs.of_rows(true, decided)
+        return -inputs.mean(costs, inputs.weights(sample_weight, len(costs)))
 
     def __repr__(self) -> str:
-        costs = f"fp_cost={self.fp_cost!r}, fn_cost={self.fn_cost!r}"
-        if self.cost_matrix is not None:
-            costs = f"cost_matrix={np.asarray(self.cost_matrix).tolist()!r}"
+        costs = f"fp_cost={self.costs.fp_cost!r}, fn_cost={self.costs.fn_cost!r}"
+        if self.by_matrix:
+            costs = f"cost_matrix={self.costs.matrix.tolist()!r}"
         return f"cost_scorer({costs}, by={self.by!r})"
 
 
-def read_costs(
-    fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0, cost_matrix: ArrayLike | None = None
-) -> Array:
-    """Costs of any form as ``matrix[..., true, predicted]``."""
-    if cost_matrix is None:
-        alarm, miss = positive_costs("fp_cost", fp_cost), positive_costs("fn_cost", fn_cost)
-        alarm, miss = np.broadcast_arrays(alarm, miss)
-        zero = np.zeros_like(alarm)
-        return np.stack([np.stack([zero, alarm], -1), np.stack([miss, zero], -1)], -2)
-    if np.ndim(fp_cost) or np.ndim(fn_cost) or fp_cost != 1 or fn_cost != 1:
-        raise ValueError("give either fp_cost and fn_cost, or cost_matrix, not both")
-    matrix = as_float("cost_matrix", cost_matrix)
-    if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2] or matrix.shape[-1] < 2:
-        raise ValueError(
-            "cost_matrix must have shape (K, K), cost_matrix[true, predicted], or (n, K, K) with one for "
-            f"each row, got {matrix.shape}"
-        )
-    if not np.all(np.isfinite(matrix)):
-        raise ValueError("cost_matrix must be finite")
-    return matrix
-
-
-def positive_costs(name: str, value: ArrayLike, n: int | None = None) -> Array:
-    """Costs as a number or one for each of `n` rows, all positive."""
-    cost = as_float(name, value)
-    if cost.ndim > 1 or (cost.ndim == 1 and n is not None and len(cost) != n):
-        raise ValueError(f"{name} must be a number or have one entry for each row, got shape {cost.shape}")
-    if not np.all(np.isfinite(cost)) or np.any(cost <= 0):
-        raise ValueError(f"{name} must be positive and finite")
-    return cost
-
-
-def _check_rows(matrix: Array, n: int) -> None:
-    if matrix.ndim == 3 and len(matrix) != n:
-        raise ValueError(f"costs are given for {len(matrix)} rows, but there are {n}")
-
-
-def _costs_of_decisions(p: ArrayLike, matrix: Array) -> Array:
-    """Expected cost of every class for every row, shape (n, K)."""
-    P = check_probability("p", p)
-    if P.ndim == 1:
-        P = np.column_stack([1 - P, P])
-    if P.ndim != 2 or P.shape[1] != matrix.shape[-1]:
-        raise ValueError(
-            f"p must have one column for each of {matrix.shape[-1]} classes of the costs, got shape {P.shape}"
-        )
-    _check_rows(matrix, len(P))
-    return P @ matrix if matrix.ndim == 2 else np.einsum("nt,ntk->nk", P, matrix)
-
-
-def _indices(y: ArrayLike, decision: ArrayLike, n_classes: int, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    true, chosen = np.asarray(y), np.asarray(decision)
-    inputs.same_length(y=true, decision=chosen)
+def _indices(
+    y: ArrayLike, decision: ArrayLike, n_classes: int, labels: Any
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Classes of labels and of decisions, as indices."""
+    true, decided = np.asarray(y), np.asarray(decision)
+    inputs.same_length(y=true, decision=decided)
     if labels is None:
-        found = np.unique(np.concatenate([true, chosen]))
-        whole = found.dtype.kind in "biu" or (found.dtype.kind == "f" and np.all(found == np.floor(found)))
-        if whole and found[0] >= 0 and found[-1] < n_classes:
-            return true.astype(np.intp), chosen.astype(np.intp)
-        if len(found) != n_classes:
+        present = np.unique(np.concatenate([true, decided]))
+        kind = present.dtype.kind
+        whole = kind in "biu" or (kind == "f" and np.all(present == np.floor(present)))
+        if whole and present[0] >= 0 and present[-1] < n_classes:
+            return true.astype(np.intp), decided.astype(np.intp)
+        if len(present) != n_classes:
             raise ValueError(
-                f"y and decision have the labels {found[:5].tolist()}, but the costs are for {n_classes} "
+                f"y and decision have the labels {present[:5].tolist()}, but the costs are for {n_classes} "
                 "classes; give labels= in the order of the costs"
             )
-        return np.searchsorted(found, true), np.searchsorted(found, chosen)
+        return np.searchsorted(present, true), np.searchsorted(present, decided)
     order = {label: k for k, label in enumerate(np.asarray(labels).tolist())}
     if len(order) != n_classes:
         raise ValueError(f"labels must name {n_classes} classes, got {list(order)}")
     try:
-        return tuple(np.array([order[v] for v in a.tolist()], dtype=np.intp) for a in (true, chosen))  # type: ignore[return-value]
+        places = [np.array([order[v] for v in a.tolist()], dtype=np.intp) for a in (true, decided)]
     except KeyError as error:
         raise ValueError(f"label {error.args[0]!r} is not among labels={list(order)}") from None
+    return places[0], places[1]

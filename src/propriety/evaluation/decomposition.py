@@ -71,8 +71,10 @@ def recalibrate(
 def recalibrate_rows(rows: Rows) -> Recalibration:
     """`recalibrate` for rows that have been read."""
     p, group = np.unique(rows.p, return_inverse=True)
-    weight = np.bincount(group, rows.weight, minlength=len(p))
-    positive = np.bincount(group, rows.weight * rows.y, minlength=len(p))
+    weight, positive = (
+        np.bincount(group, of_rows, minlength=len(p)).astype(np.float64)
+        for of_rows in (rows.weight, rows.weight * rows.y)
+    )
     return Recalibration(p, pool(positive / weight, weight), weight, positive)
 
 

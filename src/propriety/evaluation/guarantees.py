@@ -83,13 +83,15 @@ def weak_learning(model: Any, X: Any = None, y: ArrayLike | None = None, *, loss
     check_is_fitted(model)
     report = getattr(model, "report_", None)
     if report is not None:
-        edges = np.array([r.edge for r in report.rounds])
-        return WeakLearning(len(edges), float(report.bound), edges, True)
+        known = np.array([r.edge for r in report.rounds])
+        return WeakLearning(len(known), float(report.bound), known, True)
     composite = composite_of(model, loss)
     if not composite.has_margin_form:
         composite.margin_loss(0.0)  # raises with the reason
     sign, staged = _staged(model, X, y)
-    score, edges, totals, exact = np.zeros(len(sign)), [], [], True
+    score, exact = np.zeros(len(sign)), True
+    edges: list[float] = []
+    totals: list[float] = []
     for new in staged:
         change = new - score
         w = np.asarray(composite.example_weight(sign * score))
@@ -256,7 +258,7 @@ def composite_of(model: Any, loss: Any = None) -> losses.Composite:
     if loss is not None:
         return losses.as_composite(loss)
     if isinstance(model, ProperClassifier):
-        return model._resolve_composite()
+        return losses.as_composite(model.loss_)
     name = getattr(model, "loss", None)
     if isinstance(name, str) and name in _SCIKIT_LEARN:
         return losses.as_composite(_SCIKIT_LEARN[name])

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.losses.point import as_float, check_probability
+from propriety.weights import Weights, check
 
 Array = NDArray[np.float64]
 
@@ -45,21 +46,21 @@ def outcomes(y: ArrayLike, pos_label: Any = None) -> Array:
         raise ValueError(f"y must be one label for each row, got shape {labels.shape}")
     if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
         raise ValueError("y has missing or infinite labels; leave those rows out")
-    found = np.unique(labels)
+    present = np.unique(labels)
     if pos_label is not None:
-        if len(found) == 2 and pos_label not in found:
-            raise ValueError(f"pos_label={pos_label!r} is not one of the labels {found.tolist()}")
-        if len(found) > 2:
-            raise ValueError(f"y must have two classes, found {len(found)}: {found[:5].tolist()}")
+        if len(present) == 2 and pos_label not in present:
+            raise ValueError(f"pos_label={pos_label!r} is not one of the labels {present.tolist()}")
+        if len(present) > 2:
+            raise ValueError(f"y must have two classes, found {len(present)}: {present[:5].tolist()}")
         return (labels == pos_label).astype(np.float64)
-    if labels.dtype.kind in "biuf" and (np.isin(found, (0, 1)).all() or np.isin(found, (-1, 1)).all()):
+    if labels.dtype.kind in "biuf" and (np.isin(present, (0, 1)).all() or np.isin(present, (-1, 1)).all()):
         return (labels == 1).astype(np.float64)
-    if len(found) != 2:
+    if len(present) != 2:
         raise ValueError(
-            f"y must have two classes, found {len(found)}: {found[:5].tolist()}"
-            + ("; give pos_label to say which one is class 1" if len(found) == 1 else "")
+            f"y must have two classes, found {len(present)}: {present[:5].tolist()}"
+            + ("; give pos_label to say which one is class 1" if len(present) == 1 else "")
         )
-    return (labels == found[1]).astype(np.float64)
+    return (labels == present[1]).astype(np.float64)
 
 
 def probabilities(p: ArrayLike, name: str = "p") -> Array:
@@ -76,17 +77,9 @@ def probabilities(p: ArrayLike, name: str = "p") -> Array:
 
 
 def weights(sample_weight: ArrayLike | None, n: int) -> Array:
-    """Weights, one for each row, none negative, not all zero."""
-    if sample_weight is None:
-        return np.ones(n)
-    weight = as_float("sample_weight", sample_weight)
-    if weight.shape != (n,):
-        raise ValueError(f"sample_weight must have one entry for each of {n} rows, got shape {weight.shape}")
-    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
-        raise ValueError("sample_weight must be finite and not negative")
-    if not weight.sum() > 0:
-        raise ValueError("sample_weight is zero for every row, so there is nothing to judge")
-    return weight
+    """Weights as they are given, one for each row, none negative, not all zero."""
+    weight = check(sample_weight, n)
+    return np.ones(n) if weight is None else weight
 
 
 def same_length(**arrays: Any) -> None:
@@ -97,6 +90,6 @@ def same_length(**arrays: Any) -> None:
         raise ValueError(f"arrays must have one entry for each row: {text}")
 
 
-def mean(values: Array, weight: Array) -> float:
-    """Weighted mean, in which a row of infinite loss counts even if its weight is tiny."""
-    return float(np.sum(values * weight) / np.sum(weight))
+def mean(values: ArrayLike, weight: Array) -> float:
+    """Weighted mean; rows of weight 0 take no part, one of infinite loss counts however tiny its weight."""
+    return float(Weights(len(weight), weight).mean(values))

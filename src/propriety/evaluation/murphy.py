@@ -194,8 +194,8 @@ class MurphyCurve:
 
     def _signed(self, w: Array, *, above: bool) -> Array:
         """Σ w over rows with p < c (or p ≥ c) on each piece, less the same for the other model."""
-        own = self._sum(self.p, w, above)
-        return own if self.other is None else own - self._sum(self.other, w, above)
+        of_p = self._sum(self.p, w, above)
+        return of_p if self.other is None else of_p - self._sum(self.other, w, above)
 
     def _either(self, w: Array, *, above: bool) -> Array:
         """Σ w over rows that one model gets wrong and the other does not."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.costs import Costs
 from propriety.evaluation import inputs
-from propriety.evaluation.decisions import positive_costs
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve
 from propriety.losses.point import as_float, check_probability
@@ -122,19 +122,19 @@ def cost_curve(
     p = inputs.probabilities(p)
     inputs.same_length(y=y, p=p)
     weight = inputs.weights(sample_weight, len(y))
-    alarm = np.broadcast_to(positive_costs("fp_cost", fp_cost, len(y)), y.shape)
-    miss = np.broadcast_to(positive_costs("fn_cost", fn_cost, len(y)), y.shape)
-    total = weight.sum()
+    costs = Costs.of_mistakes(fp_cost, fn_cost)
     knots, group = np.unique(p, return_inverse=True)
-    missed = np.bincount(group, weight * y * miss, minlength=len(knots))
-    alarmed = np.bincount(group, weight * (1 - y) * alarm, minlength=len(knots))
-    costs = np.concatenate([[0.0], np.cumsum(missed)]) + np.concatenate(
+    missed, alarmed = (
+        np.bincount(group, weight * costs.of_rows(y, np.full(len(y), decided)), minlength=len(knots))
+        for decided in (0, 1)
+    )
+    # A threshold misses the positives below it, and raises an alarm for the negatives from it on.
+    totals = np.concatenate([[0.0], np.cumsum(missed)]) + np.concatenate(
         [np.cumsum(alarmed[::-1])[::-1], [0.0]]
     )
-    own = p >= alarm / (alarm + miss)
-    theory_cost = np.sum(weight * np.where(own, (1 - y) * alarm, y * miss)) / total
-    mean_alarm, mean_miss = inputs.mean(alarm, weight), inputs.mean(miss, weight)
-    return CostCurve(knots, costs / total, mean_alarm / (mean_alarm + mean_miss), float(theory_cost))
+    theory_cost = inputs.mean(costs.of_rows(y, costs.decide(p)), weight)
+    means = [inputs.mean(np.broadcast_to(cost, y.shape), weight) for cost in (costs.fp_cost, costs.fn_cost)]
+    return CostCurve(knots, totals / weight.sum(), Costs.of_mistakes(*means).threshold, theory_cost)
 
 
 @dataclass(frozen=True, eq=False)

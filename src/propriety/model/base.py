@@ -91,6 +91,11 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         """Parameters that suit a table of so many rows, when its user says nothing: the command line's."""
         return {}
 
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether it needs a number in every cell: no missing values, no categories."""
+        return self._reads == NUMBERS
+
     # --- fitting ----------------------------------------------------------------------------------
 
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Training:

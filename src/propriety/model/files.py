@@ -9,6 +9,7 @@ from propriety.model import catalogue
 from propriety.storage import container
 from propriety.storage.checks import Arrays, ModelFileError, require
 from propriety.storage.values import encode
+from propriety.version import __version__
 
 Path = str | os.PathLike[str]
 
@@ -65,8 +66,6 @@ def describe(path: Path) -> dict[str, Any]:
 
 def to_bytes(model: Any) -> bytes:
     """The model as the bytes of its file; the same model gives the same bytes."""
-    from propriety import __version__
-
     document, arrays = pack(model)
     return container.pack({"written_by": f"propriety {__version__}", **document}, arrays)
 

@@ -8,7 +8,7 @@ from propriety.plots.convergence import convergence
 from propriety.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
 from propriety.plots.decomposition import DecompositionDisplay
 from propriety.plots.faces import loss_faces
-from propriety.plots.margins import MarginDisplay
+from propriety.plots.margin_curves import MarginDisplay
 from propriety.plots.murphy import MurphyDisplay
 from propriety.plots.reliability import ReliabilityDisplay
 from propriety.plots.shapes import shape_functions

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from propriety.evaluation.thresholds import CostCurve, DecisionCurve, cost_curve, decision_curve
-from propriety.plots.display import GREY, canvas, is_first, legend, look, name_of, respond
+from propriety.plots.display import GREY, PredictionsDisplay, canvas, is_first, legend, look
 
 
-class CostCurveDisplay:
+class CostCurveDisplay(PredictionsDisplay):
     """Mean cost of a decision at every threshold, with the cheapest and the theoretical threshold.
 
     Parameters
@@ -38,35 +38,6 @@ class CostCurveDisplay:
         self.curve, self.name = curve, name
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        sample_weight: Any = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> CostCurveDisplay:
-        """Draw the curve of a fitted classifier on the rows given."""
-        outcomes, p = respond(estimator, X, y, pos_label)
-        return cls.from_predictions(
-            outcomes,
-            p,
-            fp_cost=fp_cost,
-            fn_cost=fn_cost,
-            sample_weight=sample_weight,
-            pos_label=1,
-            name=name_of(estimator, name),
-            ax=ax,
-            **kwargs,
-        )
-
-    @classmethod
     def from_predictions(
         cls,
         y: Any,
@@ -79,7 +50,7 @@ class CostCurveDisplay:
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> CostCurveDisplay:
+    ) -> Self:
         """Draw the curve of probabilities."""
         costs = {"fp_cost": fp_cost, "fn_cost": fn_cost}
         curve = cost_curve(y, p, **costs, sample_weight=sample_weight, pos_label=pos_label)
@@ -87,7 +58,7 @@ class CostCurveDisplay:
 
     def plot(
         self, ax: Any = None, *, name: str | None = None, unit: str | None = None, **kwargs: Any
-    ) -> CostCurveDisplay:
+    ) -> Self:
         """Draw it; `unit` is that of the costs, such as "€"; other keywords go to the line. Returns self."""
         curve, name = self.curve, self.name if name is None else name
         with canvas(ax) as axes:
@@ -98,8 +69,8 @@ class CostCurveDisplay:
             # The cost of (knots[k−1], knots[k]] reaches up to its right end.
             t = np.concatenate([[0.0], np.repeat(curve.knots, 2), [1.0]])
             best = curve.best
-            found = f"cheapest at {best.value:.3g}"
-            label = found if name is None else f"{name} ({found})"
+            cheapest = f"cheapest at {best.value:.3g}"
+            label = cheapest if name is None else f"{name} ({cheapest})"
             (self.line_,) = axes.plot(t, np.repeat(curve.costs, 2), label=label, **style)
             dot = {"marker": "o", "markersize": 5, "linestyle": "none", "color": style["color"]}
             (self.point_,) = axes.plot([best.value], [best.cost], **dot)
@@ -111,7 +82,7 @@ class CostCurveDisplay:
         return self
 
 
-class DecisionCurveDisplay:
+class DecisionCurveDisplay(PredictionsDisplay):
     """Net benefit at every threshold, beside deciding class 1 for everyone and for no one.
 
     Parameters
@@ -139,24 +110,6 @@ class DecisionCurveDisplay:
         self.curve, self.name = curve, name
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> DecisionCurveDisplay:
-        """Draw the curve of a fitted classifier on the rows given."""
-        outcomes, p = respond(estimator, X, y, pos_label)
-        given = {"sample_weight": sample_weight, "pos_label": 1, "name": name_of(estimator, name)}
-        return cls.from_predictions(outcomes, p, **given, ax=ax, **kwargs)
-
-    @classmethod
     def from_predictions(
         cls,
         y: Any,
@@ -167,7 +120,7 @@ class DecisionCurveDisplay:
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> DecisionCurveDisplay:
+    ) -> Self:
         """Draw the curve of probabilities."""
         curve = decision_curve(y, p, sample_weight, pos_label=pos_label)
         return cls(curve, name=name).plot(ax, **kwargs)
@@ -181,7 +134,7 @@ class DecisionCurveDisplay:
         high: float = 0.99,
         band: bool = True,
         **kwargs: Any,
-    ) -> DecisionCurveDisplay:
+    ) -> Self:
         """Draw it from threshold `low` to `high`; other keywords go to the line. Returns self."""
         curve, name = self.curve, self.name if name is None else name
         with canvas(ax) as axes:

@@ -8,9 +8,10 @@ the legend.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -72,11 +73,28 @@ def respond(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> tuple[np.n
         raise ValueError(f"these pictures are for two classes, and {name} has {len(classes)}")
     positive = 1
     if pos_label is not None:
-        found = np.flatnonzero(classes == pos_label)
-        if not len(found):
+        places = np.flatnonzero(classes == pos_label)
+        if not len(places):
             raise ValueError(f"pos_label={pos_label!r} is not one of the classes {classes.tolist()}")
-        positive = int(found[0])
+        positive = int(places[0])
     return (class_index(y, classes) == positive).astype(int), estimator.predict_proba(X)[:, positive]
+
+
+class PredictionsDisplay(ABC):
+    """A picture of the probabilities of one model for two classes: of its predictions, or of the model."""
+
+    @classmethod
+    @abstractmethod
+    def from_predictions(cls, y: Any, p: Any, **kwargs: Any) -> Self:
+        """Draw it for labels and probabilities of class 1."""
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, pos_label: Any = None, name: str | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw it for a fitted classifier on the rows given; other keywords as in ``from_predictions``."""
+        outcomes, p = respond(estimator, X, y, pos_label)
+        return cls.from_predictions(outcomes, p, pos_label=1, name=name_of(estimator, name), **kwargs)
 
 
 def name_of(estimator: Any, name: str | None) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from propriety.evaluation import inputs
 from propriety.evaluation.decomposition import recalibrate
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
-from propriety.plots.display import GREY, canvas, is_first, legend, look, name_of, respond
+from propriety.plots.display import GREY, PredictionsDisplay, canvas, is_first, legend, look, respond
 
 _SIMULTANEOUS = ("pointwise", "simultaneous", None)
 
 
-class MurphyDisplay:
+class MurphyDisplay(PredictionsDisplay):
     """Mean cost-weighted loss at every cost, or the difference of two models, with a confidence band.
 
     Make it by ``from_estimator`` or ``from_predictions``; with ``other=`` it is the difference.
@@ -62,33 +62,18 @@ class MurphyDisplay:
         y: Any,
         *,
         other: Any = None,
-        sample_weight: Any = None,
         pos_label: Any = None,
         name: str | None = None,
-        band: str | None = "pointwise",
-        level: float = 0.95,
-        recalibrated: bool = False,
-        ax: Any = None,
         **kwargs: Any,
-    ) -> MurphyDisplay:
-        """Draw the diagram of a fitted classifier, or its difference from the classifier `other`."""
-        outcomes, p = respond(estimator, X, y, pos_label)
-        second = None if other is None else respond(other, X, y, pos_label)[1]
-        if name is None and other is not None:
-            name = f"{type(estimator).__name__} − {type(other).__name__}"
-        return cls.from_predictions(
-            outcomes,
-            p,
-            other=second,
-            sample_weight=sample_weight,
-            pos_label=1,
-            name=name_of(estimator, name),
-            band=band,
-            level=level,
-            recalibrated=recalibrated,
-            ax=ax,
-            **kwargs,
-        )
+    ) -> Self:
+        """Draw the diagram of a fitted classifier, or its difference from the classifier `other`.
+
+        Other keywords as in ``from_predictions``.
+        """
+        if other is not None:
+            kwargs["other"] = respond(other, X, y, pos_label)[1]
+            name = f"{type(estimator).__name__} − {type(other).__name__}" if name is None else name
+        return super().from_estimator(estimator, X, y, pos_label=pos_label, name=name, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -105,7 +90,7 @@ class MurphyDisplay:
         recalibrated: bool = False,
         ax: Any = None,
         **kwargs: Any,
-    ) -> MurphyDisplay:
+    ) -> Self:
         """Draw the diagram of probabilities, or of their difference from the probabilities `other`."""
         if other is None:
             curve = murphy_curve(y, p, sample_weight, pos_label=pos_label)
@@ -123,7 +108,7 @@ class MurphyDisplay:
         reference: bool = True,
         recalibrated: bool = False,
         **kwargs: Any,
-    ) -> MurphyDisplay:
+    ) -> Self:
         """Draw it.
 
         Parameters

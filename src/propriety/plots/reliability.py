@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from propriety.evaluation.calibration import Reliability, reliability
 from propriety.evaluation.decomposition import Decomposition, decomposition
-from propriety.plots.display import GREY, canvas, is_first, legend, look, name_of, respond
+from propriety.plots.display import GREY, PredictionsDisplay, canvas, is_first, legend, look
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(PredictionsDisplay):
     """Isotonic reliability curve with the band of what chance allows, and the histogram of probabilities.
 
     Parameters
@@ -43,39 +43,6 @@ class ReliabilityDisplay:
         self.reliability, self.parts, self.name = reliability, parts, name
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        loss: Any = "Log()",
-        sample_weight: Any = None,
-        pos_label: Any = None,
-        level: float = 0.9,
-        n_resamples: int = 500,
-        random_state: Any = 0,
-        name: str | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> ReliabilityDisplay:
-        """Draw the diagram of a fitted classifier on the rows given."""
-        outcomes, p = respond(estimator, X, y, pos_label)
-        return cls.from_predictions(
-            outcomes,
-            p,
-            loss=loss,
-            sample_weight=sample_weight,
-            pos_label=1,
-            level=level,
-            n_resamples=n_resamples,
-            random_state=random_state,
-            name=name_of(estimator, name),
-            ax=ax,
-            **kwargs,
-        )
-
-    @classmethod
     def from_predictions(
         cls,
         y: Any,
@@ -90,7 +57,7 @@ class ReliabilityDisplay:
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> ReliabilityDisplay:
+    ) -> Self:
         """Draw the diagram of probabilities; the parts told are those of `loss`."""
         curve = reliability(
             y,
@@ -112,7 +79,7 @@ class ReliabilityDisplay:
         histogram: bool = True,
         n_bins: int = 25,
         **kwargs: Any,
-    ) -> ReliabilityDisplay:
+    ) -> Self:
         """Draw it.
 
         Parameters

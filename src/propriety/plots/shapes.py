@@ -57,8 +57,12 @@ def shape_functions(
     >>> [ax.get_label() for ax in fig.axes]
     ['x0', 'x0 density', 'x1', 'x1 density']
     """
-    shapes = model.shape_functions() if hasattr(model, "shape_functions") else model
-    classes = getattr(model, "classes_", None)
+    from propriety.boosting.shapes import ShapeFunctions
+
+    if isinstance(model, ShapeFunctions):
+        shapes, classes = model, None
+    else:
+        shapes, classes = model.shape_functions(), model.classes_
     if features is None:
         curves = sorted(shapes, key=lambda c: -c.importance)[:12]
     else:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from propriety.plots.faces import _STYLE, _import_matplotlib
 
@@ -64,9 +65,12 @@ def tree(
     >>> len(ax.texts) >= 7
     True
     """
-    grown = getattr(model, "tree_", None)
-    if grown is None or not hasattr(model, "node_probabilities_"):
+    from propriety.tree import TreeClassifier
+
+    if not isinstance(model, TreeClassifier):
         raise ValueError(f"plots.tree needs a fitted TreeClassifier, got {type(model).__name__}")
+    check_is_fitted(model)
+    grown = model.tree_
     if layout not in ("auto", "tree", "cascade"):
         raise ValueError(f"layout must be 'auto', 'tree' or 'cascade', got {layout!r}")
     names = [str(c) for c in (model.classes_ if class_names is None else class_names)]
@@ -77,8 +81,7 @@ def tree(
         splits = int(np.count_nonzero(grown.feature >= 0))
         layout = "cascade" if splits >= 3 and len(spine) - 1 >= _CASCADE * splits else "tree"
     matplotlib = _import_matplotlib()
-    words = model._words()
-    tests = {node: str(words.test(node)) for node in range(1, len(grown.nodes))}
+    tests = {node: model.test_of(node) for node in range(1, len(grown.nodes))}
     texts = [_node_text(model, node, tests, names, layout, decimals) for node in range(len(grown.nodes))]
     half = np.array([_LETTER * max(map(len, text.split("\n"))) / 2 + 0.1 for text in texts])
     place = _cascade if layout == "cascade" else _tree
@@ -166,7 +169,18 @@ def _cascade(
     return x, y, float(x.max() + half[0] + half.max() + 0.1)
 
 
-def _draw_edge(ax, tree, node, x, y, half, tests, on_spine, layout, letters) -> None:
+def _draw_edge(
+    ax: Any,
+    tree: Any,
+    node: int,
+    x: Floats,
+    y: Floats,
+    half: Floats,
+    tests: Any,
+    on_spine: Any,
+    layout: str,
+    letters: float,
+) -> None:
     parent = int(tree.parent[node])
     down = node in on_spine
     turn = x[parent]
@@ -184,7 +198,7 @@ def _draw_edge(ax, tree, node, x, y, half, tests, on_spine, layout, letters) -> 
         ax.text(turn + 0.05, y[node] + 0.03, word, fontsize=letters, ha="left", va="top", color=_LINE)
 
 
-def _node_text(model, node, tests, names, layout, decimals) -> str:
+def _node_text(model: Any, node: int, tests: Any, names: Any, layout: str, decimals: int) -> str:
     tree, P = model.tree_, model.node_probabilities_[node]
     best = 1 if len(P) == 2 else int(np.argmax(P))
     text = f"{P[best]:.{decimals}f}" if len(P) == 2 else f"{names[best]} {P[best]:.{decimals}f}"
@@ -194,7 +208,7 @@ def _node_text(model, node, tests, names, layout, decimals) -> str:
     return text + (f" · {tree.weight[node] / tree.weight[0]:.0%}" if tree.feature[node] < 0 else "")
 
 
-def _draw_node(ax, model, node, x, y, text, letters) -> None:
+def _draw_node(ax: Any, model: Any, node: int, x: float, y: float, text: str, letters: float) -> None:
     from propriety.tree.export import colours
 
     leaf = model.tree_.feature[node] < 0

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from propriety.report.costs import Costs
+from propriety.costs import Costs
+from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
 _FEW = 50  # rows of a class below which it is rare
@@ -42,23 +43,21 @@ def few_mistakes(y: Floats, p: Floats, costs: Costs) -> list[str]:
     ]
 
 
-def parts_differ(parts: Any, costs_of_rows: Floats) -> list[str]:
+def parts_differ(parts: Any, costs_of_rows: Floats, weights: Weights) -> list[str]:
     """Warn of judging parts whose mean costs differ by more than chance."""
-    groups = [costs_of_rows[parts == part] for part in np.unique(parts)]
-    if len(groups) < 2 or min(map(len, groups)) < 2:
+    groups = [np.flatnonzero((parts == part) & (weights.array > 0)) for part in np.unique(parts)]
+    groups = [rows for rows in groups if len(rows)]
+    errors = np.array([weights.take(rows).standard_error(costs_of_rows[rows]) for rows in groups])
+    if len(groups) < 2 or np.any(errors == 0) or np.any(np.isinf(errors)):
         return []
-    errors = np.array([g.std(ddof=1) / np.sqrt(len(g)) for g in groups])
-    if np.any(errors == 0):
-        return []
-    means = np.array([g.mean() for g in groups])
+    means = np.array([weights.take(rows).mean(costs_of_rows[rows]) for rows in groups])
     middle = np.sum(means / errors**2) / np.sum(1 / errors**2)
     chance = stats.chi2.sf(np.sum(((means - middle) / errors) ** 2), len(groups) - 1)
     if chance >= _SURE:
         return []
     return [
         f"the {len(groups)} parts that judge the model differ by more than chance: their costs of 1,000 "
-        "cases "
-        f"range from {1000 * means.min():.0f} to {1000 * means.max():.0f}"
+        f"cases range from {1000 * means.min():.0f} to {1000 * means.max():.0f}"
     ]
 
 
@@ -74,8 +73,7 @@ def share_drifts(y: Floats, order: Any, positive: str) -> list[str]:
         return []
     return [
         f"{positive!r} makes up {early.mean():.1%} of the first half of the table and {late.mean():.1%} of "
-        "the "
-        "second: if rows are in order of time, the share drifts, and judging on mixed rows is too kind"
+        "the second: if rows are in order of time, the share drifts, and judging on mixed rows is too kind"
     ]
 
 
@@ -86,16 +84,15 @@ def columns_drift(features: dict[str, Any], order: Any) -> list[str]:
     ["the values of column 'up' differ between the first and the second half of the table (by up to 100% of
     the rows)"]
     """
-    found, place = [], np.argsort(order, kind="stable")
+    warnings, place = [], np.argsort(order, kind="stable")
     for name, values in features.items():
         size, chance = _difference(*_halves(np.asarray(values)[place]))
         if size >= _LARGE and chance < _SURE / len(features):
-            found.append(
+            warnings.append(
                 f"the values of column {name!r} differ between the first and the second half of the table "
-                "(by up "
-                f"to {size:.0%} of the rows)"
+                f"(by up to {size:.0%} of the rows)"
             )
-    return found
+    return warnings
 
 
 def _halves(values: Any) -> tuple[Any, Any]:

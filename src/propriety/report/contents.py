@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.costs import Costs
 from propriety.evaluation import inputs
 from propriety.report import checks
-from propriety.report.costs import Costs, Line, compare
+from propriety.report.lines import Line, compare
+from propriety.storage.atomic import atomically
+from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
 
@@ -132,9 +135,9 @@ class Report:
             ("sample_weight", inputs.weights(self.sample_weight, n)),
         ):
             object.__setattr__(self, attribute, value)
-        own = (self.name, *self._without_model())
+        taken = (self.name, *self._without_model())
         for name, p in self.rivals.items():
-            if name in own:
+            if name in taken:
                 raise ValueError(f"rivals[{name!r}] has the name of another way to decide; rename it")
             if np.shape(p) != (n,):
                 raise ValueError(
@@ -185,7 +188,12 @@ class Report:
     @property
     def costs(self) -> Costs:
         """The costs of the two mistakes."""
-        return Costs(float(self.fp_cost), float(self.fn_cost))
+        return Costs.of_mistakes(self.fp_cost, self.fn_cost)
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the judging rows: a row of weight k is k rows."""
+        return Weights.read(self.sample_weight, len(self.y))
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -198,25 +206,25 @@ class Report:
         costs, n = self.costs, len(self.y)
         ways = {self.name: costs.decide(self.p)}
         never, always = self._without_model()
-        ways |= {never: np.zeros(n, dtype=bool), always: np.ones(n, dtype=bool)}
+        ways |= {never: np.zeros(n, dtype=np.intp), always: np.ones(n, dtype=np.intp)}
         ways |= {name: costs.decide(p) for name, p in self.rivals.items()}
-        return compare(self.y, ways, self.sample_weight, costs)
+        return compare(self.y, ways, self.weights, costs)
 
     def _without_model(self) -> tuple[str, str]:
         return f"never {self.positive!r}", f"always {self.positive!r}"
 
     @property
     def findings(self) -> list[str]:
-        """All warnings: those given, and what the checks of the judging rows found."""
+        """All warnings: those given, and those of the checks of the judging rows."""
         order = np.arange(len(self.y)) if self.order is None else np.asarray(self.order)
-        found = [*self.warnings, *checks.rare_classes(self.y, self.labels)]
-        found += checks.few_mistakes(self.y, self.p, self.costs)
+        warnings = [*self.warnings, *checks.rare_classes(self.y, self.labels)]
+        warnings += checks.few_mistakes(self.y, self.p, self.costs)
         if self.parts is not None:
             rows = self.costs.of_rows(self.y, self.costs.decide(self.p))
-            found += checks.parts_differ(np.asarray(self.parts), rows)
-        found += checks.share_drifts(self.y, order, self.positive)
-        found += checks.columns_drift(dict(self.features), order)
-        return found
+            warnings += checks.parts_differ(np.asarray(self.parts), rows, self.weights)
+        warnings += checks.share_drifts(self.y, order, self.positive)
+        warnings += checks.columns_drift(dict(self.features), order)
+        return warnings
 
     def html(self) -> str:
         """The page."""
@@ -226,8 +234,6 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, whole or not at all."""
-        from propriety.storage.atomic import atomically
-
         text = self.html()
         with atomically(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")

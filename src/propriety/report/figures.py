@@ -84,12 +84,12 @@ def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, str], thresh
 
 def weights(loss: Any, threshold: float) -> Any | None:
     """Where the loss fitted looks, beside the log loss; None for that itself and for one without a weight."""
-    own = loss.loss if isinstance(loss, losses.Composite) else loss
-    if not isinstance(own, losses.SmoothLoss) or own == losses.Log():
+    fitted = loss.loss if isinstance(loss, losses.Composite) else loss
+    if not isinstance(fitted, losses.SmoothLoss) or fitted == losses.Log():
         return None
     p = np.linspace(0.005, 0.995, 397)
     with drawing(), canvas(_axes((_WIDE[0], 2.5))) as ax:
-        shown = {repr(own): own, "Log()": losses.Log()}
+        shown = {repr(fitted): fitted, "Log()": losses.Log()}
         for (name, one), colour, dashes in zip(
             shown.items(), ("#0072B2", "#D55E00"), ("-", "--"), strict=True
         ):

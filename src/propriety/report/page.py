@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from propriety import __version__
 from propriety.report import sections
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, clean, join, tag
+from propriety.version import __version__
 
 #: Nothing may be loaded, from anywhere: the browser itself sees to it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -16,7 +16,7 @@ _SECTIONS = (
     ("asked", "What the model was asked", sections.asked),
     ("costs", "What its decisions cost", sections.costs),
     ("decisions", "Its decisions", sections.decisions),
-    ("other-costs", "If the costs are others", sections.other_costs),
+    ("other-costs", "If costs change", sections.other_costs),
     ("probabilities", "Are its probabilities right?", sections.probabilities),
     ("matters", "What it goes by", sections.matters),
     ("data", "The data", sections.data),

@@ -7,18 +7,27 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from propriety.data.table import is_frame
+from propriety.model.contract import FittedModel
 from propriety.plots.display import respond
 from propriety.report.contents import Effects
+from propriety.tuning import LossSearchCV
 
 _SAMPLE = 1000  # rows that effects are worked out for
 
 
 def facts_of(estimator: Any, X: Any, y: Any, rivals: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of a `Report` of a fitted classifier of two classes."""
+    """Parameters of a `Report` of a fitted classifier of two classes.
+
+    A model of this library says what it was fitted to, what its decisions cost and how it comes to them, also
+    as the best of a search; at the end of a pipeline only the first two, since it reads other columns. Other
+    classifiers have the importances of scikit-learn's convention, if any.
+    """
     outcomes, p = respond(estimator, X, y)
     features = columns_of(X)
+    model = estimator.best_estimator_ if isinstance(estimator, LossSearchCV) else estimator
     facts: dict[str, Any] = {
         "y": outcomes,
         "p": p,
@@ -26,31 +35,23 @@ def facts_of(estimator: Any, X: Any, y: Any, rivals: Mapping[str, Any]) -> dict[
         "negative": str(estimator.classes_[0]),
         "positive": str(estimator.classes_[1]),
         "rivals": {name: respond(rival, X, y)[1] for name, rival in rivals.items()},
-        "model": estimator,
+        "model": model,
         "features": features,
     }
-    for name in ("fp_cost", "fn_cost"):
-        if hasattr(estimator, name):
-            facts[name] = getattr(estimator, name)
-    facts["loss"] = loss_of(estimator)
-    importances = getattr(estimator, "feature_importances_", None)
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if isinstance(last, FittedModel):
+        facts |= {"loss": last.loss_, "fp_cost": last.costs.fp_cost, "fn_cost": last.costs.fn_cost}
+    importances: Any = None
+    if isinstance(model, FittedModel):
+        importances = model.importances()
+        rows = sample(len(p))
+        few = nw.from_native(X)[rows].to_native() if is_frame(X) else np.asarray(X)[rows]
+        facts["effects"] = Effects(rows, model.contributions(few)[:, :-1])
+    else:
+        importances = getattr(model, "feature_importances_", None)
     if importances is not None:
         facts["importances"] = dict(zip(features, np.asarray(importances, dtype=float).tolist(), strict=True))
-    if hasattr(estimator, "predict_contributions"):
-        rows = sample(len(p))
-        parts = estimator.predict_contributions(
-            nw.from_native(X)[rows].to_native() if is_frame(X) else np.asarray(X)[rows]
-        )
-        facts["effects"] = Effects(rows, np.asarray(parts)[:, :-1])
     return facts
-
-
-def loss_of(estimator: Any) -> Any:
-    """The composite that an estimator of this package was fitted to, or None."""
-    fitted = getattr(estimator, "loss_", None)
-    if fitted is None and hasattr(estimator, "_resolve_composite"):
-        return estimator._resolve_composite()
-    return fitted
 
 
 def sample(n: int) -> Any:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 from propriety import evaluation
+from propriety.model import contract
 from propriety.report import figures
 from propriety.report.contents import Report
-from propriety.report.costs import Estimate, Line
+from propriety.report.lines import Line
 from propriety.report.markup import Markup, bar, join, table, tag
 from propriety.report.svg import figure
+from propriety.weights import Estimate
 
 _PACKAGES = ("propriety", "numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "matplotlib")
 _EFFECTS = 6  # columns whose effects are drawn
@@ -53,7 +56,7 @@ def times(ratio: float) -> str:
 def summary(report: Report) -> Markup:
     """The findings in a sentence, and four numbers."""
     lines = report.lines
-    own, simple = lines[0], min(lines[1:3], key=lambda line: line.cost.value)
+    model, simple = lines[0], min(lines[1:3], key=lambda line: line.cost.value)
     saved = simple.saved
     assert saved is not None
     if not saved.sure:
@@ -62,14 +65,17 @@ def summary(report: Report) -> Markup:
         word = "less" if saved.value > 0 else "more"
         verdict = f"{number(abs(saved.value))} {word} than deciding {simple.name} without a model."
     text = (
-        f"Decided by {report.name}, 1,000 cases cost {number(own.cost.value)} "
-        f"(95% interval {between(own.cost)}), {verdict}"
+        f"Decided by {report.name}, 1,000 cases cost {number(model.cost.value)} "
+        f"(95% interval {between(model.cost)}), {verdict}"
     )
     cards = (
-        (number(own.cost.value), "cost of 1,000 cases"),
+        (number(model.cost.value), "cost of 1,000 cases"),
         (number(saved.value), f"saved against {simple.name}, the better of deciding without a model"),
-        (number(own.misses), f"of 1,000 are missed: {report.positive!r}, decided otherwise"),
-        (number(own.alarms), f"of 1,000 are false alarms: {report.negative!r}, decided {report.positive!r}"),
+        (number(model.misses), f"of 1,000 are missed: {report.positive!r}, decided otherwise"),
+        (
+            number(model.alarms),
+            f"of 1,000 are false alarms: {report.negative!r}, decided {report.positive!r}",
+        ),
     )
     items = [tag("li", tag("b", value), tag("span", what)) for value, what in cards]
     positives = f"{int(report.y.sum()):,} of them {report.positive!r}"
@@ -81,11 +87,11 @@ def summary(report: Report) -> Markup:
 
 def warnings(report: Report) -> Markup | None:
     """Warnings, before everything that they bear on."""
-    found = report.findings
-    if not found:
+    texts = report.findings
+    if not texts:
         return None
-    heading = "One warning" if len(found) == 1 else f"{len(found)} warnings"
-    items = [tag("li", text[:1].upper() + text[1:] + ".") for text in found]
+    heading = "One warning" if len(texts) == 1 else f"{len(texts)} warnings"
+    items = [tag("li", text[:1].upper() + text[1:] + ".") for text in texts]
     return tag("aside", tag("h3", heading), tag("ul", *items), class_="warnings", aria_label="Warnings")
 
 
@@ -96,8 +102,8 @@ def asked(report: Report) -> Markup:
     """What was to be minimized."""
     c = report.costs
     text = (
-        f"{times(c.miss / c.alarm)} ({number(c.alarm)} for deciding {report.positive!r} wrongly, "
-        f"{number(c.miss)} for "
+        f"{times(c.fn_cost / c.fp_cost)} ({number(c.fp_cost)} for deciding {report.positive!r} wrongly, "
+        f"{number(c.fn_cost)} for "
         f"missing it). So the cheapest decision is {report.positive!r} from a probability of "
         f"{number(c.threshold)} on."
     )
@@ -162,25 +168,26 @@ def _saving(line: Line) -> str:
 
 def decisions(report: Report) -> Markup:
     """The decision table at the costs."""
-    decided, true, w = report.costs.decide(report.p), report.y > 0.5, report.sample_weight
-    c, total = report.costs, w.sum()
+    c, decided, true = report.costs, report.costs.decide(report.p) == 1, report.y > 0.5
 
     def cell(rows: Any, each: float) -> str:
-        share = 1000 * float(w[rows].sum() / total)
+        share = 1000 * report.weights.mean(rows)
         price = f", at {number(each)}: {number(share * each)}" if each else ", at no cost"
         return f"{number(share)} of 1,000 ({int(rows.sum()):,} rows){price}"
 
     rows = [
-        (f"is {report.negative!r}", cell(~true & ~decided, 0), cell(~true & decided, c.alarm)),
-        (f"is {report.positive!r}", cell(true & ~decided, c.miss), cell(true & decided, 0)),
+        (f"is {report.negative!r}", cell(~true & ~decided, 0), cell(~true & decided, c.fp_cost)),
+        (f"is {report.positive!r}", cell(true & ~decided, c.fn_cost), cell(true & decided, 0)),
     ]
     columns = ("", f"decided {report.negative!r}", f"decided {report.positive!r}")
-    best = evaluation.best_threshold(report.y, report.p, fp_cost=c.alarm, fn_cost=c.miss, sample_weight=w)
-    found = 1000 * (report.lines[0].cost.value / 1000 - best.cost)
+    best = evaluation.best_threshold(
+        report.y, report.p, fp_cost=c.fp_cost, fn_cost=c.fn_cost, sample_weight=report.sample_weight
+    )
+    saved = max(report.lines[0].cost.value - 1000 * best.cost, 0.0)
     text = (
         f"The threshold {number(c.threshold)} follows from the costs. The one that would have been "
         "cheapest on these very "
-        f"rows is {number(best.value)}; it would have saved {number(max(found, 0))} per 1,000 cases, "
+        f"rows is {number(best.value)}; it would have saved {number(saved)} per 1,000 cases, "
         "chance included."
     )
     return join(table("Decisions at the costs asked for", columns, rows), tag("p", text))
@@ -223,8 +230,7 @@ def probabilities(report: Report) -> Markup:
             "Reliability: where the model says 30%, does it happen in 30% of cases? On the diagonal it "
             "does; the band is "
             "what chance allows a model that is right. MCB is the loss by miscalibration, DSC what telling "
-            "cases apart "
-            "gains, UNC the loss of knowing the base rate alone.",
+            "cases apart gains, UNC the loss of knowing the base rate alone.",
         ),
         figure(
             "scores", scores, "Histograms of the stated probabilities of the two classes.",
@@ -243,46 +249,59 @@ def matters(report: Report) -> Markup | None:
     """Importances, and the model itself if it can be shown."""
     parts: list[Any] = []
     if report.importances:
-        found = sorted(report.importances.items(), key=lambda pair: -pair[1])
+        ranked = sorted(report.importances.items(), key=lambda pair: -pair[1])
         shown = [
-            (name, f"{share:.1%}", bar(share / (found[0][1] or 1))) for name, share in found if share > 0
+            (name, f"{share:.1%}", bar(share / (ranked[0][1] or 1))) for name, share in ranked if share > 0
         ][:15]
-        unused = sum(share <= 0 for _, share in found)
+        unused = sum(share <= 0 for _, share in ranked)
         parts.append(
             table("How much each column counts in the model", ("column", "share", ""), shown, numeric=(1,))
         )
         if unused:
-            parts.append(tag("p", f"{unused} of {len(found)} columns are not used.", class_="quiet"))
+            parts.append(tag("p", f"{unused} of {len(ranked)} columns are not used.", class_="quiet"))
     parts.append(_inside(report))
     kept = [part for part in parts if part is not None]
     return join(*kept) if kept else None
 
 
 def _inside(report: Report) -> Markup | None:
-    model = report.model
-    if hasattr(model, "tree_") and model.get_n_leaves() <= _LEAVES:
-        caption = (
-            f"The tree itself. A box has the probability of {report.positive!r} and the training rows that "
-            "come by; "
-            "leaves, in bold, decide."
-        )
-        return figure("tree", figures.tree(model, report.labels), "The decision tree.", caption, paper=True)
-    if hasattr(model, "export_text"):
-        words = [tag("h3", "The model in words"), tag("pre", model.export_text(), tabindex="0")]
-        if tuple(map(str, model.classes_)) != report.labels:
-            meaning = (f"{c} is {label!r}" for c, label in zip(model.classes_, report.labels, strict=True))
-            words.append(tag("p", f"Here {', '.join(meaning)}.", class_="quiet"))
-        return join(*words)
-    curves = _curves(model)
-    if curves is not None:
-        caption = (
-            "The model itself: the score is the sum of these curves, one for each column, and of surfaces "
-            "where two "
-            f"columns meet. Above 0 a value speaks for {report.positive!r}, below against; the grey bars "
-            "are where the "
-            "training rows lie."
-        )
-        return figure("shapes", figures.shapes(curves), "What each column adds to the score.", caption)
+    """The model itself, as it can be shown; what its columns add to the score if it cannot."""
+    if isinstance(report.model, contract.FittedModel):
+        return _VIEWS[report.model.view](report)
+    return _effects(report)
+
+
+def _tree(report: Report) -> Markup:
+    if report.model.get_n_leaves() > _LEAVES:
+        return _text(report)
+    caption = (
+        f"The tree itself. A box has the probability of {report.positive!r} and the training rows that come "
+        "by; leaves, in bold, decide."
+    )
+    drawn = figures.tree(report.model, report.labels)
+    return figure("tree", drawn, "The decision tree.", caption, paper=True)
+
+
+def _text(report: Report) -> Markup:
+    classes = report.model.classes_
+    words = [tag("h3", "The model in words"), tag("pre", report.model.export_text(), tabindex="0")]
+    if tuple(map(str, classes)) != report.labels:
+        meaning = (f"{c} is {label!r}" for c, label in zip(classes, report.labels, strict=True))
+        words.append(tag("p", f"Here {', '.join(meaning)}.", class_="quiet"))
+    return join(*words)
+
+
+def _curves(report: Report) -> Markup:
+    caption = (
+        "The model itself: the score is the sum of these curves, one for each column, and of surfaces where "
+        f"two columns meet. Above 0 a value speaks for {report.positive!r}, below against; the grey bars are "
+        "where the training rows lie."
+    )
+    drawn = figures.shapes(report.model.shape_functions())
+    return figure("shapes", drawn, "What each column adds to the score.", caption)
+
+
+def _effects(report: Report) -> Markup | None:
     if report.effects is None or not report.features:
         return None
     spread = np.abs(report.effects.parts - report.effects.parts.mean(axis=0)).mean(axis=0)
@@ -294,20 +313,17 @@ def _inside(report: Report) -> Markup | None:
     caption = (
         "What the columns that count most add to the score, over their values: above 0 they speak for "
         f"{report.positive!r}, below against. The line is the mean, the band holds 80% of the rows: it is "
-        "wide where a "
-        "column's effect depends on others."
+        "wide where a column's effect depends on others."
     )
     return figure("effects", drawn, f"What {', '.join(chosen)} add to the score.", caption)
 
 
-def _curves(model: Any) -> Any | None:
-    """Curves of an additive model, or None."""
-    if not hasattr(model, "shape_functions"):
-        return None
-    try:
-        return model.shape_functions()
-    except ValueError:  # it is not additive
-        return None
+_VIEWS: dict[str, Callable[[Report], Markup | None]] = {
+    contract.TREE: _tree,
+    contract.TEXT: _text,
+    contract.CURVES: _curves,
+    contract.EFFECTS: _effects,
+}
 
 
 def data(report: Report) -> Markup:
@@ -336,8 +352,11 @@ def again(report: Report) -> Markup:
     parts: list[Any] = []
     if report.command:
         parts.append(tag("pre", tag("code", report.command), tabindex="0"))
-    found = {"Python": platform.python_version()} | {name: v for name in _PACKAGES if (v := _version(name))}
-    parts.append(tag("p", "With " + ", ".join(f"{name} {version}" for name, version in found.items()) + "."))
+    versions = {"Python": platform.python_version()}
+    versions |= {name: version for name in _PACKAGES if (version := _version(name))}
+    parts.append(
+        tag("p", "With " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".")
+    )
     return join(*parts)
 
 

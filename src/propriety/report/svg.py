@@ -107,13 +107,13 @@ def _rename(root: ElementTree.Element, name: str) -> None:
                 used.update(_REFERENCE.findall(value))
                 element.set(key, _REFERENCE.sub(rf"url(#{name}-\1)", value))
     for element in root.iter():
-        own = element.attrib.pop("id", None)
-        if own in used:
-            element.set("id", f"{name}-{own}")
+        label = element.attrib.pop("id", None)
+        if label in used:
+            element.set("id", f"{name}-{label}")
 
 
 def _colour(root: ElementTree.Element) -> None:
     for element in root.iter():
         style = element.get("style")
         if style:
-            element.set("style", _COLOUR.sub(lambda found: _THEME[found[0].lower()], style))
+            element.set("style", _COLOUR.sub(lambda colour: _THEME[colour[0].lower()], style))

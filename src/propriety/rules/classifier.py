@@ -13,7 +13,7 @@ from propriety import losses
 from propriety.data.table import Table
 from propriety.engine.binning import Binner
 from propriety.engine.stored import binner_arrays, read_binner
-from propriety.evaluation.margins import normalized_margins
+from propriety.evaluation.margin_curves import normalized_margins
 from propriety.losses import simplex
 from propriety.model import contract
 from propriety.model.base import ProperClassifier, shares

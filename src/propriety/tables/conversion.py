@@ -40,8 +40,8 @@ def as_text(array: Any) -> Any:
 
 def with_missing(text: Any, markers: Sequence[str]) -> Any:
     """The text with markers of missing values as nulls."""
-    found = pc.is_in(pc.utf8_lower(text), value_set=pa.array([m.lower() for m in markers], pa.string()))
-    return pc.if_else(found, pa.scalar(None, pa.string()), text)
+    is_marker = pc.is_in(pc.utf8_lower(text), value_set=pa.array([m.lower() for m in markers], pa.string()))
+    return pc.if_else(is_marker, pa.scalar(None, pa.string()), text)
 
 
 def text_or_missing(array: Any, markers: Sequence[str]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class TableError(ValueError):
@@ -13,7 +14,7 @@ class TableError(ValueError):
         super().__init__(f"{problem}; {advice}" if advice else problem)
         self.problem, self.advice = problem, advice
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.problem, self.advice)
 
 

@@ -86,10 +86,10 @@ def infer(
         if name not in names:
             raise no_such_column(name, names)
     missing = conversion.MISSING if overrides.missing is None else ("", *overrides.missing)
-    found = find_target(table.column(target), target, missing, positive)
-    label, known = found.labels(table.column(target), missing)
+    meaning = find_target(table.column(target), target, missing, positive)
+    label, known = meaning.labels(table.column(target), missing)
     rows = np.flatnonzero(known)
-    result = Findings(Columns((), missing), found, label[rows], rows)
+    result = Findings(Columns((), missing), meaning, label[rows], rows)
     if len(rows) < len(label):
         result.notes.append(f"{len(label) - len(rows)} rows without a value of {target!r} were left out")
         table = table.take(pa.array(rows))

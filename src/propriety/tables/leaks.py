@@ -24,15 +24,15 @@ def look_for_leaks(table: Any, columns: Columns, y: NDArray[np.bool_]) -> list[s
     if min(y.sum(), len(y) - y.sum()) < _FEW:
         return []
     frame, _ = columns.encode(table.take(pa.array(np.arange(0, table.num_rows, step))))
-    found = []
+    warnings = []
     for column in columns.columns:
         area = max(_area(frame.column(f), y) for f in column.features)
         if area >= _LEAK:
-            found.append(
+            warnings.append(
                 f"column {column.name!r} alone nearly tells the target (area under the curve {area:.3f}): is "
                 f"it known when the model is used? If not, --drop '{column.name}'"
             )
-    return found
+    return warnings
 
 
 def _area(column: Any, y: NDArray[np.bool_]) -> float:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from propriety.tables import reading
+from propriety.costs import Costs
+from propriety.model import files
+from propriety.model.base import ProperClassifier, shares
+from propriety.storage.checks import Arrays, require
 from propriety.tables.columns import Columns
 from propriety.tables.numbers import Numbers
+from propriety.tables.state import read_state, write_state
 from propriety.tables.targets import Target
 
 Floats = NDArray[np.float64]
@@ -21,6 +27,8 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class TableModel:
     """A classifier and how it reads a table: what ``propriety fit --save`` writes.
+
+    It keeps the contract of a fitted model, with tables for X and its columns for features.
 
     Attributes
     ----------
@@ -33,7 +41,7 @@ class TableModel:
         What is known of the training: rows, judgement, versions, the command.
     """
 
-    estimator: Any
+    estimator: ProperClassifier
     columns: Columns
     target: Target
     numbers: Numbers | None = None
@@ -45,20 +53,38 @@ class TableModel:
         return np.array([self.target.negative, self.target.positive])
 
     @property
-    def costs(self) -> tuple[float, float]:
-        """Cost of a false alarm and of a miss."""
-        return float(self.estimator.fp_cost), float(self.estimator.fn_cost)
+    def loss_(self) -> Any:
+        """What the estimator was fitted to, gain and link included."""
+        return self.estimator.loss_
+
+    @property
+    def costs(self) -> Costs:
+        """What its decisions follow."""
+        return self.estimator.costs
 
     @property
     def threshold(self) -> float:
         """The probability from which the positive class is decided."""
-        alarm, miss = self.costs
-        return alarm / (alarm + miss)
+        return float(self.costs.threshold)
+
+    @property
+    def view(self) -> str:
+        """How the estimator can be shown."""
+        return self.estimator.view
+
+    # --- using it ---------------------------------------------------------------------------------
 
     def features(self, table: Any, first_row: int = 1) -> tuple[Any, dict[str, int]]:
         """What the estimator reads of a table, and counts of unknown categories."""
         frame, unknown = self.columns.encode(as_arrow(table), first_row)
-        return (frame if self.numbers is None else self.numbers(frame)), unknown
+        return self._of_frame(frame), unknown
+
+    def _of_frame(self, frame: Any) -> Any:
+        return frame if self.numbers is None else self.numbers(frame)
+
+    def decision_function(self, table: Any) -> Floats:
+        """The score F of each row."""
+        return self.estimator.decision_function(self.features(table)[0])
 
     def predict_proba(self, table: Any) -> Floats:
         """Probabilities of the labels, for an Arrow table or any data frame."""
@@ -66,31 +92,70 @@ class TableModel:
 
     def predict(self, table: Any) -> NDArray[np.str_]:
         """Labels decided by the costs."""
-        return self.classes_[(self.predict_proba(table)[:, 1] >= self.threshold).astype(np.intp)]
+        return self.classes_[self.costs.decide(self.predict_proba(table))]
 
-    def contributions(self, table: Any) -> tuple[Floats, float]:
-        """What each column adds to the score of each row, and the score of no column: they add up."""
-        X, _ = self.features(table)
-        each, base = reading.contributions(self.estimator, X, self.numbers, len(self.columns.features))
-        total = np.zeros((len(each), len(self.columns.columns)))
-        np.add.at(total.T, np.array(self.columns.owners), each.T)
-        return total, base
+    # --- reading it -------------------------------------------------------------------------------
+
+    def contributions(self, table: Any) -> Floats:
+        """What each column adds to the score of each row, the score of no column last; they add up to it."""
+        parts = self.feature_contributions(self.columns.encode(as_arrow(table))[0])
+        return _summed(parts, self.columns.owners, len(self.columns.columns))
+
+    def feature_contributions(self, frame: Any) -> Floats:
+        """The same of an encoded table and for each feature: the parts of a date stand apart."""
+        parts = self.estimator.contributions(self._of_frame(frame))
+        return parts if self.numbers is None else _summed(parts, self.numbers.owners, frame.num_columns)
 
     def importances(self) -> Floats:
         """How much each column counts in the model; the sum is 1, or 0 if none does."""
-        each = reading.importances(self.estimator, self.numbers, len(self.columns.features))
-        total = np.bincount(self.columns.owners, weights=each, minlength=len(self.columns.columns))
-        return total / total.sum() if total.sum() > 0 else total
+        owners = np.asarray(self.columns.owners)
+        if self.numbers is not None:
+            owners = owners[list(self.numbers.owners)]
+        each = self.estimator.importances()
+        total = np.bincount(owners, weights=each, minlength=len(self.columns.columns))
+        return shares(total.astype(np.float64))
+
+    def words(self, table: Any) -> list[list[str]]:
+        """The rules that each row meets, of a model that is made of rules; else nothing."""
+        return self.estimator.words(self.features(table)[0])
 
     def because(self, table: Any) -> list[str]:
-        """The rules that the first row meets, of a model that is made of rules; else nothing."""
-        return reading.rules_met(self.estimator, self.features(table)[0])
+        """The rules that the first row meets: `words` of it, by its old name."""
+        warnings.warn(
+            "TableModel.because(table) is TableModel.words(table)[0] now; the old name will go in the next "
+            "release",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self.words(table)[0]
+
+    # --- keeping it -------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a model file, whole or not at all."""
-        from propriety import storage
+        files.save(self, path)
 
-        storage.save(self, path)
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Columns, target and the estimator inside, as plain values and as arrays: what its file holds."""
+        document, arrays = files.pack(self.estimator)
+        return write_state(self.columns, self.target, self.numbers, self.summary, document), arrays
+
+    @classmethod
+    def from_state(cls, parameters: dict[str, Any], state: dict[str, Any], arrays: Arrays) -> Self:
+        """The model again; what does not fit is refused."""
+        require(parameters == {}, "a table model has no parameters")
+        estimator = files.unpack(state.pop("model", None), arrays)
+        columns, target, numbers, summary = read_state(state, estimator)
+        return cls(estimator, columns, target, numbers, summary)
+
+
+def _summed(parts: Floats, owners: Sequence[int], n_owners: int) -> Floats:
+    """Parts of scores summed to what owns them; the last one, of nothing, stays."""
+    total = np.zeros((len(parts), n_owners + 1))
+    for part, owner in enumerate(owners):
+        total[:, owner] += parts[:, part]
+    total[:, -1] = parts[:, -1]
+    return total
 
 
 def as_arrow(table: Any) -> Any:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+KINDS = ("value", "missing", "level")
 _LEVELS = 50  # indicators of one category; rarer values have none
 
 Floats = NDArray[np.float64]
@@ -57,6 +58,11 @@ class Numbers:
             if 0 < share < 1:
                 terms.append(Term(f, "missing", centre=share))
         return cls(tuple(terms))
+
+    @property
+    def owners(self) -> tuple[int, ...]:
+        """For each number the feature that it is made of."""
+        return tuple(term.feature for term in self.terms) or (0,)  # without terms there is a column of zeros
 
     def __call__(self, frame: Any) -> Floats:
         """The numbers of an encoded table, of shape (n, terms); indicators are centred too."""

@@ -201,8 +201,8 @@ def _decompressed(
         inside = [f for f in archive.namelist() if not f.endswith("/") and not f.startswith("__MACOSX")]
         if len(inside) != 1:
             raise TableError(f"{name} holds {len(inside)} files", "unpack it and give one table")
-        opened = files.enter_context(io.BufferedReader(archive.open(inside[0])))
-        return opened, inside[0].lower().split(".")[1:]
+        member: Any = archive.open(inside[0])
+        return files.enter_context(io.BufferedReader(member)), inside[0].lower().split(".")[1:]
     opened: Any
     if packing == "gzip":
         opened = gzip.GzipFile(fileobj=raw)

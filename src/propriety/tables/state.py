@@ -1,64 +1,60 @@
-"""A model over a table: the columns with their kinds and categories, the target, and the estimator inside."""
+"""A model over a table in a file: columns with their kinds and categories, the target, and the summary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from propriety.storage.checks import Arrays, names, require, take
-from propriety.storage.estimators import Arrayed, Kind
+from propriety.model.base import ProperClassifier
+from propriety.storage.checks import names, require, take
 from propriety.storage.values import decode, encode
-
-_TERMS = ("value", "missing", "level")
-
-
-def table_kind(
-    pack: Callable[[Any], tuple[dict[str, Any], Arrayed]], unpack: Callable[[Any, Arrays], Any]
-) -> Kind:
-    """The kind of a table model; `pack` and `unpack` are for the estimator inside."""
-
-    def write(model: Any) -> tuple[dict[str, Any], Arrayed]:
-        document, arrays = pack(model.estimator)
-        numbers = None if model.numbers is None else [asdict(term) for term in model.numbers.terms]
-        state = {
-            "columns": [
-                {**asdict(c), "categories": list(c.categories), "parts": list(c.parts)}
-                for c in model.columns.columns
-            ],
-            "missing": list(model.columns.missing),
-            "decimal": model.columns.decimal,
-            "target": {**asdict(model.target), "negatives": list(model.target.negatives)},
-            "numbers": numbers,
-            "summary": encode(model.summary, "the summary"),
-            "model": document,
-        }
-        return state, arrays
-
-    def read(cls: Any, given: Any, state: dict[str, Any], arrays: Arrays) -> Any:
-        require(given == {}, "a table model has no parameters")
-        columns, target = _columns(state), _target(take(state, "target", dict))
-        estimator = unpack(state.pop("model", None), arrays)
-        require(len(estimator.classes_) == 2, "a table model has two classes")
-        for cost in (estimator.fp_cost, estimator.fn_cost):
-            right = isinstance(cost, int | float) and 0 < cost < np.inf
-            require(right, "a cost is no positive number")
-        numbers = _numbers(state.pop("numbers", None), columns)
-        d = len(columns.features) if numbers is None else max(1, len(numbers.terms))
-        require(estimator.n_features_in_ == d, "the model and its columns do not fit")
-        summary = decode(state.pop("summary", None))
-        require(isinstance(summary, dict), "its summary is no mapping")
-        return cls(estimator, columns, target, numbers, summary)
-
-    return Kind("propriety.tables", "TableModel", write, read)
+from propriety.tables.columns import KINDS, PARTS, Column, Columns
+from propriety.tables.numbers import KINDS as TERMS
+from propriety.tables.numbers import Numbers, Term
+from propriety.tables.targets import Target
 
 
-def _columns(state: dict[str, Any]) -> Any:
-    from propriety.tables.columns import KINDS, PARTS, Column, Columns
+def write_state(
+    columns: Columns,
+    target: Target,
+    numbers: Numbers | None,
+    summary: dict[str, Any],
+    document: dict[str, Any],
+) -> dict[str, Any]:
+    """Everything as plain values; `document` is that of the estimator inside."""
+    return {
+        "columns": [
+            {**asdict(c), "categories": list(c.categories), "parts": list(c.parts)} for c in columns.columns
+        ],
+        "missing": list(columns.missing),
+        "decimal": columns.decimal,
+        "target": {**asdict(target), "negatives": list(target.negatives)},
+        "numbers": None if numbers is None else [asdict(term) for term in numbers.terms],
+        "summary": encode(summary, "the summary"),
+        "model": document,
+    }
 
-    found = []
+
+def read_state(
+    state: dict[str, Any], estimator: Any
+) -> tuple[Columns, Target, Numbers | None, dict[str, Any]]:
+    """The same again, checked against the estimator inside."""
+    require(isinstance(estimator, ProperClassifier), "the model inside is no estimator")
+    require(len(estimator.classes_) == 2, "a table model has two classes")
+    require(not estimator.costs.by_row, "the costs are not two numbers")
+    columns, target = _columns(state), _target(take(state, "target", dict))
+    numbers = _numbers(state.pop("numbers", None), columns)
+    d = len(columns.features) if numbers is None else len(numbers.owners)
+    require(estimator.n_features_in_ == d, "the model and its columns do not fit")
+    summary = decode(state.pop("summary", None))
+    require(isinstance(summary, dict), "its summary is no mapping")
+    return columns, target, numbers, summary
+
+
+def _columns(state: dict[str, Any]) -> Columns:
+    columns = []
     for given in take(state, "columns", list):
         require(isinstance(given, dict), "a column is no mapping")
         name, kind, form = take(given, "name", str), take(given, "kind", str), take(given, "form", str)
@@ -67,26 +63,22 @@ def _columns(state: dict[str, Any]) -> Any:
         parts = _texts(given.pop("parts", None), "parts of a date")
         require(all(p in PARTS for p in parts) and bool(parts) == (kind == "date"), "parts of a date")
         require(not given, "a column has more than it should")
-        found.append(Column(name, kind, categories, form, parts))
-    require(found, "it has no columns")
-    names([c.name for c in found], len(found), "columns")
+        columns.append(Column(name, kind, categories, form, parts))
+    require(columns, "it has no columns")
+    names([c.name for c in columns], len(columns), "columns")
     decimal = take(state, "decimal", str)
     require(decimal in (".", ","), "a decimal sign is a point or a comma")
-    return Columns(tuple(found), _texts(state.pop("missing", None), "markers"), decimal)
+    return Columns(tuple(columns), _texts(state.pop("missing", None), "markers"), decimal)
 
 
-def _target(given: dict[str, Any]) -> Any:
-    from propriety.tables.targets import Target
-
+def _target(given: dict[str, Any]) -> Target:
     name, positive, because = (take(given, key, str) for key in ("name", "positive", "because"))
     negatives = _texts(given.pop("negatives", None), "labels")
     require(negatives and positive not in negatives and not given, "the target has no two classes")
     return Target(name, positive, negatives, because)
 
 
-def _numbers(given: Any, columns: Any) -> Any:
-    from propriety.tables.numbers import Numbers, Term
-
+def _numbers(given: Any, columns: Columns) -> Numbers | None:
     if given is None:
         return None
     require(isinstance(given, list), "terms are no list")
@@ -95,11 +87,12 @@ def _numbers(given: Any, columns: Any) -> Any:
     for term in given:
         require(isinstance(term, dict), "a term is no mapping")
         feature, kind, level = take(term, "feature", int), take(term, "kind", str), take(term, "level", str)
-        require(0 <= feature < len(categorical) and kind in _TERMS, "a term is of no feature")
+        require(0 <= feature < len(categorical) and kind in TERMS, "a term is of no feature")
         require(categorical[feature] == (kind == "level"), "a term does not suit its feature")
-        values = [float(take(term, key, (int, float))) for key in ("fill", "centre", "scale")]
-        require(np.all(np.isfinite(values)) and values[2] > 0 and not term, "a term is not finite")
-        terms.append(Term(feature, kind, *values, level))
+        fill, centre, scale = (float(take(term, key, (int, float))) for key in ("fill", "centre", "scale"))
+        finite = np.all(np.isfinite([fill, centre, scale]))
+        require(finite and scale > 0 and not term, "a term is not finite")
+        terms.append(Term(feature, kind, fill, centre, scale, level))
     return Numbers(tuple(terms))
 
 

@@ -287,6 +287,11 @@ class TreeClassifier(ProperClassifier):
         check_is_fitted(self, "tree_")
         return self._rules(self.tree_.leaves)
 
+    def test_of(self, node: int) -> str:
+        """The test that rows pass from its parent to a node, in words."""
+        check_is_fitted(self, "tree_")
+        return str(self._words().test(node))
+
     def to_linear(self) -> LinearizedTree:
         """Rules for all nodes, and coefficients whose sum over the rules that hold is the score. [N9 (50)]
 

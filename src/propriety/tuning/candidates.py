@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,12 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from propriety import losses
+from propriety.costs import Costs
 from propriety.losses import simplex
 from propriety.model.base import ProperClassifier
 
 #: Families by name, each in the order in which they leave the log loss; it is tried first in any case.
-FAMILIES = {
+FAMILIES: dict[str, Callable[[float], list[Any]]] = {
     "tailored": lambda cost: [losses.Tailored(cost, focus) for focus in (1, 2, 5, 10, 20)],
     "gain": lambda cost: [losses.GLog(gain) for gain in (2, 0.5, 4, 0.25, 8, 16)],
     "alpha": lambda cost: [losses.AlphaTunable(1, alpha) for alpha in (0.1, 0.2, 0.3, 0.4, 0.5)],
@@ -59,22 +60,24 @@ class Place:
         if isinstance(estimator, ProperClassifier):
             return cls("")
         parts = estimator.get_params() if hasattr(estimator, "get_params") else {}
-        found = [name for name, part in parts.items() if isinstance(part, ProperClassifier)]
-        if len(found) != 1:
+        names = [name for name, part in parts.items() if isinstance(part, ProperClassifier)]
+        if len(names) != 1:
             raise TypeError(
                 "estimator must be a classifier of this library, or a pipeline that ends in one, so that its "
-                f"loss can be set; got {estimator!r}" + (f", which has {len(found)} of them" if found else "")
+                f"loss can be set; got {estimator!r}" + (f", which has {len(names)} of them" if names else "")
             )
-        return cls(found[0] + "__")
+        return cls(names[0] + "__")
 
     def owner(self, estimator: Any) -> Any:
         """The classifier that has the loss."""
         return estimator.get_params()[self.prefix.removesuffix("__")] if self.prefix else estimator
 
-    def make(self, estimator: Any, candidate: Candidate, costs: tuple[float, float]) -> Any:
+    def make(self, estimator: Any, candidate: Candidate, costs: Costs) -> Any:
         """An unfitted copy of the estimator with the candidate's loss and the costs."""
         model = clone(estimator)
-        return model.set_params(**self.parameters(model, candidate), **self._costs(costs))
+        stated = {"fp_cost": costs.fp_cost, "fn_cost": costs.fn_cost}
+        stated = {self.prefix + name: cost for name, cost in stated.items()}
+        return model.set_params(**self.parameters(model, candidate), **stated)
 
     def parameters(self, estimator: Any, candidate: Candidate) -> dict[str, Any]:
         """The parameters that make the estimator one with the candidate's loss."""
@@ -88,9 +91,6 @@ class Place:
             params[self.prefix + "link"] = None  # they bring their own
         return params
 
-    def _costs(self, costs: tuple[float, float]) -> dict[str, float]:
-        return {self.prefix + "fp_cost": costs[0], self.prefix + "fn_cost": costs[1]}
-
 
 def read(given: Any, owner: Any, cost: float) -> list[Candidate]:
     """The candidates that the parameter ``losses`` denotes, the log loss first, none twice.
@@ -101,10 +101,10 @@ def read(given: Any, owner: Any, cost: float) -> list[Candidate]:
     >>> read({"loss__focus": [2, 4]}, LinearClassifier(losses.Tailored(0.1)), 0.1)
     [Log(), Tailored(0.1, 2), Tailored(0.1, 4)]
     """
-    found = [Candidate(losses.Log()), *_given(given, owner, cost)]
-    if len(found) == 1:
+    candidates = [Candidate(losses.Log()), *_given(given, owner, cost)]
+    if len(candidates) == 1:
         raise ValueError("losses is empty: give at least one loss, or the name of a family")
-    unique = list(dict.fromkeys(found))
+    unique = list(dict.fromkeys(candidates))
     # A composite of the log loss with the logit link is the log loss.
     return [unique[0], *(c for c in unique[1:] if c != Candidate(losses.Log().composite()))]
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.weights import Weights
+
 Floats = NDArray[np.float64]
 RULES = ("one_se", "best")
 
@@ -37,45 +39,32 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Weights of all rows, and the group of each if there are groups."""
+class Observations:
+    """What counts as one observation: weights of all rows, and the group of each if there are groups."""
 
-    weight: Floats
-    groups: NDArray[np.intp] | None
+    weights: Weights
+    groups: NDArray[np.intp] | None = None
 
     @classmethod
-    def make(cls, n: int, weight: Any, groups: Any) -> Rows:
-        """Weights that are whole numbers are copies; others are taken relative to their mean."""
-        weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
-        if np.any(weight != np.rint(weight)):
-            weight = weight / np.mean(weight[weight > 0])
-        return cls(weight, None if groups is None else np.unique(groups, return_inverse=True)[1])
+    def read(cls, n: int, sample_weight: Any = None, groups: Any = None) -> Observations:
+        """From weights and groups of n rows as a user gives them."""
+        codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
+        return cls(Weights.read(sample_weight, n), codes)
 
-    def mean(self, rows: NDArray[np.intp], values: Floats) -> Floats:
+    def mean(self, rows: NDArray[np.intp], values: Floats) -> Any:
         """Weighted mean of values of these rows, over the last axis."""
-        weight = self.weight[rows]
-        kept = weight > 0
-        return values[..., kept] @ weight[kept] / weight[kept].sum()
+        return self.weights.take(rows).mean(values)
 
     def standard_error(self, rows: NDArray[np.intp], values: Floats) -> float:
         """Standard error of that mean.
 
-        >>> rows = Rows.make(4, None, None)
-        >>> rows.standard_error(np.arange(4), np.array([0.0, 0.0, 2.0, 2.0])) == (4 / 3) ** 0.5 / 2
+        >>> observations = Observations.read(4)
+        >>> observations.standard_error(np.arange(4), np.array([0.0, 0.0, 2.0, 2.0])) == (4 / 3) ** 0.5 / 2
         True
         """
         rows, values = _once(rows, values)
-        weight = self.weight[rows]
-        total, centred = weight.sum(), values - self.mean(rows, values)
-        if self.groups is None:
-            squares, count = weight @ np.square(centred), total
-        else:
-            sums = np.bincount(self.groups[rows], weights=weight * centred)
-            squares = np.square(sums) @ np.ones(len(sums))
-            count = len(np.unique(self.groups[rows][weight > 0]))
-        if count <= 1:
-            return np.inf
-        return float(np.sqrt(count / (count - 1) * squares) / total)
+        groups = None if self.groups is None else self.groups[rows]
+        return self.weights.take(rows).standard_error(values, groups)
 
 
 def _once(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
@@ -89,14 +78,14 @@ def pool(folds: list[Fold]) -> tuple[NDArray[np.intp], Floats]:
     return np.concatenate([f.rows for f in folds]), np.concatenate([f.values for f in folds], axis=1)
 
 
-def choose(folds: list[Fold], rows: Rows, rule: str) -> int:
+def choose(folds: list[Fold], observations: Observations, rule: str) -> int:
     """The candidate of least mean, or the first that is within one standard error of it.
 
     The standard error is that of the paired difference from the best. The first candidate is the log loss,
     and the others come in the order of preference.
     """
     held_out, values = pool(folds)
-    means = rows.mean(held_out, values)
+    means = observations.mean(held_out, values)
     if not np.isfinite(means[0]):
         raise ValueError(
             "the log loss has no finite criterion on held-out rows, so there is nothing to compare"
@@ -106,7 +95,7 @@ def choose(folds: list[Fold], rows: Rows, rule: str) -> int:
         return best
     for j, mean in enumerate(means[:best]):
         if np.isfinite(mean):
-            error = rows.standard_error(held_out, values[j] - values[best])
+            error = observations.standard_error(held_out, values[j] - values[best])
             if mean - means[best] <= error:
                 return j
     return best
@@ -117,13 +106,13 @@ def choose_empirical(empirical: Floats) -> int:
     return int(np.nanargmin(empirical))
 
 
-def choices_without(folds: list[Fold], rows: Rows, rule: str) -> list[int]:
+def choices_without(folds: list[Fold], observations: Observations, rule: str) -> list[int]:
     """For each fold the candidate that the other folds would choose."""
-    return [choose(folds[:k] + folds[k + 1 :], rows, rule) for k in range(len(folds))]
+    return [choose(folds[:k] + folds[k + 1 :], observations, rule) for k in range(len(folds))]
 
 
-def gain(folds: list[Fold], rows: Rows, choices: list[int]) -> tuple[float, float]:
+def gain(folds: list[Fold], observations: Observations, choices: list[int]) -> tuple[float, float]:
     """Mean saving of the chosen candidates against the first, each on its fold, and its standard error."""
     held_out = np.concatenate([f.rows for f in folds])
     savings = np.concatenate([f.values[0] - f.values[j] for f, j in zip(folds, choices, strict=True)])
-    return float(rows.mean(held_out, savings)), rows.standard_error(held_out, savings)
+    return float(observations.mean(held_out, savings)), observations.standard_error(held_out, savings)

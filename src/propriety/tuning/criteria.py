@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline
 
 from propriety import losses
+from propriety.costs import Costs
 from propriety.evaluation.scores import as_loss, losses_of
 from propriety.losses.base import Loss
 from propriety.losses.point import Array, Point
 from propriety.losses.special import gauss_legendre
-from propriety.losses.value import number, positive, show
+from propriety.losses.value import number, show
+from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
 _PANELS = 1024
@@ -70,7 +72,7 @@ class Criterion:
     Attributes
     ----------
     loss : the loss whose value it is
-    factor : its multiple
+    costs : those whose decisions are judged, instead of a loss; None if there are none
     cost : the threshold that the costs imply, at which tailored losses are aimed
     scale : rows to which numbers refer when they are told to people
     unit : what a number is, in words
@@ -78,7 +80,7 @@ class Criterion:
     """
 
     loss: Any
-    factor: float
+    costs: Costs | None
     cost: float
     scale: float
     unit: str
@@ -86,34 +88,35 @@ class Criterion:
 
     def values(self, y: NDArray[np.intp], P: Floats) -> Floats:
         """The value of each row with class index ``y`` and probabilities ``P`` of the classes."""
-        if P.shape[1] > 2 and isinstance(self.loss, losses.CostWeighted):
-            return (np.argmax(P, axis=1) != y).astype(np.float64)
-        return self.factor * losses_of(y, P, self.loss, clip=CLIP)
+        n_classes = P.shape[1]
+        costs = self.costs
+        if n_classes > 2 and isinstance(self.loss, losses.CostWeighted):
+            costs = Costs.equal(n_classes)
+        return losses_of(y, P, self.loss, clip=CLIP) if costs is None else costs.of_rows(y, costs.decide(P))
 
-    def mean(self, y: NDArray[np.intp], P: Floats, weight: Floats | None = None) -> float:
+    def mean(self, y: NDArray[np.intp], P: Floats, sample_weight: Any = None) -> float:
         """The weighted mean over rows."""
-        return float(np.average(self.values(y, P), weights=weight))
+        return float(Weights.read(sample_weight, len(y)).mean(self.values(y, P)))
 
 
-def read(criterion: Any, fp_cost: float, fn_cost: float) -> Criterion:
+def read(criterion: Any, costs: Costs) -> Criterion:
     """The criterion that the parameters of a search denote.
 
-    >>> read("cost", 1, 9).values(np.array([0, 1]), np.array([[0.8, 0.2], [0.95, 0.05]]))
+    >>> criterion = read("cost", Costs.of_mistakes(1, 9))
+    >>> criterion.values(np.array([0, 1]), np.array([[0.8, 0.2], [0.95, 0.05]]))
     array([1., 9.])
     """
-    fp_cost, fn_cost = positive("fp_cost", fp_cost), positive("fn_cost", fn_cost)
-    cost = fp_cost / (fp_cost + fn_cost)
-    decided = f", decided at {cost:.3g}"
+    cost = costs.threshold
     if isinstance(criterion, str) and criterion == "cost":
-        unit = f"cost of 1,000 decisions (false alarm {fp_cost:g}, miss {fn_cost:g})"
-        return Criterion(losses.CostWeighted(cost), fp_cost + fn_cost, cost, 1000.0, unit, decided)
+        unit = f"cost of 1,000 decisions (false alarm {costs.fp_cost:g}, miss {costs.fn_cost:g})"
+        return Criterion(losses.CostWeighted(cost), costs, cost, 1000.0, unit, f", decided at {cost:.3g}")
     distribution = _distribution(criterion)
     if distribution is not None:
         unit = f"cost of 1,000 decisions, mean over c ~ {show_distribution(distribution)}"
         mean = float(distribution.mean())
-        return Criterion(CostSpread(distribution), 1.0, mean, 1000.0, unit, ", decided at each cost")
-    loss = _loss(getattr(criterion, "loss", criterion) if _recommended(criterion) else criterion)
-    return Criterion(loss, 1.0, cost, 1.0, f"mean {loss!r}", "")
+        return Criterion(CostSpread(distribution), None, mean, 1000.0, unit, ", decided at each cost")
+    loss = _loss(criterion.loss if _recommended(criterion) else criterion)
+    return Criterion(loss, None, cost, 1.0, f"mean {loss!r}", "")
 
 
 def _recommended(criterion: Any) -> bool:

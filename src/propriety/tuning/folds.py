@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from propriety import losses
+from propriety.boosting import BoostingClassifier
+from propriety.costs import Costs
 from propriety.linear import LinearClassifier
 from propriety.tuning.candidates import Candidate, Place
-from propriety.tuning.choosing import Fold
+from propriety.tuning.choosing import Fold, Observations
 from propriety.tuning.criteria import Criterion
 
 Floats = NDArray[np.float64]
@@ -30,21 +32,37 @@ _SAME = 1e-6
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be searched: the data, checked, and how to make and judge a model."""
+    """What is to be searched: the data, checked, and how to make and judge a model.
+
+    `weight` is as the user gave it, for fits; `observations` has the same for means and their errors.
+    """
 
     estimator: Any
     place: Place
     candidates: list[Candidate]
     criterion: Criterion
-    costs: tuple[float, float]
+    costs: Costs
     X: Any
     y: NDArray[Any]
     codes: NDArray[np.intp]
     classes: NDArray[Any]
     weight: Floats | None
+    observations: Observations
     error_score: Any
     empirical: bool
     verbose: int
+
+    def within(self, rows: NDArray[np.intp], groups: Any) -> Task:
+        """The same search of some rows alone."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(
+            self,
+            X=_safe_indexing(self.X, rows),
+            y=self.y[rows],
+            codes=self.codes[rows],
+            weight=weight,
+            observations=Observations.read(len(rows), weight, groups),
+        )
 
     def model(self, index: int) -> Any:
         """The estimator with the loss of a candidate, not fitted."""
@@ -73,7 +91,8 @@ def run(task: Task, train: NDArray[np.intp], test: NDArray[np.intp], name: str) 
     m = len(task.candidates)
     values, empirical = np.full((m, len(test)), np.nan), np.full(m, np.nan)
     seconds, same = np.full(m, np.nan), np.zeros(m, dtype=bool)
-    sharing, first = Sharing(task), None
+    sharing = Sharing(task)
+    first: Floats | None = None
     for j, candidate in enumerate(task.candidates):
         started = time.perf_counter()
         model = sharing.prepared(task.model(j), candidate)
@@ -90,7 +109,7 @@ def run(task: Task, train: NDArray[np.intp], test: NDArray[np.intp], name: str) 
         seconds[j] = time.perf_counter() - started
         sharing.learn(model, candidate)
         P = task.probabilities(model, X_test)
-        first = P if j == 0 else first
+        first = P if first is None else first
         values[j] = task.criterion.values(task.codes[test], P)
         same[j] = np.allclose(P, first, rtol=0, atol=_SAME)
         if task.empirical:
@@ -104,17 +123,15 @@ class Sharing:
     """What fits to the same rows have in common."""
 
     def __init__(self, task: Task) -> None:
-        from propriety.engine.sharing import SharedBins  # brings in Numba
-
         # Behind transformers the table could differ from fit to fit.
-        self._bins = SharedBins() if task.place.prefix == "" else None
+        self._bins = _shared_bins() if isinstance(task.estimator, BoostingClassifier) else None
         self._linear = isinstance(task.estimator, LinearClassifier) and not task.estimator.warm_start
         self._start: tuple[Floats, Floats] | None = None
 
     def prepared(self, model: Any, candidate: Candidate) -> Any:
         """The model, told what earlier ones have found."""
         if self._bins is not None:
-            model._shared_bins = self._bins
+            model.share_bins(self._bins)
         if self._linear and self._start is not None and _convex(model, candidate):
             # A convex loss has one minimum, so the start changes the time and nothing else.
             model.coef_, model.intercept_ = self._start
@@ -127,6 +144,12 @@ class Sharing:
             self._start = (model.coef_, model.intercept_)
 
 
+def _shared_bins() -> Any:
+    from propriety.engine.sharing import SharedBins  # brings in Numba
+
+    return SharedBins()
+
+
 def _convex(model: Any, candidate: Candidate) -> bool:
     loss = candidate.loss
     if isinstance(loss, losses.SmoothLoss):
@@ -136,7 +159,6 @@ def _convex(model: Any, candidate: Candidate) -> bool:
 
 def _say(task: Task, name: str, j: int, values: Floats, test: Any, seconds: float) -> None:
     if task.verbose:
-        weight = np.ones(len(test)) if task.weight is None else task.weight[test]
-        mean = task.criterion.scale * values @ weight / weight.sum() if weight.any() else np.nan
+        mean = task.criterion.scale * task.observations.mean(test, values)
         candidate = task.candidates[j]
         print(f"[{name}] {candidate!r}: {task.criterion.unit} {mean:.5g}, {seconds:.2f} s", flush=True)

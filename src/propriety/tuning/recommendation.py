@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses
+from propriety.costs import Costs
 from propriety.losses.special import gauss_legendre
 from propriety.losses.value import number, positive, show
 from propriety.tuning.criteria import show_distribution
@@ -122,7 +123,7 @@ def _from(fp: Any, fn: Any, names: tuple[str, str]) -> Recommendation:
     weight = np.outer(a, b)
     total = x[:, None] + y[None, :]
     mean_fp, mean = float(a @ x), float(np.sum(weight * total))
-    threshold = mean_fp / mean
+    threshold = _threshold(mean_fp, mean - mean_fp)
     second = float(np.sum(weight * x[:, None] ** 2 / total)) / mean
     variance = second - threshold**2
     if isinstance(fp, float) and isinstance(fn, float):
@@ -131,9 +132,14 @@ def _from(fp: Any, fn: Any, names: tuple[str, str]) -> Recommendation:
         )
     focus = threshold * (1 - threshold) / variance - 1
     (fp_low, fp_high), (fn_low, fn_high) = _ends(fp), _ends(fn)
-    low, high = fp_low / (fp_low + fn_high), fp_high / (fp_high + fn_low)
+    low, high = _threshold(fp_low, fn_high), _threshold(fp_high, fn_low)
     loss = losses.Tailored(_rounded(threshold, 4), _rounded(max(focus, 0.0), 3))
     return Recommendation(loss, threshold, low, high, names)
+
+
+def _threshold(fp: float, fn: float) -> float:
+    """Where the end of a range may be 0, which no stated cost is."""
+    return float(Costs.of_matrix([[0, fp], [fn, 0]]).threshold)
 
 
 def _rounded(value: float, digits: int) -> float:

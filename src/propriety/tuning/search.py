@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numbers
 import time
-from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import check_cv
@@ -15,13 +15,18 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from propriety.costs import Costs
+from propriety.data.parameters import choice
+from propriety.data.training import encode_labels
 from propriety.evaluation.scores import class_index
-from propriety.losses.value import positive
 from propriety.tuning import candidates, choosing, criteria, folds
 from propriety.tuning.verdict import Verdict
+from propriety.weights import check
 
+Floats = NDArray[np.float64]
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 VERDICTS = ("cross", "nested")
 
 
@@ -89,6 +94,7 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         saves against the log loss on held-out rows, and the standard error of that.
     verdict_ : Verdict
         What choosing gained, with its standard error; prints as a sentence.
+    loss_ : what the best estimator was fitted to, gain and link included
     criterion_ : what was judged by
     n_splits_, refit_time_ : as in ``GridSearchCV``
 
@@ -111,20 +117,20 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator,
-        losses="tailored",
+        estimator: Any,
+        losses: Any = "tailored",
         *,
-        criterion="cost",
-        fp_cost=None,
-        fn_cost=None,
-        rule="one_se",
-        cv=5,
-        verdict="cross",
-        refit=True,
-        n_jobs=None,
-        error_score=np.nan,
-        verbose=0,
-    ):
+        criterion: Any = "cost",
+        fp_cost: float | None = None,
+        fn_cost: float | None = None,
+        rule: str = "one_se",
+        cv: Any = 5,
+        verdict: str = "cross",
+        refit: bool = True,
+        n_jobs: int | None = None,
+        error_score: Any = np.nan,
+        verbose: int = 0,
+    ) -> None:
         self.estimator = estimator
         self.losses = losses
         self.criterion = criterion
@@ -138,7 +144,7 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.error_score = error_score
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.input_tags = inner.input_tags
@@ -147,7 +153,7 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     # -- fitting --------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search, and fit the chosen loss to all rows.
 
         Parameters
@@ -164,71 +170,73 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        task, rows, groups = self._task(X, y, sample_weight, groups)
+        task, groups = self._task(X, y, sample_weight, groups)
         splits = self._splits(task, groups)
         results = self._run(task, splits)
         empirical = self._empirical(task) if task.empirical else None
         best = (
-            choosing.choose(results, rows, self.rule)
+            choosing.choose(results, task.observations, self.rule)
             if empirical is None
             else choosing.choose_empirical(empirical)
         )
-        choices = self._choices(task, rows, groups, splits, results)
+        choices = self._choices(task, groups, splits, results)
         fitted = self._refit(task, best) if self.refit else None
-        self._keep(task, rows, results, empirical, best)
-        self.verdict_ = self._verdict(task, rows, results, best, choices)
+        self._keep(task, results, empirical, best)
+        self.verdict_ = self._verdict(task, results, best, choices)
         if fitted is not None:
             self.best_estimator_, self.refit_time_ = fitted
         return self
 
-    def _task(self, X, y, sample_weight, groups):
+    def _task(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[folds.Task, Any]:
         """Check everything that was given."""
         if y is None:
             raise ValueError("LossSearchCV requires y to be passed, but the target y is None.")
         for name, allowed in (("rule", choosing.RULES), ("verdict", VERDICTS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {list(allowed)}, got {getattr(self, name)!r}")
+            choice(name, getattr(self, name), allowed)
         place = candidates.Place.find(self.estimator)
         owner = place.owner(self.estimator)
-        costs = tuple(
-            positive(name, getattr(owner if getattr(self, name) is None else self, name))
-            for name in ("fp_cost", "fn_cost")
-        )
-        criterion = criteria.read(self.criterion, *costs)
-        found = candidates.read(self.losses, owner, criterion.cost)
         X, y, groups = indexable(X, y, groups)
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
-            if not weight.any():
-                raise ValueError("sample_weight is zero everywhere: at least one row must have a weight")
-        classes = np.unique(labels if weight is None else labels[weight > 0])
-        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-        if len(classes) > 2 and costs != (1.0, 1.0):
-            raise ValueError(f"fp_cost and fn_cost are for two classes, got {len(classes)} classes")
+        observations = choosing.Observations.read(len(labels), sample_weight, groups)
+        classes, codes = encode_labels(labels, observations.weights)
+        costs = self._costs(owner, len(classes))
+        criterion = criteria.read(self.criterion, costs)
         task = folds.Task(
             estimator=self.estimator,
             place=place,
-            candidates=found,
+            candidates=candidates.read(self.losses, owner, criterion.cost),
             criterion=criterion,
             costs=costs,
             X=X,
             y=labels,
             codes=codes,
             classes=classes,
-            weight=weight,
+            weight=check(sample_weight, len(labels)),
+            observations=observations,
             error_score=self.error_score,
             empirical=isinstance(self.losses, str) and self.losses == candidates.EMPIRICAL,
             verbose=self.verbose,
         )
-        return task, choosing.Rows.make(_num_samples(X), weight, groups), groups
+        return task, groups
 
-    def _splits(self, task, groups):
+    def _costs(self, owner: Any, n_classes: int) -> Costs:
+        """The search's costs or, where it has none, those of the classifier."""
+        given = {
+            name: getattr(owner if getattr(self, name) is None else self, name)
+            for name in ("fp_cost", "fn_cost")
+        }
+        costs = Costs.of_mistakes(**given)
+        if costs.by_row:
+            raise ValueError("fp_cost and fn_cost must be numbers: a search has the same costs for all rows")
+        if n_classes > 2 and (costs.fp_cost, costs.fn_cost) != (1.0, 1.0):
+            raise ValueError(f"fp_cost and fn_cost are for two classes, got {n_classes} classes")
+        return costs
+
+    def _splits(self, task: folds.Task, groups: Any) -> list[Split]:
         """Splits whose held-out rows have some weight."""
-        found = check_cv(self.cv, task.y, classifier=True).split(task.X, task.y, groups)
-        splits = [(train, test) for train, test in found if task.weight is None or task.weight[test].any()]
+        every = check_cv(self.cv, task.y, classifier=True).split(task.X, task.y, groups)
+        splits = [(train, test) for train, test in every if task.weight is None or task.weight[test].any()]
         if len(splits) < 2:
             raise ValueError(
                 f"cv={self.cv!r} gives {len(splits)} split(s) with weight; a search needs at least two, so "
@@ -236,59 +244,59 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         return splits
 
-    def _run(self, task, splits, name="split"):
+    def _run(self, task: folds.Task, splits: list[Split], name: str = "split") -> list[choosing.Fold]:
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        return parallel(
+        results: list[choosing.Fold] = parallel(
             delayed(folds.run)(task, train, test, f"{name} {k}/{len(splits)}")
             for k, (train, test) in enumerate(splits, 1)
         )
+        return results
 
-    def _empirical(self, task):
+    def _empirical(self, task: folds.Task) -> Floats:
         """The criterion of each candidate on the rows that it was fitted to: all of them."""
         everything = np.arange(len(task.y))
         return folds.run(task, everything, everything, "all rows").empirical
 
-    def _choices(self, task, rows, groups, splits, results):
+    def _choices(
+        self, task: folds.Task, groups: Any, splits: list[Split], results: list[choosing.Fold]
+    ) -> list[int]:
         """For each fold a candidate, chosen without its held-out rows."""
         if task.empirical:
             return [choosing.choose_empirical(fold.empirical) for fold in results]
         if self.verdict == "cross":
-            return choosing.choices_without(results, rows, self.rule)
+            return choosing.choices_without(results, task.observations, self.rule)
         if not (isinstance(self.cv, numbers.Integral) or self.cv is None or hasattr(self.cv, "split")):
             raise ValueError("verdict='nested' needs cv as a number or a splitter, not as given splits")
         return [self._nested(task, groups, train, f"within {k}") for k, (train, _) in enumerate(splits, 1)]
 
-    def _nested(self, task, groups, train, name):
+    def _nested(self, task: folds.Task, groups: Any, train: NDArray[np.intp], name: str) -> int:
         """What a search within the training rows would choose."""
-        inner = replace(
-            task,
-            X=folds._safe_indexing(task.X, train),
-            y=task.y[train],
-            codes=task.codes[train],
-            weight=None if task.weight is None else task.weight[train],
-        )
         groups = None if groups is None else np.asarray(groups)[train]
+        inner = task.within(train, groups)
         results = self._run(inner, self._splits(inner, groups), name)
-        return choosing.choose(results, choosing.Rows.make(len(train), inner.weight, groups), self.rule)
+        return choosing.choose(results, inner.observations, self.rule)
 
-    def _refit(self, task, best):
+    def _refit(self, task: folds.Task, best: int) -> tuple[Any, float]:
         started = time.perf_counter()
         model = task.fit(task.model(best), task.X, slice(None))
         return model, time.perf_counter() - started
 
-    def _keep(self, task, rows, results, empirical, best):
+    def _keep(
+        self, task: folds.Task, results: list[choosing.Fold], empirical: Floats | None, best: int
+    ) -> None:
         """The attributes, as in GridSearchCV."""
+        observations = task.observations
         held_out, values = choosing.pool(results)
-        means = -rows.mean(held_out, values)
-        by_split = -np.array([rows.mean(fold.rows, fold.values) for fold in results])
+        means = -observations.mean(held_out, values)
+        by_split = -np.array([observations.mean(fold.rows, fold.values) for fold in results])
         params = [task.place.parameters(self.estimator, c) for c in task.candidates]
         table = {f"split{k}_test_score": scores for k, scores in enumerate(by_split)}
         table |= {
             "mean_test_score": means,
             "std_test_score": by_split.std(axis=0),
             "rank_test_score": stats.rankdata(-np.nan_to_num(means, nan=-np.inf), method="min").astype(int),
-            "gain": rows.mean(held_out, values[0] - values),
-            "gain_se": np.array([rows.standard_error(held_out, values[0] - v) for v in values]),
+            "gain": observations.mean(held_out, values[0] - values),
+            "gain_se": np.array([observations.standard_error(held_out, values[0] - v) for v in values]),
             "mean_fit_time": np.mean([fold.seconds for fold in results], axis=0),
             "param_" + task.place.prefix + "loss": np.ma.array(
                 [c.loss for c in task.candidates], dtype=object
@@ -302,15 +310,17 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.best_loss_, self.best_score_ = task.candidates[best].loss, float(means[best])
         self.criterion_, self._classes = task.criterion, task.classes
 
-    def _verdict(self, task, rows, results, best, choices):
-        gain, error = choosing.gain(results, rows, choices)
+    def _verdict(
+        self, task: folds.Task, results: list[choosing.Fold], best: int, choices: list[int]
+    ) -> Verdict:
+        gain, error = choosing.gain(results, task.observations, choices)
         held_out, values = choosing.pool(results)
         scale = task.criterion.scale
         return Verdict(
             chosen=task.candidates[best].loss,
             gain=scale * gain,
             standard_error=scale * error,
-            baseline=scale * float(rows.mean(held_out, values[0])),
+            baseline=scale * float(task.observations.mean(held_out, values[0])),
             unit=task.criterion.unit,
             decided=task.criterion.decided,
             method="empirical" if task.empirical else self.verdict,
@@ -319,48 +329,54 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     # -- using the model ------------------------------------------------------------------------------
 
-    def _best(self):
+    def _best(self) -> Any:
         check_is_fitted(self, "cv_results_")
         if not hasattr(self, "best_estimator_"):
             raise AttributeError("refit=False: no model was fitted to all rows; set refit=True to predict")
         return self.best_estimator_
 
     @property
-    def classes_(self):
+    def classes_(self) -> NDArray[Any]:
         """The labels."""
         return self._best().classes_
 
     @property
-    def n_features_in_(self):
+    def loss_(self) -> Any:
+        """What the best estimator was fitted to, gain and link included."""
+        model = self._best()
+        return candidates.Place.find(model).owner(model).loss_
+
+    @property
+    def n_features_in_(self) -> int:
         """Number of columns."""
         return self._fitted_attribute("n_features_in_")
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> NDArray[Any]:
         """Names of the columns, if the table had them."""
         return self._fitted_attribute("feature_names_in_")
 
-    def _fitted_attribute(self, name):
+    def _fitted_attribute(self, name: str) -> Any:
         if not hasattr(self, "best_estimator_"):
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted with refit=True")
         return getattr(self.best_estimator_, name)
 
     @_delegates("predict")
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """Decisions of the best estimator, by the costs."""
         return self._best().predict(X)
 
     @_delegates("predict_proba")
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the best estimator."""
         return self._best().predict_proba(X)
 
     @_delegates("decision_function")
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Floats:
         """Scores of the best estimator."""
         return self._best().decision_function(X)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the criterion on other rows: larger is better."""
         model = self._best()
         codes = class_index(column_or_1d(y), model.classes_)

@@ -111,4 +111,4 @@ def _short(loss: Any) -> str:
     >>> _short(losses.Tailored(1 / 6, 2))
     'Tailored(0.1667, 2)'
     """
-    return re.sub(r"\d+\.\d{5,}", lambda found: f"{float(found[0]):.4g}", repr(loss))
+    return re.sub(r"\d+\.\d{5,}", lambda number: f"{float(number[0]):.4g}", repr(loss))

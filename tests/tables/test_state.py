@@ -6,7 +6,7 @@ import json
 import pytest
 from safetensors.numpy import load, save
 
-import propriety
+from propriety.model import files
 from propriety.storage import ModelFileError
 
 
@@ -43,18 +43,22 @@ CHANGES = {
     "a scale of zero": (term(scale=0.0), "not finite"),
     "a model inside that is none": (lambda s: s.update(model=[]), "no model"),
     "a table inside a table": (lambda s: s["model"].update(estimator="TableModel"), "not valid"),
-    "a negative cost": (lambda s: s["model"]["parameters"].update(fn_cost=-1.0), "no positive number"),
+    "a negative cost": (lambda s: s["model"]["parameters"].update(fn_cost=-1.0), "fn_cost must be positive"),
+    "costs of each row": (
+        lambda s: s["model"]["parameters"].update(fn_cost={"array": [1.0, 2.0], "dtype": "float64"}),
+        "not two numbers",
+    ),
     "a summary of text": (lambda s: s.update(summary="x"), "summary"),
     "more": (lambda s: s.update(more=1), "no use: more"),
 }
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_hostile_table_model_is_refused(folder, tmp_path, name):
+def test_a_hostile_table_model_is_refused(models, tmp_path, name):
     change, match = CHANGES[name]
-    data = (folder / "linear.propriety").read_bytes()
+    data = files.to_bytes(models["linear"])
     (tmp_path / "m").write_bytes(forged(data, lambda s: None))
-    propriety.load(tmp_path / "m")
+    files.load(tmp_path / "m")
     (tmp_path / "m").write_bytes(forged(data, change))
     with pytest.raises(ModelFileError, match=match):
-        propriety.load(tmp_path / "m")
+        files.load(tmp_path / "m")

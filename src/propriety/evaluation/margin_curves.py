@@ -58,8 +58,8 @@ def _several(y: ArrayLike, P: Array, classes: Any) -> Array:
     if not np.isin(labels, known).all():
         strange = np.unique(labels[~np.isin(labels, known)]).tolist()
         raise ValueError(f"y holds labels that are not in classes: {strange}")
-    own = labels[:, None] == known
-    return P[own] - np.where(own, -np.inf, P).max(axis=1)
+    is_label = labels[:, None] == known
+    return P[is_label] - np.where(is_label, -np.inf, P).max(axis=1)
 
 
 @dataclass(frozen=True)

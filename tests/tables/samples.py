@@ -1,29 +1,14 @@
-"""Small tables, and the command line called in the test's own process."""
+"""Small tables, as columns, as text and as files."""
 
 import csv
 import io
-import json
 
 import numpy as np
-from typer.testing import CliRunner
+import pyarrow as pa
 
-from propriety.cli.app import app
+from propriety.tables import Overrides, infer
 
 ROWS = 160
-
-
-def run(*args, input=None, code=0):
-    """The result of a command; its exit code is checked, and nothing but an exit may end it."""
-    result = CliRunner().invoke(app, [str(a) for a in args], input=input)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, (result.exit_code, result.stdout, result.stderr)
-    assert "Traceback" not in result.stdout + result.stderr
-    return result
-
-
-def as_json(*args, **kwargs):
-    return json.loads(run(*args, "--json", **kwargs).stdout)
 
 
 def columns(n=ROWS, seed=0):
@@ -57,3 +42,11 @@ def text(data, delimiter=","):
 def write(path, data=None, delimiter=","):
     path.write_text(text(columns() if data is None else data, delimiter), encoding="utf-8")
     return path
+
+
+def inferred(data, target="y", **options):
+    positive = options.pop("positive", None)
+    strings = {
+        k: pa.array([None if v is None else str(v) for v in vs], pa.string()) for k, vs in data.items()
+    }
+    return infer(pa.table(strings), target, positive=positive, overrides=Overrides(**options))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from propriety.evaluation.margins import MarginDistribution, margin_distribution, normalized_margins
+from propriety.evaluation.margin_curves import MarginDistribution, margin_distribution, normalized_margins
 from propriety.plots.display import GREY, canvas, is_first, legend, look, name_of
 
 

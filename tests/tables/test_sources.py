@@ -7,15 +7,14 @@ import json
 import lzma
 import zipfile
 
-import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
-from tables import columns, text
+from samples import columns, text
 
-from propriety.tables import TableError, infer, open_source
+from propriety.tables import TableError, open_source
 from propriety.tables.conversion import as_text
 
 DATA = columns(30)
@@ -158,150 +157,3 @@ def test_other_encodings_and_headless_files_are_read_when_told(tmp_path):
     (tmp_path / "t.csv").write_bytes("1,café\n2,thé\n".encode("cp1252"))
     table = open_source(str(tmp_path / "t.csv"), encoding="cp1252", header=False).read()
     assert table.to_pydict() == {"column_1": ["1", "2"], "column_2": ["café", "thé"]}
-
-
-# --- what the columns are -----------------------------------------------------------------------------
-
-
-def found(data, target="y", **options):
-    from propriety.tables import Overrides
-
-    positive = options.pop("positive", None)
-    strings = {
-        k: pa.array([None if v is None else str(v) for v in vs], pa.string()) for k, vs in data.items()
-    }
-    return infer(pa.table(strings), target, positive=positive, overrides=Overrides(**options))
-
-
-def kinds(findings):
-    return {c.name: c.kind for c in findings.columns.columns}
-
-
-Y = ["no", "yes"] * 20
-
-
-def test_kinds_are_worked_out():
-    result = found({**columns(100), "y": Y * 2 + ["no", "yes"] * 10}, drop=("sick",))
-    assert kinds(result) == {"age": "number", "color": "category", "size": "number", "when": "date"}
-    assert result.left_out["same"] == "constant: 1"
-    assert "identifier" in result.left_out["id"]
-    assert result.missing_cells["size"] == 12
-    assert result.target.positive == "yes"
-
-
-def test_each_kind_can_be_said_instead():
-    data = {"code": [1, 2, 3, 4] * 10, "text": [f"t{i}" for i in range(40)], "n": ["5", "x"] * 20, "y": Y}
-    assert kinds(found(data, category=("code",), keep=("text",))) == {
-        "code": "category",
-        "text": "category",
-        "n": "category",
-    }
-    assert kinds(found(data, missing=("x",)))["n"] == "number"
-    with pytest.raises(TableError, match=r"'n' is not all numbers: 'x' in row 2"):
-        found(data, number=("n",))
-    with pytest.raises(TableError, match="no dates"):
-        found(data, date=("text",))
-    with pytest.raises(TableError, match=r"no column 'cod'; did you mean 'code'"):
-        found(data, drop=("cod",))
-
-
-@pytest.mark.parametrize(
-    ("value", "form"),
-    [
-        ("2024-03-{d}", "iso"),
-        ("2024-03-{d} 07:30", "iso"),
-        ("2024-03-{d}T07:30:00Z", "iso with zone"),
-        ("{d}.03.2024", "%d.%m.%Y"),
-        ("03/{d}/2024", "%m/%d/%Y"),
-        ("{d}/03/2024", "%d/%m/%Y"),
-        ("{d}/03/2024 08:15", "%d/%m/%Y %H:%M"),
-        ("{d} Mar 2024", "%d %b %Y"),
-    ],
-)
-def test_dates_become_parts(value, form):
-    data = {"when": [value.format(d=13 + i % 15) for i in range(40)], "y": Y}
-    result = found(data)
-    column = result.columns.columns[0]
-    assert (column.kind, column.form) == ("date", form)
-    frame, _ = result.columns.encode(pa.table({"when": pa.array(data["when"])}))
-    assert frame.column("when.days").to_numpy().astype(int)[0] == 19795  # 2024-03-13
-    assert frame.column("when.weekday").to_numpy()[0] == 3
-
-
-def test_ambiguous_dates_are_pointed_out():
-    result = found({"when": [f"0{1 + i % 9}/0{1 + i % 7}/2024" for i in range(40)], "y": Y})
-    assert "fits as well" in result.warnings[0]
-    said = found(
-        {"when": ["01/02/2024", "03/02/2024", "03/02/2024", "01/02/2024"] * 10, "y": Y},
-        date=("when=%d/%m/%Y",),
-    )
-    assert said.columns.columns[0].form == "%d/%m/%Y"
-    assert not said.warnings
-
-
-def test_a_decimal_comma_is_seen():
-    result = found({"x": ["1,5", "2,25", "-3", "4"] * 10, "y": Y})
-    assert result.columns.decimal == ","
-    frame, _ = result.columns.encode(pa.table({"x": ["1,5", "7"]}))
-    assert frame.column("x").to_pylist() == [1.5, 7.0]
-
-
-@pytest.mark.parametrize(
-    ("labels", "positive", "because"),
-    [
-        (["0", "1"], "1", "by its name"),
-        (["1", "2"], "1", "by its name"),
-        (["2", "4"], "4", "the larger number"),
-        (["malignant", "benign"], "malignant", "by its name"),
-        (["alive", "gone"], "gone", "by the other's name"),
-        (["False", "True"], "True", "by its name"),
-        (["left", "left", "right"], "right", "the rarer one"),
-        ([">50K", "<=50K", "<=50K"], ">50K", "the rarer one"),
-    ],
-)
-def test_the_positive_class_is_worked_out(labels, positive, because):
-    data = {"x": list(range(30)), "y": [labels[i % len(labels)] for i in range(30)]}
-    target = found(data, keep=("x",)).target
-    assert (target.positive, target.because) == (positive, because)
-
-
-def test_rows_without_a_label_are_left_out_and_three_classes_need_a_word():
-    data = {"x": list(range(40)), "y": ["a", "b", "c", None] * 10}
-    with pytest.raises(
-        TableError, match=r"3 different values: 'a' \(10\), 'b' \(10\), 'c' \(10\).*--positive"
-    ):
-        found(data, keep=("x",))
-    result = found(data, positive="b", keep=("x",))
-    assert result.target.negatives == ("a", "c")
-    assert len(result.rows) == 30
-    assert result.positive.sum() == 10
-    assert "10 rows without a value" in result.notes[0]
-
-
-USELESS = {
-    "counter": (list(range(100, 140)), "counts the rows, from 100 to 139"),
-    "customer_id": ([7 * i + i % 3 for i in range(40)], "an identifier"),
-    "note": ([f"free text {i}" for i in range(40)], "an identifier or free text"),
-    "empty": ([None] * 40, "no value in any row"),
-    "marked": (["NA"] * 40, "no value in any row"),
-    "constant": (["x"] * 40, "constant: 'x'"),
-}
-
-
-@pytest.mark.parametrize("name", USELESS)
-def test_useless_columns_are_left_out_with_the_reason(name):
-    values, reason = USELESS[name]
-    result = found({name: values, "x": [1, 2, 3, 4] * 10, "y": Y})
-    assert reason in result.left_out[name]
-
-
-@pytest.mark.parametrize(
-    "values",
-    [np.arange(40) % 2 * 100 + np.arange(40), ["red", "blue"] * 20],
-    ids=["a number", "a category"],
-)
-def test_a_column_that_tells_the_target_is_pointed_out(values):
-    result = found({"leak": values, "x": [1, 2, 3, 4] * 10, "y": Y})
-    assert "'leak' alone nearly tells the target" in result.warnings[0]
-    harmless = {"x": [1, 2, 2, 1] * 10, "noise": ["a", "b", "b", "a"] * 10}
-    assert not found({**harmless, "y": Y}).warnings

@@ -1,0 +1,96 @@
+"""What makes a function a command: groups of options as its parameters, and errors as exit codes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, NoReturn, get_type_hints
+
+import typer
+
+from propriety.cli.output import UsageError, show_error
+from propriety.storage import ModelFileError
+from propriety.tables import TableError
+
+#: Exit codes; 1 is a fault of the program, 130 an interruption.
+USAGE, BAD_TABLE, BAD_MODEL, NOT_WRITTEN, INTERRUPTED = 2, 3, 4, 5, 130
+
+
+def command(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function a command: see `with_groups` and `guarded`."""
+    return guarded(with_groups(function))
+
+
+def with_groups(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A parameter that is a dataclass becomes one parameter for each of its fields.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Size:
+    ...     width: int = 1
+    ...     height: int = 2
+    >>> def area(name: str, *, size: Size) -> str:
+    ...     return f"{name} {size.width * size.height}"
+    >>> inspect.signature(with_groups(area))
+    <Signature (name: str, *, width: int = 1, height: int = 2)>
+    >>> with_groups(area)("a", height=5)
+    'a 5'
+    """
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in groups:
+            kinds = get_type_hints(groups[name], include_extras=True)
+            parameters += [
+                inspect.Parameter(f.name, parameter.kind, default=f.default, annotation=kinds[f.name])
+                for f in fields(groups[name])
+            ]
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+
+    @functools.wraps(function)
+    def flat(*args: Any, **kwargs: Any) -> Any:
+        for name, kind in groups.items():
+            given = {f.name: kwargs.pop(f.name) for f in fields(kind) if f.name in kwargs}
+            kwargs[name] = kind(**given)
+        return function(*args, **kwargs)
+
+    flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return flat
+
+
+def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Turn the errors that a user can mend into a message and an exit code, without a traceback."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        as_json = bool(kwargs.get("as_json"))
+        try:
+            return function(*args, **kwargs)
+        except TableError as error:
+            _fail(error.problem, error.advice, BAD_TABLE, as_json)
+        except ModelFileError as error:
+            _fail(str(error), "", BAD_MODEL, as_json)
+        except UsageError as error:
+            _fail(str(error), "", USAGE, as_json)
+        except BrokenPipeError:
+            # Whoever read the output has seen enough.
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+        except OSError as error:
+            what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            _fail(what, "", NOT_WRITTEN, as_json)
+        except KeyboardInterrupt:
+            _fail("interrupted", "", INTERRUPTED, as_json)
+
+    return run
+
+
+def _fail(problem: str, advice: str, code: int, as_json: bool) -> NoReturn:
+    show_error(problem, advice, code, as_json=as_json)
+    raise typer.Exit(code)

@@ -1,0 +1,126 @@
+"""Judging: a row of weight k is k rows, and no row that judges has a part in what it judges."""
+
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from samples import columns
+
+from propriety.cli.judging import Judgement, baselines, judge, split_rows
+from propriety.cli.loading import TrainingTable
+from propriety.cli.output import Output, UsageError
+from propriety.cli.recipes import Order, Recipe
+from propriety.cli.study import run_study
+from propriety.costs import Costs
+from propriety.tables import Overrides, infer, open_source
+from propriety.tree import TreeClassifier
+from propriety.weights import Weights
+
+ORDER = Order(Costs.of_mistakes(1, 4))
+
+
+def test_a_row_of_weight_k_is_k_rows():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=90)
+    y, weight = rng.uniform(size=90) < p, rng.integers(0, 9, 90)
+    copies = np.repeat(np.arange(90), weight)
+    weighted = Judgement("m", y, p, Weights.read(weight, 90), ORDER)
+    repeated = Judgement("m", y[copies], p[copies], Weights(len(copies)), ORDER)
+    one, other = weighted.numbers(), repeated.numbers()
+    assert one.pop("model") == other.pop("model")
+    assert one == pytest.approx(other, rel=1e-12)
+
+
+def test_the_numbers_are_those_of_the_decisions():
+    y = np.array([True, True, False, False, False])
+    judged = Judgement("m", y, np.array([0.1, 0.9, 0.2, 0.1, 0.1]), Weights(5), ORDER)
+    numbers = judged.numbers()
+    assert numbers["cost_per_1000"] == pytest.approx(1000 * (4 + 1) / 5)
+    assert (numbers["false_alarms_per_1000"], numbers["misses_per_1000"]) == (200, 200)
+    never, always = baselines("sick", judged)
+    assert never.numbers()["cost_per_1000"] == pytest.approx(1600)
+    assert always.numbers()["cost_per_1000"] == pytest.approx(600)
+
+
+@pytest.mark.parametrize(
+    ("folds", "holdout", "message"),
+    [(3, 0.2, "not both"), (1, None, "2 or more"), (None, 1.0, "between 0 and 1")],
+)
+def test_a_split_that_cannot_be_meant_is_refused(folds, holdout, message):
+    with pytest.raises(UsageError, match=message):
+        split_rows(np.array([True, False] * 10), folds, holdout, 0)
+
+
+# --- choosing among recipes ---------------------------------------------------------------------------
+
+
+class Recording(TreeClassifier):
+    """A tree that notes the rows it sees."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen.append(("fit", rows_of(X)))
+        return super().fit(X, y, sample_weight)
+
+    def predict_proba(self, X):
+        self.seen.append(("judge", rows_of(X)))
+        return super().predict_proba(X)
+
+
+def rows_of(frame):
+    return frozenset(int(v) for v in frame.column("place").to_pylist())
+
+
+RECIPES = [
+    Recipe("shallow", "shallow", lambda order, n: Recording(max_leaf_nodes=2)),
+    Recipe("deep", "deep", lambda order, n: Recording(max_leaf_nodes=4)),
+]
+N = 120
+
+
+@pytest.fixture
+def training(tmp_path, monkeypatch):
+    monkeypatch.setattr(Recording, "seen", [])
+    data = {name: [str(v) for v in values] for name, values in columns(N).items()}
+    table = pa.table({**data, "place": [str(i) for i in range(N)]})
+    findings = infer(table, "sick", overrides=Overrides(keep=("place",)))
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    with open_source(str(tmp_path / "t.csv")) as source:
+        frame = findings.columns.encode(table)[0]
+        yield TrainingTable(source, findings, frame, findings.positive, None)
+
+
+def test_each_training_part_chooses_without_the_rows_that_judge_it(training):
+    split = split_rows(training.y, 3, None, 0)
+    judge(RECIPES, ORDER, training, split, lambda _: None)
+    tests = [frozenset(test.tolist()) for _, test in split.pairs]
+    before = []
+    for what, rows in Recording.seen:
+        if rows in tests:
+            assert (what, rows) == ("judge", tests.pop(0))
+            assert len(before) == 2 * 2 * 5 + 1  # two recipes fitted and judged in five parts, and the fit
+            assert not any(seen & rows for seen in before)
+            before = []
+        else:
+            before.append(rows)
+    assert not tests
+
+
+def test_the_model_that_is_kept_is_chosen_and_fitted_by_all_rows(training):
+    study = run_study(Output(quiet=True), training, ORDER, RECIPES, folds=2)
+    assert Recording.seen[-1] == ("fit", frozenset(range(N)))
+    last_choice = [rows for what, rows in Recording.seen[-11:-1] if what == "judge"]
+    assert frozenset().union(*last_choice) == frozenset(range(N))
+    assert study.judgement.name == study.recipe.title
+    assert "the model chosen anew in each part" in study.split.text
+    assert study.model.summary["model"] in ("shallow", "deep")
+
+
+def test_a_part_that_is_held_out_is_seen_by_no_fit(training):
+    study = run_study(Output(quiet=True), training, ORDER, RECIPES, holdout=0.25)
+    held_out = frozenset(study.split.rows.tolist())
+    assert Recording.seen[-1] == ("judge", held_out)
+    assert not any(rows & held_out for _, rows in Recording.seen[:-1])
+    assert study.model.summary["rows_fitted"] == N - len(held_out)
