@@ -16,7 +16,7 @@ ALLOWED = {
     "losses": {"parallel"},
     "parallel": set(),
     "weights": set(),
-    "costs": set(),
+    "costs": {"losses"},
     "frames": {"losses"},
     "estimator": {"losses", "parallel", "storage"},  # save and load, when they are called
     "engine": {"losses", *SHARED},

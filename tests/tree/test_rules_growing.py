@@ -11,6 +11,7 @@ from propriety.frames import Schema
 from propriety.tree.monomials import Condition, conjoin, shortest_between
 from propriety.tree.rules_growing import Grower, edge_score, entropy_score
 from propriety.tree.rules_text import merged
+from propriety.weights import Weights
 
 LEVELS = 3  # categories of column 2
 
@@ -28,7 +29,7 @@ def table():
 
 def grower_of(X, y, most, counts=None, least=1.0, criterion="entropy"):
     schema, columns = Schema.fit(X, [2])
-    binner = Binner.fit(columns, None, y.astype(float), schema.n_categories, 255, 1)
+    binner = Binner.fit(columns, Weights(len(X)), y.astype(float), schema.n_categories, 255, 1)
     return Grower(binner.transform(columns, 1), y, counts, most, least, criterion, 1)
 
 

@@ -119,7 +119,7 @@ class Tree:
 
         nodes = self.nodes.copy()
         nodes["value"] = np.arange(len(nodes))
-        return predictor.Forest.join([predictor.Tree(nodes, self.sets)], 1)
+        return predictor.Forest.join([predictor.TreeNodes(nodes, self.sets)], 1)
 
     def representatives(self, alpha: float) -> NDArray[np.intp]:
         """The node that stands for each node in the tree pruned at `alpha`: itself, or a leaf above it."""
