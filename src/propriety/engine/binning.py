@@ -123,8 +123,9 @@ def _close_bins(weights, max_bins):
     for i in range(weights.size - 1):
         alone = weights[i] >= equal
         inside += 0.0 if alone else weights[i]
-        share = left / max(bins, 1) * (1.0 - _TIE)
-        if alone or inside >= share or (inside > 0.5 * share and weights[i + 1] >= equal):
+        share = left / max(bins, 1)
+        full, half_full = inside >= share * (1.0 - _TIE), inside > 0.5 * share * (1.0 + _TIE)
+        if alone or full or (half_full and weights[i + 1] >= equal):
             ends[count] = i
             count += 1
             left -= inside
