@@ -137,8 +137,9 @@ def test_a_histogram_model_does_not_depend_on_how_rows_are_spread(kind):
     from threading import Barrier, Thread
 
     from propriety.boosting.parameters import Problem, objective_of
-    from propriety.boosting.rounds import Booster
     from propriety.frames import Schema
+
+    from propriety.boosting.rounds import Booster
 
     X, y, rng = table()
     weight = rng.random(N) if kind == "relative" else None

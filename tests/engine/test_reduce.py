@@ -4,13 +4,13 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
+from propriety.frames import Schema
 
 from propriety.engine import binning
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.engine.quantize import Quantizer
 from propriety.engine.reduce import ALONE
-from propriety.frames import Schema
 from propriety.weights import Weights
 
 N = 900
