@@ -116,7 +116,7 @@ def score_all(
             if chunk.num_rows:
                 columns, new = score(model, chunk, totals)
                 unknown.update(new)
-                scored = pa.table({}) if only_scores else chunk
+                scored = chunk.select([]) if only_scores else chunk
                 for name, column in zip(names, columns, strict=True):
                     scored = scored.append_column(name, column)
                 write(scored)
