@@ -1,7 +1,7 @@
 """Linear models for any proper loss: Fisher scoring, universal linear separators, Bregman updates."""
 
 from propriety.linear.classifier import LinearClassifier
-from propriety.linear.path import LinearPath, Path, path
+from propriety.linear.paths import LinearPath, Path, path
 from propriety.linear.summary import Summary
 from propriety.linear.tailoring import SlopeWarning
 from propriety.separators.separation import SeparationWarning, separating_direction

@@ -44,7 +44,7 @@ class Summary:
     >>> summary.columns["coef"].round(4), summary.columns["se"].round(4)
     (array([ 0.9082, -1.3623]), array([1.0852, 1.9749]))
     >>> round(summary.facts["total loss"], 4), round(summary.facts["loss of the null model"], 4)
-    (2.3507, 2.7726)
+    (2.3475, 2.7726)
     """
 
     columns: dict[str, Any]
