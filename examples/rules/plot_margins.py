@@ -5,7 +5,8 @@ Margins of boosted rules
 The same rules boosted for three losses differ less in what they decide than in how sure they are. The
 cumulative distribution of normalized margins shows it: the share of rows whose margin is at most θ.
 
-Nock & Nielsen (2009), section 5, Figure 8.
+The plot is that of Nock & Nielsen (2009), section 5, Figure 8. The experiment is not theirs: the data are
+others, labels are turned around, and the squared loss takes the place of φ_μ.
 """
 
 # %%
@@ -39,10 +40,10 @@ print(model.export_text())
 # %%
 # Three losses
 # ------------
-# Matsushita's loss and the log loss, as in the paper, and the squared loss, whose score is kept in [−1, 1] by
-# renormalizing the coefficients: its margins are drawn toward 0. The paper's third loss, φ_μ, is Matsushita's
-# in another scale; with exact coefficients it gives the same probabilities, so it has no curve of its own
-# here.
+# Matsushita's loss and the log loss, as in the paper, and the squared loss, which the figure does not have:
+# its score is kept in [−1, 1] by renormalizing the coefficients, and its margins are drawn toward 0. The
+# figure's third loss, φ_μ (here ``Mu``), is Matsushita's in another scale; with exact coefficients it gives
+# the same probabilities, and its curve would lie on Matsushita's.
 
 fig, axes = plt.subplots(1, 2, figsize=(7.2, 3.2), layout="constrained", sharey=True)
 for loss in ("Matsushita()", "Log()", "Squared()"):

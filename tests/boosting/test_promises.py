@@ -60,6 +60,19 @@ def test_the_scale_of_the_loss_does_not_matter(data, loss, regularizers, step):
     assert one._forest.nodes["depth"].max() > 1
 
 
+@pytest.mark.parametrize("loss", ["Log()", "Squared()", "Tailored(0.1, 20)"])
+@pytest.mark.parametrize("criterion", ["auto", "fisher"])
+def test_the_scale_of_the_loss_does_not_matter_where_the_hessian_vanishes(data, loss, criterion):
+    """The Hessian of Log() with the Laplace link is 0 for half of the scores, up to rounding."""
+    X, y = data
+    common = {"link": "Laplace()", "step": "newton", "criterion": criterion, "max_iter": 10}
+    one = BoostingClassifier(losses.parse(loss), **common).fit(X, y)
+    for scale in (3, 0.7, 1e-5):
+        other = BoostingClassifier(scale * losses.parse(loss), **common).fit(X, y)
+        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9)
+    assert one._forest.nodes["depth"].max() > 1
+
+
 @pytest.mark.parametrize("loss", ["Log()", "Tailored(0.1, 20)"])
 @pytest.mark.parametrize(
     "parameters", [{}, {"step": "exact"}, {"min_samples_leaf": 3, "l2_regularization": 1.0}]
@@ -174,6 +187,20 @@ def test_training_scores_are_predicted_scores(data):
     for number in range(12):
         booster.advance(number)
     np.testing.assert_array_equal(booster.scores[:, 0], estimator.fit(X, y).decision_function(X))
+
+
+def test_gradients_are_computed_once_a_round(data, monkeypatch):
+    from propriety.boosting import rounds
+
+    X, y = data
+    calls, derivatives = [], rounds.derivatives
+    monkeypatch.setattr(rounds, "derivatives", lambda *args: calls.append(derivatives(*args)))
+    model = BoostingClassifier(max_iter=4, warm_start=True).fit(X, y)
+    assert len(calls) == 4
+    calls.clear()
+    resumed = model.set_params(max_iter=7).fit(X, y).decision_function(X)
+    assert len(calls) == 1 + 3  # the units at the start, and three rounds
+    np.testing.assert_array_equal(resumed, BoostingClassifier(max_iter=7).fit(X, y).decision_function(X))
 
 
 @parametrize_with_checks(

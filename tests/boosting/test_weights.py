@@ -129,3 +129,59 @@ def test_a_path_does_not_depend_on_the_scale_of_weights():
     np.testing.assert_array_equal(one.values, other.values)
     plain, equal = (gain_path(model, X, y, gains=[4.0], sample_weight=c) for c in (None, np.full(N, 0.1)))
     np.testing.assert_array_equal(plain.values, equal.values)
+
+
+@pytest.mark.parametrize("kind", ["none", "relative"])
+def test_a_histogram_model_does_not_depend_on_how_rows_are_spread(kind):
+    """Two threads stand for two processes, each with its own rows."""
+    from threading import Barrier, Thread
+
+    from propriety.boosting.parameters import Problem, objective_of
+    from propriety.frames import Schema
+
+    from propriety.boosting.rounds import Booster
+
+    X, y, rng = table()
+    weight = rng.random(N) if kind == "relative" else None
+    estimator = BoostingClassifier(weak_learner="histogram", max_iter=6, n_jobs=1, categorical_features=[4])
+    schema, columns = Schema.fit(X, [4])
+    problem = Problem.make(estimator, schema, columns, y, weight, None, False)
+    barrier, parts, models = Barrier(2), [None, None], [None, None]
+
+    class Member:
+        def __init__(self, number):
+            self.number = number
+
+        def gather(self, part):
+            parts[self.number] = part
+            barrier.wait(60)
+            everyone = list(parts)
+            barrier.wait(60)
+            return everyone
+
+        def sum(self, part):
+            return np.sum(self.gather(part), axis=0)
+
+        def max(self, tops):
+            return tuple(np.max(self.gather(tops), axis=0).tolist())
+
+    def fit(number, rows):
+        binned = problem.binned._replace(
+            rows=problem.binned.rows[rows], columns=np.ascontiguousarray(problem.binned.columns[:, rows])
+        )
+        objective, weights = objective_of(estimator, 2, y[rows]), problem.weights.take(rows)
+        member = Member(number)
+        start = objective.start(weights, member)
+        booster = Booster(binned, problem.binner, objective, weights, problem.settings, start, member)
+        models[number] = [booster.advance(t)[0] for t in range(6)]
+
+    halves = np.split(rng.permutation(N), [300])
+    threads = [Thread(target=fit, args=(number, rows)) for number, rows in enumerate(halves)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    whole = estimator.fit(X, y, weight)._forest
+    for curves in models:
+        assert [curve.feature for curve in curves] == whole.features.tolist()
+        np.testing.assert_array_equal([curve.values for curve in curves], whole.values)

@@ -294,11 +294,11 @@ def test_tilted_loss_undoes_a_class_weighting(t, w1, w0):
         assert close(c.value(1, F), w1 * loss.with_link(links.Logit()).value(1, F), rel=1e-9)
 
 
+#: Each loss with its default link or else its canonical one, where that is a convex margin loss.
 CONVEX = [
-    c
-    for loss in SMOOTH
-    for c in dict.fromkeys([loss.composite(), loss.with_link(loss.canonical_link)])
-    if c.has_convex_margin_form
+    next(c for c in pair if c.has_convex_margin_form)
+    for pair in ((loss.composite(), loss.with_link(loss.canonical_link)) for loss in SMOOTH)
+    if any(c.has_convex_margin_form for c in pair)
 ]
 
 

@@ -209,7 +209,7 @@ def test_rows_and_labels(data):
         model.fit(X, y, (y == 1).astype(float))
     with pytest.raises(ValueError, match="y"):
         model.fit(X, None)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="not fitted"):
         model.export_text()
     with pytest.raises(ValueError, match="features"):
         model.fit(X, y).predict(X[:, :2])

@@ -80,6 +80,18 @@ def test_boosting_by_entropy_goes_on_without_an_intercept(unbalanced, loss, max_
     assert all(b < a for a, b in pairwise(values))
 
 
+def test_where_the_entropy_prefers_a_rule_without_an_edge_the_largest_edge_is_taken():
+    # 20 rows of class 0 and 80 of class 1. Column 0 tells 30 of the latter, and as ±1 is right on 50 rows of
+    # 100; column 1 tells less of the classes, and is right on 52.
+    y, X = np.repeat([0, 1], [20, 80]), np.zeros((100, 2))
+    X[70:, 0] = 1
+    X[[*range(8), *range(20, 60)], 1] = 1
+    assert RuleClassifier(max_literals=1, n_rules=1).fit(X, y).rules_[0].literals[0].column == 0
+    model = RuleClassifier(max_literals=1, n_rules=1, fit_intercept=False).fit(X, y)
+    assert model.rules_[0].literals[0].column == 1
+    assert model.edges_[0] == pytest.approx(0.04)
+
+
 def test_a_rule_that_tells_nothing_but_has_an_edge_is_of_use_without_an_intercept():
     X, y = np.repeat([[0.0], [1.0]], [20, 40], axis=0), np.tile([0, 1, 1, 1], 15)
     model = RuleClassifier("Exponential()", max_literals=1, fit_intercept=False, n_rules=1).fit(X, y)

@@ -106,7 +106,8 @@ class Curves:
     def importances(self, kind: str) -> Floats:
         """Total gain, or number, of the curves of each feature."""
         amounts = self.gains if kind == "split_gain" else np.ones(len(self))
-        return np.bincount(self.features, weights=amounts, minlength=len(self.binner.n_bins))
+        totals = np.bincount(self.features, weights=amounts, minlength=len(self.binner.n_bins))
+        return totals.astype(np.float64)
 
 
 Ensemble = Forest | Curves

@@ -44,7 +44,10 @@ class Units:
 class Learner(Protocol):
     """A kind of weak learner."""
 
-    tops: tuple[float, float]
+    @property
+    def tops(self) -> tuple[float, float]:
+        """Largest |gradient| and curvature of the last fit."""
+        ...
 
     def fit(
         self, k: int, g: Floats, h: Floats, rng: np.random.Generator | None, rows: Any, units: Units

@@ -260,8 +260,10 @@ class _Path:
             settings.learning_rate,
             l2 * self._unit(objective, start, weights) if l2 else 0.0,
         )
-        sample = sweep.Sample(y, row_weights(self._weights(train)), train.astype(np.uint32), np.asarray(test))
-        return sweep.held_out_scores(lesson.binned, sample, rounds, loss, settings.max_iter)
+        labels = self.labels.astype(np.float64)
+        chosen = train.astype(np.uint32)
+        swept = sweep.SweptRows(labels, row_weights(self._weights(train)), chosen, np.asarray(test))
+        return sweep.held_out_scores(lesson.binned, swept, rounds, loss, settings.max_iter)
 
     def _weights(self, train: Any) -> Weights:
         """The weights of all rows, with 0 for those that a fold does not train on."""

@@ -15,7 +15,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin."""
 
-    def with_callbacks(method):  # type: ignore[no-redef]
+    def with_callbacks(method: Any) -> Any:
         """Stands in for scikit-learn's decorator."""
         return method
 

@@ -34,12 +34,12 @@ class Tabulated(NamedTuple):
     high: float
 
 
-class Sample(NamedTuple):
+class SweptRows(NamedTuple):
     """The rows: labels and weights of all, numbers of those to learn from and of those to be scored."""
 
     y: Floats
     weights: RowWeights
-    index: NDArray[np.uint32]
+    chosen: NDArray[np.uint32]
     held: NDArray[np.intp]
 
 
@@ -58,6 +58,7 @@ def tabulated(composite: losses.Composite) -> Tabulated | None:
     """What the compiled rounds know of a loss; None if no table is good enough for it."""
     if fused._is_logistic(composite):
         scale, rate = composite.link.scale, composite._canonical_factor  # type: ignore[attr-defined]
+        assert rate is not None
         return Tabulated(True, 1 / scale, rate, 0.0, 1.0, np.zeros((1, 2, 2, 6)), -np.inf, np.inf)
     table = fused.tabulate(composite, fused._fisher(composite))
     return None if table is None else Tabulated(False, 1.0, 1.0, *table)
@@ -72,7 +73,7 @@ def _derive(scaled, sample, rounds, loss, g, h):
     elif kernels.look_up(y, scaled, g, h, loss.origin, loss.per_unit, loss.coefficients, loss.low, loss.high):
         return -1.0, -1.0
     top_g, top_h = 0.0, 0.0
-    for i in sample.index:
+    for i in sample.chosen:
         h[i] = h[i] / rounds.gain if rounds.step == FISHER else abs(g[i])
         top_g, top_h = max(top_g, abs(g[i])), max(top_h, h[i])
     return top_g, top_h
@@ -87,7 +88,7 @@ def _run(binned, sample, rounds, loss, out):
     n, d = binned.rows.shape
     F, scaled = np.full(n, rounds.start), np.empty(n)
     g, h = np.empty(n), np.empty(n)
-    used, sign = sample.index.size, rounds.step == SIGN
+    used, sign = sample.chosen.size, rounds.step == SIGN
     ints, cells = np.empty((used, 2), dtype=np.int64), np.empty((d * BINS, 2), dtype=np.int64)
     allowed, values = np.ones(d, dtype=np.uint8), np.zeros(BINS)
     lower, upper = np.full(BINS, -np.inf), np.full(BINS, np.inf)
@@ -98,9 +99,9 @@ def _run(binned, sample, rounds, loss, out):
         if top_g < 0:
             return t
         scale = wide_scale(top_g, top_h, sample.weights.total)
-        fix_rows(g, h, sample.weights, scale, sample.index, 0, used, ints)
+        fix_rows(g, h, sample.weights, scale, sample.chosen, 0, used, ints)
         cells[:] = 0
-        count_rows(binned.rows, sample.index, ints, 0, used, cells)
+        count_rows(binned.rows, sample.chosen, ints, 0, used, cells)
         best, _ = choose_feature(cells, binned.n_bins, allowed, sign, rounds.l2, scale)
         best_values(cells[BINS * best : BINS * (best + 1)], scale, rounds.l2, lower, upper, values)
         for k in range(BINS):
@@ -114,7 +115,7 @@ def _run(binned, sample, rounds, loss, out):
 
 
 def held_out_scores(
-    binned: Binned, sample: Sample, rounds: Rounds, loss: Tabulated, max_iter: int
+    binned: Binned, sample: SweptRows, rounds: Rounds, loss: Tabulated, max_iter: int
 ) -> Floats | None:
     """Scores of the held-out rows after each of ``max_iter`` rounds; None if one left the table."""
     out = np.empty((max_iter, len(sample.held)))

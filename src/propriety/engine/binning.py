@@ -26,7 +26,7 @@ from propriety.weights import Weights
 #: Distinct rows that the quantiles are taken from.
 SAMPLE = 200_000
 _ROWS = 2048
-_TOGETHER = 64
+_TOGETHER = 16
 _SMOOTHING = 10.0
 _SEARCH = 255  # edges per feature, padded with +inf; the search needs 2⁸ − 1
 _TIE = 1e-9  # relative; weights w and c·w differ by less, and equal shares must not be told apart
@@ -123,8 +123,9 @@ def _close_bins(weights, max_bins):
     for i in range(weights.size - 1):
         alone = weights[i] >= equal
         inside += 0.0 if alone else weights[i]
-        share = left / max(bins, 1) * (1.0 - _TIE)
-        if alone or inside >= share or (inside > 0.5 * share and weights[i + 1] >= equal):
+        share = left / max(bins, 1)
+        full, half_full = inside >= share * (1.0 - _TIE), inside > 0.5 * share * (1.0 + _TIE)
+        if alone or full or (half_full and weights[i + 1] >= equal):
             ends[count] = i
             count += 1
             left -= inside
@@ -154,7 +155,7 @@ def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Dis
     else:
         keep = ~np.isnan(values) & (weights > 0)
         values, weights = values[keep], weights[keep]
-        order = np.argsort(values, kind="stable")
+        order = np.argsort(values)  # of equal values in any order: sums of weights are exact
         values, weights = values[order], weights[order]
     if not values.size:
         return Distinct(np.empty(0), np.empty(0))
@@ -163,7 +164,7 @@ def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Dis
         mass = np.diff(np.append(first, len(values))).astype(np.float64)
     else:
         mass = np.add.reduceat(weights, first)
-    return Distinct(values[first].astype(np.float64), mass)
+    return Distinct(values[first].astype(np.float64, copy=False), mass)
 
 
 def _join(parts: list[dict[int, Any]]) -> dict[int, Any]:

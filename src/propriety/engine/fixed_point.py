@@ -84,14 +84,14 @@ def weight_of(weights, row):
 
 
 @shared
-def fixed_point(top, total):
+def fixed_point(top: float, total: float) -> float:
     """A factor that keeps ``total`` times the largest value below 2⁶¹."""
     room = top * max(total, 1.0)
     return _WIDE / room if room > 0.0 else 1.0
 
 
 @shared
-def wide_scale(top_gradient, top_curvature, total):
+def wide_scale(top_gradient: float, top_curvature: float, total: float) -> Scale:
     """The scale of sums that become values; ``total`` is that of the weights."""
     return Scale(fixed_point(top_gradient, total), fixed_point(top_curvature, total), 1.0)
 

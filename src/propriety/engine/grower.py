@@ -145,19 +145,34 @@ def _move(work, node, start, stop, k):
 
 
 @once
-def _complete(binned, signal, work, node_id, small_id, first, last, worker):
-    """Sum the smaller child's histogram for some features, and subtract it from its parent's."""
-    node, small = work.nodes[node_id], work.nodes[small_id]
-    large = work.nodes[node.left + node.right - small_id]
-    sums, whole = work.histograms[small.slot], work.histograms[large.slot]
-    for f in range(first, last):
-        clear(binned, f, small, sums)
-    if _n_blocks(work, node.stop - node.start, binned.n_bins.size) == 1:
-        cells = work.block_cells[worker]
-        add_rows(binned, signal, work.rows, small.start, small.stop, small, first, last, cells, sums)
-    _add_partials(binned, work, small, first, last)
-    for f in range(first, last):
-        subtract(binned, f, node.packed != 0, small, large, sums, whole)
+def _complete(binned, signal, work, node_id, itself, first, last, worker):
+    """Complete the histograms of the nodes to be searched, for some features: the node's or its children's.
+
+    The only place where a histogram becomes complete. A sum over processes (:mod:`~propriety.engine.reduce`)
+    belongs between the two steps: what is counted, the root or the smaller child, is then a part, and what
+    follows from it, the larger child and all splits, is the same in every process. (Processes must also
+    agree which child is counted, and on the numbers of rows that `_sum_root`, `_make_split` and the direct
+    search read.)
+    """
+    node = work.nodes[node_id]
+    counted_id = node_id if itself else _small_child(work, node_id)
+    counted = work.nodes[counted_id]
+    sums = work.histograms[counted.slot]
+    # 1. Sum the rows of the counted node.
+    if not itself:
+        for f in range(first, last):
+            clear(binned, f, counted, sums)
+        if _n_blocks(work, node.stop - node.start, binned.n_bins.size) == 1:
+            cells = work.block_cells[worker]
+            add_rows(
+                binned, signal, work.rows, counted.start, counted.stop, counted, first, last, cells, sums
+            )
+    _add_partials(binned, work, counted, first, last)
+    # 2. Its sibling has the rest of their parent.
+    if not itself:
+        sibling = work.nodes[node.left + node.right - counted_id]
+        for f in range(first, last):
+            subtract(binned, f, node.packed != 0, counted, sibling, sums, work.histograms[sibling.slot])
 
 
 @inner
@@ -173,10 +188,7 @@ def _add_partials(binned, work, node, first, last):
 def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker):
     """Complete the histograms of a chunk of features, then find the best split of each node there."""
     first, last = _block(_I(0), binned.n_bins.size, n_chunks, chunk)
-    if itself:
-        _add_partials(binned, work, work.nodes[node_id], first, last)
-    else:
-        _complete(binned, signal, work, node_id, _small_child(work, node_id), first, last, worker)
+    _complete(binned, signal, work, node_id, itself, first, last, worker)
     for i in range(1 if itself else 2):
         candidate, bins_left = work.candidates[i, chunk], work.candidate_sets[i, chunk]
         if itself or _may_split(candidate, rules):

@@ -189,7 +189,7 @@ def count_feature(binned, parts, index, start, stop, f, cells):
         cells[b + _WEIGHT] = 0
     for i in range(_U(start), _U(stop)):
         row = _U(index[i])
-        b = _U(binned.rows[row, f])
-        cells[b] += parts[row, 0]
-        cells[b + _CURVATURE] += parts[row, 1]
-        cells[b + _WEIGHT] += parts[row, 2]
+        cell = _U(binned.rows[row, f])
+        cells[cell] += parts[row, 0]
+        cells[cell + _CURVATURE] += parts[row, 1]
+        cells[cell + _WEIGHT] += parts[row, 2]

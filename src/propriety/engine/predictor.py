@@ -81,7 +81,12 @@ _NO_SETS = np.zeros((0, SET_WORDS), dtype=np.uint32)
 
 
 def finish_tree(
-    grown, sets, binner: Binner, leaves, values: NDArray[np.float64], weight_unit: float
+    grown: NDArray[np.void],
+    sets: NDArray[np.uint32],
+    binner: Binner,
+    leaves: NDArray[np.int64],
+    values: NDArray[np.float64],
+    weight_unit: float,
 ) -> TreeNodes:
     """Keep what a prediction needs of the nodes that the grower left in its workspace.
 

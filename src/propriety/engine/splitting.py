@@ -92,7 +92,7 @@ def _best_cut(room, size, node, signal, rules, sign):
     """The position of the best cut if it beats ``room.best``, else −1; its sums go to ``room.left``."""
     min_weight = rules.min_weight if node.counted else _ANY_WEIGHT
     _score_cuts(room, size, node, min_weight, signal, rules)
-    sums, scores, best, found = room.sums, room.scores, room.best, -1
+    sums, scores, best, cut = room.sums, room.scores, room.best, _I(-1)
     for i in range(np.uint64(size)):
         if scores[i] > best:
             if rules.any_monotone:
@@ -105,11 +105,11 @@ def _best_cut(room, size, node, signal, rules, sign):
                 best = score
             else:
                 best = scores[i]
-            found = np.int64(i)
-    if found >= 0:
+            cut = _I(i)
+    if cut >= 0:
         room.best, left = best, room.left
-        left[0], left[1], left[2] = sums[0, found], sums[1, found], sums[2, found]
-    return found
+        left[0], left[1], left[2] = sums[0, cut], sums[1, cut], sums[2, cut]
+    return cut
 
 
 @inner
@@ -151,9 +151,9 @@ def _split_numeric(cells, n_bins, order, size, f, node, signal, rules, room):
         start = n_bins if missing_left else _I(-1)
         sign = rules.monotone[f]
         _accumulate(cells, order, size, start, node, room)
-        found = _best_cut(room, size, node, signal, rules, sign)
-        if found >= 0:
-            _take(node, f, np.int64(order[found]), room.left)
+        cut = _best_cut(room, size, node, signal, rules, sign)
+        if cut >= 0:
+            _take(node, f, np.int64(order[cut]), room.left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
 
 
@@ -162,12 +162,12 @@ def _split_categorical(cells, n_bins, f, node, signal, rules, room, bins_left):
     order = room.order
     size = _order_of_categories(cells, n_bins, node, rules.set_smoothing, signal, room)
     _accumulate(cells, order, size, _I(-1), node, room)
-    found = _best_cut(room, size, node, signal, rules, np.int8(0))
-    if found < 0:
+    cut = _best_cut(room, size, node, signal, rules, np.int8(0))
+    if cut < 0:
         return
     _take(node, f, _I(0), room.left)
     bins_left[:] = 0
-    for i in range(found + 1):
+    for i in range(cut + 1):
         b = np.int64(order[i])
         bins_left[b >> 5] |= np.uint32(1) << np.uint32(b & 31)
     node.missing_left = (bins_left[n_bins >> 5] >> np.uint32(n_bins & 31)) & np.uint32(1)
@@ -217,9 +217,9 @@ def _split_together(cells, n_bins, f, node, signal, rules, room):
         start = missing if missing_left else _I(0)
         for i in range(size):
             sums[0, i], sums[1, i], sums[2, i] = apart(start + sums[3, i])
-        found = _best_cut(room, _I(size), node, signal, rules, rules.monotone[f])
-        if found >= 0:
-            _take(node, f, np.int64(order[found]), room.left)
+        cut = _best_cut(room, _I(size), node, signal, rules, rules.monotone[f])
+        if cut >= 0:
+            _take(node, f, np.int64(order[cut]), room.left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing != 0
 
 

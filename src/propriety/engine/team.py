@@ -14,6 +14,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from propriety.engine.compiling import inner, kernel
 
@@ -25,7 +26,7 @@ _CLOSED = -1
 _SPINS = 2000
 
 
-def new_board():
+def new_board() -> NDArray[np.int64]:
     """A board on which nothing is posted."""
     return np.zeros(BOARD_WORDS, dtype=np.int64)
 

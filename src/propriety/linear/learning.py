@@ -88,16 +88,17 @@ def learn(
         run, loss, off = _two_classes(design, rows, loss, penalty, settings, theta)
         unit = row_losses(loss, rows.codes, 2)[0].scale
         return replace(_joined(design, [run], loss, columns, unit), ran_off=off)
-    problems = row_losses(loss, rows.codes, rows.n_classes)
-    unit = problems[0].scale
-    if len(problems) > 1:
+    parts = row_losses(loss, rows.codes, rows.n_classes)
+    unit = parts[0].scale
+    if len(parts) > 1:
         begins = [None if theta is None else theta[:, k : k + 1] for k in range(rows.n_classes)]
         runs = [
-            minimize_binary(design, problem, rows.weight, penalty, settings, begin)
-            for problem, begin in zip(problems, begins, strict=True)
+            minimize_binary(design, part, rows.weight, penalty, settings, begin)
+            for part, begin in zip(parts, begins, strict=True)
+            if isinstance(part, BinaryLoss)
         ]
         return _joined(design, runs, loss, columns, loss.factor * unit)
-    objective = Objective(design, problems[0], rows.weight, penalty)
+    objective = Objective(design, parts[0], rows.weight, penalty)
     begin = objective.start() if theta is None else theta
     run = settings.solver.minimize(objective, begin, settings.tol, settings.max_iter)
     joined = _joined(design, [run], loss, columns, unit)
@@ -159,7 +160,7 @@ def _two_classes(
 
 def minimize_binary(
     design: Design,
-    loss: Any,
+    loss: BinaryLoss,
     weight: Floats,
     penalty: Penalty,
     settings: LinearSettings,

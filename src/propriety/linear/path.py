@@ -165,8 +165,10 @@ class LinearPath(ClassifierMixin, BaseEstimator):
     >>> X = rng.standard_normal((200, 10))
     >>> y = X[:, 0] + rng.standard_normal(200) > 0
     >>> model = LinearPath(LinearClassifier(l1_ratio=1.0), alphas=20).fit(X, y)
-    >>> bool(0 < model.alpha_ < model.alphas_[0])
-    True
+    >>> model.alphas_[[0, -1]].round(4), round(model.alpha_, 4)
+    (array([0.3081, 0.0003]), 0.0168)
+    >>> model.coef_.round(2)
+    array([[ 1.82,  0.  ,  0.  ,  0.  , -0.09, -0.4 ,  0.  ,  0.  , -0.12, -0.27]])
     """
 
     def __init__(
@@ -200,6 +202,7 @@ class LinearPath(ClassifierMixin, BaseEstimator):
         alpha = float(whole.alphas[_choose(cv_loss, self.rule)])
         model.set_params(alpha=alpha).fit(X, y, sample_weight)
         self.n_features_in_ = model.n_features_in_
+        vars(self).pop("feature_names_in_", None)
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
         self.alpha_, self.alphas_, self.cv_loss_, self.path_ = alpha, whole.alphas, cv_loss, whole

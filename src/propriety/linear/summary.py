@@ -36,6 +36,15 @@ class Summary:
     facts : dict
         Loss, rows, weights, total loss, the null model's, and the share explained; if there is something to
         say of them also "collinear", "separation" and "penalty".
+
+    Examples
+    --------
+    >>> from propriety.linear import LinearClassifier
+    >>> summary = LinearClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).summary()
+    >>> summary.columns["coef"].round(4), summary.columns["se"].round(4)
+    (array([ 0.9082, -1.3623]), array([1.0852, 1.9749]))
+    >>> round(summary.facts["total loss"], 4), round(summary.facts["loss of the null model"], 4)
+    (2.3507, 2.7726)
     """
 
     columns: dict[str, Any]

@@ -254,12 +254,9 @@ class RuleGrower:
         order: Integers | None,
         both: bool,
     ) -> NDArray[np.bool_]:
-        """Candidates with weight on both sides, enough of it, and an edge."""
+        """Candidates with weight on both sides, and with enough of it."""
         weight, whole = within.sum(axis=1), total.sum()
         allowed = (weight > 0) & (weight < whole)
-        if not self._constant:
-            # The entropy may prefer a rule without an edge, such as the last one: as ±1 it is of no use.
-            allowed &= -edge_score(within, total) > _TIE * float(whole)
         if counts is not None and self._counts is not None:
             rows = self._cumulated(counts, order).sum(axis=1)
             rows = np.concatenate([rows, counts[0].sum() - rows]) if both else rows

@@ -24,7 +24,7 @@ from propriety.rules.settings import RuleSettings
 from propriety.rules.text import described, merged, round_edges
 from propriety.weights import Weights
 
-_NO_EDGE = 1e-12
+_NO_EDGE = 1e-9  # leveraging leaves a rule an edge of up to 1e-11
 _PARTS = 1_000_000  # of a row, in which weights are counted
 
 
@@ -160,7 +160,11 @@ def step(
 
 
 def _grow(sample: RuleSample, grower: RuleGrower, state: RuleState) -> tuple[GrownRule | None, float]:
-    """The monomial and its edge; where the entropy sees none with an edge, the one of largest edge."""
+    """The monomial and its edge.
+
+    Without an intercept the entropy may prefer a rule that, as ±1, has no edge, such as the last one: then it
+    is the rule of largest edge.
+    """
     w = sample.quantized(state.point)
     for criterion in dict.fromkeys((grower.criterion, "edge")):
         grown = grower.grow(w, state.composite.loss, criterion)

@@ -1,0 +1,125 @@
+"""Histograms against np.bincount."""
+
+import numpy as np
+import pytest
+from numba import njit
+
+from propriety.engine import histogram
+from propriety.engine.fixed_point import BLOCK, row_weights
+from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, NODE, WEIGHTS, Binned
+from propriety.engine.quantize import Quantizer
+from propriety.weights import Weights
+
+D = 3
+
+
+@njit
+def _add_rows(binned, signal, index, nodes, cells, sums):
+    for f in range(D):
+        histogram.clear(binned, f, nodes[0], sums)
+    histogram.add_rows(binned, signal, index, 0, index.size, nodes[0], 0, D, cells, sums)
+
+
+@njit
+def _subtract(binned, nodes, part, whole):
+    for f in range(D):
+        histogram.subtract(binned, f, nodes[0].packed != 0, nodes[1], nodes[2], part, whole)
+
+
+@njit
+def _count_together(binned, packed, index, cells, out):
+    histogram.count_together(binned, packed, index, 0, index.size, 0, D, cells)
+    for k in range(out.shape[0]):
+        out[k, 0], out[k, 1], out[k, 2] = histogram.apart(cells[k])
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    n_bins = np.array([255, 7, 1])
+    rows = np.column_stack([rng.integers(0, b + 1, n) for b in n_bins]).astype(np.uint8)
+    binned = Binned(rows, np.ascontiguousarray(rows.T), n_bins, np.zeros(D, dtype=np.uint8))
+    return binned, rng.normal(size=n), rng.random(n), rng
+
+
+def signal_of(g, h, w=None):
+    return Quantizer(len(g), row_weights(Weights.read(w, len(g))))(g, h, 1)
+
+
+def numbers(signal):
+    """Gradient, curvature and weight of each row as whole numbers."""
+    if signal.parts.size:
+        return signal.parts.astype(np.int64)
+    return np.column_stack([signal.packed >> 32, signal.packed & 0xFFFFFFFF, np.ones_like(signal.packed)])
+
+
+def node_of(rows, signal, counted=True):
+    node = np.zeros(1, dtype=NODE)
+    node["packed"] = signal.packed.size > 0 and rows <= BLOCK
+    node["counted"] = counted
+    return node
+
+
+def histogram_of(binned, signal, index, counted=True):
+    sums = np.full(D * CELLS, 99, dtype=np.int64)  # what another node has left
+    node = node_of(len(index), signal, counted)
+    _add_rows(binned, signal, index, node, np.zeros(D * BINS, dtype=np.int64), sums)
+    return sums, node
+
+
+def parts_of(sums, node, n_bins, f):
+    cells = sums[f * CELLS :]
+    g, h, w = cells[: n_bins + 1], cells[CURVATURES:][: n_bins + 1], cells[WEIGHTS:][: n_bins + 1]
+    return (g >> 32, g & 0xFFFFFFFF, w) if node["packed"][0] else (g, h, w)
+
+
+def check(binned, signal, index, sums, node, counted=True):
+    for f, n_bins in enumerate(binned.n_bins):
+        parts = parts_of(sums, node, n_bins, f)
+        for k, x in enumerate(numbers(signal).T[: 3 if counted else 2]):
+            expected = np.bincount(binned.rows[index, f], x[index].astype(float), minlength=n_bins + 1)
+            np.testing.assert_array_equal(parts[k], expected)
+
+
+@pytest.mark.parametrize(
+    ("n", "kind", "counted"),
+    [
+        (900, "none", True),
+        (5_000, "none", False),
+        (3 * BLOCK + 5, "none", False),
+        (5_000, "whole", True),
+        (5_000, "relative", True),
+    ],
+)
+def test_sums_are_those_of_bincount(n, kind, counted):
+    binned, g, h, rng = table(n)
+    signal = signal_of(g, h, {"none": None, "whole": rng.integers(1, 9, n), "relative": rng.random(n)}[kind])
+    index = rng.permutation(n)[: n - 100].astype(np.uint32)
+    sums, node = histogram_of(binned, signal, index, counted)
+    check(binned, signal, index, sums, node, counted)
+
+
+@pytest.mark.parametrize("n", [900, BLOCK + 500, 3 * BLOCK])
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_the_sibling_is_the_rest_whether_packed_or_not(n, share):
+    binned, g, h, _ = table(n)
+    signal = signal_of(g, h)
+    index = np.arange(n, dtype=np.uint32)
+    small, large = index[: int(share * n)], index[int(share * n) :]
+    whole, node = histogram_of(binned, signal, index, counted=False)
+    part, small_node = histogram_of(binned, signal, small, counted=False)
+    large_node = node_of(len(large), signal, counted=False)
+    _subtract(binned, np.concatenate([node, small_node, large_node]), part, whole)
+    check(binned, signal, large, whole, large_node, counted=False)
+
+
+def test_few_rows_are_counted_in_one_number():
+    n = 511
+    binned, _, _, rng = table(n)
+    signal = signal_of(np.where(rng.random(n) < 0.5, -1.0, 1.0), np.ones(n))  # the largest values there are
+    index = np.arange(n, dtype=np.uint32)
+    out = np.zeros((D * BINS, 3), dtype=np.int64)
+    _count_together(binned, signal.packed, index, np.zeros(GROUP * BINS, dtype=np.int64), out)
+    for f in range(D):
+        for k, x in enumerate(numbers(signal).T):
+            expected = np.bincount(binned.rows[:, f], x.astype(float), minlength=BINS)
+            np.testing.assert_array_equal(out[f * BINS : (f + 1) * BINS, k], expected)

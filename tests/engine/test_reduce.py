@@ -1,0 +1,142 @@
+"""Rows in several processes give the bits of rows in one; here a process is a thread."""
+
+from threading import Barrier, Thread
+
+import numpy as np
+import pytest
+from propriety.frames import Schema
+
+from propriety.engine import binning
+from propriety.engine.binning import Binner
+from propriety.engine.fixed_point import row_weights, weighted_sum
+from propriety.engine.quantize import Quantizer
+from propriety.engine.reduce import ALONE
+from propriety.weights import Weights
+
+N = 900
+
+
+class Member:
+    """One of several threads that see each other's parts."""
+
+    def __init__(self, shared, number):
+        self._shared, self._number = shared, number
+
+    def gather(self, part):
+        barrier, parts = self._shared
+        parts[self._number] = part
+        barrier.wait(60)
+        everyone = list(parts)
+        barrier.wait(60)
+        return everyone
+
+    def sum(self, parts):
+        return np.sum(self.gather(parts), axis=0)
+
+    def max(self, tops):
+        return tuple(max(column) for column in zip(*self.gather(tops), strict=True))
+
+
+def together(work, shares):
+    """What each member's ``work(rows, reduce)`` returns, each with its share of the rows."""
+    shared, results = (Barrier(len(shares)), [None] * len(shares)), [None] * len(shares)
+
+    def run(number):
+        try:
+            results[number] = work(shares[number], Member(shared, number))
+        except BaseException:
+            shared[0].abort()
+            raise
+
+    threads = [Thread(target=run, args=(number,)) for number in range(len(shares))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
+
+
+@pytest.fixture(params=["none", "whole", "zero and one", "relative"])
+def weights(request, rng):
+    given = {
+        "none": None,
+        "whole": rng.integers(0, 5, N),
+        "zero and one": rng.integers(0, 2, N),
+        "relative": rng.random(N),
+    }
+    return Weights.read(given[request.param], N)
+
+
+def shares_of(rng, n_members):
+    """Rows in a random order, spread unevenly."""
+    cuts = np.sort(rng.integers(1, N, n_members - 1))
+    return np.split(rng.permutation(N), cuts)
+
+
+def table_of(rng):
+    X = rng.normal(size=(N, 4))
+    X[:, 1] = np.round(X[:, 1], 1)
+    X[:, 2] = rng.integers(0, 60, N)
+    X[:2, 2] = 0, 59
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X
+
+
+class Rows:
+    """Some rows of a table."""
+
+    def __init__(self, table, rows):
+        self._table, self._rows = table, rows
+        self.n_rows, self.n_features, self.dense = len(rows), table.n_features, None
+
+    def column(self, f):
+        return self._table.column(f)[self._rows]
+
+
+def test_one_process_is_the_whole():
+    part = np.arange(3)
+    assert ALONE.sum(part) is part
+    assert ALONE.max((1.0, 2.0)) == (1.0, 2.0)
+    assert ALONE.gather(part)[0] is part
+
+
+@pytest.mark.parametrize("n_members", [2, 3])
+def test_sums_and_scales_do_not_depend_on_the_spread(rng, weights, n_members):
+    g, h, out = rng.normal(size=N), rng.random(N), weights.array == 0
+    g[out], h[out] = 0.0, 0.0
+
+    def work(rows, reduce):
+        part = row_weights(weights.take(rows), reduce)
+        signal = Quantizer(len(rows), part, reduce)(g[rows], h[rows], 1)
+        return part.total, weighted_sum(g[rows], part, 1, reduce), signal
+
+    total, expected, whole = work(np.arange(N), ALONE)
+    shares = shares_of(rng, n_members)
+    for rows, (its_total, its_sum, signal) in zip(shares, together(work, shares), strict=True):
+        assert (its_total, its_sum) == (total, expected)
+        assert signal[2:] == whole[2:]
+        if whole.packed.size:
+            np.testing.assert_array_equal(signal.packed, whole.packed[rows])
+        else:
+            np.testing.assert_array_equal(signal.parts, whole.parts[rows])
+
+
+@pytest.mark.parametrize("sample", [200, 100_000])
+def test_bins_do_not_depend_on_the_spread(rng, weights, sample, monkeypatch):
+    monkeypatch.setattr(binning, "SAMPLE", sample)
+    schema, table = Schema.fit(table_of(rng), [2])
+    target = (rng.random(N) < 0.4).astype(float)
+
+    def work(rows, reduce):
+        part = Rows(table, rows)
+        return Binner.fit(part, weights.take(rows), target[rows], schema.n_categories, 30, 1, reduce)
+
+    whole = Binner.fit(table, weights, target, schema.n_categories, 30, 1)
+    for binner in together(work, shares_of(rng, 3)):
+        np.testing.assert_array_equal(binner.edges, whole.edges)
+        np.testing.assert_array_equal(binner.category_bins[2], whole.category_bins[2])

@@ -1,0 +1,161 @@
+"""The best split of a histogram against all splits there are."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numba import njit
+
+from propriety.engine import splitting
+from propriety.engine.layout import (
+    BINS,
+    CELLS,
+    CURVATURES,
+    NODE,
+    ROOM,
+    SET_WORDS,
+    WEIGHTS,
+    Binned,
+    Rules,
+    Signal,
+)
+
+N_BINS = np.array([9, 6, 3])
+D = len(N_BINS)
+UNIT = 1e-3
+
+
+@njit
+def _best_split(histogram, allowed, binned, signal, rules, rooms, nodes, sets):
+    splitting.best_split(histogram, allowed, binned, signal, rules, rooms[0], nodes[0], sets[0], 0, D)
+
+
+def rules_of(**changes):
+    fields = {
+        "max_leaves": 2,
+        "max_depth": 9,
+        "min_weight": 1,
+        "min_curvature": 0.0,
+        "min_gain": 0.0,
+        "l2": 0.0,
+        "set_smoothing": 0.0,
+        "monotone": np.zeros(D, dtype=np.int8),
+        "any_monotone": False,
+        "groups": np.zeros((0, D), dtype=np.uint8),
+        "features": np.ones(D, dtype=np.uint8),
+        "split_features": D,
+        "seed": np.uint64(0),
+    }
+    return Rules(**(fields | changes))
+
+
+def random_sums(rng, missing=True):
+    """Whole sums per feature and bin that have the same total for each feature."""
+    rows = np.column_stack([rng.integers(0, b + 1 if missing else b, 60) for b in N_BINS])
+    g, h = rng.integers(-900, 900, 60), rng.integers(1, 400, 60)
+    sums = np.zeros((D, 3, N_BINS.max() + 1), dtype=np.int64)
+    for f in range(D):
+        for k, x in enumerate((g, h, np.ones(60))):
+            sums[f, k] = np.bincount(rows[:, f], x.astype(float), minlength=N_BINS.max() + 1)
+    return sums
+
+
+def split_of(sums, rules, categorical=False, lower=-np.inf, upper=np.inf):
+    histogram = np.zeros(D * CELLS, dtype=np.int64)
+    for f in range(D):
+        for k, offset in enumerate((0, CURVATURES, WEIGHTS)):
+            histogram[f * CELLS + offset :][: sums.shape[2]] = sums[f, k]
+    node, room = np.zeros(1, dtype=NODE), np.zeros(1, dtype=ROOM)
+    node["gradient"], node["curvature"], node["weight"] = sums[0].sum(axis=1)
+    node["counted"], node["lower"], node["upper"] = 1, lower, upper
+    room["identity"] = np.arange(BINS)
+    none = np.zeros((0, 1), dtype=np.uint8)
+    binned = Binned(none, none, N_BINS, np.full(D, categorical, dtype=np.uint8))
+    signal = Signal(np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.int32), UNIT, UNIT, 1.0)
+    sets = np.zeros((1, SET_WORDS), dtype=np.uint32)
+    _best_split(histogram, rules.features, binned, signal, rules, room, node, sets)
+    return node[0], sets[0]
+
+
+def saving(g, h, l2, lower=-np.inf, upper=np.inf):
+    v = np.clip(-g / (h + l2), lower, upper)
+    return -v * (2 * g + (h + l2) * v), v
+
+
+def gain_of(left, whole, rules, sign=0, lower=-np.inf, upper=np.inf):
+    """Half of what two leaves save beyond one; −1 where the rules forbid them."""
+    right = whole - left
+    if min(left[1], right[1]) <= 0 or min(left[2], right[2]) < rules.min_weight:
+        return -1.0
+    if min(left[1], right[1]) * UNIT < rules.min_curvature:
+        return -1.0
+    (a, v), (b, u) = (saving(x[0] * UNIT, x[1] * UNIT, rules.l2, lower, upper) for x in (left, right))
+    if sign * (u - v) < 0:
+        return -1.0
+    return 0.5 * (a + b - saving(whole[0] * UNIT, whole[1] * UNIT, rules.l2, lower, upper)[0])
+
+
+def best_of_all(sums, rules, **bounds):
+    best = 0.0
+    for f, n_bins in enumerate(N_BINS):
+        whole, missing = sums[f].sum(axis=1), sums[f, :, n_bins]
+        for cut in range(n_bins):
+            left = sums[f, :, : cut + 1].sum(axis=1)
+            for side in (left, left + missing):
+                best = max(best, gain_of(side, whole, rules, rules.monotone[f], **bounds))
+    return best
+
+
+@pytest.mark.parametrize(
+    ("changes", "bounds"),
+    [
+        ({}, {}),
+        ({"l2": 3.0}, {}),
+        ({"min_weight": 20}, {}),
+        ({"min_curvature": 4.0}, {}),
+        ({"monotone": np.array([1, -1, 1], dtype=np.int8), "any_monotone": True}, {}),
+        (
+            {"monotone": np.array([1, -1, 0], dtype=np.int8), "any_monotone": True},
+            {"lower": -0.2, "upper": 0.3},
+        ),
+    ],
+)
+def test_numeric_splits(changes, bounds):
+    for seed in range(30):
+        sums, rules = random_sums(np.random.default_rng(seed)), rules_of(**changes)
+        node, _ = split_of(sums, rules, **bounds)
+        expected = best_of_all(sums, rules, **bounds)
+        assert max(node["gain"], 0.0) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        if node["gain"] > 0:
+            f = node["feature"]
+            left = sums[f, :, : node["bin"] + 1].sum(axis=1)
+            left = left + (sums[f, :, N_BINS[f]] if node["missing_left"] and node["bin"] < N_BINS[f] else 0)
+            assert [node["left_gradient"], node["left_curvature"], node["left_weight"]] == left.tolist()
+
+
+def test_a_set_of_categories_is_the_best_of_all_sets():
+    for seed in range(10):
+        sums, rules = random_sums(np.random.default_rng(seed)), rules_of()
+        node, words = split_of(sums, rules, categorical=True)
+        best = 0.0
+        for f, n_bins in enumerate(N_BINS):
+            for size in range(1, n_bins + 1):
+                for members in combinations(range(n_bins + 1), size):
+                    left = sums[f][:, list(members)].sum(axis=1)
+                    best = max(best, gain_of(left, sums[f].sum(axis=1), rules))
+        assert node["gain"] == pytest.approx(best, rel=1e-9)
+        members = [b for b in range(N_BINS[node["feature"]] + 1) if words[b >> 5] >> (b & 31) & 1]
+        left = sums[node["feature"]][:, members].sum(axis=1)
+        assert gain_of(left, sums[0].sum(axis=1), rules) == pytest.approx(best, rel=1e-9)
+
+
+def test_features_that_are_not_allowed_and_gains_that_are_too_small():
+    sums = random_sums(np.random.default_rng(0))
+    free, _ = split_of(sums, rules_of())
+    features = np.ones(D, dtype=np.uint8)
+    features[free["feature"]] = 0
+    other, _ = split_of(sums, rules_of(features=features))
+    assert other["feature"] != free["feature"]
+    assert other["gain"] < free["gain"]
+    asked, _ = split_of(sums, rules_of(min_gain=float(free["gain"]) * 1.001))
+    assert asked["feature"] == -1

@@ -1,0 +1,108 @@
+"""The board on which threads find their tasks."""
+
+import numpy as np
+import pytest
+
+from propriety import parallel
+from propriety.engine import grower, team
+from propriety.engine.compiling import kernel
+from propriety.engine.fixed_point import row_weights
+from propriety.engine.layout import Binned, Rules
+from propriety.engine.quantize import Quantizer
+from propriety.weights import Weights
+
+
+@kernel
+def _lead(board, rounds, n_tasks, counts):
+    """Post phases, take part in them, and leave the counts of a phase as they are when it has ended."""
+    for phase in range(rounds):
+        team.post(board, phase, phase + 10, n_tasks)
+        while True:
+            task = team.claim(board)
+            if task < 0:
+                break
+            counts[phase, task] += board[team.ARGUMENT] - 9
+            team.finish(board)
+        team.wait(board, n_tasks)
+        for task in range(n_tasks):
+            counts[rounds, task] += counts[phase, task]
+
+
+@kernel
+def _help(board, counts):
+    team.join(board)
+    spins = 0
+    while True:
+        task = team.claim(board)
+        if task == -2:
+            return
+        if task < 0:
+            spins += 1
+            team.rest(spins)
+            continue
+        counts[board[team.PHASE], task] += board[team.ARGUMENT] - 9
+        team.finish(board)
+
+
+@pytest.mark.parametrize("helpers", [0, 1, 7])
+@pytest.mark.parametrize("n_tasks", [1, 5, 300])
+def test_every_task_is_done_once_and_before_the_phase_ends(helpers, n_tasks):
+    board, rounds = team.new_board(), 40
+    counts = np.zeros((rounds + 1, n_tasks), dtype=np.int64)
+    team.open_board(board)
+
+    def lead():
+        _lead(board, rounds, n_tasks, counts)
+        team.close_board(board)
+
+    parallel.run([lead, *[lambda: _help(board, counts)] * helpers], helpers + 1)
+    np.testing.assert_array_equal(counts[:rounds], np.arange(1, rounds + 1)[:, None] * np.ones((1, n_tasks)))
+    np.testing.assert_array_equal(counts[rounds], counts[:rounds].sum(axis=0))
+
+
+def test_a_late_helper_finds_a_closed_board():
+    board = team.new_board()
+    team.open_board(board)
+    team.close_board(board)
+    _help(board, np.zeros((1, 1), dtype=np.int64))
+
+
+@pytest.fixture
+def growing():
+    """A grower with helpers, and what it grows a tree from."""
+    rng = np.random.default_rng(0)
+    n, d = 40_000, 4
+    rows = rng.integers(0, 100, (n, d)).astype(np.uint8)
+    binned = Binned(rows, np.ascontiguousarray(rows.T), np.full(d, 100), np.zeros(d, dtype=np.uint8))
+    signal = Quantizer(n, row_weights(Weights(n)))(rng.normal(size=n), np.ones(n), 1)
+    none, features = np.zeros((0, d), dtype=np.uint8), np.ones(d, dtype=np.uint8)
+    signs = np.zeros(d, dtype=np.int8)
+    rules = Rules(8, 99, 20, 0.0, 0.0, 0.0, 1.0, signs, False, none, features, d, np.uint64(0))
+    return grower.Grower(binned, 8, 0, 2), signal, rules
+
+
+def test_an_error_sends_the_helpers_home(growing, monkeypatch):
+    tree, signal, rules = growing
+    if tree.n_workers == 1:
+        pytest.skip("one core has no helpers")
+    expected = tree.grow(signal, rules).tolist()
+    compiled = grower._grow
+
+    def fail(binned, signal, rules, work, n_rows, every):
+        if n_rows:
+            raise MemoryError("no room")
+        compiled(binned, signal, rules, work, n_rows, every)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(grower, "_grow", fail)
+        with pytest.raises(MemoryError, match="no room"):
+            tree.grow(signal, rules)
+    assert tree.grow(signal, rules).tolist() == expected
+
+
+def test_small_work_wakes_nobody(growing):
+    tree, *_ = growing
+    few = tree.binned._replace(
+        rows=tree.binned.rows[:100], columns=np.ascontiguousarray(tree.binned.columns[:, :100])
+    )
+    assert grower.Grower(few, 8, 0, 4).n_workers == 1
