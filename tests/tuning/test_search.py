@@ -175,13 +175,13 @@ def test_bins_are_not_shared_when_the_rows_of_a_round_differ(monkeypatch):
 
 def test_linear_models_start_from_the_last_convex_fit(monkeypatch):
     X, y = plain(200)
-    starts = []
-    start = LinearClassifier._start
-    monkeypatch.setattr(LinearClassifier, "_start", lambda self: starts.append(start(self)) or starts[-1])
+    warm, fit = [], LinearClassifier.fit
+    monkeypatch.setattr(
+        LinearClassifier, "fit", lambda self, *rows: (warm.append(self.warm_start), fit(self, *rows))[1]
+    )
     given = [losses.AlphaTunable(1, 0.4), losses.Squared()]  # convex, not convex
     search = LossSearchCV(LinearClassifier(alpha=0.1), given, criterion="Log", cv=2).fit(X, y)
-    assert len(starts) == 2
-    assert all(s is not None for s in starts)
+    assert warm == [False, True, False] * 2 + [False]  # of each fold the three candidates, and the refit
     P = cross_val_predict(
         LinearClassifier(given[0], alpha=0.1), X, y, cv=StratifiedKFold(2), method="predict_proba"
     )

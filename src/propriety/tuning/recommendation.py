@@ -102,7 +102,7 @@ def recommend(fp_cost: Any, fn_cost: Any, *, uncertainty: float | None = None) -
     --------
     >>> from propriety import recommend
     >>> advice = recommend(1, 9, uncertainty=2)
-    >>> advice.loss, advice.threshold
+    >>> advice.loss, round(advice.threshold, 12)
     (Tailored(0.1, 137), 0.1)
     >>> print(recommend(1, (5, 20)))  # doctest: +ELLIPSIS
     A false alarm costs 1, a miss 5 to 20: the right threshold lies between 0.0476 and 0.167...
