@@ -277,7 +277,13 @@ def _reference_page() -> str:
         _heading("The report", "-"),
         _autosummary("propriety.report", report.__all__, toctree=True),
         _heading("The model file", "-"),
-        _autosummary("propriety.storage", ["save", "load", "describe", "ModelFileError"], toctree=True),
+        _autosummary("propriety.model.files", ["save", "load", "describe"], toctree=True),
+        _autosummary("propriety.storage", ["ModelFileError"], toctree=True),
+        _heading("The ground floor", "-"),
+        _autosummary("propriety.costs", ["Costs"], toctree=True),
+        _autosummary("propriety.weights", ["Weights", "Estimate"], toctree=True),
+        _autosummary("propriety.model.contract", ["FittedModel"], toctree=True),
+        _autosummary("propriety.model.catalogue", ["Entry", "entry"], toctree=True),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
