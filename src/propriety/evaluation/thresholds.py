@@ -13,6 +13,7 @@ from propriety.evaluation import inputs
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve
 from propriety.losses.point import as_float, check_probability
+from propriety.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -179,8 +180,10 @@ class DecisionCurve:
         """Standard error of the net benefit over samples of rows."""
         c = _below_one(c)
         rows = self.murphy
+        # As in the Murphy curve rows are sampled and weights given, whole numbers or not.
+        weights = Weights(len(rows.y), rows.weight, copies=False)
         errors = [
-            _error(np.where(rows.p >= t, rows.y - (1 - rows.y) * t / (1 - t), 0.0), rows.weight)
+            weights.standard_error(np.where(rows.p >= t, rows.y - (1 - rows.y) * t / (1 - t), 0.0))
             for t in c.flat
         ]
         error = np.reshape(errors, c.shape)
@@ -205,10 +208,3 @@ def _below_one(c: ArrayLike) -> Array:
     if np.any(c == 1):
         raise ValueError("c must be below 1: at the threshold 1 a false alarm is infinitely bad")
     return c
-
-
-def _error(values: Array, weight: Array) -> float:
-    """Standard error of a weighted mean over samples of rows."""
-    n, mean = len(values), inputs.mean(values, weight)
-    spread = float(np.sum(weight**2 * (values - mean) ** 2))
-    return np.sqrt(spread * n / (n - 1)) / float(weight.sum()) if n > 1 else np.inf
