@@ -136,16 +136,18 @@ def test_a_histogram_model_does_not_depend_on_how_rows_are_spread(kind):
     """Two threads stand for two processes, each with its own rows."""
     from threading import Barrier, Thread
 
-    from propriety.boosting.parameters import Problem, objective_of
-    from propriety.frames import Schema
-
+    from propriety.boosting.learning import prepare
+    from propriety.boosting.objective import objective_of
     from propriety.boosting.rounds import Booster
+    from propriety.boosting.settings import settings_of
+    from propriety.data.training import Training
+    from propriety.losses import Log
 
     X, y, rng = table()
     weight = rng.random(N) if kind == "relative" else None
     estimator = BoostingClassifier(weak_learner="histogram", max_iter=6, n_jobs=1, categorical_features=[4])
-    schema, columns = Schema.fit(X, [4])
-    problem = Problem.make(estimator, schema, columns, y, weight, None, False)
+    training, loss = Training.read("test", X, y, weight, categorical=[4]), Log().composite()
+    lesson = prepare(training, settings_of(estimator, training, seed=0), loss)
     barrier, parts, models = Barrier(2), [None, None], [None, None]
 
     class Member:
@@ -166,13 +168,13 @@ def test_a_histogram_model_does_not_depend_on_how_rows_are_spread(kind):
             return tuple(np.max(self.gather(tops), axis=0).tolist())
 
     def fit(number, rows):
-        binned = problem.binned._replace(
-            rows=problem.binned.rows[rows], columns=np.ascontiguousarray(problem.binned.columns[:, rows])
+        binned = lesson.binned._replace(
+            rows=lesson.binned.rows[rows], columns=np.ascontiguousarray(lesson.binned.columns[:, rows])
         )
-        objective, weights = objective_of(estimator, 2, y[rows]), problem.weights.take(rows)
+        objective, weights = objective_of(loss, y[rows], 2), lesson.weights.take(rows)
         member = Member(number)
         start = objective.start(weights, member)
-        booster = Booster(binned, problem.binner, objective, weights, problem.settings, start, member)
+        booster = Booster(binned, lesson.binner, objective, weights, lesson.settings, start, member)
         models[number] = [booster.advance(t)[0] for t in range(6)]
 
     halves = np.split(rng.permutation(N), [300])

@@ -4,7 +4,7 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
-from propriety.frames import Schema
+from propriety.data.table import Schema
 
 from propriety.engine import binning
 from propriety.engine.binning import Binner

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from propriety.estimator import ProperClassifier
+from propriety.model.base import ProperClassifier
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 

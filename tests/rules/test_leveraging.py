@@ -58,7 +58,7 @@ def test_the_linear_solver_agrees(rows, loss):
     composite, signs = composite_of(loss, None), 2.0 * y - 1
     problem = Margins((signs * (2.0 * holds - 1))[:, None], MarginLoss(composite), w / w.sum())
     v = signs * F
-    state = uls.State(np.zeros(1), v, problem.values(v), problem.edges(problem.weights(v)))
+    state = uls.UlsState(np.zeros(1), v, problem.values(v), problem.edges(problem.weights(v)))
     expected = uls.step(state, problem, "all").coef[0]
     sample = sample_of(y, w)
     delta, _, _ = leveraging.leverage(sample, composite, sample.at(composite, F), holds)

@@ -237,8 +237,8 @@ def state(name, value):
 DOCUMENTS = {
     "an estimator of another package": (lambda d: d.update(estimator="os.system"), "'os.system'"),
     "no estimator": (lambda d: d.pop("estimator"), "None"),
-    "another estimator": (lambda d: d.update(estimator="LinearClassifier"), "other parameters"),
-    "a parameter too many": (parameter("__class__", 1), "other parameters"),
+    "another estimator": (lambda d: d.update(estimator="LinearClassifier"), "has no parameter"),
+    "a parameter too many": (parameter("__class__", 1), "has no parameter"),
     "a parameter of no type": (parameter("loss", {"pickle": "gASV"}), "no known type"),
     "code as a loss": (parameter("loss", {"loss": "__import__('os').system('true')"}), "cannot read"),
     "a loss that eats memory": (parameter("loss", {"loss": "'a' * 99999999999"}), "cannot read"),

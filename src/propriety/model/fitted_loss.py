@@ -19,7 +19,7 @@ def fitted_loss(
     >>> fitted_loss("Log", None, 2, gain=2.0)
     (2 * Log()).with_link(Logit(2))
     >>> fitted_loss("Squared", None, 3), fitted_loss("Squared", None, 3, multiclass="ovr")
-    (simplex.Brier(), simplex.OneVsRest(Squared().with_link(Logit())))
+    (simplex.Brier(), simplex.OneVsRest(Squared()))
     """
     if isinstance(loss, str):
         loss = losses.Log() if loss == "auto" else losses.parse(loss)
