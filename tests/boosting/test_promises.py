@@ -203,8 +203,6 @@ def test_gradients_are_computed_once_a_round(data, monkeypatch):
     np.testing.assert_array_equal(resumed, BoostingClassifier(max_iter=7).fit(X, y).decision_function(X))
 
 
-@parametrize_with_checks(
-    [BoostingClassifier(max_iter=10), BoostingClassifier("Tailored(0.3, 10)", max_iter=10)]
-)
+@parametrize_with_checks([BoostingClassifier("Tailored(0.3, 10)", max_iter=10)])
 def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)

@@ -5,13 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
-from propriety.model.base import ProperClassifier
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from propriety import links, losses
 from propriety.losses import simplex
 from propriety.losses.base import Loss
+from propriety.model.base import ProperClassifier
 
 VALUES = [
     *losses.examples(),
@@ -102,14 +102,11 @@ class Constant(ProperClassifier):
         self.fn_cost = fn_cost
 
     def fit(self, X, y):
-        self.classes_, index = np.unique(y, return_inverse=True)
-        self.composite_ = self._resolve_composite()
-        self.score_ = self.composite_.link(index.mean())
-        return self
+        training, loss = self._read(X, y), self._composite()
+        return self._keep(training, loss, score_=loss.link(training.codes.mean()))
 
-    def predict_proba(self, X):
-        p = np.full(len(X), self.composite_.inverse(self.score_))
-        return np.column_stack([1 - p, p])
+    def _scores(self, table):
+        return np.full((table.n_rows, 1), self.score_)
 
 
 def test_losses_inside_scikit_learn():

@@ -19,9 +19,7 @@ LOSSES = ["Log()", "Exponential()", "Matsushita()", "Squared()", "Mu(0.3)"]
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
-@parametrize_with_checks(
-    [RuleClassifier(n_rules=4), RuleClassifier("Squared()", update="corrective", n_rules=2)]
-)
+@parametrize_with_checks([RuleClassifier("Squared()", update="corrective", n_rules=2)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -253,7 +253,7 @@ class _Path:
         objective = BinaryObjective(base.shrunk(gain), y[train])
         start = start_of(settings, objective, weights)
         l2 = settings.l2_regularization
-        rounds = sweep.Rounds(
+        rounds = sweep.SweepRounds(
             float(start[0]),
             float(gain),
             sweep.STEPS[settings.step],

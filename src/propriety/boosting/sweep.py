@@ -43,7 +43,7 @@ class SweptRows(NamedTuple):
     held: NDArray[np.intp]
 
 
-class Rounds(NamedTuple):
+class SweepRounds(NamedTuple):
     """What every round does."""
 
     start: float
@@ -115,7 +115,7 @@ def _run(binned, sample, rounds, loss, out):
 
 
 def held_out_scores(
-    binned: Binned, sample: SweptRows, rounds: Rounds, loss: Tabulated, max_iter: int
+    binned: Binned, sample: SweptRows, rounds: SweepRounds, loss: Tabulated, max_iter: int
 ) -> Floats | None:
     """Scores of the held-out rows after each of ``max_iter`` rounds; None if one left the table."""
     out = np.empty((max_iter, len(sample.held)))

@@ -40,7 +40,7 @@ _BLOCK = 1 << 15
 Formula = Callable[[Array, Array], tuple[Array, Array]]
 
 
-class Table(NamedTuple):
+class ScoreTable(NamedTuple):
     """Two functions of a score for each label, as polynomials on equal panels.
 
     ``coefficients[panel, label, function]`` are those of a polynomial in the distance from the panel's
@@ -191,7 +191,7 @@ def _table_kernel(c: Composite, formula: Formula) -> _Kernel | None:
     return _Kernel(lambda *arrays: kernels.look_up(*arrays, *table), table.low, table.high)
 
 
-def tabulate(c: Composite, formula: Formula) -> Table | None:
+def tabulate(c: Composite, formula: Formula) -> ScoreTable | None:
     """A table of the formula for y = 0 and 1 as functions of the score, or None if none is good to 1e-12.
 
     Panels are narrowed until every one fits. Where some never do, as where a user's function of p has used
@@ -236,7 +236,7 @@ def _active(formula: Formula, low: float, high: float) -> tuple[float, float]:
     return float(F[max(there[0] - 1, 0)]), float(F[min(there[-1] + 1, len(F) - 1)])
 
 
-def _table(formula: Formula, panels: Array, per_unit: float, size: int) -> Table:
+def _table(formula: Formula, panels: Array, per_unit: float, size: int) -> ScoreTable:
     """Polynomials for the panels, numbered from score 0."""
     centres = (panels + 0.5) / per_unit
     nodes, fit = _interpolation(size)
@@ -250,7 +250,7 @@ def _table(formula: Formula, panels: Array, per_unit: float, size: int) -> Table
                 coefficients[:, label, j] = (at_nodes - at_nodes[:, :1]) @ fit.T
                 coefficients[:, label, j, 0] += at_nodes[:, 0]
     low, high = panels[0] / per_unit, (panels[-1] + 1) / per_unit
-    return Table(low, per_unit, coefficients, low, high)
+    return ScoreTable(low, per_unit, coefficients, low, high)
 
 
 @lru_cache(maxsize=4)
@@ -260,7 +260,7 @@ def _interpolation(size: int) -> tuple[Array, Array]:
     return nodes, np.linalg.inv(np.vander(nodes, increasing=True)).astype(np.float64)
 
 
-def _fitting(table: Table, panels: Array, formula: Formula, c: Composite) -> NDArray[np.bool_]:
+def _fitting(table: ScoreTable, panels: Array, formula: Formula, c: Composite) -> NDArray[np.bool_]:
     """Which panels agree with the formula at two random scores, as well as the formula itself is known."""
     rng = np.random.default_rng(0)
     good = np.ones(len(panels), dtype=bool)
@@ -283,7 +283,7 @@ def _size_nearby(values: Array) -> Array:
     return np.maximum.reduce([size, *(np.roll(size, k) for k in (-4, -2, -1, 1, 2, 4))])
 
 
-def _usable(table: Table, good: NDArray[np.bool_], low: float, high: float) -> Table | None:
+def _usable(table: ScoreTable, good: NDArray[np.bool_], low: float, high: float) -> ScoreTable | None:
     """The run of fitting panels around the usual scores, if it covers them."""
     centres = table.origin + (np.arange(len(good)) + 0.5) / table.per_unit
     bad = centres[~good]
@@ -294,10 +294,10 @@ def _usable(table: Table, good: NDArray[np.bool_], low: float, high: float) -> T
     if (len(below) and start > low) or (len(above) and stop < high):
         return None
     i, j = round((start - table.low) * table.per_unit), round((stop - table.low) * table.per_unit)
-    return Table(start, table.per_unit, table.coefficients[i:j], start, stop)
+    return ScoreTable(start, table.per_unit, table.coefficients[i:j], start, stop)
 
 
-def _ended(table: Table, formula: Formula) -> Table:
+def _ended(table: ScoreTable, formula: Formula) -> ScoreTable:
     """A table that ends in zeros needs no formula beyond them: one panel of zeros goes on for ever."""
     origin, per_unit, coefficients, low, high = table
     zeros = np.zeros_like(coefficients[:1])
@@ -310,4 +310,4 @@ def _ended(table: Table, formula: Formula) -> Table:
         origin, low, coefficients = origin - 1 / per_unit, -np.inf, np.concatenate([zeros, coefficients])
     if nothing_at(high):
         high, coefficients = np.inf, np.concatenate([coefficients, zeros])
-    return Table(origin, per_unit, np.ascontiguousarray(coefficients), low, high)
+    return ScoreTable(origin, per_unit, np.ascontiguousarray(coefficients), low, high)

@@ -59,7 +59,7 @@ class LogOdds(NamedTuple):
     bend: Array
 
 
-class Curve(NamedTuple):
+class InverseCurve(NamedTuple):
     """An inverse link and its derivatives: p, 1 − p, dp/dF, d²p/dF²."""
 
     p: Array
@@ -115,14 +115,14 @@ class Link(Value, ABC):
         with np.errstate(all="ignore"):
             return plain(at_log_odds(self._log_odds(as_float("F", F)).t).p)
 
-    def curve(self, F: ArrayLike) -> Curve:
+    def curve(self, F: ArrayLike) -> InverseCurve:
         """p, 1 − p, dp/dF and d²p/dF² at the scores F, in one pass."""
         F = as_float("F", F)
         with np.errstate(all="ignore"):
             t, slope, bend = self._log_odds(F)
             x = at_log_odds(t)
             pq = x.p * x.q
-            return Curve(x.p, x.q, pq * slope, pq * ((x.q - x.p) * slope**2 + bend))
+            return InverseCurve(x.p, x.q, pq * slope, pq * ((x.q - x.p) * slope**2 + bend))
 
 
 @dataclass(frozen=True, repr=False)

@@ -37,7 +37,7 @@ _CUTS = 4096  # room for cuts at first
 _ROW = 0xFFFFFFFF
 
 
-class Split(NamedTuple):
+class BestCut(NamedTuple):
     """The best cut of a node."""
 
     gain: float
@@ -90,7 +90,7 @@ class _Growth:
         self.leaves: list[_Leaf] = []
         self.sums: list[Floats] = []
         self.losses: list[float] = []
-        self.splits: list[Split | None] = []
+        self.splits: list[BestCut | None] = []
         self.made: dict[int, _Made] = {}
         self.side = np.zeros(self.n, dtype=np.uint8)
         edges = np.linspace(0, self.d, min(settings.n_jobs, self.d) + 1).astype(int)
@@ -113,7 +113,7 @@ class _Growth:
     # -- the order of splits -------------------------------------------------------------------------
 
     def _all(self) -> None:
-        """Split whatever can be split, level by level."""
+        """BestCut whatever can be split, level by level."""
         first = 0
         while first < len(self.leaves):
             level = [i for i in range(first, len(self.leaves)) if self.splits[i] is not None]
@@ -122,7 +122,7 @@ class _Growth:
                 self._split(level)
 
     def _one_by_one(self, max_leaves: int) -> None:
-        """Split the leaf of largest gain, or the leftmost one, until there are `max_leaves`."""
+        """BestCut the leaf of largest gain, or the leftmost one, until there are `max_leaves`."""
         heap: list[tuple] = []
 
         def push(node: int, place: tuple[int, ...]) -> None:
@@ -142,7 +142,7 @@ class _Growth:
             push(child + 1, (*place, 1))
 
     def _split(self, nodes: list[int], search: bool = True) -> None:
-        """Split nodes by the best cuts found for them, and look for those of their children."""
+        """BestCut nodes by the best cuts found for them, and look for those of their children."""
         for node in nodes:
             self._mark(node)
         where = np.array([self.leaves[i][:2] for i in nodes])
@@ -181,7 +181,7 @@ class _Growth:
             if able:
                 self._search(able)
 
-    def _cut(self, node: int) -> Split:
+    def _cut(self, node: int) -> BestCut:
         """The split of a node that has one."""
         split = self.splits[node]
         assert split is not None
@@ -245,7 +245,7 @@ class _Growth:
             if value >= least:
                 _, feature, cut, how = cuts[at].tolist()
                 losses = float(after[at]), float(after[m + at])
-                self.splits[able[i]] = Split(
+                self.splits[able[i]] = BestCut(
                     value, float(second[at]), feature, cut, how, left[at].copy(), losses
                 )
 
@@ -289,7 +289,7 @@ class _Growth:
         self.made[node] = _Made((float(low), float(high)), missing_left, seen, chosen)
 
     def _left_bins(
-        self, rows: Any, codes: NDArray[np.uint8], split: Split, heavier_left: bool
+        self, rows: Any, codes: NDArray[np.uint8], split: BestCut, heavier_left: bool
     ) -> NDArray[np.bool_]:
         """Which bins go left: the first `cut` in the order of class shares; unseen ones go where most go."""
         weights = self.sample.weights
