@@ -157,7 +157,7 @@ def test_decisions_follow_the_costs():
     assert Constant().fit(X, y).predict(X)[0] == "no"
     assert Constant(fp_cost=1, fn_cost=3).fit(X, y).predict(X)[0] == "yes"  # p = c: a tie is class 1
     assert Constant(fp_cost=1, fn_cost=2.9).fit(X, y).predict(X)[0] == "no"
-    with pytest.raises(ValueError, match="fp_cost must be a finite number"):
+    with pytest.raises(ValueError, match="fp_cost must be positive and finite"):
         Constant(fp_cost=0).fit(X, y).predict(X)
 
 
