@@ -130,9 +130,11 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
     >>> from propriety import BoostingClassifier
     >>> X, y = make_classification(300, random_state=0)
     >>> model = BoostingClassifier(loss="Tailored(0.1, 20)", fp_cost=1, fn_cost=9, max_iter=20).fit(X, y)
-    >>> model.predict_proba(X[:2]).round(1)
-    array([[..., ...],
-           [..., ...]])
+    >>> model.predict_proba(X[:2]).round(3)
+    array([[0.345, 0.655],
+           [0.066, 0.934]])
+    >>> model.loss_
+    Tailored(0.1, 20).with_link(Logit())
     """
 
     _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
