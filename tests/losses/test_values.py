@@ -103,7 +103,7 @@ class Constant(ProperClassifier):
 
     def fit(self, X, y):
         self.classes_, index = np.unique(y, return_inverse=True)
-        self.composite_ = self._resolve_composite()
+        self.composite_ = self._composite()
         self.score_ = self.composite_.link(index.mean())
         return self
 
