@@ -432,7 +432,7 @@ def _check_arguments(family: Any, args: tuple[float, ...]) -> None:
     """Refuse arguments for which SciPy's distribution is NaN everywhere."""
     named = family.shapes or "no shape parameters"
     try:
-        shapes, loc, scale = family._parse_args(*args)
+        shapes, _, scale = family._parse_args(*args)
     except TypeError:
         raise ValueError(
             f"args of {family.name} are {named}, then location and scale, got {len(args)}: {args!r}"

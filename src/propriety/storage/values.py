@@ -170,8 +170,8 @@ def check_links(value: Any) -> None:
     """Refuse links that take seconds a row, wherever they are in a loss."""
     if isinstance(value, FromDistribution) and value.dist not in DISTRIBUTIONS:
         raise ModelFileError(
-            f"a link is made of the distribution {str(value.dist)[:40]!r}; a model file can hold those with a "
-            f"closed form: {', '.join(DISTRIBUTIONS)}"
+            f"a link is made of the distribution {str(value.dist)[:40]!r}; a model file can hold those with "
+            f"a closed form: {', '.join(DISTRIBUTIONS)}"
         )
     if isinstance(value, tuple):
         for part in value:
