@@ -5,8 +5,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import sparse
 
-from propriety.boosting import BoostingClassifier
+from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier
 from propriety.data.table import Schema
 
 
@@ -138,3 +139,68 @@ def test_names_in_constraints(columns):
     model.fit(as_pandas(c), y)
     grid = as_pandas(c).iloc[[1] * 50].assign(number=np.linspace(-3, 3, 50))
     assert np.all(np.diff(model.decision_function(grid)) >= 0)
+
+
+# --- sparse matrices that lie about their indices -----------------------------------------------------
+
+
+def damaged(X, how):
+    bad = X.copy()
+    if how == "index too large":
+        bad.indices[5] = 10**8
+    elif how == "index below 0":
+        bad.indices[5] = -(10**8)
+    elif how == "pointer too large":
+        bad.indptr[3] = 10**8
+    elif how == "pointers that fall":
+        bad.indptr[2] = bad.indptr[3] + 1
+    elif how == "too few pointers":
+        bad.indptr = bad.indptr[:3].copy()
+    else:
+        bad.data = bad.data[:10].copy()
+    return bad
+
+
+HOW = (
+    "index too large",
+    "index below 0",
+    "pointer too large",
+    "pointers that fall",
+    "too few pointers",
+    "too few values",
+)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array, sparse.bsr_array])
+@pytest.mark.parametrize("how", HOW)
+def test_a_damaged_sparse_matrix_is_refused_before_compiled_code_sees_it(kind, how):
+    rng = np.random.default_rng(0)
+    X = kind(rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.5))
+    y = np.arange(60) % 2
+    bad = damaged(X, how)
+    for model in (
+        LinearClassifier(),
+        BoostingClassifier(max_iter=1),
+        TreeClassifier(),
+        RuleClassifier(n_rules=1),
+    ):
+        with pytest.raises(ValueError, match="X is not a valid sparse matrix"):
+            model.fit(bad, y)
+        model.fit(X, y)
+        with pytest.raises(ValueError, match="X is not a valid sparse matrix"):
+            model.predict_proba(bad)
+
+
+def test_a_coordinate_outside_of_the_matrix_is_refused():
+    X = sparse.coo_matrix(np.eye(6))
+    X.col[2] = 10**8
+    with pytest.raises(ValueError, match="X is not a valid sparse matrix: a coordinate"):
+        BoostingClassifier(max_iter=1).fit(X, [0, 1] * 3)
+
+
+def test_a_cell_given_twice_is_a_sum():
+    twice = sparse.csr_array((np.array([1.0, 2.0, 5.0]), [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+    for form in (twice, twice.tocsc()):
+        table = Schema.fit(form)[1]
+        assert table.column(1).tolist() == [3.0, 0.0]
+    assert twice.nnz == 3  # what was given is not changed

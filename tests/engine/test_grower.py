@@ -1,8 +1,11 @@
 """The grower against a plain search in Python, and against itself on other threads."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from propriety import BoostingClassifier, TreeClassifier
 from propriety.data.table import Schema
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights
@@ -221,3 +224,39 @@ def test_scores_of_bins_and_of_values_are_the_same(rng):
     again = forest.split()
     assert again[0].nodes.tobytes() == again[1].nodes.tobytes() == tree.nodes.tobytes()
     assert (tree.nodes["set"] >= 0).any()
+
+
+def test_memory_goes_by_the_rows_not_by_the_leaves_that_are_asked_for():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3))
+    y = X[:, 0] + rng.normal(size=1000) > 0
+    for least in (0, 1, "auto"):
+        few, many = (
+            BoostingClassifier(max_iter=2, max_leaf_nodes=leaves, min_samples_leaf=least)
+            for leaves in (1000, 10**7)
+        )
+        expected = few.fit(X, y).decision_function(X)
+        tracemalloc.start()
+        many.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 50e6, least  # 29 GiB before
+        np.testing.assert_array_equal(many.decision_function(X), expected)
+    tracemalloc.start()
+    TreeClassifier(max_leaf_nodes=10**7, min_samples_leaf=1).fit(X, y)
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("n", [300, 511, 512, 513, 530, 760])
+@pytest.mark.parametrize("ratio", [1.5, 3.0])
+def test_histograms_suffice_when_rows_are_split_off_one_by_one(n, ratio):
+    # Then nearly each split leaves a child of more than a few rows, which takes most histograms.
+    i = np.arange(n, dtype=float)
+    g = np.where(i < 250, ratio**-i, 0.0)
+    X = np.minimum(i, 250.0)[:, None]
+    nodes, grower, _, _ = grow(X, g, np.ones(n), max_leaves=10**6, min_weight=0)
+    used, room = int(grower.work.counts[1]), len(grower.work.histograms)
+    assert used <= room == max(1, n - 511)
+    assert len(nodes) <= len(grower.work.nodes) == 2 * n - 1
+    assert used > 5 or n <= 513

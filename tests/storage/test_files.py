@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from models import MODELS, fitted, rows
@@ -224,7 +225,9 @@ def test_a_parameter_of_no_version_is_refused_by_name(name):
 def test_what_cannot_be_loaded_is_not_saved(tmp_path):
     model = pickle.loads(pickle.dumps(fitted("linear")[0]))
     model.coef_ = np.full_like(model.coef_, np.inf)
-    with pytest.raises(ValueError, match=r"cannot be saved: .*coef holds a number that is not finite"):
+    with pytest.raises(
+        ValueError, match=r"cannot be saved.*coef holds a number that is not finite.*keep it with pickle"
+    ):
         model.save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 
@@ -234,3 +237,26 @@ def test_the_old_place_of_save_and_load_still_works(tmp_path):
         storage.save(fitted("linear")[0], tmp_path / "m")
     with pytest.warns(FutureWarning, match=r"propriety.model.files.load"):
         assert isinstance(storage.load(tmp_path / "m"), LinearClassifier)
+
+
+# --- what cannot be loaded is not saved ---------------------------------------------------------------
+
+
+def test_categories_that_are_tuples_are_kept(tmp_path):
+    _, X = fitted("boosting")
+    pairs = pd.Categorical([("red", i % 3) for i in range(len(X))])
+    X = X.assign(kind=pairs)
+    model = BoostingClassifier(max_iter=4).fit(X, np.arange(len(X)) % 3 == 0)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(propriety.load(tmp_path / "m").predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", ["boosting", "linear", "tree", "rules"])
+@pytest.mark.parametrize("size", [1e98, 1e308])
+def test_huge_weights_are_kept(tmp_path, name, size):
+    make, table, labels = MODELS[name]
+    X, y = table(), labels()
+    weight = np.where(np.arange(len(X)) % 2, size, size / 3)
+    model = make().fit(X, y, weight)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(propriety.load(tmp_path / "m").predict_proba(X), model.predict_proba(X))

@@ -74,7 +74,8 @@ class TreeLearner:
         self.binned, self.binner, self.weights, self.settings = binned, binner, weights, settings
         self._reduce = reduce
         self._quantizer = Quantizer(len(binned.rows), weights, reduce)
-        self._grower = Grower(binned, settings.max_leaf_nodes, len(settings.groups), settings.n_jobs)
+        self._max_leaves = _most_leaves(settings, weights.total)
+        self._grower = Grower(binned, self._max_leaves, len(settings.groups), settings.n_jobs)
         self._fixed_rules: dict[int, Rules] = {}
         self._unit = 1.0
 
@@ -112,7 +113,7 @@ class TreeLearner:
         d = self.binned.rows.shape[1]
         monotone = settings.monotone[k]
         rules = Rules(
-            max_leaves=settings.max_leaf_nodes,
+            max_leaves=self._max_leaves,
             max_depth=_NO_LIMIT if settings.max_depth is None else settings.max_depth,
             min_weight=int(np.ceil(settings.min_samples_leaf / weight_unit * (1 - _ROUNDING))),
             min_curvature=settings.min_weight_leaf * unit,
@@ -129,6 +130,14 @@ class TreeLearner:
         if rng is None:
             self._fixed_rules[k] = rules
         return rules
+
+
+def _most_leaves(settings: BoostingSettings, total: float) -> int:
+    """The stated number of leaves, or that for which the rows suffice if it is less."""
+    least = settings.min_samples_leaf
+    if least * settings.max_leaf_nodes <= total:
+        return settings.max_leaf_nodes
+    return max(2, int(total / least * (1 + 2 * _ROUNDING)) + 1)
 
 
 def draw_features(rng: np.random.Generator | None, d: int, count: int) -> NDArray[np.uint8]:

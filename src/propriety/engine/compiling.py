@@ -15,8 +15,10 @@ from __future__ import annotations
 from numba import njit
 from numba.extending import register_jitable
 
-allocating = njit(nogil=True, cache=True, error_model="numpy")
-kernel = njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
+from propriety.caching import CACHE
+
+allocating = njit(nogil=True, cache=CACHE, error_model="numpy")
+kernel = njit(nogil=True, cache=CACHE, error_model="numpy", _nrt=False)
 inner = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 once = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")
 shared = register_jitable

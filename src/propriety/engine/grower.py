@@ -519,6 +519,9 @@ class Grower:
         n, d = binned.rows.shape
         self.binned = binned
         self.n_workers = min(n_jobs, parallel.n_threads(None), max(1, n * d // (2 * _TASK_CELLS)))
+        # Each leaf has a row, and a split takes a histogram while a child has more than a few rows.
+        max_leaves = min(max_leaves, n)
+        n_histograms = min(max_leaves, max(1, n - _DIRECT_ROWS))
         workers, n_nodes = self.n_workers, 2 * max_leaves - 1
         n_chunks = min(-(-d // _CHUNK), 4 * workers)
         self.work = Workspace(
@@ -527,7 +530,7 @@ class Grower:
             nodes=np.zeros(n_nodes, dtype=NODE),
             sets=np.zeros((n_nodes, SET_WORDS), dtype=np.uint32),
             path_groups=np.ones((n_nodes, n_groups), dtype=np.uint8),
-            histograms=np.zeros((max_leaves, d * CELLS), dtype=np.int64),
+            histograms=np.zeros((n_histograms, d * CELLS), dtype=np.int64),
             partials=np.zeros((workers, d * CELLS if workers > 1 else 0), dtype=np.int64),
             dirty=np.zeros(workers, dtype=np.uint8),
             counts=np.zeros(3, dtype=np.int64),

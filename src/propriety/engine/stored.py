@@ -105,6 +105,7 @@ def read_binner(arrays: Arrays, n_categories: list[int]) -> Binner:
     require(np.all(edges[:, 1:] >= edges[:, :-1]), "edges of bins do not rise")
     n_bins = arrays.take("bins.count", "i8", (d,))
     require(np.all((n_bins >= 1) & (n_bins < BINS)), "there are too many bins")
+    require(np.array_equal((edges < np.inf).sum(axis=1), n_bins - 1), "there are not as many edges as bins")
     return Binner(edges, n_bins, read_categories(arrays, n_categories, n_bins))
 
 

@@ -25,6 +25,7 @@ from propriety.separators.linalg import Floats, is_sparse
 _BLOCK_VALUES = 1 << 17  # values of X in a block: 1 MB
 _PARTS = 16  # partial sums
 _FAR = 100.0  # standard deviations from 0 at which a column is centred
+_HUGE = 1e150  # beyond this, squares are no floats
 
 
 class Design:
@@ -86,8 +87,10 @@ class Design:
         if self.intercept:
             # A constant column says what the intercept says: its coefficient is 0.
             self.inverse_scale[constant] = 0.0
-            if not self.sparse and np.any(np.abs(mean) * self.inverse_scale > _FAR):
-                self.centre = np.where(constant, 0.0, mean)
+            far = np.abs(mean) * self.inverse_scale > _FAR
+            # A huge constant is centred too: its square is no float.
+            if not self.sparse and np.any(far | (constant & (np.abs(mean) > _HUGE))):
+                self.centre = mean
 
     # -- coordinates ----------------------------------------------------------------------------------
 

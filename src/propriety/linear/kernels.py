@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-_OPTIONS = {"error_model": "numpy", "cache": True, "nogil": True, "fastmath": {"contract"}}
+from propriety.caching import CACHE
+
+_OPTIONS = {"error_model": "numpy", "cache": CACHE, "nogil": True, "fastmath": {"contract"}}
 # Sums over a column may be taken in the order that vectorizes.
 _SUMS = {**_OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
 

@@ -249,12 +249,20 @@ def _by_margins(
 
 
 def linear_scores(X: Any, coef: Floats, intercept: Floats, n_jobs: int | None) -> Floats:
-    """Scores of shape (n, K) of coefficients (K, d) and intercepts (K,).
+    """Scores of shape (n, K) of coefficients (K, d) and intercepts (K,); rows whose score is no float raise.
 
     >>> linear_scores(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]), np.array([0.5]), None)
     array([[11.5]])
     """
-    return Design(X, True, n_jobs).scores(np.vstack([coef.T, intercept]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = Design(X, True, n_jobs).scores(np.vstack([coef.T, intercept]))
+    beyond = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+    if len(beyond):
+        raise ValueError(
+            f"Input X has values so large that the score of row {beyond[0]} is no finite number (as for "
+            f"{len(beyond)} of {len(scores)} rows): check the units of X, or divide its columns as in the fit"
+        )
+    return scores
 
 
 # -- what is wrong with a fit -----------------------------------------------------------------------------

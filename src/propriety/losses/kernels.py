@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from propriety.caching import CACHE
+
 # Fused multiply-add is the only liberty the compiler may take; nan and inf keep their meaning.
-_OPTIONS = {"error_model": "numpy", "cache": True, "fastmath": {"contract"}}
+_OPTIONS = {"error_model": "numpy", "cache": CACHE, "fastmath": {"contract"}}
 _TILE = 256  # rows that stay in the first cache between two loops over them
 
 

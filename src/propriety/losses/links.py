@@ -25,7 +25,7 @@ from scipy import special
 from propriety.losses.point import Array, Point, as_float, at_log_odds, at_probability, plain
 from propriety.losses.registry import LINKS
 from propriety.losses.special import SQRT_2, inverse_mills, inverse_mills_excess
-from propriety.losses.value import Value, positive
+from propriety.losses.value import Value, number, positive
 
 if TYPE_CHECKING:
     from propriety.losses.base import SmoothLoss
@@ -132,7 +132,8 @@ class _ScaledLink(Link):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
+        # The second derivative of a link is divided by the square of its scale.
+        object.__setattr__(self, "scale", number("scale", self.scale, 1e-100, 1e100, "both"))
 
     @abstractmethod
     def _unit_log_odds(self, z: Array) -> LogOdds: ...
@@ -390,8 +391,10 @@ class FromDistribution(_ScaledLink):
             tail = (loc, scale) if (loc, scale) != (0, 1) else ()
             dist, args = dist.dist.name, tuple(float(a) for a in (*shapes, *tail))
         if isinstance(dist, str):
-            if not isinstance(getattr(stats, dist, None), stats.rv_continuous):
+            family = getattr(stats, dist, None)
+            if not isinstance(family, stats.rv_continuous):
                 raise ValueError(f"dist must name a continuous distribution of scipy.stats, got {dist!r}")
+            _check_arguments(family, args)
         else:
             missing = [m for m in ("logcdf", "logsf", "logpdf", "ppf", "isf") if not hasattr(dist, m)]
             if missing:
@@ -425,6 +428,20 @@ class FromDistribution(_ScaledLink):
         return np.where(x.t < 0, d.ppf(x.p), d.isf(x.q))
 
 
+def _check_arguments(family: Any, args: tuple[float, ...]) -> None:
+    """Refuse arguments for which SciPy's distribution is NaN everywhere."""
+    named = family.shapes or "no shape parameters"
+    try:
+        shapes, _, scale = family._parse_args(*args)
+    except TypeError:
+        raise ValueError(
+            f"args of {family.name} are {named}, then location and scale, got {len(args)}: {args!r}"
+        ) from None
+    right = np.all(family._argcheck(*shapes)) and np.all(np.isfinite(args)) and scale > 0
+    if not right:
+        raise ValueError(f"args of {family.name}, {named}, are outside of what it is defined for: {args!r}")
+
+
 @register("Canonical(Power(0.3))", "Canonical(Arcsine(), scale=2)")
 @final
 @dataclass(frozen=True, repr=False)
@@ -442,6 +459,13 @@ class Canonical(_ScaledLink):
 
     scale: float = field(default=1.0, kw_only=True)
     loss: SmoothLoss
+
+    def __post_init__(self) -> None:
+        from propriety.losses.base import SmoothLoss
+
+        super().__post_init__()
+        if not isinstance(self.loss, SmoothLoss):
+            raise TypeError(f"loss must be a smooth loss, such as losses.Power(0.3), got {self.loss!r}")
 
     @property
     def low(self) -> float:  # type: ignore[override]

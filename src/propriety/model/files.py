@@ -33,7 +33,10 @@ def save(model: Any, path: Path) -> None:
     try:
         from_bytes(data)
     except ModelFileError as error:
-        raise ValueError(f"this {type(model).__name__} cannot be saved: {error}") from None
+        raise ValueError(
+            f"this {type(model).__name__} cannot be saved, because its file would be refused ({error}); fit "
+            "it anew on data without such values, or keep it with pickle"
+        ) from None
     container.write(path, data)
 
 
@@ -106,6 +109,7 @@ def unpack(document: Any, arrays: Arrays) -> Any:
     require(isinstance(state, dict), "it has no state")
     model = row.type.from_state(document.get("parameters"), state, arrays)
     require(not state, f"there are values of no use: {', '.join(map(str, state))[:80]}")
+    require(not model.costs.by_row, "its costs are not numbers")  # others are refused where they are read
     return model
 
 

@@ -58,6 +58,8 @@ def read_shared(model: Any, state: dict[str, Any]) -> None:
     # Files of 0.1.0 hold no columns of linear models, no loss of trees, and the loss of rules elsewhere.
     columns = state.pop("columns", None)
     model._schema = Schema((None,) * d, feature_names) if columns is None else read_schema(columns, d)
+    stated = model._schema.names
+    require(stated is None or feature_names in (None, stated), "feature_names are not those of the columns")
     if "loss" in state:
         model.loss_ = read_loss(state.pop("loss"), len(classes))
 
@@ -76,12 +78,17 @@ def read_schema(state: Any, d: int) -> Schema:
     for column in columns:
         require(column is None or isinstance(column, list), "categories are no list")
         values = None if column is None else tuple(decode(v) for v in column)
-        plain = values is None or all(isinstance(v, str | bool | int | float) for v in values)
-        require(
-            plain and (values is None or len(set(values)) == len(values)), "categories are not plain values"
-        )
+        plain = values is None or (all(map(_is_plain, values)) and len(set(values)) == len(values))
+        require(plain, "categories are not plain values")
         categories.append(values)
     return Schema(tuple(categories), names(state["names"], d, "names of columns"))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a category is text, a number, or a tuple of such."""
+    if isinstance(value, tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | bool | int | float)
 
 
 def read_loss(given: Any, n_classes: int) -> Any:
@@ -90,4 +97,7 @@ def read_loss(given: Any, n_classes: int) -> Any:
     kind = losses.Composite if n_classes == 2 else simplex.SimplexLoss
     many = "two" if n_classes == 2 else n_classes
     require(isinstance(loss, kind | losses.Loss), f"it has no loss for {many} classes")
+    if isinstance(loss, kind):
+        p = loss.inverse(np.zeros(1) if n_classes == 2 else np.zeros((1, n_classes)))
+        require(np.all((p >= 0) & (p <= 1)), "its loss has no probabilities")
     return loss

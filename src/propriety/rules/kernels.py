@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from propriety.caching import CACHE
 from propriety.engine.compiling import kernel
 
 _ROWS = 4096  # rows whose weights stay in the first cache while all features pass over them
@@ -19,7 +20,7 @@ Integers = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Rows = NDArray[np.uint32]
 # A sum in the order that is fastest; the same for any number of threads, since blocks of rows are.
-summing = njit(nogil=True, cache=True, error_model="numpy", _nrt=False, fastmath={"reassoc"})
+summing = njit(nogil=True, cache=CACHE, error_model="numpy", _nrt=False, fastmath={"reassoc"})
 
 
 @kernel

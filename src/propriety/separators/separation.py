@@ -34,16 +34,23 @@ def separating_direction(X: Any, y: NDArray[Any], intercept: bool = True) -> Flo
         A: Any = sparse.csr_array(X) @ sparse.diags_array(1 / np.where(size > 0, size, 1.0))
     else:
         A = np.asarray(X, dtype=np.float64)
+        # Divided before it is centred, or the sum of a huge column would be no float.
+        A = A / _sizes(A)
         if intercept:
             A = A - A.mean(axis=0)
-        size = np.abs(A).max(axis=0, initial=0.0)
-        A = A / np.where(size > 0, size, 1.0)
+            A = A / _sizes(A)
     M = times_rows(np.where(y > 0, 1.0, -1.0), with_ones(A) if intercept else A)
     total = np.asarray(M.sum(axis=0)).ravel()
     result: Any = optimize.linprog(-total, A_ub=-M, b_ub=np.zeros(M.shape[0]), bounds=(-1, 1), method="highs")
     if result.status != 0 or -result.fun <= 1e-7 * max(1.0, float(np.abs(total).max(initial=0.0))):
         return None
     return np.asarray(result.x)
+
+
+def _sizes(A: Floats) -> Floats:
+    """The largest absolute value of each column, 1 if that is 0."""
+    size = np.abs(A).max(axis=0, initial=0.0)
+    return np.where(size > 0, size, 1.0)
 
 
 def message(X: Any, y: NDArray[Any], margins: Floats, intercept: bool) -> str | None:

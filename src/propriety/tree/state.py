@@ -9,6 +9,7 @@ import numpy as np
 from propriety.engine.predictor import Forest
 from propriety.engine.stored import category_arrays, forest_arrays, read_categories, read_forest
 from propriety.storage.checks import Arrays, require, take
+from propriety.storage.values import check_links
 from propriety.tree.measure import measure_of
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import PruningPath
@@ -42,6 +43,7 @@ def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     # The measure follows from the parameters, as when the tree was grown.
     model._measure = measure_of(model.loss, model.link, k, model.multiclass)
     model.loss_ = model._measure.fitted
+    check_links(model.loss_)
     model._category_bins = read_categories(arrays, model._schema.n_categories, None)
     forest = read_forest(arrays, 1, [c is not None for c in model._schema.categories])
     m = len(forest.nodes)

@@ -43,7 +43,10 @@ class PairwiseExponential(SimplexLoss):
 
     def inverse(self, F: ArrayLike) -> Array:
         """Probabilities of the scores."""
-        return special.softmax(2 * check_scores(F), axis=-1)
+        F = check_scores(F)
+        with np.errstate(over="ignore"):
+            # Doubled when the largest is 0, so that huge scores have their limit.
+            return special.softmax(2 * (F - F.max(axis=-1, keepdims=True)), axis=-1)
 
     def link(self, P: ArrayLike) -> Array:
         """Scores of the probabilities."""

@@ -50,7 +50,8 @@ class _Softmax(SimplexLoss):
 
     def inverse(self, F: ArrayLike) -> Array:
         """Probabilities of the scores."""
-        return special.softmax(check_scores(F), axis=-1)
+        with np.errstate(over="ignore"):
+            return special.softmax(check_scores(F), axis=-1)
 
     def link(self, P: ArrayLike) -> Array:
         """Scores of the probabilities."""

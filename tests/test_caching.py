@@ -1,0 +1,114 @@
+"""Kernels run where nothing can be written, as in most containers, and where they are not compiled."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import propriety
+from propriety.caching import own_folder
+
+SOURCE = Path(propriety.__file__).parent
+EVERY_MODEL = """
+import sys
+import numpy as np
+import propriety
+from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier, caching
+assert propriety.__file__.startswith(sys.argv[1]), propriety.__file__
+rng = np.random.default_rng(0)
+n = int(sys.argv[3])
+X = rng.normal(size=(n, 3))
+y = X[:, 0] + 0.3 * rng.normal(size=n) > 0
+models = {
+    "boosting": BoostingClassifier(max_iter=2, max_leaf_nodes=4),
+    "curves": BoostingClassifier(weak_learner="histogram", max_iter=2),
+    "tree": TreeClassifier(max_leaf_nodes=4),
+    "rules": RuleClassifier(n_rules=2),
+    "linear": LinearClassifier(),
+}
+for name in sys.argv[4].split():
+    path = f"{sys.argv[2]}/{name}"
+    model = models[name].fit(X, y)
+    model.save(path)
+    p = propriety.load(path).predict_proba(X)
+    assert np.array_equal(p, model.predict_proba(X)), name
+    model.predict_contributions(X[:5])
+    assert np.mean((p[:, 1] > 0.5) == y) > 0.8, name
+print(caching.CACHE)
+"""
+
+
+def run(package, folder, models, rows=60, unprivileged=False, **environment):
+    """Fit, save and load models by the package in a process that sees these variables and no others."""
+    command = [sys.executable, "-c", EVERY_MODEL, str(package), str(folder), str(rows), models]
+    if unprivileged and os.name == "posix" and os.getuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("the superuser may write everywhere, and there is no setpriv to give that up")
+        command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", *command]
+    wanted = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, env=wanted | environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def place(tmp_path):
+    """An installation and a home that cannot be written, and a temporary folder that can."""
+    package = tmp_path / "site" / "propriety"
+    shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "temporary").mkdir()
+    closed = [tmp_path / "home", package.parent, *(p for p in package.rglob("*") if p.is_dir()), package]
+    for folder in closed:
+        folder.chmod(0o555)
+    yield tmp_path
+    for folder in closed:
+        folder.chmod(0o755)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are closed by their mode")
+def test_a_closed_installation_keeps_its_kernels_in_a_temporary_folder(place):
+    homes = {"HOME": str(place / "home"), "TMPDIR": str(place / "temporary")}
+    models = "boosting curves tree rules linear"
+    said = run(place / "site" / "propriety", place / "temporary", models, unprivileged=True, **homes)
+    assert said == "True"
+    (kept,) = place.glob("temporary/propriety-kernels-*")
+    assert kept.stat().st_mode & 0o777 == 0o700
+    assert list(kept.rglob("*.nbi"))
+    assert not list((place / "site").rglob("*.nbi"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are closed by their mode")
+def test_a_folder_that_others_can_write_is_not_used(place):
+    open_to_all = place / "temporary" / f"propriety-kernels-{os.getuid()}"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    homes = {"HOME": str(place / "home"), "TMPDIR": str(place / "temporary")}
+    said = run(place / "site" / "propriety", place / "temporary", "linear", 5000, unprivileged=True, **homes)
+    assert said == "False"
+    assert not list(open_to_all.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are closed by their mode")
+def test_the_folder_that_the_user_names_comes_first(place):
+    chosen = place / "chosen"
+    homes = {"HOME": str(place / "home"), "TMPDIR": str(place / "temporary"), "NUMBA_CACHE_DIR": str(chosen)}
+    said = run(place / "site" / "propriety", place / "temporary", "linear", 5000, unprivileged=True, **homes)
+    assert said == "True"
+    assert list(chosen.rglob("*.nbi"))
+    assert not list(place.glob("temporary/propriety-kernels-*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and owners")
+def test_a_folder_of_ones_own(tmp_path):
+    folder = own_folder(tmp_path)
+    assert folder == own_folder(tmp_path)
+    folder.rmdir()
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert own_folder(tmp_path) is None  # of nobody
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    assert own_folder(tmp_path) is None  # a link may lead anywhere
+    assert own_folder(tmp_path / "nowhere") is None
