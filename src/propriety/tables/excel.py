@@ -19,7 +19,8 @@ def read_excel(stream: Any, how: Reading) -> Read:
     book = _open(in_memory(stream), how)
     if how.sheet is not None and how.sheet not in book.sheetnames:
         raise TableError(
-            f"{how.name} has no sheet {how.sheet!r}", f"its sheets are {', '.join(map(repr, book.sheetnames))}"
+            f"{how.name} has no sheet {how.sheet!r}",
+            f"its sheets are {', '.join(map(repr, book.sheetnames))}",
         )
     title = how.sheet if how.sheet is not None else book.sheetnames[0]
     rows = _rows(book, title, how.name)

@@ -163,7 +163,9 @@ class _Unclosed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._raw.read(len(buffer))  # not less, or a slow pipe would give too little to tell the format
+        data = self._raw.read(
+            len(buffer)
+        )  # not less, or a slow pipe would give too little to tell the format
         buffer[: len(data)] = data
         return len(data)
 
