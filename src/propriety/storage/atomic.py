@@ -15,8 +15,8 @@ from pathlib import Path
 def atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path` to write to; it takes its place when the block ends without an error.
 
-    A link stays, and the file that it leads to is written; a file that was there keeps its permissions. What is
-    no plain file, such as a device, is refused.
+    A link stays, and the file that it leads to is written; a file that was there keeps its permissions. A
+    device and whatever else is no plain file is refused.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

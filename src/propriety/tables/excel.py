@@ -62,7 +62,9 @@ def _open(stream: Any, how: Reading) -> Any:
     except TableError:
         raise
     except Exception as error:  # a damaged file makes openpyxl raise anything
-        raise TableError(f"{how.name} cannot be read as excel: {error}", "is it an .xlsx file?") from None
+        raise TableError(
+            f"{how.name} cannot be read as excel: {_reason(error)}", "is it an .xlsx file?"
+        ) from None
     how.files.callback(book.close)
     return book
 
@@ -75,17 +77,25 @@ def _rows(book: Any, title: str, name: str) -> Iterator[tuple[int, list[Any]]]:
         sheet.reset_dimensions()
         rows = sheet.iter_rows(values_only=True)
     except Exception as error:
-        raise TableError(f"{name}: sheet {title!r} cannot be read: {error}", "is it a table?") from None
+        raise TableError(
+            f"{name}: sheet {title!r} cannot be read: {_reason(error)}", "is it a table?"
+        ) from None
     for number in range(1, _MOST_ROWS + 2):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 row = next(rows, None)
         except Exception as error:
-            raise TableError(f"{name}: sheet {title!r} cannot be read at row {number}: {error}") from None
+            raise TableError(
+                f"{name}: sheet {title!r} cannot be read at row {number}: {_reason(error)}"
+            ) from None
         if row is None:
             return
         if number > _MOST_ROWS:
             raise TableError(f"{name}: sheet {title!r} states more than {_MOST_ROWS:,} rows")
         if any(v is not None for v in row):
             yield number, list(row)
+
+
+def _reason(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200] or type(error).__name__

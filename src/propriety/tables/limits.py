@@ -23,7 +23,7 @@ class Limit:
     >>> Limit("t.csv.gz").check(unpacked=10**10, packed=10**8)
     >>> Limit("t.csv.gz").check(unpacked=10**10, packed=10**6)
     Traceback (most recent call last):
-    propriety.tables.errors.TableError: t.csv.gz unpacks to more than 1 GB and more than 200 times its size; ...
+    propriety.tables.errors.TableError: t.csv.gz unpacks to more than 1 GB and more than 200 times its...
     """
 
     name: str

@@ -31,8 +31,8 @@ class Reading:
 class Read:
     """The names of the columns, the rows as Arrow tables, and notes.
 
-    ``strings`` is None if the file states types. Otherwise columns come as text, and it has those with a value
-    that was text in the file itself; it is complete when the last chunk was read.
+    ``strings`` is None if the file states types. Otherwise columns come as text, and it has those with a
+    value that was text in the file itself; it is complete when the last chunk was read.
     """
 
     names: list[str]

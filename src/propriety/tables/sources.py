@@ -163,9 +163,8 @@ class _Unclosed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._raw.read(
-            len(buffer)
-        )  # not less, or a slow pipe would give too little to tell the format
+        # Not less than was asked for: a slow pipe would give too little to tell the format by.
+        data = self._raw.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -219,7 +218,7 @@ def _decompressed(
     elif packing == "bz2":
         opened = bz2.BZ2File(cast(Any, packed))
     elif packing == "xz":
-        opened = lzma.LZMAFile(cast(Any, packed))
+        opened = lzma.LZMAFile(cast(Any, packed))  # noqa: SIM115
     else:
         opened = pa.CompressedInputStream(pa.PythonFile(packed, "r"), packing)
     unpacked = opened if packing == "zip" else Unpacked(opened, packed, limit)
