@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, NoReturn, get_type_hints
 
@@ -15,8 +18,8 @@ from propriety.cli.output import UsageError, show_error
 from propriety.storage import ModelFileError
 from propriety.tables import TableError
 
-#: Exit codes; 1 is a fault of the program, 130 an interruption.
-USAGE, BAD_TABLE, BAD_MODEL, NOT_WRITTEN, INTERRUPTED = 2, 3, 4, 5, 130
+#: Exit codes; 1 is a fault of the program, 130 an interruption, 143 a termination.
+USAGE, BAD_TABLE, BAD_MODEL, NOT_WRITTEN, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
 
 
 def command(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,7 +74,8 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         as_json = bool(kwargs.get("as_json"))
         try:
-            return function(*args, **kwargs)
+            with ending_in_order():
+                return function(*args, **kwargs)
         except TableError as error:
             _fail(error.problem, error.advice, BAD_TABLE, as_json)
         except ModelFileError as error:
@@ -89,6 +93,25 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             _fail("interrupted", "", INTERRUPTED, as_json)
 
     return run
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """SIGTERM as an exit, so that what was begun is cleaned up; a handler that is there already stays."""
+    if threading.current_thread() is not threading.main_thread() or (
+        signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+    ):
+        yield
+        return
+
+    def end(*_: Any) -> NoReturn:
+        raise SystemExit(TERMINATED)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _fail(problem: str, advice: str, code: int, as_json: bool) -> NoReturn:

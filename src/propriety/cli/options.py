@@ -12,6 +12,7 @@ from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import Order
 from propriety.costs import Costs
 from propriety.tables import Overrides, Source, open_source
+from propriety.tables.limits import EXPANSION
 
 _READING, _COLUMNS, _RUN = "Reading the table", "What the columns are", "Running"
 
@@ -26,7 +27,10 @@ SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", help="A parameter of the model: --set max_iter=300. Repeat for more."),
 ]
-SeedOption = Annotated[int, typer.Option(help="Of everything that is drawn at random.", rich_help_panel=_RUN)]
+SeedOption = Annotated[
+    int,
+    typer.Option(min=0, max=2**32 - 1, help="Of everything that is drawn at random.", rich_help_panel=_RUN),
+]
 JobsOption = Annotated[
     int | None,
     typer.Option(
@@ -79,13 +83,16 @@ class Opening:
         bool, _reading("--no-header", help="The first row is data; columns are column_1, column_2, …")
     ] = False
     sheet: Annotated[Text, _reading(help="Of an Excel file.")] = None
+    max_expansion: Annotated[
+        float, _reading(help="How many times its size a file may unpack to, beyond 1 GB.")
+    ] = EXPANSION
 
     def open(self, path: str, chunk_bytes: int = 8 << 20) -> Source:
         """Open a table."""
         if self.delimiter is not None:
             delimiter = {"\\t": "\t", "tab": "\t"}.get(self.delimiter, self.delimiter)
-            if len(delimiter) != 1:
-                raise UsageError(f"--delimiter must be one character, got {self.delimiter!r}")
+            if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+                raise UsageError(f"--delimiter must be one character of ASCII, got {self.delimiter!r}")
         else:
             delimiter = None
         return open_source(
@@ -96,6 +103,7 @@ class Opening:
             header=not self.no_header,
             sheet=self.sheet,
             chunk_bytes=chunk_bytes,
+            max_expansion=self.max_expansion,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -12,11 +13,16 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 _WIDTH = 110  # of tables where there is no terminal
+#: Control characters, marks of direction, invisible characters and halves of surrogate pairs: they would move
+#: the cursor, change what was written before, or show something that is not in the file.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
 
 
 class UsageError(Exception):
@@ -48,13 +54,13 @@ class Output:
     def say(self, text: str = "", style: str | None = None) -> None:
         """A line for people."""
         if self.shows:
-            self.console.print(escape(text), style=style, highlight=False)
+            self.console.print(Text(harmless(text, keep="\n"), style=style or ""))
 
     def warn(self, text: str) -> None:
         """A warning, on standard error and in the JSON document."""
         self.warnings.append(text)
         if not self.as_json:
-            self.error.print(f"[yellow]warning:[/] {escape(text)}", highlight=False)
+            self.error.print(Text.assemble(("warning: ", "yellow"), harmless(text)))
 
     def table(
         self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, best: int | None = None
@@ -62,30 +68,37 @@ class Output:
         """A table for people; numbers to the right, the row `best` in bold."""
         if not self.shows:
             return
-        table = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold")
+        table = Table(
+            title=Text(harmless(title)), title_justify="left", title_style="bold", header_style="bold"
+        )
         for j, name in enumerate(columns):
             numeric = bool(rows) and all(isinstance(row[j], int | float | np.number) for row in rows)
-            table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
+            table.add_column(Text(harmless(name)), justify="right" if numeric else "left", overflow="fold")
         for i, row in enumerate(rows):
-            table.add_row(*(escape(shown(v)) for v in row), style="bold green" if i == best else None)
+            table.add_row(*(Text(harmless(shown(v))) for v in row), style="bold green" if i == best else None)
         self.console.print(table)
 
     def result(self, document: dict[str, Any]) -> None:
         """The result for machines."""
         if self.as_json:
             content = {**document, "warnings": self.warnings}
-            sys.stdout.write(json.dumps(_plain(content), ensure_ascii=False, indent=2) + "\n")
+            sys.stdout.write(json.dumps(_plain(content), indent=2) + "\n")
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Callable[[str], None]]:
         """A bar on standard error; call what is given after each step."""
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
         shown_ = not self.quiet and not self.as_json and sys.stderr.isatty()
         with Progress(*columns, console=self.error, transient=True, disable=not shown_) as bar:
-            task = bar.add_task(escape(what), total=total)
+            task = bar.add_task(what, total=total)
 
             def step(text: str = "") -> None:
-                bar.update(task, advance=1, description=escape(text or what))
+                bar.update(task, advance=1, description=harmless(text or what))
 
             yield step
 
@@ -105,9 +118,18 @@ def show_error(problem: str, advice: str, code: int, *, as_json: bool) -> None:
         sys.stdout.write(json.dumps({"error": problem, "advice": advice, "code": code}, indent=2) + "\n")
         return
     console = _console(sys.stderr)
-    console.print(f"[bold red]error:[/] {escape(problem)}", highlight=False)
+    console.print(Text.assemble(("error: ", "bold red"), harmless(problem)))
     if advice:
-        console.print(f"  [cyan]→[/] {escape(advice)}", highlight=False)
+        console.print(Text.assemble(("  → ", "cyan"), harmless(advice)))
+
+
+def harmless(text: str, keep: str = "") -> str:
+    r"""Text of a table or a file as it may be shown in a terminal: what cannot be seen is written as escapes.
+
+    >>> print(harmless("\x1b[2Jage\u202e"))
+    \x1b[2Jage\u202e
+    """
+    return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
 
 
 def _console(file: Any) -> Console:

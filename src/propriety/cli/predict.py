@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -56,9 +57,18 @@ def predict_command(
         bool, typer.Option("--only-scores", help="Leave out the columns of the table.")
     ] = False,
     prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe",
+            help="In CSV, put an apostrophe before text that a spreadsheet would take for a formula.",
+        ),
+    ] = False,
     opening: o.Opening,
     jobs: o.JobsOption = None,
-    chunk_mb: Annotated[int, typer.Option(help="About how much of the table is in memory at once.")] = 8,
+    chunk_mb: Annotated[
+        int, typer.Option(min=0, max=1024, help="About how much of the table is in memory at once.")
+    ] = 8,
     telling: o.Telling,
 ) -> None:
     """Add probability, decision and expected cost to each row of a table.
@@ -78,7 +88,9 @@ def predict_command(
     if jobs is not None and "n_jobs" in model.estimator.get_params(deep=False):
         model.estimator.set_params(n_jobs=jobs)
     with opening.open(table, max(4096, chunk_mb << 20)) as source:
-        totals, unknown, besides = score_all(model, source, out_path, prefix, only_scores)
+        totals, unknown, besides = score_all(
+            model, source, out_path, prefix, only_scores=only_scores, safe=spreadsheet_safe
+        )
     for name, times in unknown.items():
         out.warn(
             f"column {name!r} has values in {times:,} rows that the model has not seen; taken as missing"
@@ -102,7 +114,13 @@ class Totals:
 
 
 def score_all(
-    model: TableModel, source: Source, path: str | None, prefix: str, only_scores: bool
+    model: TableModel,
+    source: Source,
+    path: str | None,
+    prefix: str,
+    *,
+    only_scores: bool = False,
+    safe: bool = False,
 ) -> tuple[Totals, Counter[str], list[str]]:
     """Write every piece with its scores; returns totals, unknown categories, and columns of no use."""
     besides = model.columns.check(source.column_names)
@@ -111,7 +129,9 @@ def score_all(
     if taken:
         raise UsageError(f"the table has a column {taken[0]!r} already: give --prefix, or --only-scores")
     totals, unknown = Totals(), Counter[str]()
-    with open_sink(path) as write:
+    strings: Collection[str] = () if source.strings is None else source.strings
+    untyped = [] if only_scores or source.strings is None else source.column_names
+    with open_sink(path, untyped=untyped, strings=strings, safe=safe) as write:
         for chunk in source.chunks:
             if chunk.num_rows:
                 columns, new = score(model, chunk, totals)

@@ -6,38 +6,40 @@ import bz2
 import gzip
 import io
 import lzma
+import re
+import struct
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, cast
 
 import pyarrow as pa
 
-from propriety.tables import formats
 from propriety.tables.errors import TableError
-from propriety.tables.formats import Reading
+from propriety.tables.formats import READERS
+from propriety.tables.limits import EXPANSION, Counted, Limit, Unpacked
+from propriety.tables.reading import Reading, in_memory
 
 _ENDINGS = {
     "csv": "csv", "txt": "csv", "data": "csv", "tsv": "csv", "tab": "csv",
     "parquet": "parquet", "pq": "parquet",
     "arrow": "arrow", "feather": "arrow", "ipc": "arrow", "arrows": "arrow",
     "xlsx": "excel", "xlsm": "excel",
-    "jsonl": "jsonl", "ndjson": "jsonl",
+    "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl",
 }  # fmt: skip
 FORMATS = ("csv", "tsv", "parquet", "arrow", "excel", "jsonl")
 _PACKED = {"gz": "gzip", "bz2": "bz2", "xz": "xz", "zst": "zstd", "lz4": "lz4", "zip": "zip"}
 #: What reading a damaged file may raise.
 _DAMAGE = (
-    pa.ArrowInvalid,
-    pa.ArrowNotImplementedError,
-    OSError,
-    EOFError,
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-)
+    pa.ArrowException, OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, struct.error,
+    NotImplementedError, RuntimeError, MemoryError, OverflowError, UnicodeError,
+)  # fmt: skip
+#: An object or an array of objects, perhaps after the mark of UTF-8.
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*\{|\{\s*")')
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -49,13 +51,18 @@ _MAGIC = {
 
 @dataclass
 class Source:
-    """An open table: the names of its columns, and its rows in chunks, once; ``with`` closes it."""
+    """An open table: the names of its columns, and its rows in chunks, once; ``with`` closes it.
+
+    ``strings`` is None if the file states the types of its columns. Otherwise they come as text, and it has
+    the names of those that hold text in the file itself; it is complete when the last chunk was read.
+    """
 
     name: str
     format: str
     column_names: list[str]
     chunks: Iterator[Any]
     notes: list[str]
+    strings: set[str] | None
     files: ExitStack
 
     def __enter__(self) -> Self:
@@ -82,6 +89,7 @@ def open_source(
     header: bool = True,
     sheet: str | None = None,
     chunk_bytes: int = 8 << 20,
+    max_expansion: float = EXPANSION,
 ) -> Source:
     """Open a table; ``-`` is standard input. What it is follows from its name, or from its first bytes.
 
@@ -97,28 +105,27 @@ def open_source(
         Of an Excel file; by default the first.
     chunk_bytes : int
         About how much of a file is in memory at once.
+    max_expansion : float
+        How many times its own size a file may unpack to, beyond 1 GB.
     """
     name = "standard input" if path == "-" else path
     if format is not None and format not in FORMATS:
         raise TableError(f"there is no format {format!r}", f"the formats are {', '.join(FORMATS)}")
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
+        raise TableError(f"{delimiter!r} cannot be a delimiter", "give one ASCII character")
+    limit = Limit(name, max_expansion)
     with ExitStack() as files:
         raw = files.enter_context(_open(path, name))
-        kind, stream, delimiter = _unpack(path, raw, format, delimiter, name, files)
-        reading = Reading(name, delimiter, encoding, header, sheet, chunk_bytes, files)
+        kind = format or "table"
         try:
-            names, chunks, notes = _READERS[kind](stream, reading)
+            kind, stream, delimiter = _unpack(path, raw, format, delimiter, limit, files)
+            read = READERS[kind](
+                stream, Reading(name, delimiter, encoding, header, sheet, chunk_bytes, limit, files)
+            )
         except _DAMAGE as error:
             raise _damaged(name, kind, error) from None
-        return Source(name, kind, names, _guarded(chunks, name, kind), notes, files.pop_all())
-
-
-_READERS: dict[str, Callable[[Any, Reading], tuple[list[str], Iterator[Any], list[str]]]] = {
-    "csv": formats.read_csv,
-    "parquet": formats.read_parquet,
-    "arrow": formats.read_arrow,
-    "excel": formats.read_excel,
-    "jsonl": formats.read_jsonl,
-}
+        chunks = _guarded(read.chunks, name, kind)
+        return Source(name, kind, read.names, chunks, read.notes, read.strings, files.pop_all())
 
 
 def _guarded(chunks: Iterator[Any], name: str, kind: str) -> Iterator[Any]:
@@ -156,7 +163,8 @@ class _Unclosed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._raw.read1(len(buffer)) if hasattr(self._raw, "read1") else self._raw.read(len(buffer))
+        # Not less than was asked for: a slow pipe would give too little to tell the format by.
+        data = self._raw.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -166,7 +174,7 @@ def _unpack(
     raw: Any,
     format: str | None,
     delimiter: str | None,
-    name: str,
+    limit: Limit,
     files: ExitStack,
 ) -> tuple[str, Any, str | None]:
     """Kind of the table, its bytes without compression, and the delimiter if the name tells it."""
@@ -174,62 +182,57 @@ def _unpack(
     parts = ending.split(".")[1:]
     head = raw.peek(64)[:64]
     if not head:
-        raise TableError(f"{name} is empty")
+        raise TableError(f"{limit.name} is empty")
     packing = next((p for magic, p in _MAGIC.items() if head.startswith(magic)), None)
     if packing is None and parts and parts[-1] == "zip":
         packing = "zip"
     if packing is not None:
-        raw, parts = _decompressed(raw, packing, parts, name, files)
+        raw, parts = _decompressed(raw, packing, parts, limit, files)
         head = raw.peek(64)[:64]
     if format is not None:
         kind = "csv" if format == "tsv" else format
     else:
         kind = _by_content(head) or (_ENDINGS.get(parts[-1]) if parts else None) or "csv"
         if parts and parts[-1] == "xls":
-            raise TableError(f"{name} is an old Excel file", "save it as .xlsx or .csv")
+            raise TableError(f"{limit.name} is an old Excel file", "save it as .xlsx or .csv")
     if delimiter is None and kind == "csv" and (format == "tsv" or parts[-1:] in (["tsv"], ["tab"])):
         delimiter = "\t"
     return kind, raw, delimiter
 
 
 def _decompressed(
-    raw: Any, packing: str, parts: list[str], name: str, files: ExitStack
+    raw: Any, packing: str, parts: list[str], limit: Limit, files: ExitStack
 ) -> tuple[Any, list[str]]:
+    """The bytes inside, at most as many as the limit allows, and the endings of their name."""
     rest = parts[:-1] if parts and parts[-1] in _PACKED else parts
+    packed, opened = Counted(raw), cast(Any, None)
     if packing == "zip":
-        archive = files.enter_context(zipfile.ZipFile(raw))
-        inside = [f for f in archive.namelist() if not f.endswith("/") and not f.startswith("__MACOSX")]
+        archive = files.enter_context(zipfile.ZipFile(in_memory(raw)))
+        inside = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX")]
         if len(inside) != 1:
-            raise TableError(f"{name} holds {len(inside)} files", "unpack it and give one table")
-        member: Any = archive.open(inside[0])
-        return files.enter_context(io.BufferedReader(member)), inside[0].lower().split(".")[1:]
-    opened: Any
-    if packing == "gzip":
-        opened = gzip.GzipFile(fileobj=raw)
+            raise TableError(f"{limit.name} holds {len(inside)} files", "unpack it and give one table")
+        limit.check(inside[0].file_size, inside[0].compress_size)
+        opened, rest = archive.open(inside[0]), inside[0].filename.lower().split(".")[1:]
+    elif packing == "gzip":
+        opened = gzip.GzipFile(fileobj=cast(Any, packed))
     elif packing == "bz2":
-        opened = bz2.BZ2File(raw)
+        opened = bz2.BZ2File(cast(Any, packed))
     elif packing == "xz":
-        opened = lzma.LZMAFile(raw)  # noqa: SIM115
+        opened = lzma.LZMAFile(cast(Any, packed))  # noqa: SIM115
     else:
-        opened = pa.CompressedInputStream(pa.PythonFile(raw, "r"), packing)
-    try:
-        buffered = files.enter_context(io.BufferedReader(opened, 1 << 20))
-        if not buffered.peek(1):
-            raise TableError(f"{name} is empty")
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        raise TableError(f"{name} cannot be unpacked: {error}", "is the file whole?") from None
+        opened = pa.CompressedInputStream(pa.PythonFile(packed, "r"), packing)
+    unpacked = opened if packing == "zip" else Unpacked(opened, packed, limit)
+    buffered = files.enter_context(io.BufferedReader(unpacked, 1 << 20))
+    if not buffered.peek(1):
+        raise TableError(f"{limit.name} is empty")
     return buffered, rest
 
 
 def _by_content(head: bytes) -> str | None:
     if head.startswith(b"PAR1"):
         return "parquet"
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff", b"FEA1")):
         return "arrow"
     if head.startswith(b"PK\x03\x04"):
         return "excel"
-    if head.startswith(b"FEA1"):
-        return "arrow"
-    if head.lstrip().startswith(b'{"'):
-        return "jsonl"
-    return None
+    return "jsonl" if _JSON.match(head) else None

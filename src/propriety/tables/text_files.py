@@ -1,10 +1,11 @@
-"""Text in: bytes checked against their encoding, and the delimiter found."""
+"""Text in: bytes checked against their encoding, the delimiter found, and the header taken off."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import io
+import re
 from typing import Any
 
 from propriety.tables.errors import TableError
@@ -12,6 +13,16 @@ from propriety.tables.errors import TableError
 _DELIMITERS = (",", ";", "\t", "|")
 _BLOCK = 1 << 20
 _LINES = 50  # looked at for the delimiter
+_MARKS = (  # of four bytes first: that of UTF-16 is the beginning of one of UTF-32
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_WIDE = ("utf-16", "utf-32", "utf_16", "utf_32", "utf16", "utf32", "u16", "u32")
+_HINT = re.compile(r"sep=([^\r\n])(\r\n|\r|\n)", re.IGNORECASE)
+_HEAD, _LONGEST_HEADER = 1 << 16, 1 << 26
+_UNCLOSED = "is there a quote that is not closed?"
 
 
 class Utf8Reader(io.RawIOBase):
@@ -19,9 +30,12 @@ class Utf8Reader(io.RawIOBase):
 
     def __init__(self, raw: Any, encoding: str, name: str) -> None:
         try:
-            self._decoder = codecs.getincrementaldecoder(encoding)()
-        except LookupError:
+            b"a".decode(encoding)  # refuses what is no encoding of text, such as hex
+        except UnicodeError:
+            pass  # one byte may be too few
+        except (LookupError, ValueError):
             raise TableError(f"there is no encoding {encoding!r}", "try utf-8, latin-1 or cp1252") from None
+        self._decoder = codecs.getincrementaldecoder(encoding)()
         self._raw, self._encoding, self._name = raw, encoding, name
         self._line, self._ready, self._done, self._seen = 1, b"", False, False
 
@@ -40,26 +54,57 @@ class Utf8Reader(io.RawIOBase):
         return len(taken)
 
     def _decoded(self, block: bytes) -> bytes:
-        if b"\0" in block and not self._encoding.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
-            raise TableError(f"{self._name} holds binary data, not text", "say what it is by --format")
+        if b"\0" in block and not self._encoding.lower().startswith(_WIDE):
+            raise TableError(
+                f"{self._name} holds binary data, not text", "say what it is by --format, or its --encoding"
+            )
         try:
             text = self._decoder.decode(block, final=self._done)
-        except UnicodeDecodeError as error:
-            line = self._line + error.object[: error.start].count(b"\n")
-            raise TableError(
-                f"{self._name} is not {self._encoding} text: byte 0x{error.object[error.start]:02X} in line "
-                f"{line}",
-                "save the file as UTF-8, or give its encoding, for example --encoding cp1252",
-            ) from None
-        if not self._seen and text:
-            self._seen, text = True, text.removeprefix("\ufeff")
-        self._line += block.count(b"\n")
-        return text.encode()
+            if not self._seen and text:
+                self._seen, text = True, text.removeprefix("\ufeff")
+            encoded = text.encode()
+        except UnicodeError as error:
+            raise self._misfit(error) from None
+        self._line += block.count(b"\n") or block.count(b"\r")
+        return encoded
+
+    def _misfit(self, error: UnicodeError) -> TableError:
+        what, line = "a character", self._line
+        if isinstance(error, UnicodeDecodeError):
+            before = error.object[: error.start]
+            what = f"byte 0x{error.object[error.start]:02X}"
+            line += before.count(b"\n") or before.count(b"\r")
+        return TableError(
+            f"{self._name} is not {self._encoding} text: {what} in line {line}",
+            "save the file as UTF-8, or give its encoding, for example --encoding cp1252",
+        )
+
+
+class Rejoined(io.RawIOBase):
+    """Bytes that were read ahead, and the rest of their stream."""
+
+    def __init__(self, ahead: bytes, rest: Any) -> None:
+        self._ahead, self._rest = ahead, rest
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer; 0 is the end."""
+        data = self._ahead[: len(buffer)] or self._rest.read(len(buffer))
+        self._ahead = self._ahead[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def encoding_of(head: bytes) -> str:
-    """UTF-16 if the file begins with its mark, else UTF-8."""
-    return "utf-16" if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
+    r"""UTF-16 or UTF-32 if the file begins with its mark, else UTF-8.
+
+    >>> encoding_of("a,b\n".encode("utf-32"))
+    'utf-32'
+    """
+    return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), "utf-8")
 
 
 def find_delimiter(text: str) -> str:
@@ -68,25 +113,61 @@ def find_delimiter(text: str) -> str:
     >>> find_delimiter("a;b;c\n1,5;2;3\n")
     ';'
     """
+    whole = lines(text)
+    if len(whole) > 1 and not text.endswith(("\n", "\r")):
+        whole.pop()
     best, most = ",", 1
     for delimiter in _DELIMITERS:
-        rows = [row for row in _rows(text, delimiter) if row]
-        counts = {len(row) for row in rows}
+        try:
+            rows = [row for row in csv.reader(whole[:_LINES], delimiter=delimiter) if row]
+        except csv.Error:
+            continue
         width = len(rows[0]) if rows else 1
-        if (len(counts) == 1 or sum(len(r) == width for r in rows) > 0.8 * len(rows)) and width > most:
+        if sum(len(r) == width for r in rows) > 0.8 * len(rows) and width > most:
             best, most = delimiter, width
     return best
 
 
-def first_row(text: str, delimiter: str) -> list[str]:
-    """The fields of the first line."""
-    return next(iter(_rows(text, delimiter)), [])
+def take_hint(text: str) -> tuple[str | None, int]:
+    r"""The delimiter that a first line names for Excel, and the length of that line.
+
+    >>> take_hint("sep=;\na;b\n")
+    (';', 6)
+    """
+    hint = _HINT.match(text)
+    return (hint[1], hint.end()) if hint else (None, 0)
 
 
-def _rows(text: str, delimiter: str) -> list[list[str]]:
-    lines = text.splitlines(keepends=True)
-    whole = lines[:-1] if len(lines) > 1 and not text.endswith("\n") else lines
+def read_first_row(stream: Any, delimiter: str, name: str) -> tuple[list[str], bytes, int, int]:
+    """The first row that is not blank, all bytes read so far, and the bytes and lines up to the row's end."""
+    head, more = stream.read(_HEAD), True
+    while True:
+        data = stream.read(len(head) or 1)
+        head, more = head + data, bool(data)
+        # A row at the end of what was read may be cut off there.
+        text = head.decode(errors="ignore")
+        row, taken, followed = _first_row(text, delimiter, name)
+        if row and (followed or not more):
+            if not followed and any("\n" in field or "\r" in field for field in row):
+                raise TableError(f"the first row of {name} does not end", _UNCLOSED)
+            return row, head, len("".join(lines(text)[:taken]).encode()), taken
+        if not more:
+            raise TableError(f"{name} is empty")
+        if len(head) > _LONGEST_HEADER:
+            raise TableError(f"the first row of {name} does not end", _UNCLOSED)
+
+
+def _first_row(text: str, delimiter: str, name: str) -> tuple[list[str], int, bool]:
+    """The first row that is not blank, the number of lines up to its end, and whether more lines follow."""
+    whole = lines(text)
+    reader = csv.reader(whole, delimiter=delimiter)
     try:
-        return list(csv.reader(io.StringIO("".join(whole[:_LINES])), delimiter=delimiter))
-    except csv.Error:
-        return []
+        row = next((fields for fields in reader if any(f.strip() for f in fields)), [])
+    except csv.Error as error:
+        raise TableError(f"the first row of {name} cannot be read: {error}", _UNCLOSED) from None
+    return row, reader.line_num, reader.line_num < len(whole)
+
+
+def lines(text: str) -> list[str]:
+    r"""Lines with their ends: ``\n``, ``\r\n`` or ``\r`` and no other, as tables have them."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)

@@ -1,0 +1,101 @@
+"""Excel in: one sheet of an .xlsx file."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from propriety.tables.cells import cell_text, text_chunks
+from propriety.tables.errors import TableError
+from propriety.tables.reading import Read, Reading, in_memory, names_of
+
+_MOST_ROWS = 1 << 20  # of a sheet, by the format itself
+
+
+def read_excel(stream: Any, how: Reading) -> Read:
+    """One sheet, every column as text."""
+    book = _open(in_memory(stream), how)
+    if how.sheet is not None and how.sheet not in book.sheetnames:
+        raise TableError(
+            f"{how.name} has no sheet {how.sheet!r}",
+            f"its sheets are {', '.join(map(repr, book.sheetnames))}",
+        )
+    title = how.sheet if how.sheet is not None else book.sheetnames[0]
+    rows = _rows(book, title, how.name)
+    head = next(rows, None)
+    if head is None:
+        raise TableError(f"{how.name}: sheet {title!r} is empty")
+    cells = head[1]
+    while cells[-1] is None:
+        cells.pop()
+    names = names_of([cell_text(v) or "" for v in cells], how)
+    notes = [] if len(book.sheetnames) == 1 else [f"sheet: {title}"]
+    strings: set[str] = set()
+
+    def filled() -> Iterator[list[Any]]:
+        if not how.header:
+            yield cells
+        for number, row in rows:
+            if any(v is not None for v in row[len(names) :]):
+                raise TableError(
+                    f"{how.name}: row {number} has {len(row)} cells and the first {len(names)}",
+                    "correct the row",
+                )
+            yield (row + [None] * len(names))[: len(names)]
+
+    return Read(names, text_chunks(names, filled(), strings), notes, strings)
+
+
+def _open(stream: Any, how: Reading) -> Any:
+    import openpyxl
+
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            members = archive.infolist()
+        stream.seek(0, 2)
+        how.limit.check(sum(m.file_size for m in members), stream.tell())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what the format has besides values
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+    except TableError:
+        raise
+    except Exception as error:  # a damaged file makes openpyxl raise anything
+        raise TableError(
+            f"{how.name} cannot be read as excel: {_reason(error)}", "is it an .xlsx file?"
+        ) from None
+    how.files.callback(book.close)
+    return book
+
+
+def _rows(book: Any, title: str, name: str) -> Iterator[tuple[int, list[Any]]]:
+    """The rows that have a value, after their numbers."""
+    try:
+        sheet = book[title]
+        # A sheet states its size; what it holds counts, not what it states.
+        sheet.reset_dimensions()
+        rows = sheet.iter_rows(values_only=True)
+    except Exception as error:
+        raise TableError(
+            f"{name}: sheet {title!r} cannot be read: {_reason(error)}", "is it a table?"
+        ) from None
+    for number in range(1, _MOST_ROWS + 2):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                row = next(rows, None)
+        except Exception as error:
+            raise TableError(
+                f"{name}: sheet {title!r} cannot be read at row {number}: {_reason(error)}"
+            ) from None
+        if row is None:
+            return
+        if number > _MOST_ROWS:
+            raise TableError(f"{name}: sheet {title!r} states more than {_MOST_ROWS:,} rows")
+        if any(v is not None for v in row):
+            yield number, list(row)
+
+
+def _reason(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200] or type(error).__name__

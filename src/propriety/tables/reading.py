@@ -1,0 +1,65 @@
+"""What a reader of one format is told, and what it gives back."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from propriety.tables.errors import TableError
+from propriety.tables.limits import Limit
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read."""
+
+    name: str
+    delimiter: str | None
+    encoding: str | None
+    header: bool
+    sheet: str | None
+    chunk_bytes: int
+    limit: Limit
+    files: ExitStack  # closed when the table is
+
+
+@dataclass(frozen=True)
+class Read:
+    """The names of the columns, the rows as Arrow tables, and notes.
+
+    ``strings`` is None if the file states types. Otherwise columns come as text, and it has those with a
+    value that was text in the file itself; it is complete when the last chunk was read.
+    """
+
+    names: list[str]
+    chunks: Iterator[Any]
+    notes: list[str] = field(default_factory=list)
+    strings: set[str] | None = None
+
+
+def names_of(fields: list[str], how: Reading) -> list[str]:
+    """The names that a first row states, those that are blank or not there by their place."""
+    if not how.header:
+        return [f"column_{i + 1}" for i in range(len(fields))]
+    names = [f.strip() or f"column_{i + 1}" for i, f in enumerate(fields)]
+    check_unique(names, how.name)
+    return names
+
+
+def check_unique(names: list[str], name: str) -> None:
+    """Refuse names that occur twice."""
+    twice = [n for n, times in Counter(names).items() if times > 1]
+    if twice:
+        raise TableError(
+            f"{name} has more than one column called {', '.join(map(repr, twice[:5]))}", "rename them"
+        )
+
+
+def in_memory(stream: Any) -> Any:
+    """A plain file as it is, everything else in memory: what is unpacked only pretends to be seekable."""
+    plain = isinstance(getattr(stream, "raw", None), io.FileIO) and stream.seekable()
+    return stream if plain else io.BytesIO(stream.read())
