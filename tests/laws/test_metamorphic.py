@@ -135,7 +135,9 @@ def test_a_row_of_weight_zero_takes_no_part(row, case, rng):
     keep = rng.random(len(case.y)) < 0.8
     keep[np.unique(case.y, return_index=True)[1]] = True
     weightless = replace(case, weight=np.where(keep, case.weight, 0.0))
-    assert_same(row, weightless.fit(row).predict_proba(case.X), case.take(keep).fit(row).predict_proba(case.X))
+    assert_same(
+        row, weightless.fit(row).predict_proba(case.X), case.take(keep).fit(row).predict_proba(case.X)
+    )
 
 
 @every_estimator
