@@ -1,8 +1,8 @@
 """Install into .venv and run: ``python3 run.py demo`` or ``python3 run.py check``.
 
 Needs Python 3.11 or later and nothing else. ``check`` is what continuous integration runs: lint, formatting,
-types, the tests with the doctests, and the documentation with its gallery. ``check-oldest``, ``check-newest`` and
-``check-confined`` try the package in other environments, which takes some minutes each (.ci/environments.py).
+types, the tests with the doctests, and the documentation with its gallery. ``check-oldest``, ``check-newest``
+and ``check-confined`` try the package in other environments (.ci/environments.py), some minutes each.
 """
 
 from __future__ import annotations

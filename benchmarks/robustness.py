@@ -35,8 +35,8 @@ from propriety.model.catalogue import ESTIMATORS
 
 MB = 2**20
 SERVERS = 16
-#: What a process may grow by after the first part of the run.
-MEMORY, THREADS, FILES = 64 * MB, 2, 2
+#: What a process may grow by after the first part of the run; the pool of threads fills up slowly, to 32.
+MEMORY, THREADS, FILES = 64 * MB, 32, 2
 LOSSES = ("Log()", "Squared()", "Exponential()", "Matsushita()")
 LIMITS = {
     "boosting": {"max_iter": (1, 30), "max_leaf_nodes": (2, 40), "max_bins": (3, 255)},

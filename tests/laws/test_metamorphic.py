@@ -1,7 +1,7 @@
-"""Laws of every estimator: what may be done to the data without changing the model, or how the model then changes.
+"""Laws of every estimator: what may be done to the data without changing the model, or how it then changes.
 
-Each law runs over the catalogue, so that a new estimator is tested by being there. The tables of this page say
-where one differs: its parameters, how exactly it repeats itself, and what it does not claim.
+Each law runs over the catalogue, so that a new estimator is tested by being there. The tables of this page
+say where one differs: its parameters, how exactly it repeats itself, and what it does not claim.
 """
 
 from dataclasses import dataclass, replace
