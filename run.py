@@ -1,7 +1,8 @@
 """Install into .venv and run: ``python3 run.py demo`` or ``python3 run.py check``.
 
 Needs Python 3.11 or later and nothing else. ``check`` is what continuous integration runs: lint, formatting,
-types, the tests with the doctests, and the documentation with its gallery.
+types, the tests with the doctests, and the documentation with its gallery. ``check-oldest``, ``check-newest``
+and ``check-confined`` try the package in other environments (.ci/environments.py), some minutes each.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ CHECKS = {
     "tests": ["-m", "pytest", "-q", "-n", "2"],
     "documentation": ["-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "docs/_build/html"],
 }
+ENVIRONMENTS = ["check-oldest", "check-newest", "check-confined"]
 
 
 def run(*arguments: str) -> None:
@@ -48,8 +50,12 @@ def install(extra: str) -> None:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["demo", "check"])
+    parser.add_argument("what", choices=["demo", "check", *ENVIRONMENTS])
     what = parser.parse_args().what
+    if what in ENVIRONMENTS:
+        sys.exit(
+            subprocess.run([sys.executable, ROOT / ".ci" / "environments.py", what], check=False).returncode
+        )
     if what == "demo":
         install("cli,plot")
         run("-m", "propriety", "demo")

@@ -1,0 +1,164 @@
+"""Peak memory of a fit against a budget, by rows, columns, classes and leaves.
+
+    python benchmarks/scaling.py                # along each of the four, one at a time
+    python benchmarks/scaling.py --full         # all of them together, up to a million rows
+
+Each fit has a process of its own, which first fits a small table: neither imports nor compilation count. What counts is how far the process grows over the data it was given. The budget is stated below for each
+estimator; the script ends with an error if a fit needs more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from propriety.model.catalogue import ESTIMATORS, entry
+
+MB = 2**20
+#: Cells of a fit that --full still waits for: rows × columns × scores.
+PATIENCE = 4e8
+
+
+@dataclass(frozen=True)
+class Size:
+    """A table, and the model to fit to it."""
+
+    key: str
+    rows: int
+    columns: int
+    classes: int
+    leaves: int
+
+    @property
+    def scores(self) -> int:
+        """Numbers that the model predicts for a row."""
+        return 1 if self.classes == 2 else self.classes
+
+    @property
+    def budget(self) -> float:
+        """Bytes that a fit may take besides its data."""
+        return 48 * MB + BUDGETS[self.key](self)
+
+
+#: Bytes besides the data and 48 MB: what each term is for.
+BUDGETS = {
+    # Bins twice, a byte each; scores, gradients, curvatures and rows; one histogram for each leaf.
+    "boosting": lambda s: s.rows * (3 * s.columns + 64 * s.scores) + 16 * 256 * s.leaves * s.columns,
+    "tree": lambda s: s.rows * (3 * s.columns + 64 * s.scores) + 16 * 256 * s.leaves * s.columns,
+    # A copy of the table, and scores, gradients and curvatures.
+    "linear": lambda s: s.rows * (8 * s.columns + 64 * s.scores) + 64 * (s.columns * s.scores) ** 2,
+    "rules": lambda s: s.rows * (3 * s.columns + 64 * s.scores),
+}
+
+
+def parameters(size: Size) -> dict[str, object]:
+    """Few rounds: memory does not grow with them."""
+    return {
+        "boosting": {"max_iter": 5, "max_leaf_nodes": size.leaves},
+        "tree": {"max_leaf_nodes": size.leaves},
+        "linear": {"max_iter": 5, "alpha": 0.01},
+        "rules": {"n_rules": 3},
+    }[size.key]
+
+
+def table(size: Size) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.random((size.rows, size.columns))
+    score = X[:, 0] - X[:, 1] + 0.3 * rng.random(size.rows)
+    cuts = np.quantile(score, np.arange(1, size.classes) / size.classes)
+    return X, np.digitize(score, cuts)
+
+
+def resident() -> int:
+    """Bytes of this process that are in memory now."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize()
+
+
+def measure(size: Size) -> dict[str, float]:
+    """Fit in this process: seconds, and bytes over what was there before."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    make = entry(size.key).type
+    small = Size(size.key, 400, size.columns, size.classes, size.leaves)
+    make(**parameters(small)).fit(*table(small))
+    X, y = table(size)
+    before, start = resident(), time.perf_counter()
+    make(**parameters(size)).fit(X, y)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"seconds": seconds, "bytes": max(peak - before, 0)}
+
+
+def in_own_process(size: Size) -> dict[str, float]:
+    command = [sys.executable, __file__, "--one", json.dumps(asdict(size))]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        sys.exit(f"{size} ended with\n{result.stderr}")
+    return json.loads(result.stdout)
+
+
+def sizes(full: bool) -> Iterator[Size]:
+    """The whole grid, or what lies on the axes through one size."""
+    centre = (50_000, 20, 2, 31)
+    axes = ((1_000, 100_000, 1_000_000), (5, 50, 200), (2, 3, 20), (31, 1_000))
+    if full:
+        grid = list(product(*axes))
+    else:
+        axes = ((1_000,), (5, 100), (3, 20), (1_000,))
+        grid = [centre]
+        grid += [(*centre[:i], value, *centre[i + 1 :]) for i, axis in enumerate(axes) for value in axis]
+    for row in ESTIMATORS:
+        without_leaves = row.key not in ("boosting", "tree")
+        for n, d, k, leaves in grid:
+            size = Size(row.key, n, d, k, leaves)
+            if n * d * size.scores <= PATIENCE and not (without_leaves and leaves != 31):
+                yield size
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--full", action="store_true", help="up to a million rows and 200 columns")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(Size(**json.loads(options.one)))))
+        return
+    packages = ", ".join(
+        f"{name} {version(name)}" for name in ("propriety", "numpy", "numba", "scikit-learn")
+    )
+    print(f"Python {platform.python_version()}, {packages}\n")
+    print("| model | rows | columns | classes | leaves | data MB | fit s | over the data MB | budget MB |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    exceeded = []
+    for size in sizes(options.full):
+        found = in_own_process(size)
+        over = found["bytes"] > size.budget
+        exceeded += [size] * over
+        print(
+            f"| {size.key} | {size.rows:,} | {size.columns} | {size.classes} | {size.leaves} "
+            f"| {8 * size.rows * size.columns / MB:.1f} | {found['seconds']:.2f} | {found['bytes'] / MB:.1f} "
+            f"| {size.budget / MB:.1f}{' **exceeded**' * over} |",
+            flush=True,
+        )
+    if exceeded:
+        sys.exit(f"{len(exceeded)} fits need more memory than their budget")
+
+
+if __name__ == "__main__":
+    main()
