@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
-from propriety.data.table import as_array, is_frame
+from propriety.data.table import as_array, is_frame, is_sparse
 
 _SHOWN = 5  # columns that an error names
 _ENCODE = (
@@ -32,9 +32,9 @@ def as_numbers(X: Any) -> Any:
     except ValueError as error:
         _refuse(_text_columns(X), error)
         raise
-    is_sparse = sparse.issparse(table)
-    _check_finite(table.data if is_sparse else table, table.indices if is_sparse else None, list(names))
-    return sparse.csr_array(table) if is_sparse else table
+    packed = is_sparse(table)
+    _check_finite(table.data if packed else table, table.indices if packed else None, list(names))
+    return sparse.csr_array(table) if packed else table
 
 
 def _types(X: Any) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _is_strange(dtype: Any) -> bool:
 
 def _text_columns(X: Any) -> list[Any]:
     """Columns of a table, not sparse, that have a value which is no number."""
-    if sparse.issparse(X) or not hasattr(X, "__len__") or _num_samples(X) == 0:
+    if is_sparse(X) or not hasattr(X, "__len__") or _num_samples(X) == 0:
         return []
     names = list(_types(X))
     values = np.asarray(X, dtype=object)

@@ -21,6 +21,15 @@ from sklearn.utils import check_array
 _CHUNK = 16384
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix: SciPy's own test leaves a type checker with a type that cannot be used.
+
+    >>> is_sparse(sparse.eye_array(2)), is_sparse(np.eye(2))
+    (True, False)
+    """
+    return bool(sparse.issparse(X))
+
+
 def is_frame(X: Any) -> bool:
     """Whether ``X`` is a data frame that narwhals reads: pandas, polars, Arrow and others."""
     return not isinstance(X, np.ndarray) and isinstance(
@@ -116,7 +125,7 @@ class Table:
             index = {value: float(i) for i, value in enumerate(categories)}
             table = np.array([index.get(value, np.nan) for value in values] + [np.nan])
             return table[codes]
-        if sparse.issparse(self._X):
+        if is_sparse(self._X):
             start, stop = self._by_column.indptr[f : f + 2]
             column = np.zeros(self.n_rows)
             column[self._by_column.indices[start:stop]] = self._by_column.data[start:stop]
@@ -130,8 +139,8 @@ class Table:
         plain = all(e is None for e in encode)
         if plain and isinstance(self._X, np.ndarray):
             yield 0, self.n_rows, np.ascontiguousarray(self._X)
-        elif plain and sparse.issparse(self._X):
-            rows: Any = self._X.tocsr()  # type: ignore[attr-defined]
+        elif plain and is_sparse(self._X):
+            rows: Any = self._X.tocsr()
             for start in range(0, self.n_rows, _CHUNK):
                 stop = min(start + _CHUNK, self.n_rows)
                 yield start, stop, rows[start:stop].toarray().astype(np.float64)
@@ -168,7 +177,7 @@ def as_array(X: Any, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
         ensure_all_finite=False,
         input_name="X",
     )
-    if sparse.issparse(array):
+    if is_sparse(array):
         if array is not X:
             _check_indices(array)
         if not array.has_canonical_format:  # a cell given twice is a sum
@@ -179,7 +188,7 @@ def as_array(X: Any, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
 
 def _check_indices(X: Any) -> None:
     """Refuse a sparse matrix whose indices lie outside of it: compiled code does not test them."""
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return
     try:
         if X.format == "coo":

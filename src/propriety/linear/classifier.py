@@ -10,13 +10,13 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from propriety.data.parameters import number
-from propriety.data.table import Table
+from propriety.data.table import Table, is_sparse
 from propriety.data.training import NUMBERS
 from propriety.linear import state, summary
 from propriety.linear.learning import LinearRows, complaint, learn, linear_scores
 from propriety.linear.settings import LinearSettings, loss_to_fit
 from propriety.model.base import ProperClassifier, shares
-from propriety.separators.linalg import Floats, is_sparse
+from propriety.separators.linalg import Floats
 from propriety.separators.separation import SeparationWarning
 from propriety.storage.checks import Arrays
 

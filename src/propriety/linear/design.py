@@ -19,8 +19,9 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from propriety import parallel
+from propriety.data.table import is_sparse
 from propriety.linear.moments import Moments
-from propriety.separators.linalg import Floats, is_sparse
+from propriety.separators.linalg import Floats
 
 _BLOCK_VALUES = 1 << 17  # values of X in a block: 1 MB
 _PARTS = 16  # partial sums

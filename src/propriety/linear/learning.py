@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from propriety import losses
+from propriety.data.table import is_sparse
 from propriety.data.training import Training
 from propriety.linear import solvers
 from propriety.linear.descent import Run
@@ -22,7 +23,7 @@ from propriety.linear.settings import LinearSettings
 from propriety.linear.solvers import AnyLoss
 from propriety.linear.tailoring import RoughLoss, SlopeWarning, ran_off, stations
 from propriety.separators import separation
-from propriety.separators.linalg import Codes, Floats, is_sparse, with_ones
+from propriety.separators.linalg import Codes, Floats, with_ones
 
 _SAMPLE = 20_000
 #: Probability from which separation is suspected.

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from propriety.separators.linalg import Floats, is_sparse
+from propriety.data.table import is_sparse
+from propriety.separators.linalg import Floats
 
 _SAMPLE = 20_000  # rows that suffice
 _BLOCK_VALUES = 1 << 17

@@ -100,7 +100,7 @@ def _follow(rows: LinearRows, loss: AnyLoss, settings: LinearSettings, alphas: A
     alphas = np.sort(np.asarray([number("alpha", a, 0) for a in alphas]))[::-1]
     solvers.check(settings.solver, loss, float(alphas[0]), settings.l1_ratio)
     thetas = [objective.start() for objective in bare]
-    unit = parts[0].scale * (1.0 if len(parts) == 1 else loss.factor)
+    unit = parts[0].scale * (1.0 if isinstance(loss, Composite) or len(parts) == 1 else loss.factor)
     coefs, intercepts, objectives = [], [], []
     for alpha in alphas:
         penalty = Penalty.make(design, float(alpha), settings.l1_ratio)

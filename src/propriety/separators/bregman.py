@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from propriety.separators.linalg import Codes, Floats, is_sparse
+from propriety.data.table import is_sparse
+from propriety.separators.linalg import Codes, Floats
 from propriety.separators.margins import Margins, largest
 
 RULES = ("parallel", "sequential", "sequential2", "sphere", "lp")

@@ -9,18 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from propriety.data.table import is_sparse
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Solve = Callable[[Floats], Floats]
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether X is a sparse matrix: SciPy's own test leaves a type checker with a type that cannot be used.
-
-    >>> is_sparse(sparse.eye_array(2)), is_sparse(np.eye(2))
-    (True, False)
-    """
-    return bool(sparse.issparse(X))
 
 
 def with_ones(X: Any) -> Any:

@@ -16,8 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from propriety import losses
+from propriety.data.table import is_sparse
 from propriety.losses import simplex
-from propriety.separators.linalg import Codes, Floats, is_sparse, times_rows
+from propriety.separators.linalg import Codes, Floats, times_rows
 
 _TIE = 1e-9
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse
 
-from propriety.separators.linalg import Floats, is_sparse, times_rows, with_ones
+from propriety.data.table import is_sparse
+from propriety.separators.linalg import Floats, times_rows, with_ones
 
 _LARGEST = 2_000_000  # values of X that a linear program is asked to look at
 
