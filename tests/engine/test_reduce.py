@@ -4,8 +4,8 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
-from propriety.data.table import Schema
 
+from propriety.data.table import Schema
 from propriety.engine import binning
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum

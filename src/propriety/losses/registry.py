@@ -116,7 +116,9 @@ def parse(text: str) -> Any:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = getattr(error, "msg", None) or str(error) or "it is too deep"
-        raise ValueError(f"cannot read {text!r} as a loss: {reason}; write for example 'Beta(6, 14)'") from None
+        raise ValueError(
+            f"cannot read {text!r} as a loss: {reason}; write for example 'Beta(6, 14)'"
+        ) from None
     try:
         return _read(tree.body, text)
     except (AttributeError, OverflowError, RecursionError) as error:
@@ -163,7 +165,7 @@ def as_composite(loss: Loss | Composite | str, link: Link | str | None = None) -
     return as_loss(loss).composite(link)
 
 
-def _read(node: ast.expr, text: str) -> Any:  # noqa: PLR0911
+def _read(node: ast.expr, text: str) -> Any:  # noqa: C901, PLR0911
     match node:
         case ast.Constant(value=int() | float() as value):
             if not math.isfinite(value):
