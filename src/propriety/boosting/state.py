@@ -91,7 +91,7 @@ def _factors(arrays: Arrays, k: int) -> Any:
     if "class_factors" not in arrays:
         return None
     factors = arrays.take("class_factors", "f8", (k,), finite=True)
-    require(np.all(factors > 0), "a class has no weight")
+    require(np.all((factors > 1 / LARGEST) & (factors < LARGEST)), "a class has no weight, or too much")
     return factors
 
 
