@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.uncompiled import predictions
 
 import propriety
 from propriety.caching import own_folder
@@ -112,3 +114,14 @@ def test_a_folder_of_ones_own(tmp_path):
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     assert own_folder(tmp_path) is None  # a link may lead anywhere
     assert own_folder(tmp_path / "nowhere") is None
+
+
+def test_kernels_that_are_not_compiled_learn_the_same(tmp_path):
+    script = Path(__file__).parent / "uncompiled.py"
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(SOURCE.parent)}
+    command = [sys.executable, "-W", "ignore::RuntimeWarning", str(script), str(tmp_path / "p.npz")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    plain = np.load(tmp_path / "p.npz")
+    for name, compiled in predictions().items():
+        np.testing.assert_allclose(plain[name], compiled, rtol=1e-6, atol=1e-9, err_msg=name)

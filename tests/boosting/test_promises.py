@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from propriety import losses
+from propriety import links, losses
 from propriety.boosting import BoostingClassifier
 
 LOSSES = [
@@ -206,3 +206,16 @@ def test_gradients_are_computed_once_a_round(data, monkeypatch):
 @parametrize_with_checks([BoostingClassifier("Tailored(0.3, 10)", max_iter=10)])
 def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("link", links.examples(), ids=repr)
+@pytest.mark.parametrize("step", ["newton", "fisher"])
+def test_three_times_the_loss_is_the_same_model_with_every_link(link, step):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] + rng.normal(size=300) > 0
+    once, thrice = (
+        BoostingClassifier(loss, link=link, step=step, max_iter=8, random_state=0).fit(X, y)
+        for loss in (losses.Log(), 3 * losses.Log())
+    )
+    np.testing.assert_allclose(thrice.predict_proba(X), once.predict_proba(X), rtol=1e-7, atol=1e-9)

@@ -295,3 +295,25 @@ def test_more_columns_than_rows_says_separation():
     with pytest.warns(SeparationWarning, match="perfectly separated"):
         model = LinearClassifier().fit(X, y)
     assert (model.predict(X) == y).all()
+
+
+def test_scores_that_are_no_floats_are_refused_and_huge_ones_have_their_limit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    for y in (np.arange(90) % 2, np.arange(90) % 3):
+        model = LinearClassifier().fit(X, y)
+        P = model.predict_proba([[1e308, 1e308], [-1e308, 1e308]])
+        assert np.all((P >= 0) & (P <= 1))
+        model.coef_ = 50 * np.sign(model.coef_)
+        with pytest.raises(ValueError, match="Input X has values so large that the score of row 1"):
+            model.predict_proba([[1.0, 1.0], [1e308, 1e308]])
+
+
+@pytest.mark.parametrize("alpha", [0, 1e-3])
+def test_a_huge_constant_column_says_what_the_intercept_says(alpha):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + rng.normal(size=60) > 0
+    wide = np.column_stack([X, np.full(60, 1e308)])
+    plain, huge = (LinearClassifier(alpha=alpha).fit(table, y) for table in (X, wide))
+    np.testing.assert_allclose(huge.predict_proba(wide), plain.predict_proba(X), rtol=1e-6)

@@ -301,3 +301,12 @@ def test_compiled_softmax_leaves_infinite_scores_to_the_formula():
     with np.errstate(all="ignore"):
         expected = simplex.Log()._derivatives(np.eye(3)[y], F, True)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", simplex.examples(), ids=repr)
+def test_huge_scores_have_their_limit_probabilities(loss):
+    F = 1e308 * np.array([[1, -1, 0], [1, 1, -1], [-1, -1, -1], [1, 1, 1], [0, 0, 1.0]])
+    P = loss.inverse(F)
+    assert np.all((P >= 0) & (P <= 1))
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    np.testing.assert_allclose(P[[2, 3]], 1 / 3)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from scipy import sparse
 
 from propriety.separators.separation import separating_direction
@@ -23,3 +24,14 @@ def test_sparse_is_dense():
                 separating_direction(form(X), y, intercept) for form in (np.asarray, sparse.csr_array)
             )
             assert (dense is None) == (thin is None)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_huge_columns_are_divided_first(intercept):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + rng.normal(size=60) > 0
+    constant = np.column_stack([X, np.full(60, 1e308)])
+    assert separating_direction(constant, y, intercept) is None
+    apart = np.column_stack([X, np.where(y, 1e308, -1e308)])
+    assert separating_direction(apart, y, intercept) is not None

@@ -250,6 +250,8 @@ DOCUMENTS = {
     "a number as a loss": (parameter("loss", {"loss": "3"}), "not a loss"),
     "many threads": (parameter("n_jobs", 10**9), "n_jobs"),
     "a deep value": (parameter("scoring", eval("[" * 90 + "]" * 90)), None),
+    "no loss": (lambda d: d["state"].pop("loss"), "no loss of a score"),
+    "a loss without a link": (state("loss", {"loss": "CostWeighted(0.3)"}), "no loss of a score"),
     "a link as the loss": (state("loss", {"loss": "Logit()"}), "no loss for two classes"),
     "a loss for several classes": (state("loss", {"simplex": "Log", "parameters": {}}), "no loss for two"),
     "a class of simplex that is no loss": (
@@ -395,6 +397,12 @@ OTHERS = {
     ),
     "trees for curves": ("boosting, curves", None, state("learners", "trees"), "trees.start"),
     "learners of no kind": ("boosting, curves", None, state("learners", "code"), "made of 'code'"),
+    "a class of almost no weight": (
+        "boosting, weighted",
+        replaced("class_factors", lambda f: f * [1, 5e-324]),
+        None,
+        "no weight, or too much",
+    ),
     "two trees": (
         "tree",
         replaced("trees.start", lambda s: np.array([0, 1, s[1]])),

@@ -11,6 +11,8 @@ from propriety.boosting.shapes import Marginals
 from propriety.engine.layout import BINS
 from propriety.engine.predictor import Forest
 from propriety.engine.stored import LARGEST, binner_arrays, forest_arrays, read_binner, read_forest
+from propriety.losses import Composite
+from propriety.losses.simplex import SimplexLoss
 from propriety.storage.checks import Arrays, require, take
 
 
@@ -45,6 +47,8 @@ def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     """Take that out of a file again, and check it."""
     k, d = len(model.classes_), model.n_features_in_
     n_scores = 1 if k == 2 else k
+    kind = Composite if k == 2 else SimplexLoss
+    require(isinstance(getattr(model, "loss_", None), kind), "it has no loss of a score")
     model._binner = read_binner(arrays, model._schema.n_categories)
     learners = take(state, "learners", str)
     require(learners in ("trees", "curves"), f"it is made of {learners[:40]!r}")
@@ -87,7 +91,7 @@ def _factors(arrays: Arrays, k: int) -> Any:
     if "class_factors" not in arrays:
         return None
     factors = arrays.take("class_factors", "f8", (k,), finite=True)
-    require(np.all(factors > 0), "a class has no weight")
+    require(np.all((factors > 1 / LARGEST) & (factors < LARGEST)), "a class has no weight, or too much")
     return factors
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.engine import team
-from propriety.engine.compiling import inner, kernel, once
+from propriety.engine.compiling import COMPILED, inner, kernel, once
 from propriety.engine.fixed_point import BLOCK
 from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
 from propriety.engine.layout import (
@@ -518,7 +518,8 @@ class Grower:
     def __init__(self, binned: Binned, max_leaves: int, n_groups: int, n_jobs: int) -> None:
         n, d = binned.rows.shape
         self.binned = binned
-        self.n_workers = min(n_jobs, parallel.n_threads(None), max(1, n * d // (2 * _TASK_CELLS)))
+        threads = parallel.n_threads(None) if COMPILED else 1
+        self.n_workers = min(n_jobs, threads, max(1, n * d // (2 * _TASK_CELLS)))
         # Each leaf has a row, and a split takes a histogram while a child has more than a few rows.
         max_leaves = min(max_leaves, n)
         n_histograms = min(max_leaves, max(1, n - _DIRECT_ROWS))

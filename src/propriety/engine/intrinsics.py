@@ -7,7 +7,10 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from propriety.engine.compiling import instead
 
+
+@instead(lambda array, position: None)
 @intrinsic
 def prefetch(typingctx, array, position):
     """Load the cache line of the contiguous ``array[position]``; never faults, returns nothing.

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.engine.compiling import records
+
 BINS = 256  # cells per feature: at most 255 bins of values and one for missing values
 #: Where a feature's weights and curvatures begin, after its 256 gradients (or packed pairs), and how many
 #: numbers it has. The padding keeps a bin's sums from lying 4096 bytes apart, where processors take a load of
@@ -20,7 +22,7 @@ GROUP = 16  # features counted at once for a node of few rows: their cells fit i
 SET_WORDS = 8  # a set of bins is 8 words of 32 bits
 
 #: A node while its tree grows, with the best split found for it.
-NODE = np.dtype(
+NODE = records(
     [
         ("start", "i8"),  # its rows are Workspace.rows[start:stop]
         ("stop", "i8"),
@@ -46,12 +48,11 @@ NODE = np.dtype(
         ("packed", "u1"),  # its histogram holds gradient and curvature in one number
         ("missing_seen", "u1"),  # it holds rows with a missing value of the split's feature
     ],
-    align=True,
 )
 
 
 #: What a worker needs for itself while it looks for splits.
-ROOM = np.dtype(
+ROOM = records(
     [
         ("best", "f8"),  # the score to beat
         ("left", "i8", (3,)),  # gradient, curvature and weight left of the best cut
@@ -64,7 +65,6 @@ ROOM = np.dtype(
         ("sides", "u1", (BINS,)),  # 1 for bins that go left
         ("apart", "u1", (64,)),  # keeps two workers' numbers off one line of the cache
     ],
-    align=True,
 )
 
 

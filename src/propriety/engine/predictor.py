@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.engine.binning import Binner
-from propriety.engine.compiling import allocating, inner, kernel
+from propriety.engine.compiling import allocating, inner, kernel, records
 from propriety.engine.layout import SET_WORDS, Binned
 
 #: A node of a finished tree. ``set`` is −1 for a numeric split.
-TREE_NODE = np.dtype(
+TREE_NODE = records(
     [
         ("threshold", "f8"),  # x ≤ threshold goes left; at a leaf, unused
         ("value", "f8"),  # what a leaf adds to the score
@@ -32,12 +32,10 @@ TREE_NODE = np.dtype(
         ("missing_left", "i4"),
         ("depth", "i4"),
     ],
-    align=True,
 )
 #: What a step down the tree needs, and no more; a leaf leads to itself.
-_STEP = np.dtype(
+_STEP = records(
     [("threshold", "f8"), ("left", "u4"), ("feature", "u4"), ("set", "i4"), ("missing_right", "u4")],
-    align=True,
 )
 _ROWS = 256
 _TOGETHER = 8

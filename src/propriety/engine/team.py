@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import inner, kernel
+from propriety.engine.compiling import COMPILED, inner, instead, kernel
 
 # Words of a board. The ticket is round · 2³² + tasks · 2¹⁶ + next task, in one word, so that a claim
 # made on an outdated ticket fails.
@@ -36,6 +36,22 @@ def _address(context, builder, signature, arguments):
     return builder.gep(data, [arguments[1]])
 
 
+def _plain_store(array, i, value):
+    array[i] = value
+
+
+def _plain_fetch_add(array, i, value):
+    array[i] += value
+    return array[i] - value
+
+
+def _plain_swap_if(array, i, old, new):
+    same = array[i] == old
+    array[i] = new if same else array[i]
+    return same
+
+
+@instead(lambda array, i: array[i])
 @intrinsic
 def _load(typingctx, array, i):
     signature = types.int64(array, types.int64)
@@ -46,6 +62,7 @@ def _load(typingctx, array, i):
     return signature, codegen
 
 
+@instead(_plain_store)
 @intrinsic
 def _store(typingctx, array, i, value):
     signature = types.void(array, types.int64, types.int64)
@@ -57,6 +74,7 @@ def _store(typingctx, array, i, value):
     return signature, codegen
 
 
+@instead(_plain_fetch_add)
 @intrinsic
 def _fetch_add(typingctx, array, i, value):
     signature = types.int64(array, types.int64, types.int64)
@@ -68,6 +86,7 @@ def _fetch_add(typingctx, array, i, value):
     return signature, codegen
 
 
+@instead(_plain_swap_if)
 @intrinsic
 def _swap_if(typingctx, array, i, old, new):
     signature = types.boolean(array, types.int64, types.int64, types.int64)
@@ -80,7 +99,7 @@ def _swap_if(typingctx, array, i, old, new):
     return signature, codegen
 
 
-if sys.platform == "win32":
+if sys.platform == "win32" or not COMPILED:
 
     @inner
     def _breathe():

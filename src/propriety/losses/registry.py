@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -113,11 +114,15 @@ def parse(text: str) -> Any:
         raise TypeError(f"a loss must be a loss, a composite or a string, got {text!r}")
     try:
         tree = ast.parse(text.strip(), mode="eval")
-    except SyntaxError as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        reason = getattr(error, "msg", None) or str(error) or "it is too deep"
         raise ValueError(
-            f"cannot read {text!r} as a loss: {error.msg}; write for example 'Beta(6, 14)'"
+            f"cannot read {text!r} as a loss: {reason}; write for example 'Beta(6, 14)'"
         ) from None
-    return _read(tree.body, text)
+    try:
+        return _read(tree.body, text)
+    except (AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"cannot read {text!r} as a loss: {error}") from None
 
 
 def as_loss(loss: Loss | str) -> Loss:
@@ -160,9 +165,13 @@ def as_composite(loss: Loss | Composite | str, link: Link | str | None = None) -
     return as_loss(loss).composite(link)
 
 
-def _read(node: ast.expr, text: str) -> Any:  # noqa: PLR0911
+def _read(node: ast.expr, text: str) -> Any:  # noqa: C901, PLR0911
     match node:
-        case ast.Constant(value=int() | float() | str() as value):
+        case ast.Constant(value=int() | float() as value):
+            if not math.isfinite(value):
+                raise ValueError(f"cannot read {text!r} as a loss: it has a number beyond every float")
+            return value
+        case ast.Constant(value=str() as value):
             return value
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_read(operand, text)
