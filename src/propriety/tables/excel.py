@@ -17,6 +17,8 @@ _MOST_ROWS = 1 << 20  # of a sheet, by the format itself
 def read_excel(stream: Any, how: Reading) -> Read:
     """One sheet, every column as text."""
     book = _open(in_memory(stream), how)
+    if not book.sheetnames:
+        raise TableError(f"{how.name} has no sheet")
     if how.sheet is not None and how.sheet not in book.sheetnames:
         raise TableError(
             f"{how.name} has no sheet {how.sheet!r}",
