@@ -13,11 +13,12 @@ import atheris
 
 FOLDER = Path(tempfile.mkdtemp())
 WORDS = (
-    "--target", "sick", "age", "--positive", "yes", "--fp-cost", "--fn-cost", "--loss", "Log", "Beta(6, 14)",
-    "--holdout", "--folds", "--weight", "--format", "csv", "tsv", "excel", "jsonl", "--delimiter", ";", "--encoding",
-    "utf-16", "hex", "--no-header", "--sheet", "--max-expansion", "--missing", "--decimal", ",", "--numeric",
-    "--category", "--date", "age=%d", "--drop", "--keep", "--json", "--quiet", "--seed", "--set", "max_iter=1", "--model",
-    "linear", "tree", "0", "1", "2", "-1", "nan", "inf", "1e400", "99999999999999999999", "", "\0", "é", "-",
+    "--target", "sick", "age", "--positive", "yes", "--fp-cost", "--fn-cost", "--loss", "Log",
+    "Beta(6, 14)", "--holdout", "--folds", "--weight", "--format", "csv", "tsv", "excel", "jsonl",
+    "--delimiter", ";", "--encoding", "utf-16", "hex", "--no-header", "--sheet", "--max-expansion",
+    "--missing", "--decimal", ",", "--numeric", "--category", "--date", "age=%d", "--drop", "--keep",
+    "--json", "--quiet", "--seed", "--set", "max_iter=1", "--model", "linear", "tree", "0", "1", "2", "-1",
+    "nan", "inf", "1e400", "99999999999999999999", "", "\0", "é", "-",
 )  # fmt: skip
 
 
@@ -45,7 +46,7 @@ if __name__ == "__main__":
 
     write(FOLDER / "t.csv", columns(60))
     with atheris.instrument_imports(include=["propriety.cli", "propriety.tables"]):
-        import propriety.cli.app
+        import propriety.cli.app  # noqa: F401
     with contextlib.redirect_stdout(io.StringIO()):
         target(b"")  # compiles
     atheris.Setup(sys.argv, target)
