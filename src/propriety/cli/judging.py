@@ -69,7 +69,12 @@ def split_rows(
         raise UsageError(f"--holdout must be between 0 and 1, got {holdout:g}")
     if few < 2:
         raise UsageError("one class has a single row, so that nothing can be held out: give more rows")
-    train, test = train_test_split(np.arange(len(y)), test_size=holdout, stratify=y, random_state=seed)
+    try:
+        train, test = train_test_split(np.arange(len(y)), test_size=holdout, stratify=y, random_state=seed)
+    except ValueError:
+        raise UsageError(
+            f"--holdout {holdout:g} of {len(y)} rows leaves no row of each class in both parts"
+        ) from None
     return Split(
         [(np.sort(train), np.sort(test))], f"{holdout:.0%} of the rows, which the model has not seen"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 import zipfile
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from propriety.tables.cells import cell_text, text_chunks
@@ -12,11 +13,14 @@ from propriety.tables.errors import TableError
 from propriety.tables.reading import Read, Reading, in_memory, names_of
 
 _MOST_ROWS = 1 << 20  # of a sheet, by the format itself
+_AT_ONCE = 100  # rows taken of openpyxl
 
 
 def read_excel(stream: Any, how: Reading) -> Read:
     """One sheet, every column as text."""
     book = _open(in_memory(stream), how)
+    if not book.sheetnames:
+        raise TableError(f"{how.name} has no sheet")
     if how.sheet is not None and how.sheet not in book.sheetnames:
         raise TableError(
             f"{how.name} has no sheet {how.sheet!r}",
@@ -80,21 +84,24 @@ def _rows(book: Any, title: str, name: str) -> Iterator[tuple[int, list[Any]]]:
         raise TableError(
             f"{name}: sheet {title!r} cannot be read: {_reason(error)}", "is it a table?"
         ) from None
-    for number in range(1, _MOST_ROWS + 2):
+    number = 0
+    while True:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                row = next(rows, None)
+                several = list(islice(rows, _AT_ONCE))
         except Exception as error:
             raise TableError(
-                f"{name}: sheet {title!r} cannot be read at row {number}: {_reason(error)}"
+                f"{name}: sheet {title!r} cannot be read after row {number}: {_reason(error)}"
             ) from None
-        if row is None:
+        if not several:
             return
-        if number > _MOST_ROWS:
-            raise TableError(f"{name}: sheet {title!r} states more than {_MOST_ROWS:,} rows")
-        if any(v is not None for v in row):
-            yield number, list(row)
+        for row in several:
+            number += 1
+            if number > _MOST_ROWS:
+                raise TableError(f"{name}: sheet {title!r} states more than {_MOST_ROWS:,} rows")
+            if any(v is not None for v in row):
+                yield number, list(row)
 
 
 def _reason(error: Exception) -> str:

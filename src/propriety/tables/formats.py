@@ -126,24 +126,23 @@ def read_parquet(stream: Any, how: Reading) -> Read:
 def read_arrow(stream: Any, how: Reading) -> Read:
     """Arrow's own formats: files, Feather, streams."""
     start = bytes(stream.peek(4)[:4])
-    batches: Iterable[Any]
     if start == b"\xff\xff\xff\xff":
         counted = Counted(stream)
         reader = pa.ipc.open_stream(pa.PythonFile(counted, "r"))
         check_unique(reader.schema.names, how.name)
         return Read(reader.schema.names, _checked(reader, how, lambda: counted.count))
+    if start == b"FEA1":
+        # Arrow's reader of this format does not check what it reads: a damaged file ends the process.
+        raise TableError(
+            f"{how.name} is a Feather file of version 1, which is not read any more",
+            "write it anew: pandas.read_feather(old).to_feather(new)",
+        )
     stream = in_memory(stream)
     size = _size(stream)
-    if start == b"FEA1":
-        from pyarrow import feather
-
-        table = feather.read_table(stream)
-        names, batches = table.column_names, table.to_batches()
-    else:
-        file = pa.ipc.open_file(stream)
-        names, batches = file.schema.names, (file.get_batch(i) for i in range(file.num_record_batches))
-    check_unique(names, how.name)
-    return Read(names, _checked(batches, how, lambda: size))
+    file = pa.ipc.open_file(stream)
+    check_unique(file.schema.names, how.name)
+    batches = (file.get_batch(i) for i in range(file.num_record_batches))
+    return Read(file.schema.names, _checked(batches, how, lambda: size))
 
 
 def _size(stream: Any) -> int:

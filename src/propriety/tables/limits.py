@@ -12,6 +12,7 @@ from propriety.tables.errors import TableError
 FREE = 1 << 30
 #: Beyond that, how many times its own size.
 EXPANSION = 200
+_PIECE = 1 << 20  # bytes that are read at once
 _CELL = 2  # bytes that a cell takes as text, at least: a digit and a delimiter
 
 
@@ -52,10 +53,25 @@ class Counted(io.RawIOBase):
         """Yes."""
         return True
 
+    def read(self, size: int = -1) -> bytes:
+        """So many bytes, or all that are left; no more memory is taken than there are bytes."""
+        pieces = []
+        while size:
+            piece = self._raw.read(_PIECE if size < 0 else min(size, _PIECE))
+            if not piece:
+                break
+            self.add(len(piece))
+            size -= len(piece) if size > 0 else 0
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def add(self, length: int) -> None:
+        """Count bytes that were read."""
+        self.count += length
+
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer; 0 is the end."""
-        data = self._raw.read(len(buffer))
-        self.count += len(data)
+        data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -67,8 +83,7 @@ class Unpacked(Counted):
         super().__init__(unpacker)
         self._packed, self._limit = packed, limit
 
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer; 0 is the end."""
-        length = super().readinto(buffer)
+    def add(self, length: int) -> None:
+        """Count bytes that were read, and refuse too many."""
+        super().add(length)
         self._limit.check(self.count, self._packed.count)
-        return length

@@ -36,7 +36,7 @@ _PACKED = {"gz": "gzip", "bz2": "bz2", "xz": "xz", "zst": "zstd", "lz4": "lz4", 
 #: What reading a damaged file may raise.
 _DAMAGE = (
     pa.ArrowException, OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, struct.error,
-    NotImplementedError, RuntimeError, MemoryError, OverflowError, UnicodeError,
+    NotImplementedError, RuntimeError, MemoryError, OverflowError, ValueError,
 )  # fmt: skip
 #: An object or an array of objects, perhaps after the mark of UTF-8.
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*\{|\{\s*")')
@@ -122,6 +122,8 @@ def open_source(
             read = READERS[kind](
                 stream, Reading(name, delimiter, encoding, header, sheet, chunk_bytes, limit, files)
             )
+        except TableError:
+            raise
         except _DAMAGE as error:
             raise _damaged(name, kind, error) from None
         chunks = _guarded(read.chunks, name, kind)
@@ -131,6 +133,8 @@ def open_source(
 def _guarded(chunks: Iterator[Any], name: str, kind: str) -> Iterator[Any]:
     try:
         yield from chunks
+    except TableError:
+        raise
     except _DAMAGE as error:
         raise _damaged(name, kind, error) from None
 

@@ -1,0 +1,3 @@
+"""The drivers are run by hand."""
+
+collect_ignore_glob = ["*.py"]
