@@ -3,8 +3,9 @@
     python benchmarks/scaling.py                # along each of the four, one at a time
     python benchmarks/scaling.py --full         # all of them together, up to a million rows
 
-Each fit has a process of its own, which first fits a small table: neither imports nor compilation count. What counts is how far the process grows over the data it was given. The budget is stated below for each
-estimator; the script ends with an error if a fit needs more.
+Each fit has a process of its own, which first fits a small table: neither imports nor compilation
+count. What counts is how far the process grows over the data it was given. The budget is stated below for
+each estimator; the script ends with an error if a fit needs more.
 """
 
 from __future__ import annotations
