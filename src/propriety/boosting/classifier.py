@@ -130,9 +130,9 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
     >>> from propriety import BoostingClassifier
     >>> X, y = make_classification(300, random_state=0)
     >>> model = BoostingClassifier(loss="Tailored(0.1, 20)", fp_cost=1, fn_cost=9, max_iter=20).fit(X, y)
-    >>> model.predict_proba(X[:2]).round(1)
-    array([[..., ...],
-           [..., ...]])
+    >>> model.predict_proba(X[:2]).round(4)
+    array([[0.3454, 0.6546],
+           [0.0663, 0.9337]])
     """
 
     _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
