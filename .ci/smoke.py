@@ -1,7 +1,7 @@
 """Fit, predict, save and load every estimator, and run the command line on a small table.
 
-Needs the package with its extras `plot` and `cli`, and no test library: for environments where the suite is too
-slow or cannot be installed. ``python .ci/smoke.py`` ends with an error if anything is not as it should be.
+Needs the package with its extras `plot` and `cli`, and no test library: for environments where the suite is
+too slow or cannot be installed. It ends with an error if anything is not as it should be.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -196,7 +197,18 @@ def test_decisions_follow_the_costs():
         (lambda: losses.Beta(6, 14).composite().margin_loss(0), "has no margin loss: a margin form needs"),
         (lambda: links.Logit(-1), "scale must be"),
         (lambda: links.Identity(1, 0), "Identity needs low < high"),
+        (lambda: links.Logit(1e300), "scale must be a finite number in"),
         (lambda: links.FromDistribution(3), "must be a continuous distribution"),
+        (lambda: links.FromDistribution("t", (-5,)), r"args of t, df, are outside .*\(-5.0,\)"),
+        (lambda: links.FromDistribution("t", (np.nan,)), "args of t, df, are outside"),
+        (lambda: links.FromDistribution("t"), "args of t are df, then location and scale, got 0"),
+        (lambda: links.FromDistribution("norm", (0, -1)), "args of norm, no shape parameters, are outside"),
+        (lambda: links.FromDistribution(stats.t(-5)), "args of t, df, are outside"),
+        (lambda: links.Canonical(3), "loss must be a smooth loss"),
+        (lambda: losses.parse("Log().shrunk(2)"), r"cannot read 'Log\(\).shrunk\(2\)' as a loss"),
+        (lambda: losses.parse("Beta(1e400, 1)"), "a number beyond every float"),
+        (lambda: losses.parse("1" + "0" * 400 + " * Log()"), "cannot read"),
+        (lambda: losses.parse("-" * 19_000 + "1"), "cannot read"),
         (lambda: links.Shifted("Logit", 1), "base must be a link"),
         (lambda: losses.Log().composite().with_gain(0), "sigma must be"),
     ],

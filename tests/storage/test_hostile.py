@@ -92,7 +92,7 @@ def test_a_newer_file_is_refused_before_anything_else(tmp_path, data):
 
 
 def test_a_missing_file_is_an_ordinary_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="nothing"):
         propriety.load(tmp_path / "nothing")
 
 
