@@ -38,6 +38,8 @@ class Costs:
         For two classes, the one that can be missed; the other class is the one that raises no alarm.
     plain : bool
         Whether every mistake costs the same, so that the most probable class is the cheapest.
+    by_side : bool
+        Whether they were stated for a positive and a negative class, not for each class by a matrix.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Costs:
     matrix: Array
     positive: int = 1
     plain: bool = False
+    by_side: bool = False
 
     @classmethod
     def of_mistakes(
@@ -80,7 +83,7 @@ class Costs:
         matrix = np.zeros((*alarm.shape, 2, 2))
         matrix[..., 1 - positive, positive], matrix[..., positive, 1 - positive] = alarm, miss
         matrix[..., positive, positive], matrix[..., 1 - positive, 1 - positive] = 0.0 - hit, 0.0 - quiet
-        return cls(matrix, positive)
+        return cls(matrix, positive, by_side=True)
 
     @classmethod
     def of_matrix(cls, cost_matrix: ArrayLike, *, positive: int = 1) -> Costs:
@@ -199,7 +202,7 @@ class Costs:
     @property
     def sided(self) -> bool:
         """Whether it matters which of two classes is positive: one mistake costs more than the other."""
-        return self.n_classes == 2 and not self.plain and bool(np.any(np.asarray(self.threshold) != 0.5))
+        return self.by_side and bool(np.any(np.asarray(self.threshold) != 0.5))
 
     def take(self, rows: Any) -> Costs:
         """The costs of some rows; the same if all rows have the same."""

@@ -67,6 +67,24 @@ class CostTerms:
                 )
         return terms
 
+    @classmethod
+    def of_rows(
+        cls,
+        fp_cost: Any,
+        fn_cost: Any,
+        tp_benefit: Any = 0.0,
+        tn_benefit: Any = 0.0,
+        cost_matrix: Any = None,
+        pos_label: Any = None,
+    ) -> CostTerms:
+        """Terms of rows that are there: a pair is no range, but the costs of two rows.
+
+        >>> CostTerms.of_rows(1, [5, 20]).costs(np.array([0, 1])).fn_cost
+        array([ 5., 20.])
+        """
+        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
+        return cls(pos_label=pos_label).with_rows(dict(zip(TERMS, given, strict=True)))
+
     def with_rows(self, given: Mapping[str, Any]) -> CostTerms:
         """Terms that are given with the rows, in the place of those that were stated before."""
         rows = {

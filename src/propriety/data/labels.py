@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from numpy.typing import NDArray
+
+from propriety.costs import Costs, PositiveClassWarning
 
 #: Labels of the class to find, in any case of letters.
 POSITIVE = {
@@ -48,6 +51,27 @@ def settles(classes: NDArray[Any]) -> bool:
         return True
     named = named_positive(*labels)
     return named is not None and named[0] == labels[1]
+
+
+def warn_of_side(classes: NDArray[Any], costs: Costs, pos_label: Any, stacklevel: int = 4) -> None:
+    """Warn if costs differ and nothing says which class they are for.
+
+    >>> import numpy as np
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_side(np.array(["bad", "good"]), Costs.of_mistakes(1, 5), None)
+    >>> print(seen[0].message)
+    'good' was taken as the class whose miss costs fn_cost, because it is the last in sorted order; ...
+    """
+    if pos_label is not None or not costs.sided or settles(classes):
+        return
+    first, last = classes.tolist()
+    warnings.warn(
+        f"{last!r} was taken as the class whose miss costs fn_cost, because it is the last in sorted order; "
+        f"give pos_label={first!r} or pos_label={last!r} to say which it is",
+        PositiveClassWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def is_number(text: str) -> bool:

@@ -30,6 +30,7 @@ from propriety.evaluation.dominance import Dominance, dominance
 from propriety.evaluation.guarantees import MarginBound, WeakLearning, margin_bound, weak_learning
 from propriety.evaluation.margin_curves import MarginDistribution, margin_distribution, normalized_margins
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
+from propriety.evaluation.savings import CostSummary, cost_summary, savings
 from propriety.evaluation.scores import losses_of, mean_loss, scorer
 from propriety.evaluation.thresholds import (
     CostCurve,
@@ -46,6 +47,7 @@ __all__ = [
     "Comparison",
     "CostBound",
     "CostCurve",
+    "CostSummary",
     "DecisionCurve",
     "Decomposition",
     "Dominance",
@@ -65,6 +67,7 @@ __all__ = [
     "cost_bound",
     "cost_curve",
     "cost_scorer",
+    "cost_summary",
     "costs_of",
     "decide",
     "decision_curve",
@@ -87,6 +90,7 @@ __all__ = [
     "qq_trace",
     "recalibrate",
     "reliability",
+    "savings",
     "scorer",
     "threshold",
     "weak_learning",

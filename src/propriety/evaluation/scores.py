@@ -36,7 +36,7 @@ def losses_of(
     P = np.asarray(p, dtype=np.float64)
     if P.ndim == 2 and (P.shape[1] > 2 or isinstance(loss, simplex.SimplexLoss)):
         return _losses_of_classes(y, P, loss, clip)
-    p = inputs.probabilities(p)
+    p = inputs.probabilities(p, column=inputs.column_of(y, pos_label))
     y = inputs.outcomes(y, pos_label)
     inputs.same_length(y=y, p=p)
     if isinstance(loss, simplex.SimplexLoss):

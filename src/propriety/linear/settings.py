@@ -63,6 +63,7 @@ def loss_to_fit(model: Any, costs: Costs) -> AnyLoss:
     it is the log loss.
     """
     loss, n_classes = model.loss, costs.n_classes
-    if isinstance(loss, str) and loss == "auto" and costs.sided and not costs.by_row:
+    shared = n_classes == 2 and not costs.by_row
+    if isinstance(loss, str) and loss == "auto" and shared and costs.boundary != 0.5:
         loss = losses.Tailored(costs.boundary)
     return fitted_loss(loss, model.link, n_classes, multiclass=model.multiclass)

@@ -20,9 +20,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety import losses, parallel
-from propriety.costs import Costs, MissingCostsWarning, PositiveClassWarning
+from propriety.costs import Costs, MissingCostsWarning
 from propriety.data.cost_terms import CostTerms
-from propriety.data.labels import settles
+from propriety.data.labels import warn_of_side
 from propriety.data.matrix import as_numbers
 from propriety.data.table import Schema, Table, as_array, is_frame
 from propriety.data.training import NUMBERS, TABLE, Training
@@ -331,26 +331,6 @@ def shared_attributes(training: Training, loss: Any) -> dict[str, Any]:
         "loss_": loss,
         "_schema": training.schema,
     } | ({} if names is None else {"feature_names_in_": np.array(names, dtype=object)})
-
-
-def warn_of_side(classes: NDArray[Any], costs: Costs, pos_label: Any, stacklevel: int = 4) -> None:
-    """Warn if costs differ and nothing says which class they are for.
-
-    >>> with warnings.catch_warnings(record=True) as seen:
-    ...     warnings.simplefilter("always")
-    ...     warn_of_side(np.array(["bad", "good"]), Costs.of_mistakes(1, 5), None)
-    >>> print(seen[0].message)
-    'good' was taken as the class whose miss costs fn_cost, because it is the last in sorted order; ...
-    """
-    if pos_label is not None or not costs.sided or settles(classes):
-        return
-    first, last = classes.tolist()
-    warnings.warn(
-        f"{last!r} was taken as the class whose miss costs fn_cost, because it is the last in sorted order; "
-        f"give pos_label={first!r} or pos_label={last!r} to say which it is",
-        PositiveClassWarning,
-        stacklevel=stacklevel,
-    )
 
 
 def decision_labels(classes: NDArray[Any], costs: Costs, estimator: Any) -> NDArray[Any]:
