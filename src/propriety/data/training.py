@@ -114,7 +114,7 @@ class Training:
 
 
 def staked(weights: Weights, costs: Costs, codes: NDArray[np.intp]) -> Weights:
-    """Weights times what is at stake in each row; their total stays.
+    """Weights times what is at stake in each row; the total of rows that have anything at stake stays.
 
     >>> costs = Costs.of_mistakes(1, [1, 2, 5])
     >>> staked(Weights(3), costs, np.array([0, 1, 1])).values.round(4)
@@ -127,7 +127,7 @@ def staked(weights: Weights, costs: Costs, codes: NDArray[np.intp]) -> Weights:
     stake = np.asarray(costs.stake)
     if np.any(np.bincount(codes, weights=weights.array * stake, minlength=2) == 0):
         raise ValueError("stakes=True weights rows by fp_cost + fn_cost, which are 0 in all rows of a class")
-    return weights.times(stake)
+    return (weights.without(stake == 0) if np.any(stake == 0) else weights).times(stake)
 
 
 def read_table(X: Any, reads: str, categorical: Any) -> tuple[Any, NDArray[Any] | None, Schema, Table]:
