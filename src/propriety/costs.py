@@ -7,6 +7,7 @@ any class; one more column than classes is the cost of abstaining.
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,26 +169,36 @@ class Costs:
     def stake(self) -> Any:
         """What is at stake, fp_cost + fn_cost: a number, or one for each row; of two classes.
 
+        Where one decision is the cheaper one for either class, nothing is.
+
         >>> Costs.of_mistakes(1, [5, 9]).stake
         array([ 6., 10.])
         """
-        return self.fp_cost + self.fn_cost
+        alarm, miss = np.asarray(self.fp_cost), np.asarray(self.fn_cost)
+        stake = np.where((alarm < 0) | (miss < 0), 0.0, alarm + miss)
+        return float(stake) if stake.ndim == 0 else stake
 
     @property
     def threshold(self) -> Any:
         """The probability from which the positive class is the cheaper decision: fp/(fp + fn). [B §3]
 
-        A row that has nothing at stake is decided at ½.
+        Among costs of rows, one that has nothing at stake is decided at ½; one in which a decision is the
+        cheaper one for either class has 0 or infinity: always, or never.
+
+        >>> Costs.of_mistakes(1, 0, tp_benefit=[4, 1, -1]).threshold
+        array([0.2, 0.5, inf])
         """
         alarm, miss = np.asarray(self.fp_cost), np.asarray(self.fn_cost)
         nothing = (alarm == 0) & (miss == 0)
-        if np.any(alarm < 0) or np.any(miss < 0) or (nothing.ndim == 0 and nothing):
+        if np.any((alarm < 0) & (miss <= 0)) or np.any((alarm <= 0) & (miss < 0)):
+            raise ValueError("costs must not make both wrong decisions cheaper than the right one")
+        if alarm.ndim == 0 and (alarm < 0 or miss < 0 or nothing):
             raise ValueError("cost_matrix must not make a wrong decision cheaper than the right one")
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             c = alarm / (alarm + miss)
             # Costs near the largest float have no sum; their ratio is what counts.
             c = np.where(np.isfinite(alarm + miss), c, 1 / (1 + miss / np.where(alarm > 0, alarm, 1.0)))
-        c = np.where(nothing, 0.5, c)
+        c = np.select([nothing, alarm < 0, miss < 0], [0.5, 0.0, np.inf], c)
         return float(c) if c.ndim == 0 else c
 
     @property
@@ -226,6 +237,33 @@ class Costs:
             return np.argmax(np.asarray(p), axis=1)
         costs = self.expected(p)
         return costs.shape[1] - 1 - np.argmin(costs[:, ::-1], axis=1)
+
+    def savings_of_acting(self, p: ArrayLike) -> Array:
+        """Expected cost of deciding the negative class less that of the positive one, for each row.
+
+        >>> Costs.of_mistakes(1, 9).savings_of_acting([0.1, 0.5])
+        array([0., 4.])
+        """
+        if self.n_classes != 2 or self.abstains:
+            raise ValueError("acting is to decide the positive one of two classes, without abstaining")
+        p = self._probability(p)
+        self.check_rows(len(p))
+        return np.asarray(p * self.fn_cost - (1 - p) * self.fp_cost)
+
+    def decide_within(self, p: ArrayLike, budget: float) -> NDArray[np.intp]:
+        """Decisions that act at most so often: on the rows of largest expected saving, where there is one.
+
+        `budget` is a number of rows, or a share of them above 0 and below 1; of equal savings, the first rows
+        are acted on.
+
+        >>> Costs.of_mistakes(1, 9).decide_within([0.2, 0.05, 0.9, 0.5], 2)
+        array([0, 0, 1, 1])
+        """
+        saving, decided = self.savings_of_acting(p), self.decide(p)
+        order = np.argsort(-saving, kind="stable")
+        order = order[decided[order] == self.positive]
+        decided[order[_rows_in(budget, len(saving)) :]] = 1 - self.positive
+        return decided
 
     def _probability(self, p: ArrayLike) -> Array:
         """Probability of the positive class: as given, or its column of two."""
@@ -274,6 +312,16 @@ def threshold(fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0) -> Any:
     return Costs.of_mistakes(fp_cost, fn_cost).threshold
 
 
+def _rows_in(budget: Any, n: int) -> int:
+    """How many of n rows a budget allows to act on."""
+    if isinstance(budget, numbers.Real) and not isinstance(budget, bool):
+        if 0 < budget < 1:
+            return int(budget * n)
+        if budget >= 0 and float(budget).is_integer():
+            return int(budget)
+    raise ValueError(f"budget must be a number of rows, or a share above 0 and below 1, got {budget!r}")
+
+
 def _amount(name: str, value: ArrayLike) -> Array:
     """A finite number, or one for each row."""
     amount = as_float(name, value)
@@ -309,13 +357,11 @@ def _check_same_rows(terms: dict[str, Array]) -> None:
 
 
 def _check_excess(terms: dict[str, Array], cost: str, benefit: str) -> None:
-    """A mistake must cost more than the right decision; in some rows nothing may be at stake."""
-    excess = terms[cost] + terms[benefit]
-    if not np.any(terms[benefit]):
-        if excess.ndim == 0 and excess == 0:
-            raise ValueError(f"{cost} must be positive and finite, got 0.0")
+    """A mistake must cost more than the right decision; where rows differ, some may have it otherwise."""
+    if terms[cost].ndim or terms[benefit].ndim or terms[cost] + terms[benefit] > 0:
         return
-    if np.any(excess < 0) or (excess.ndim == 0 and excess == 0):
-        raise ValueError(
-            f"{cost} + {benefit} must be positive: else the wrong decision is no dearer than the right one"
-        )
+    if terms[benefit] == 0:
+        raise ValueError(f"{cost} must be positive and finite, got {float(terms[cost])!r}")
+    raise ValueError(
+        f"{cost} + {benefit} must be positive: else the wrong decision is no dearer than the right one"
+    )

@@ -339,3 +339,17 @@ def test_boosting_stops_early_by_the_costs_of_the_held_out_rows():
     held_out = given.predict(X[100:])
     best = evaluation.mean_cost(y[100:], held_out, fp_cost=1, fn_cost=3)
     assert -given.validation_score_[given.n_iter_] == pytest.approx(best)
+
+
+@every
+def test_a_budget_limits_how_often_the_model_acts(row):
+    X, y = data()
+    model = small(row, loss="Log", fn_cost="amount", pos_label="bad").fit(X, y)
+    free, few = model.predict(X), model.predict(X, budget=5)
+    assert np.sum(few == "bad") == 5 < np.sum(free == "bad")
+    p = model.predict_proba(X)[:, 0]
+    saving = p * X["amount"].to_numpy() - (1 - p)
+    assert saving[few == "bad"].min() >= saving[few == "good"].max()
+    np.testing.assert_array_equal(model.predict(X, budget=150), free)
+    with pytest.raises(ValueError, match="two classes, without abstaining"):
+        small(row, cost_matrix=[[0, 1, 0.1], [1, 0, 0.1]]).fit(X, y).predict(X, budget=3)

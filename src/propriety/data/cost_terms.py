@@ -107,8 +107,8 @@ class CostTerms:
             defaults = {term.name: term.default for term in fields(self)}
             if any(np.ndim(given[name]) or given[name] != defaults[name] for name in TERMS[:-1]):
                 raise ValueError(
-                    "fp_cost, fn_cost, tp_benefit and tn_benefit are for two classes, got "
-                    f"{len(classes)} classes; give cost_matrix[true, predicted]"
+                    f"benefits, fp_cost and fn_cost are for two classes, got {len(classes)} classes; give "
+                    "cost_matrix[true, predicted]"
                 )
             return Costs.equal(len(classes))
         costs = Costs.read(**given, positive=positive)

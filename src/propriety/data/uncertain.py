@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.costs import Costs
 from propriety.losses.special import gauss_legendre
 from propriety.losses.value import positive, show
 
@@ -79,3 +80,8 @@ def ends(cost: Any) -> tuple[float, float]:
     if low > 0 and np.isfinite(high):
         return float(low), float(high)
     return float(cost.ppf(0.025)), float(cost.ppf(0.975))
+
+
+def threshold(fp: float, fn: float) -> float:
+    """fp/(fp + fn) where the end of a range may be 0, which no stated cost is."""
+    return float(Costs.of_matrix([[0, fp], [fn, 0]]).threshold)

@@ -260,9 +260,9 @@ class CostScorer(Scorer):
         return -inputs.mean(of_decisions, inputs.weights(sample_weight, len(of_decisions)))
 
     def __repr__(self) -> str:
-        terms, stated = self.terms, CostTerms()
+        terms = self.terms
         names = ["cost_matrix"] if terms.cost_matrix is not None else ["fp_cost", "fn_cost"]
-        names += [n for n in ("tp_benefit", "tn_benefit") if getattr(terms, n) is not getattr(stated, n)]
+        names += [n for n in ("tp_benefit", "tn_benefit") if getattr(terms, n) != 0.0]
         names += ["pos_label"] if terms.pos_label is not None else []
         given = ", ".join(f"{name}={getattr(terms, name)!r}" for name in names)
         return f"cost_scorer({given}, by={self.by!r})"

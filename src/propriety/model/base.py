@@ -199,6 +199,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         tp_benefit: Any = None,
         tn_benefit: Any = None,
         cost_matrix: Any = None,
+        budget: float | None = None,
     ) -> NDArray[Any]:
         """Decide by the stated costs: the class of least expected cost.
 
@@ -214,6 +215,9 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
             Costs of these rows, in the place of those of the constructor.
         cost_matrix : array of shape (n, K, K) or (K, K), optional
             The same; with another last column for abstaining, which returns ``abstain_label``.
+        budget : int, or float in (0, 1), optional
+            Decide the positive class for at most so many of the rows, or for such a share of them: those of
+            largest expected saving, and only where there is one.
         """
         given = {
             "fp_cost": fp_cost,
@@ -230,6 +234,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
                 MissingCostsWarning,
                 stacklevel=2,
             )
+        if budget is not None:
+            return self.classes_[costs.decide_within(self.predict_proba(X), budget)]
         return self.decide(self.predict_proba(X), costs)
 
     def decide(self, probabilities: Floats, costs: Costs | None = None) -> NDArray[Any]:

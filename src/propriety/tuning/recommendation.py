@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from propriety import losses
-from propriety.costs import Costs
 from propriety.data import uncertain
 from propriety.losses.value import number
 from propriety.tuning.criteria import show_distribution
@@ -120,7 +119,7 @@ def _from(fp: Any, fn: Any, names: tuple[str, str]) -> Recommendation:
     weight = np.outer(a, b)
     total = x[:, None] + y[None, :]
     mean_fp, mean = float(a @ x), float(np.sum(weight * total))
-    threshold = _threshold(mean_fp, mean - mean_fp)
+    threshold = uncertain.threshold(mean_fp, mean - mean_fp)
     second = float(np.sum(weight * x[:, None] ** 2 / total)) / mean
     variance = second - threshold**2
     if isinstance(fp, float) and isinstance(fn, float):
@@ -129,14 +128,9 @@ def _from(fp: Any, fn: Any, names: tuple[str, str]) -> Recommendation:
         )
     focus = threshold * (1 - threshold) / variance - 1
     (fp_low, fp_high), (fn_low, fn_high) = uncertain.ends(fp), uncertain.ends(fn)
-    low, high = _threshold(fp_low, fn_high), _threshold(fp_high, fn_low)
+    low, high = uncertain.threshold(fp_low, fn_high), uncertain.threshold(fp_high, fn_low)
     loss = losses.Tailored(_rounded(threshold, 4), _rounded(max(focus, 0.0), 3))
     return Recommendation(loss, threshold, low, high, names)
-
-
-def _threshold(fp: float, fn: float) -> float:
-    """Where the end of a range may be 0, which no stated cost is."""
-    return float(Costs.of_matrix([[0, fp], [fn, 0]]).threshold)
 
 
 def _rounded(value: float, digits: int) -> float:

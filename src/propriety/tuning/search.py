@@ -395,10 +395,11 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tp_benefit: Any = None,
         tn_benefit: Any = None,
         cost_matrix: Any = None,
+        budget: float | None = None,
     ) -> NDArray[Any]:
-        """Decisions of the best estimator, by the costs; those of rows may be given."""
-        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
-        of_rows = {n: v for n, v in zip(TERMS, given, strict=True) if v is not None}
+        """Decisions of the best estimator, by the costs; those of rows may be given, and a budget."""
+        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix, budget)
+        of_rows = {n: v for n, v in zip((*TERMS, "budget"), given, strict=True) if v is not None}
         return self._best().predict(X, **of_rows)
 
     @_delegates("predict_proba")
