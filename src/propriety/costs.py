@@ -315,10 +315,11 @@ def threshold(fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0) -> Any:
 def _rows_in(budget: Any, n: int) -> int:
     """How many of n rows a budget allows to act on."""
     if isinstance(budget, numbers.Real) and not isinstance(budget, bool):
-        if 0 < budget < 1:
-            return int(budget * n)
-        if budget >= 0 and float(budget).is_integer():
-            return int(budget)
+        amount = float(budget)
+        if 0 < amount < 1:
+            return int(amount * n)
+        if amount >= 0 and amount.is_integer():
+            return int(amount)
     raise ValueError(f"budget must be a number of rows, or a share above 0 and below 1, got {budget!r}")
 
 

@@ -28,6 +28,12 @@ class BudgetCurve:
         Positives among the first k.
     worth : int
         How many rows the model itself would act on, if there were no budget.
+
+    Examples
+    --------
+    >>> curve = budget_curve([1, 0, 1, 0], [0.9, 0.6, 0.3, 0.05], fp_cost=1, fn_cost=4)
+    >>> curve.best, curve(curve.best), curve.order
+    (3, 1.0, array([0, 1, 2, 3]))
     """
 
     order: NDArray[np.intp]

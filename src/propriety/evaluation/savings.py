@@ -29,6 +29,11 @@ class CostSummary:
         What that would have cost a row.
     saved : Estimate
         Mean saving of a row against it.
+
+    Examples
+    --------
+    >>> cost_summary([0, 1, 1], [0, 1, 0], fn_cost=6).saved.value
+    -1.6666666666666667
     """
 
     mean: Estimate

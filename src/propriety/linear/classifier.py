@@ -33,7 +33,8 @@ class LinearClassifier(ProperClassifier):
     ----------
     loss : loss, composite, simplex loss or str, default="auto"
         "auto" is ``Tailored(c)`` for c = fp_cost/(fp_cost + fn_cost) when the costs differ, else the log
-        loss. A loss that is not convex in the score starts from the log loss's fit and follows a path of
+        loss; the log loss as well when each row has costs of its own, and no one threshold counts. A
+        loss that is not convex in the score starts from the log loss's fit and follows a path of
         growing focus to its own; "auto" stops on the way where more focus would let the slopes grow without
         bound (`loss_` says where).
     link : link or str, optional

@@ -147,7 +147,14 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         return CostTerms.of(self).by_row
 
     def costs_for(self, X: Any, **costs_of_rows: Any) -> Costs:
-        """What the decisions about these rows follow; the keywords are those of :meth:`predict`."""
+        """What the decisions about these rows follow; the keywords are those of :meth:`predict`.
+
+        >>> from propriety import LinearClassifier
+        >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 1, 0, 1]
+        >>> model = LinearClassifier(fn_cost=lambda X: 1 + X[:, 0]).fit(X, y)
+        >>> model.has_row_costs, model.costs_for(X).threshold.round(2)
+        (True, array([0.5 , 0.33, 0.25, 0.2 ]))
+        """
         check_is_fitted(self)
         return CostTerms.of(self).with_rows(costs_of_rows).costs(self.classes_, X)
 
