@@ -14,11 +14,12 @@ POSITIVE = {
     "1", "true", "yes", "y", "t", "positive", "pos", "p", "+", "bad", "malignant", "m", "default", "fraud",
     "spam", "churn", "churned", "sick", "ill", "diseased", "dead", "died", "failure", "fail", "failed",
     "event", "case", "abnormal", "anomaly", "attack", "won", "win", "success", "bought", "click",
+    "on", "present",
 }  # fmt: skip
 #: Labels of the other one.
 NEGATIVE = {
     "0", "-1", "false", "no", "n", "f", "negative", "neg", "-", "good", "benign", "b", "ok", "ham", "healthy",
-    "alive", "normal", "none", "control",
+    "alive", "normal", "none", "control", "off", "absent",
 }  # fmt: skip
 
 
