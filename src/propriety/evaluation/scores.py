@@ -109,7 +109,7 @@ class LossScorer(Scorer):
         self.loss = loss
         self.clip = clip
 
-    def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any, **of_rows: Any) -> float:
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
                 f"{type(estimator).__name__} has no predict_proba, so a loss cannot judge it; wrap it in "
