@@ -280,7 +280,9 @@ def _reference_page() -> str:
         _autosummary("propriety.model.files", ["save", "load", "describe"], toctree=True),
         _autosummary("propriety.storage", ["ModelFileError"], toctree=True),
         _heading("The ground floor", "-"),
-        _autosummary("propriety.costs", ["Costs"], toctree=True),
+        _autosummary(
+            "propriety.costs", ["Costs", "PositiveClassWarning", "MissingCostsWarning"], toctree=True
+        ),
         _autosummary("propriety.weights", ["Weights", "Estimate"], toctree=True),
         _autosummary("propriety.model.contract", ["FittedModel"], toctree=True),
         _autosummary("propriety.model.catalogue", ["Entry", "entry"], toctree=True),

@@ -1,13 +1,14 @@
 """What decisions cost: the only place where costs become a threshold, and probabilities a decision.
 
-Costs come in two forms. Two numbers, or two for each row, are what a false alarm and a miss cost; a right
-decision costs nothing. A matrix ``cost[true, decided]``, one or one for each row, has the cost of any
-decision for any class.
+Costs come in two forms. What a false alarm and a miss cost, as numbers or one for each row, and what right
+decisions bring. Or a matrix ``cost[true, decided]``, one or one for each row: the cost of any decision for
+any class; one more column than classes is the cost of abstaining.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import numbers
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,28 @@ from propriety.losses.point import as_float, check_probability
 Array = NDArray[np.float64]
 
 
+class PositiveClassWarning(UserWarning):
+    """Costs differ, and nothing says which class is the one whose miss costs ``fn_cost``."""
+
+
+class MissingCostsWarning(UserWarning):
+    """``fit`` was given costs of its rows, and ``predict`` was not."""
+
+
 @dataclass(frozen=True, eq=False)
 class Costs:
     """Costs of decisions; `Costs.of_mistakes`, `Costs.of_matrix`, `Costs.read` and `Costs.equal` make them.
 
     Attributes
     ----------
-    matrix : ndarray of shape (K, K) or (n, K, K)
-        ``matrix[..., true, decided]``.
+    matrix : ndarray of shape (K, D) or (n, K, D)
+        ``matrix[..., true, decided]``, with D = K decisions, or K + 1 of which the last is to abstain.
     positive : int
         For two classes, the one that can be missed; the other class is the one that raises no alarm.
     plain : bool
         Whether every mistake costs the same, so that the most probable class is the cheapest.
+    by_side : bool
+        Whether they were stated for a positive and a negative class, not for each class by a matrix.
 
     Examples
     --------
@@ -43,40 +54,80 @@ class Costs:
     matrix: Array
     positive: int = 1
     plain: bool = False
+    by_side: bool = False
 
     @classmethod
-    def of_mistakes(cls, fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0, *, positive: int = 1) -> Costs:
-        """From what a false alarm and a miss cost: numbers, or one for each row."""
-        alarm, miss = np.broadcast_arrays(_positive("fp_cost", fp_cost), _positive("fn_cost", fn_cost))
-        zero = np.zeros_like(alarm)
-        rows = [np.stack([zero, alarm], -1), np.stack([miss, zero], -1)]
-        if positive == 0:
-            rows = [np.stack([zero, miss], -1), np.stack([alarm, zero], -1)]
-        return cls(np.stack(rows, -2), positive)
+    def of_mistakes(
+        cls,
+        fp_cost: ArrayLike = 1.0,
+        fn_cost: ArrayLike = 1.0,
+        *,
+        tp_benefit: ArrayLike = 0.0,
+        tn_benefit: ArrayLike = 0.0,
+        positive: int = 1,
+    ) -> Costs:
+        """From what a false alarm and a miss cost, and right decisions bring: numbers, or one for each row.
+
+        >>> Costs.of_mistakes(1, 0, tp_benefit=4).threshold  # a letter costs 1, a buyer brings 4 net of it
+        0.2
+        """
+        terms = {
+            "fp_cost": _cost("fp_cost", fp_cost),
+            "fn_cost": _cost("fn_cost", fn_cost),
+            "tp_benefit": _amount("tp_benefit", tp_benefit),
+            "tn_benefit": _amount("tn_benefit", tn_benefit),
+        }
+        _check_same_rows(terms)
+        _check_excess(terms, "fp_cost", "tn_benefit")
+        _check_excess(terms, "fn_cost", "tp_benefit")
+        alarm, miss, hit, quiet = np.broadcast_arrays(*terms.values())
+        matrix = np.zeros((*alarm.shape, 2, 2))
+        matrix[..., 1 - positive, positive], matrix[..., positive, 1 - positive] = alarm, miss
+        matrix[..., positive, positive], matrix[..., 1 - positive, 1 - positive] = 0.0 - hit, 0.0 - quiet
+        return cls(matrix, positive, by_side=True)
 
     @classmethod
-    def of_matrix(cls, cost_matrix: ArrayLike) -> Costs:
-        """From ``cost_matrix[true, decided]``, of shape (K, K), or (n, K, K) with one for each row."""
+    def of_matrix(cls, cost_matrix: ArrayLike, *, positive: int = 1) -> Costs:
+        """From ``cost_matrix[true, decided]``, of shape (K, K), or (n, K, K) with one for each row.
+
+        One more column is what abstaining costs.
+
+        >>> Costs.of_matrix([[0, 1, 0.2], [1, 0, 0.2]]).decide([[0.9, 0.1], [0.5, 0.5]])
+        array([0, 2])
+        """
         matrix = as_float("cost_matrix", cost_matrix)
-        if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2] or matrix.shape[-1] < 2:
+        rows, columns = matrix.shape[-2:] if matrix.ndim in (2, 3) else (0, 0)
+        if rows < 2 or columns not in (rows, rows + 1):
             raise ValueError(
-                "cost_matrix must have shape (K, K), cost_matrix[true, predicted], or (n, K, K) with one for "
-                f"each row, got {matrix.shape}"
+                "cost_matrix must have shape (K, K), cost_matrix[true, predicted], or (K, K + 1) with the "
+                f"cost of abstaining last, or one such matrix for each row, got {matrix.shape}"
             )
         if not np.all(np.isfinite(matrix)):
             raise ValueError("cost_matrix must be finite")
-        return cls(matrix)
+        return cls(matrix, positive)
 
     @classmethod
     def read(
-        cls, fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0, cost_matrix: ArrayLike | None = None
+        cls,
+        fp_cost: ArrayLike = 1.0,
+        fn_cost: ArrayLike = 1.0,
+        cost_matrix: ArrayLike | None = None,
+        *,
+        tp_benefit: ArrayLike = 0.0,
+        tn_benefit: ArrayLike = 0.0,
+        positive: int = 1,
     ) -> Costs:
         """From either form; both together are refused."""
         if cost_matrix is None:
-            return cls.of_mistakes(fp_cost, fn_cost)
-        if np.ndim(fp_cost) or np.ndim(fn_cost) or fp_cost != 1 or fn_cost != 1:
-            raise ValueError("give either fp_cost and fn_cost, or cost_matrix, not both")
-        return cls.of_matrix(cost_matrix)
+            return cls.of_mistakes(
+                fp_cost, fn_cost, tp_benefit=tp_benefit, tn_benefit=tn_benefit, positive=positive
+            )
+        given = ((fp_cost, 1), (fn_cost, 1), (tp_benefit, 0), (tn_benefit, 0))
+        if any(np.ndim(term) or term != default for term, default in given):
+            raise ValueError(
+                "give either cost_matrix or fp_cost, fn_cost, tp_benefit and tn_benefit, not both"
+            )
+        return cls.of_matrix(cost_matrix, positive=positive)
 
     @classmethod
     def equal(cls, n_classes: int) -> Costs:
@@ -86,7 +137,12 @@ class Costs:
     @property
     def n_classes(self) -> int:
         """K."""
-        return int(self.matrix.shape[-1])
+        return int(self.matrix.shape[-2])
+
+    @property
+    def abstains(self) -> bool:
+        """Whether there is one decision more than classes, to abstain."""
+        return bool(self.matrix.shape[-1] > self.n_classes)
 
     @property
     def by_row(self) -> bool:
@@ -110,30 +166,104 @@ class Costs:
         return float(excess) if excess.ndim == 0 else excess
 
     @property
-    def threshold(self) -> Any:
-        """The probability from which the positive class is the cheaper decision: fp/(fp + fn). [B §3]"""
+    def stake(self) -> Any:
+        """What is at stake, fp_cost + fn_cost: a number, or one for each row; of two classes.
+
+        Where one decision is the cheaper one for either class, nothing is.
+
+        >>> Costs.of_mistakes(1, [5, 9]).stake
+        array([ 6., 10.])
+        """
         alarm, miss = np.asarray(self.fp_cost), np.asarray(self.fn_cost)
-        if np.any(alarm < 0) or np.any(miss < 0) or np.any((alarm == 0) & (miss == 0)):
+        stake = np.where((alarm < 0) | (miss < 0), 0.0, alarm + miss)
+        return float(stake) if stake.ndim == 0 else stake
+
+    @property
+    def threshold(self) -> Any:
+        """The probability from which the positive class is the cheaper decision: fp/(fp + fn). [B §3]
+
+        Among costs of rows, one that has nothing at stake is decided at ½; one in which a decision is the
+        cheaper one for either class has 0 or infinity: always, or never.
+
+        >>> Costs.of_mistakes(1, 0, tp_benefit=[4, 1, -1]).threshold
+        array([0.2, 0.5, inf])
+        """
+        alarm, miss = np.asarray(self.fp_cost), np.asarray(self.fn_cost)
+        nothing = (alarm == 0) & (miss == 0)
+        if np.any((alarm < 0) & (miss <= 0)) or np.any((alarm <= 0) & (miss < 0)):
+            raise ValueError("costs must not make both wrong decisions cheaper than the right one")
+        if alarm.ndim == 0 and (alarm < 0 or miss < 0 or nothing):
             raise ValueError("cost_matrix must not make a wrong decision cheaper than the right one")
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             c = alarm / (alarm + miss)
             # Costs near the largest float have no sum; their ratio is what counts.
             c = np.where(np.isfinite(alarm + miss), c, 1 / (1 + miss / np.where(alarm > 0, alarm, 1.0)))
+        c = np.select([nothing, alarm < 0, miss < 0], [0.5, 0.0, np.inf], c)
         return float(c) if c.ndim == 0 else c
 
+    @property
+    def boundary(self) -> Any:
+        """The probability of class 1 at which the decision changes: the threshold, or 1 less it.
+
+        >>> Costs.of_mistakes(1, 9, positive=0).boundary
+        0.9
+        """
+        return self.threshold if self.positive == 1 else 1 - self.threshold
+
+    @property
+    def sided(self) -> bool:
+        """Whether it matters which of two classes is positive: one mistake costs more than the other."""
+        return self.by_side and bool(np.any(np.asarray(self.threshold) != 0.5))
+
+    def take(self, rows: Any) -> Costs:
+        """The costs of some rows; the same if all rows have the same."""
+        return replace(self, matrix=self.matrix[rows]) if self.by_row else self
+
+    def mean(self, weight: Array | None = None) -> Costs:
+        """The weighted mean over rows; the same if all rows have the same."""
+        return replace(self, matrix=np.average(self.matrix, 0, weight)) if self.by_row else self
+
     def decide(self, p: ArrayLike) -> NDArray[np.intp]:
-        """The class of least expected cost for each row, as an index.
+        """The class of least expected cost for each row, as an index; K is to abstain.
 
         Two classes are decided by the threshold; of equally cheap ones the positive class. Several with a
         matrix: the last of equally cheap ones; if all mistakes cost the same, the most probable class.
         """
-        if self.n_classes == 2:
-            yes = self._probability(p) >= self.threshold
-            return np.where(yes, self.positive, 1 - self.positive)
+        if self.n_classes == 2 and not self.abstains:
+            p = self._probability(p)
+            self.check_rows(len(p))
+            return np.where(p >= self.threshold, self.positive, 1 - self.positive)
         if self.plain:
             return np.argmax(np.asarray(p), axis=1)
         costs = self.expected(p)
-        return self.n_classes - 1 - np.argmin(costs[:, ::-1], axis=1)
+        return costs.shape[1] - 1 - np.argmin(costs[:, ::-1], axis=1)
+
+    def savings_of_acting(self, p: ArrayLike) -> Array:
+        """Expected cost of deciding the negative class less that of the positive one, for each row.
+
+        >>> Costs.of_mistakes(1, 9).savings_of_acting([0.1, 0.5])
+        array([0., 4.])
+        """
+        if self.n_classes != 2 or self.abstains:
+            raise ValueError("acting is to decide the positive one of two classes, without abstaining")
+        p = self._probability(p)
+        self.check_rows(len(p))
+        return np.asarray(p * self.fn_cost - (1 - p) * self.fp_cost)
+
+    def decide_within(self, p: ArrayLike, budget: float) -> NDArray[np.intp]:
+        """Decisions that act at most so often: on the rows of largest expected saving, where there is one.
+
+        `budget` is a number of rows, or a share of them above 0 and below 1; of equal savings, the first rows
+        are acted on.
+
+        >>> Costs.of_mistakes(1, 9).decide_within([0.2, 0.05, 0.9, 0.5], 2)
+        array([0, 0, 1, 1])
+        """
+        saving, decided = self.savings_of_acting(p), self.decide(p)
+        order = np.argsort(-saving, kind="stable")
+        order = order[decided[order] == self.positive]
+        decided[order[_rows_in(budget, len(saving)) :]] = 1 - self.positive
+        return decided
 
     def _probability(self, p: ArrayLike) -> Array:
         """Probability of the positive class: as given, or its column of two."""
@@ -143,7 +273,7 @@ class Costs:
         return p[:, self.positive] if p.ndim == 2 else p
 
     def expected(self, p: ArrayLike) -> Array:
-        """Expected cost of deciding each class, shape (n, K).
+        """Expected cost of each decision, shape (n, K), or (n, K + 1) with abstaining.
 
         >>> Costs.of_mistakes(1, 9).expected([0.5])
         array([[4.5, 0.5]])
@@ -156,18 +286,19 @@ class Costs:
                 f"p must have one column for each of {self.n_classes} classes of the costs, "
                 f"got shape {P.shape}"
             )
-        self._check_rows(len(P))
+        self.check_rows(len(P))
         return np.asarray(np.einsum("nt,ntk->nk", P, self.matrix) if self.by_row else P @ self.matrix)
 
     def of_rows(self, true: ArrayLike, decided: ArrayLike) -> Array:
         """What each decision cost, classes given as indices."""
         true, decided = np.asarray(true, dtype=np.intp), np.asarray(decided, dtype=np.intp)
-        self._check_rows(len(true))
+        self.check_rows(len(true))
         if self.by_row:
             return np.asarray(self.matrix[np.arange(len(true)), true, decided])
         return np.asarray(self.matrix[true, decided])
 
-    def _check_rows(self, n: int) -> None:
+    def check_rows(self, n: int) -> None:
+        """Refuse costs of another number of rows."""
         if self.by_row and len(self.matrix) != n:
             raise ValueError(f"costs are given for {len(self.matrix)} rows, but there are {n}")
 
@@ -181,10 +312,57 @@ def threshold(fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0) -> Any:
     return Costs.of_mistakes(fp_cost, fn_cost).threshold
 
 
-def _positive(name: str, value: ArrayLike) -> Array:
-    cost = as_float(name, value)
-    if cost.ndim > 1:
-        raise ValueError(f"{name} must be a number or have one entry for each row, got shape {cost.shape}")
-    if not np.all(np.isfinite(cost)) or np.any(cost <= 0):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+def _rows_in(budget: Any, n: int) -> int:
+    """How many of n rows a budget allows to act on."""
+    if isinstance(budget, numbers.Real) and not isinstance(budget, bool):
+        amount = float(budget)
+        if 0 < amount < 1:
+            return int(amount * n)
+        if amount >= 0 and amount.is_integer():
+            return int(amount)
+    raise ValueError(f"budget must be a number of rows, or a share above 0 and below 1, got {budget!r}")
+
+
+def _amount(name: str, value: ArrayLike) -> Array:
+    """A finite number, or one for each row."""
+    amount = as_float(name, value)
+    if amount.ndim > 1:
+        raise ValueError(f"{name} must be a number or have one entry for each row, got shape {amount.shape}")
+    _refuse(name, "finite", amount, ~np.isfinite(amount))
+    return amount
+
+
+def _cost(name: str, value: ArrayLike) -> Array:
+    """What a mistake costs: never negative."""
+    cost = _amount(name, value)
+    _refuse(name, "positive", cost, cost < 0)
     return cost
+
+
+def _refuse(name: str, kind: str, values: Array, wrong: NDArray[np.bool_]) -> None:
+    """Refuse a number that is wrong, or name the first row that is."""
+    if not np.any(wrong):
+        return
+    if values.ndim == 0:
+        raise ValueError(f"{name} must be positive and finite, got {float(values)!r}")
+    row = int(np.argmax(wrong))
+    what = "is missing" if np.isnan(values[row]) else f"is {values[row]:g}"
+    raise ValueError(f"{name} must be {kind} in every row, and {what} in row {row}")
+
+
+def _check_same_rows(terms: dict[str, Array]) -> None:
+    lengths = {name: len(term) for name, term in terms.items() if term.ndim}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise ValueError(f"costs must have one entry for each row: {counts}")
+
+
+def _check_excess(terms: dict[str, Array], cost: str, benefit: str) -> None:
+    """A mistake must cost more than the right decision; where rows differ, some may have it otherwise."""
+    if terms[cost].ndim or terms[benefit].ndim or terms[cost] + terms[benefit] > 0:
+        return
+    if terms[benefit] == 0:
+        raise ValueError(f"{cost} must be positive and finite, got {float(terms[cost])!r}")
+    raise ValueError(
+        f"{cost} + {benefit} must be positive: else the wrong decision is no dearer than the right one"
+    )

@@ -46,7 +46,7 @@ CHANGES = {
     "a negative cost": (lambda s: s["model"]["parameters"].update(fn_cost=-1.0), "fn_cost must be positive"),
     "costs of each row": (
         lambda s: s["model"]["parameters"].update(fn_cost={"array": [1.0, 2.0], "dtype": "float64"}),
-        "not two numbers",
+        "an entry for each of 2 rows",
     ),
     "a summary of text": (lambda s: s.update(summary="x"), "summary"),
     "more": (lambda s: s.update(more=1), "no use: more"),

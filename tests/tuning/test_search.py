@@ -322,7 +322,8 @@ def test_jobs_change_nothing():
         ({"criterion": 3}, TypeError, "criterion must be 'cost', a range"),
         ({"rule": "first"}, ValueError, "rule must be one of"),
         ({"verdict": "yes"}, ValueError, "verdict must be one of"),
-        ({"fp_cost": [1, 2]}, ValueError, "must be numbers"),
+        ({"fp_cost": [1, 2, 3]}, ValueError, r"pair \(low, high\)"),
+        ({"fp_cost": np.ones(3)}, ValueError, "give those to fit and predict"),
         ({"fp_cost": -1}, ValueError, "fp_cost must be positive and finite"),
         ({"cv": [(np.arange(40), np.arange(40, 60))]}, ValueError, "a search needs at least two"),
         (

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
@@ -16,6 +17,8 @@ from propriety.boosting.learning import Continued, Lesson, prepare, read_held_ou
 from propriety.boosting.progress import CallbackSupportMixin, Progress, with_callbacks
 from propriety.boosting.settings import settings_of
 from propriety.boosting.shapes import ShapeFunctions, contributions_of, shapes_of
+from propriety.costs import Costs
+from propriety.data.cost_terms import CostTerms
 from propriety.data.parameters import DEPRECATED
 from propriety.data.table import Table
 from propriety.data.training import Training
@@ -44,8 +47,21 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         (log, squared, density power), or one class against the rest.
     link : link or str, default=None
         Link of the score; None: the loss's own.
-    fp_cost, fn_cost : float, default=1.0
-        Cost of a false alarm and of a miss; they decide ``predict``.
+    fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
+        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
+        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
+        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
+        ``predict``.
+    tp_benefit, tn_benefit : as the costs, default=0.0
+        What right decisions bring: a hit, and a right negative.
+    cost_matrix : array of shape (K, K) or (K, K + 1), or callable, default=None
+        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
+        what it costs to abstain, and then ``predict`` may return ``abstain_label``.
+    pos_label : label, default=None
+        The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
+    abstain_label : label, default="abstain"
+    stakes : bool, default=False
+        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
     gain : float or "cv", default=None
         Gain σ: fit σ φ(v/σ) in the place of the loss φ. "cv" chooses it by cross-validation, see
         :func:`gain_path`; the choice is ``gain_``. Only the steps "gradient" and "sign" feel a gain.
@@ -144,8 +160,14 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         loss: Any = "auto",
         *,
         link: Any = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
+        fp_cost: Any = 1.0,
+        fn_cost: Any = 1.0,
+        tp_benefit: Any = 0.0,
+        tn_benefit: Any = 0.0,
+        cost_matrix: Any = None,
+        pos_label: Any = None,
+        abstain_label: Any = "abstain",
+        stakes: bool = False,
         gain: Any = None,
         weak_learner: str = "tree",
         step: str = "fisher",
@@ -186,6 +208,12 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         self.link = link
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
+        self.tp_benefit = tp_benefit
+        self.tn_benefit = tn_benefit
+        self.cost_matrix = cost_matrix
+        self.pos_label = pos_label
+        self.abstain_label = abstain_label
+        self.stakes = stakes
         self.gain = gain
         self.weak_learner = weak_learner
         self.step = step
@@ -251,6 +279,11 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -265,6 +298,8 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             relative to their mean. Rows of weight 0 take no part.
         X_val, y_val, sample_weight_val : optional
             Rows for early stopping.
+        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
+            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
 
         Returns
         -------
@@ -272,13 +307,21 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         """
         from propriety.boosting.rounds import Booster
 
-        training = self._read(X, y, sample_weight)
+        training = self._read(
+            X,
+            y,
+            sample_weight,
+            fp_cost=fp_cost,
+            fn_cost=fn_cost,
+            tp_benefit=tp_benefit,
+            tn_benefit=tn_benefit,
+            cost_matrix=cost_matrix,
+        )
         again = self.warm_start and hasattr(self, "_forest")
         if again:
             self._check_same(X, training)
-        costs = self._costs(training.n_classes)
         held_out = read_held_out(training, X_val, y_val, sample_weight_val)
-        gain, chosen = self._gain(X, y, sample_weight)
+        gain, chosen = self._gain(X, y, sample_weight, training)
         lesson = prepare(
             training,
             settings_of(self, training, self._new_seed(again)),
@@ -293,7 +336,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             lesson.binned, lesson.binner, lesson.objective, lesson.weights, settings, lesson.start
         )
         trees = self._forest.split() if again else []
-        validation = lesson.validation(costs)
+        validation = lesson.validation(self._held_out_costs(lesson, X_val))
         if again:
             booster.resume(self._forest)
         if validation is not None:
@@ -326,7 +369,9 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         progress.end()
         return self
 
-    def _gain(self, X: Any, y: Any, sample_weight: Any) -> tuple[float | None, dict[str, Any]]:
+    def _gain(
+        self, X: Any, y: Any, sample_weight: Any, training: Training
+    ) -> tuple[float | None, dict[str, Any]]:
         """The gain, chosen by cross-validation if asked for, and what is kept of the choice."""
         if not isinstance(self.gain, str):
             return (None if self.gain is None else positive("gain", self.gain)), {}
@@ -334,8 +379,22 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
 
         if self.gain != "cv":
             raise ValueError(f"gain must be a number above 0, 'cv' or None, got {self.gain!r}")
-        path = gain_path(self, X, y, sample_weight=sample_weight)
+        model: BoostingClassifier = self
+        if self.stakes:  # they are in the weights of the training rows
+            model, sample_weight = clone(self).set_params(stakes=False), training.weights.array
+        path = gain_path(model, X, y, sample_weight=sample_weight)
         return path.best_gain, {"gain_path_": path, "gain_": path.best_gain}
+
+    def _held_out_costs(self, lesson: Lesson, X_val: Any) -> Costs:
+        """Costs of the held-out rows; where ``fit`` has those of the training rows alone, their mean."""
+        costs = lesson.training.costs
+        if lesson.held_out is None or not costs.by_row:
+            return costs
+        if not isinstance(lesson.held_out.where, Table):
+            return costs.take(lesson.held_out.where)
+        if self.has_row_costs:
+            return CostTerms.of(self).costs(lesson.training.classes, X_val)
+        return costs.mean(lesson.training.weights.array)
 
     def _new_seed(self, again: bool) -> int:
         return self._seed if again else int(check_random_state(self.random_state).randint(_SEEDS))
@@ -389,8 +448,9 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield the decisions after each round."""
+        costs = self.costs_for(X)
         for probabilities in self.staged_predict_proba(X):
-            yield self._decide(probabilities)
+            yield self.decide(probabilities, costs)
 
     def _contributions(self, table: Table) -> Floats:
         """Exact Shapley values."""

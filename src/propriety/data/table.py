@@ -283,3 +283,20 @@ def _to_float(frame: nw.DataFrame[Any], f: int) -> NDArray[np.float64]:
         return series.cast(nw.Float64).to_numpy().astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"could not convert column {name!r} to numbers: {error}") from error
+
+
+def named_column(X: Any, column: str, term: str) -> NDArray[np.float64]:
+    """The numbers of a column of a data frame that a cost term names.
+
+    >>> import pandas as pd
+    >>> named_column(pd.DataFrame({"amount": [3, 4]}), "amount", "fn_cost")
+    array([3., 4.])
+    """
+    if not is_frame(X):
+        raise ValueError(
+            f"{term}={column!r} names a column, and X has no names: give a data frame, or a function of X"
+        )
+    frame = nw.from_native(X, eager_only=True)
+    if column not in frame.columns:
+        raise ValueError(f"{term}={column!r} names a column that X has not; it has {list(frame.columns)}")
+    return _to_float(frame, frame.columns.index(column))

@@ -11,6 +11,8 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names, column_or_1d
 
+from propriety.costs import Costs
+from propriety.data.cost_terms import CostTerms
 from propriety.data.matrix import as_numbers
 from propriety.data.table import Schema, Table, as_array, is_frame
 from propriety.weights import Weights
@@ -33,8 +35,11 @@ class Training:
     codes : ndarray of shape (n,)
         The index of each row's class; 0 for rows of weight 0, which take no part.
     weights : Weights
+        Of the rows; times what is at stake in each, if that was asked for.
     feature_names : ndarray of str, or None
         Names as scikit-learn knows them.
+    costs : Costs
+        What decisions cost, for each row if that is how it was stated.
     """
 
     table: Table
@@ -43,6 +48,7 @@ class Training:
     codes: NDArray[np.intp]
     weights: Weights
     feature_names: NDArray[Any] | None
+    costs: Costs
 
     @classmethod
     def read(
@@ -54,8 +60,12 @@ class Training:
         *,
         reads: str = TABLE,
         categorical: Any = None,
+        terms: CostTerms | None = None,
+        stakes: bool = False,
     ) -> Training:
         """Check everything that `fit` of the named estimator was given.
+
+        With `stakes`, each row is weighted by what is at stake in it.
 
         >>> training = Training.read("TreeClassifier", [[1.0], [2.0], [3.0]], ["b", "a", "c"], [1, 2, 0])
         >>> training.classes.tolist(), training.codes.tolist(), training.weights.total
@@ -63,6 +73,7 @@ class Training:
         """
         if y is None:
             raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
+        given = X
         X, feature_names, schema, table = read_table(X, reads, categorical)
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
@@ -70,7 +81,10 @@ class Training:
         check_classification_targets(labels)
         weights = Weights.read(sample_weight, len(labels))
         classes, codes = encode_labels(labels, weights)
-        return cls(table, schema, classes, codes, weights, feature_names)
+        costs = (terms or CostTerms()).costs(classes, given)
+        if stakes:
+            weights = staked(weights, costs, codes)
+        return cls(table, schema, classes, codes, weights, feature_names, costs)
 
     @property
     def n_classes(self) -> int:
@@ -97,6 +111,23 @@ class Training:
         """1 for rows of class 1 or, of several classes, of the largest one."""
         largest = 1 if self.n_classes == 2 else int(np.argmax(self.class_weights))
         return (self.codes == largest).astype(np.float64)
+
+
+def staked(weights: Weights, costs: Costs, codes: NDArray[np.intp]) -> Weights:
+    """Weights times what is at stake in each row; the total of rows that have anything at stake stays.
+
+    >>> costs = Costs.of_mistakes(1, [1, 2, 5])
+    >>> staked(Weights(3), costs, np.array([0, 1, 1])).values.round(4)
+    array([0.5455, 0.8182, 1.6364])
+    """
+    if costs.n_classes > 2:
+        raise ValueError(f"stakes=True is for two classes, got {costs.n_classes} classes")
+    if not costs.by_row:
+        return weights
+    stake = np.asarray(costs.stake)
+    if np.any(np.bincount(codes, weights=weights.array * stake, minlength=2) == 0):
+        raise ValueError("stakes=True weights rows by fp_cost + fn_cost, which are 0 in all rows of a class")
+    return (weights.without(stake == 0) if np.any(stake == 0) else weights).times(stake)
 
 
 def read_table(X: Any, reads: str, categorical: Any) -> tuple[Any, NDArray[Any] | None, Schema, Table]:

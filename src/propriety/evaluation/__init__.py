@@ -8,6 +8,7 @@ True
 
 from propriety.evaluation.bias_variance import BiasVariance, bias_variance, decompose_fits
 from propriety.evaluation.bounds import CostBound, cost_bound, excess_cost_bound
+from propriety.evaluation.budgets import BudgetCurve, budget_curve
 from propriety.evaluation.calibration import (
     Reliability,
     calibration_cross_entropy,
@@ -30,7 +31,9 @@ from propriety.evaluation.dominance import Dominance, dominance
 from propriety.evaluation.guarantees import MarginBound, WeakLearning, margin_bound, weak_learning
 from propriety.evaluation.margin_curves import MarginDistribution, margin_distribution, normalized_margins
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
+from propriety.evaluation.savings import CostSummary, cost_summary, savings
 from propriety.evaluation.scores import losses_of, mean_loss, scorer
+from propriety.evaluation.sensitivity import CostSensitivity, cost_sensitivity
 from propriety.evaluation.thresholds import (
     CostCurve,
     DecisionCurve,
@@ -43,9 +46,12 @@ from propriety.evaluation.traces import Trace, qq_trace
 
 __all__ = [
     "BiasVariance",
+    "BudgetCurve",
     "Comparison",
     "CostBound",
     "CostCurve",
+    "CostSensitivity",
+    "CostSummary",
     "DecisionCurve",
     "Decomposition",
     "Dominance",
@@ -59,12 +65,15 @@ __all__ = [
     "WeakLearning",
     "best_threshold",
     "bias_variance",
+    "budget_curve",
     "calibration_cross_entropy",
     "calibration_error",
     "compare",
     "cost_bound",
     "cost_curve",
     "cost_scorer",
+    "cost_sensitivity",
+    "cost_summary",
     "costs_of",
     "decide",
     "decision_curve",
@@ -87,6 +96,7 @@ __all__ = [
     "qq_trace",
     "recalibrate",
     "reliability",
+    "savings",
     "scorer",
     "threshold",
     "weak_learning",

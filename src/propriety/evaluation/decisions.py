@@ -1,18 +1,21 @@
 """Decisions and what they cost: thresholds, costs of rows, cost matrices.
 
 Costs are given as `propriety.costs.Costs` reads them: ``fp_cost`` and ``fn_cost``, what a false alarm and a
-miss cost, as numbers or as one number for each row; or ``cost_matrix[true, predicted]``, the cost of any
-decision for any class, of shape (K, K), or (n, K, K) with a matrix for each row.
+miss cost, as numbers or as one number for each row, with ``tp_benefit`` and ``tn_benefit``, what right
+decisions bring; or ``cost_matrix[true, predicted]``, the cost of any decision for any class, of shape (K, K),
+or (n, K, K) with a matrix for each row, and one more column if a decision may be to abstain.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.costs import Costs
+from propriety.data.cost_terms import TERMS, CostTerms
+from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.routing import Scorer
@@ -21,19 +24,24 @@ from propriety.losses.point import check_probability
 
 
 def threshold(
-    fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0, *, cost_matrix: ArrayLike | None = None
+    fp_cost: ArrayLike = 1.0,
+    fn_cost: ArrayLike = 1.0,
+    *,
+    tp_benefit: ArrayLike = 0.0,
+    tn_benefit: ArrayLike = 0.0,
+    cost_matrix: ArrayLike | None = None,
 ) -> Any:
     """The probability from which class 1 is the cheaper decision: fp_cost/(fp_cost + fn_cost). [B §3]
 
-    With a cost matrix of two classes, what counts is the excess of a wrong decision over the right one:
-    c = (C₀₁ − C₀₀)/(C₀₁ − C₀₀ + C₁₀ − C₁₁).
+    With benefits, or a cost matrix of two classes, what counts is the excess of a wrong decision over the
+    right one: c = (C₀₁ − C₀₀)/(C₀₁ − C₀₀ + C₁₀ − C₁₁).
 
-    >>> threshold(1, 9)
-    0.1
+    >>> threshold(1, 9), threshold(1, 0, tp_benefit=4)
+    (0.1, 0.2)
     >>> threshold(cost_matrix=[[0, 1], [5, 1]])
     0.2
     """
-    return Costs.read(fp_cost, fn_cost, cost_matrix).threshold
+    return Costs.read(fp_cost, fn_cost, cost_matrix, tp_benefit=tp_benefit, tn_benefit=tn_benefit).threshold
 
 
 def decide(
@@ -41,19 +49,33 @@ def decide(
     *,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
+    tp_benefit: ArrayLike = 0.0,
+    tn_benefit: ArrayLike = 0.0,
     cost_matrix: ArrayLike | None = None,
+    pos_label: int | None = None,
 ) -> NDArray[np.intp]:
-    """The class of least expected cost for every row, as an index.
+    """The class of least expected cost for every row, as an index; K is to abstain.
 
     For two classes it is 1 iff p ≥ fp_cost/(fp_cost + fn_cost), as in ``predict`` of the estimators here;
-    with a cost matrix, the class k of least Σ_t P[t] cost[t, k], the last of equally cheap ones.
+    with a cost matrix, the class k of least Σ_t P[t] cost[t, k], the last of equally cheap ones. Of two
+    columns, `pos_label` is the index of the one whose miss costs `fn_cost`.
 
     >>> decide([0.05, 0.1, 0.8], fp_cost=1, fn_cost=9)
     array([0, 1, 1])
     >>> decide([[0.5, 0.3, 0.2]], cost_matrix=[[0, 1, 1], [1, 0, 1], [9, 9, 0]])
     array([2])
+    >>> decide([[0.2, 0.8]], fn_cost=9, pos_label=0)
+    array([0])
     """
-    return Costs.read(fp_cost, fn_cost, cost_matrix).decide(check_probability("p", p))
+    costs = Costs.read(
+        fp_cost,
+        fn_cost,
+        cost_matrix,
+        tp_benefit=tp_benefit,
+        tn_benefit=tn_benefit,
+        positive=_column(pos_label),
+    )
+    return costs.decide(check_probability("p", p))
 
 
 def costs_of(
@@ -62,16 +84,28 @@ def costs_of(
     *,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
+    tp_benefit: ArrayLike = 0.0,
+    tn_benefit: ArrayLike = 0.0,
     cost_matrix: ArrayLike | None = None,
     labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    abstain_label: Any = "abstain",
 ) -> Array:
     """What each decision cost; see `mean_cost`.
 
     >>> costs_of([0, 1, 1], [1, 0, 1], fp_cost=[2, 2, 2], fn_cost=[5, 6, 7])
     array([2., 6., 0.])
+    >>> costs_of(["bad", "good"], ["good", "good"], fn_cost=9, pos_label="bad")
+    array([9., 0.])
     """
-    costs = Costs.read(fp_cost, fn_cost, cost_matrix)
-    return costs.of_rows(*_indices(y, decision, costs.n_classes, labels))
+    judged = read_decisions(
+        y,
+        decision,
+        CostTerms.of_rows(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix, pos_label),
+        labels=labels,
+        abstain_label=abstain_label,
+    )
+    return judged.costs.of_rows(judged.true, judged.decided)
 
 
 def mean_cost(
@@ -80,11 +114,17 @@ def mean_cost(
     *,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
+    tp_benefit: ArrayLike = 0.0,
+    tn_benefit: ArrayLike = 0.0,
     cost_matrix: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    abstain_label: Any = "abstain",
 ) -> float:
     """Mean cost of decisions made: what ``predict`` cost on rows whose labels are known.
+
+    `cost_summary` adds its confidence interval, the total and the savings.
 
     Parameters
     ----------
@@ -93,12 +133,18 @@ def mean_cost(
         The class decided for each row.
     fp_cost, fn_cost : float or array of shape (n,)
         Costs of a false alarm and of a miss; for two classes.
+    tp_benefit, tn_benefit : float or array of shape (n,)
+        What a hit and a right negative bring.
     cost_matrix : array of shape (K, K) or (n, K, K), optional
-        ``cost_matrix[true, predicted]``, instead of the two.
+        ``cost_matrix[true, predicted]``, instead of those; with one more column for abstaining.
     sample_weight : array of shape (n,), optional
     labels : array of shape (K,), optional
         The classes, in the order of the matrix; by default the sorted labels of y and the decisions, or
         0 … K−1 if those are whole numbers below K.
+    pos_label : label, optional
+        The class whose miss costs `fn_cost`; by default the last of two.
+    abstain_label : label, default="abstain"
+        What a decision to abstain is called.
 
     Examples
     --------
@@ -107,7 +153,18 @@ def mean_cost(
     >>> mean_cost(["a", "b", "c"], ["b", "b", "a"], cost_matrix=[[0, 3, 9], [1, 0, 1], [6, 2, 0]])
     3.0
     """
-    costs = costs_of(y, decision, fp_cost=fp_cost, fn_cost=fn_cost, cost_matrix=cost_matrix, labels=labels)
+    costs = costs_of(
+        y,
+        decision,
+        fp_cost=fp_cost,
+        fn_cost=fn_cost,
+        tp_benefit=tp_benefit,
+        tn_benefit=tn_benefit,
+        cost_matrix=cost_matrix,
+        labels=labels,
+        pos_label=pos_label,
+        abstain_label=abstain_label,
+    )
     return inputs.mean(costs, inputs.weights(sample_weight, len(costs)))
 
 
@@ -117,34 +174,54 @@ def expected_cost(
     *,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
+    tp_benefit: ArrayLike = 0.0,
+    tn_benefit: ArrayLike = 0.0,
     cost_matrix: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    pos_label: int | None = None,
 ) -> float:
     """Mean cost that the probabilities themselves expect, of decisions given as indices or of the best ones.
 
     No labels are needed: for rows still to be seen it is a forecast, as good as the probabilities are
-    calibrated.
+    calibrated. Of two columns, `pos_label` is the index of the one whose miss costs `fn_cost`.
 
     >>> expected_cost([0.05, 0.5], fp_cost=1, fn_cost=9)
     0.475
     """
-    costs = Costs.read(fp_cost, fn_cost, cost_matrix)
-    of_classes = costs.expected(p)
+    costs = Costs.read(
+        fp_cost,
+        fn_cost,
+        cost_matrix,
+        tp_benefit=tp_benefit,
+        tn_benefit=tn_benefit,
+        positive=_column(pos_label),
+    )
+    of_decisions = costs.expected(p)
+    last = of_decisions.shape[1] - 1
     decided = costs.decide(p) if decision is None else np.asarray(decision)
-    inputs.same_length(p=of_classes, decision=decided)
-    if decided.dtype.kind not in "biu" or decided.min() < 0 or decided.max() >= costs.n_classes:
-        raise ValueError(f"decision must be class indices from 0 to {costs.n_classes - 1}")
-    of_decided = np.take_along_axis(of_classes, decided.astype(np.intp)[:, None], axis=1)[:, 0]
+    inputs.same_length(p=of_decisions, decision=decided)
+    if decided.dtype.kind not in "biu" or decided.min() < 0 or decided.max() > last:
+        raise ValueError(f"decision must be class indices from 0 to {last}")
+    of_decided = np.take_along_axis(of_decisions, decided.astype(np.intp)[:, None], axis=1)[:, 0]
     return inputs.mean(of_decided, inputs.weights(sample_weight, len(of_decided)))
 
 
 def cost_scorer(
-    fp_cost: float = 1.0, fn_cost: float = 1.0, *, cost_matrix: ArrayLike | None = None, by: str = "proba"
+    fp_cost: Any = 1.0,
+    fn_cost: Any = 1.0,
+    *,
+    tp_benefit: Any = 0.0,
+    tn_benefit: Any = 0.0,
+    cost_matrix: Any = None,
+    pos_label: Any = None,
+    by: str = "proba",
 ) -> CostScorer:
     """A scorer for scikit-learn's ``scoring=``: minus the mean cost of an estimator's decisions.
 
     ``by="proba"`` decides by the theoretical threshold (or the least expected cost) from ``predict_proba``,
-    ``by="predict"`` takes the decisions of ``predict``.
+    ``by="predict"`` takes the decisions of ``predict``. Costs that differ by row are the name of a column, a
+    function of X, or arrays: the scorer takes them in its call, and asks for them by ``set_score_request``
+    where scikit-learn routes metadata.
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.dummy import DummyClassifier
@@ -154,55 +231,105 @@ def cost_scorer(
     """
     if by not in ("proba", "predict"):
         raise ValueError(f"by must be 'proba' or 'predict', got {by!r}")
-    return CostScorer(Costs.read(fp_cost, fn_cost, cost_matrix), by, by_matrix=cost_matrix is not None)
+    terms = CostTerms(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix, pos_label)
+    if not terms.by_row:
+        n_classes = 2 if cost_matrix is None else Costs.of_matrix(cost_matrix).n_classes
+        CostTerms(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix).costs(np.arange(n_classes))
+    return CostScorer(terms, by)
 
 
 class CostScorer(Scorer):
     """What `cost_scorer` returns: minus the mean cost of an estimator's decisions."""
 
-    def __init__(self, costs: Costs, by: str, *, by_matrix: bool = False) -> None:
-        super().__init__()
-        self.costs, self.by, self.by_matrix = costs, by, by_matrix
+    takes: ClassVar[tuple[str, ...]] = ("sample_weight", *TERMS)
 
-    def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
-        true = class_index(y, estimator.classes_)
+    def __init__(self, terms: CostTerms, by: str) -> None:
+        super().__init__()
+        self.terms, self.by = terms, by
+
+    def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any, **of_rows: Any) -> float:
+        classes = estimator.classes_
+        costs = self.terms.with_rows(of_rows).costs(classes, X)
+        warn_of_side(classes, costs, self.terms.pos_label)
         if self.by == "predict":
-            decided = class_index(estimator.predict(X), estimator.classes_)
+            abstained = getattr(estimator, "abstain_label", "abstain")
+            decided = _decided(np.asarray(estimator.predict(X)), classes.tolist(), costs, abstained)
         else:
-            decided = self.costs.decide(check_probability("p", estimator.predict_proba(X)))
-        costs = self.costs.of_rows(true, decided)
-        return -inputs.mean(costs, inputs.weights(sample_weight, len(costs)))
+            decided = costs.decide(check_probability("p", estimator.predict_proba(X)))
+        of_decisions = costs.of_rows(class_index(y, classes), decided)
+        return -inputs.mean(of_decisions, inputs.weights(sample_weight, len(of_decisions)))
 
     def __repr__(self) -> str:
-        costs = f"fp_cost={self.costs.fp_cost!r}, fn_cost={self.costs.fn_cost!r}"
-        if self.by_matrix:
-            costs = f"cost_matrix={self.costs.matrix.tolist()!r}"
-        return f"cost_scorer({costs}, by={self.by!r})"
+        terms = self.terms
+        names = ["cost_matrix"] if terms.cost_matrix is not None else ["fp_cost", "fn_cost"]
+        names += [n for n in ("tp_benefit", "tn_benefit") if getattr(terms, n) != 0.0]
+        names += ["pos_label"] if terms.pos_label is not None else []
+        given = ", ".join(f"{name}={getattr(terms, name)!r}" for name in names)
+        return f"cost_scorer({given}, by={self.by!r})"
 
 
-def _indices(
-    y: ArrayLike, decision: ArrayLike, n_classes: int, labels: Any
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Classes of labels and of decisions, as indices."""
+class Judged(NamedTuple):
+    """Classes and decisions as indices, the classes that these stand for, and the costs."""
+
+    classes: list[Any]
+    costs: Costs
+    true: NDArray[np.intp]
+    decided: NDArray[np.intp]
+
+
+def read_decisions(
+    y: ArrayLike, decision: ArrayLike, terms: CostTerms, *, labels: Any = None, abstain_label: Any = "abstain"
+) -> Judged:
+    """Labels, decisions and costs as a user gives them."""
     true, decided = np.asarray(y), np.asarray(decision)
     inputs.same_length(y=true, decision=decided)
+    n_classes = 2 if terms.cost_matrix is None else Costs.of_matrix(terms.cost_matrix).n_classes
+    classes = _classes(true, decided, n_classes, labels, (abstain_label, terms.pos_label))
+    costs = terms.costs(np.asarray(classes))
     if labels is None:
-        present = np.unique(np.concatenate([true, decided]))
-        kind = present.dtype.kind
-        whole = kind in "biu" or (kind == "f" and np.all(present == np.floor(present)))
-        if whole and present[0] >= 0 and present[-1] < n_classes:
-            return true.astype(np.intp), decided.astype(np.intp)
-        if len(present) != n_classes:
-            raise ValueError(
-                f"y and decision have the labels {present[:5].tolist()}, but the costs are for {n_classes} "
-                "classes; give labels= in the order of the costs"
-            )
-        return np.searchsorted(present, true), np.searchsorted(present, decided)
-    order = {label: k for k, label in enumerate(np.asarray(labels).tolist())}
-    if len(order) != n_classes:
-        raise ValueError(f"labels must name {n_classes} classes, got {list(order)}")
+        warn_of_side(np.asarray(classes), costs, terms.pos_label)
+    costs.check_rows(len(true))
+    return Judged(classes, costs, _places(true, classes), _decided(decided, classes, costs, abstain_label))
+
+
+def _classes(
+    true: NDArray[Any], decided: NDArray[Any], n_classes: int, labels: Any, other: tuple[Any, Any]
+) -> list[Any]:
+    """The classes in the order of the costs; `other` are the labels of abstaining and of the positive."""
+    if labels is not None:
+        classes = list(dict.fromkeys(np.asarray(labels).tolist()))
+        if len(classes) != n_classes:
+            raise ValueError(f"labels must name {n_classes} classes, got {classes}")
+        return classes
+    abstain_label, pos_label = other
+    present = {*true.tolist(), *decided.tolist()} - {abstain_label}
+    present |= set() if pos_label is None else {pos_label}
+    if all(isinstance(v, int | float) and v == int(v) and 0 <= v < n_classes for v in present):
+        return list(range(n_classes))
+    if len(present) != n_classes:
+        raise ValueError(
+            f"y and decision have the labels {sorted(present, key=str)[:5]}, but the costs are for "
+            f"{n_classes} classes; give labels= in the order of the costs"
+        )
+    return sorted(present)
+
+
+def _places(values: NDArray[Any], classes: list[Any]) -> NDArray[np.intp]:
+    order = {label: k for k, label in enumerate(classes)}
     try:
-        places = [np.array([order[v] for v in a.tolist()], dtype=np.intp) for a in (true, decided)]
+        return np.array([order[value] for value in values.tolist()], dtype=np.intp)
     except KeyError as error:
-        raise ValueError(f"label {error.args[0]!r} is not among labels={list(order)}") from None
-    return places[0], places[1]
+        raise ValueError(f"label {error.args[0]!r} is not among labels={classes}") from None
+
+
+def _decided(
+    decision: NDArray[Any], classes: list[Any], costs: Costs, abstain_label: Any
+) -> NDArray[np.intp]:
+    """Decisions as indices, abstaining among them if the costs know it."""
+    return _places(decision, [*classes, abstain_label] if costs.abstains else classes)
+
+
+def _column(pos_label: int | None) -> int:
+    if pos_label not in (None, 0, 1):
+        raise ValueError(f"pos_label must be 0 or 1, the index of a column of p, got {pos_label!r}")
+    return 1 if pos_label is None else int(pos_label)

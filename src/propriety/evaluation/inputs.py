@@ -1,7 +1,7 @@
 """Labels, probabilities and weights as they come from scikit-learn, read once for every function here.
 
 A label of class 1 is 1 or True, ``pos_label``, or the last of two labels in sorted order, as in every
-estimator here; probabilities are those of class 1, or ``predict_proba`` with its two columns.
+estimator here; probabilities are those of class 1, or ``predict_proba`` with its two columns in sorted order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read(y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, pos
     >>> read(["no", "yes"], [[0.9, 0.1], [0.25, 0.75]])
     Rows(y=array([0., 1.]), p=array([0.1 , 0.75]), weight=array([1., 1.]))
     """
-    p = probabilities(p)
+    p = probabilities(p, column=column_of(y, pos_label))
     y = outcomes(y, pos_label)
     same_length(y=y, p=p)
     weight = weights(sample_weight, len(y))
@@ -63,11 +63,23 @@ def outcomes(y: ArrayLike, pos_label: Any = None) -> Array:
     return (labels == present[1]).astype(np.float64)
 
 
-def probabilities(p: ArrayLike, name: str = "p") -> Array:
-    """Probabilities of class 1; of two columns the second."""
+def column_of(y: ArrayLike, pos_label: Any = None) -> int:
+    """The column of ``predict_proba``, whose columns are in sorted order, that is of class 1.
+
+    >>> column_of(["bad", "good"], "bad"), column_of(["bad", "good"])
+    (0, 1)
+    """
+    if pos_label is None:
+        return 1
+    others = [label for label in np.unique(np.asarray(y)).tolist() if label != pos_label]
+    return 0 if others and pos_label < others[0] else 1
+
+
+def probabilities(p: ArrayLike, name: str = "p", column: int = 1) -> Array:
+    """Probabilities of class 1; of two columns the second, or the one given."""
     p = as_float(name, p)
     if p.ndim == 2 and p.shape[1] == 2:
-        p = p[:, 1]
+        p = p[:, column]
     if p.ndim != 1:
         raise ValueError(
             f"{name} must be probabilities of class 1, one for each row, or predict_proba with two columns, "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.evaluation.inputs import Array, outcomes, same_length, weights
+from propriety.evaluation.inputs import Array, column_of, outcomes, same_length, weights
 from propriety.losses.point import as_float, check_probability
 
 
@@ -38,7 +38,7 @@ def normalized_margins(y: ArrayLike, p: ArrayLike, *, pos_label: Any = None, cla
     P = check_probability("p", as_float("p", p))
     if P.ndim == 2 and (P.shape[1] != 2 or classes is not None):
         return _several(y, P, classes)
-    P = P[:, 1] if P.ndim == 2 else P
+    P = P[:, column_of(y, pos_label)] if P.ndim == 2 else P
     if P.ndim != 1:
         raise ValueError(f"p must be probabilities of class 1 or of every class, got shape {P.shape}")
     labels = outcomes(y, pos_label)

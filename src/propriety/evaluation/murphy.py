@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from propriety import losses
+from propriety.costs import Costs
 from propriety.evaluation import inputs
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import as_loss
@@ -246,9 +247,18 @@ class MurphyCurve:
 
 
 def murphy_curve(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
+    y: ArrayLike,
+    p: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    pos_label: Any = None,
+    fp_cost: ArrayLike | None = None,
+    fn_cost: ArrayLike | None = None,
 ) -> MurphyCurve:
     """The Murphy diagram of one model: mean cost-weighted loss at every threshold.
+
+    With costs that differ by row, each row is weighted by what is at stake in it, fp_cost + fn_cost: the
+    curve is then the mean over a unit of stake, not over a row, and a row of large stakes counts for more.
 
     Parameters
     ----------
@@ -258,14 +268,18 @@ def murphy_curve(
     sample_weight : array of shape (n,), optional
     pos_label : label, optional
         The label of class 1; by default 1, or the last of two labels in sorted order.
+    fp_cost, fn_cost : float or array of shape (n,), optional
+        Costs of each row, whose sum weighs it; numbers for all rows change nothing.
 
     Examples
     --------
     >>> curve = murphy_curve([0, 1, 1], [0.2, 0.6, 0.9])
     >>> curve(0.7), round(curve.area("Log"), 6)
     (0.1, 0.279777)
+    >>> murphy_curve([0, 1, 1], [0.2, 0.6, 0.9], fp_cost=1, fn_cost=[1, 9, 1])(0.7).__round__(6)
+    0.214286
     """
-    rows = inputs.read(y, p, sample_weight, pos_label)
+    rows = inputs.read(y, p, _staked(y, sample_weight, fp_cost, fn_cost), pos_label)
     return MurphyCurve(rows.y, rows.p, rows.weight)
 
 
@@ -276,18 +290,32 @@ def murphy_difference(
     sample_weight: ArrayLike | None = None,
     *,
     pos_label: Any = None,
+    fp_cost: ArrayLike | None = None,
+    fn_cost: ArrayLike | None = None,
 ) -> MurphyCurve:
     """Murphy curve of `p` less that of `other` on the same rows: below 0 where `p` is better.
 
     Its standard errors know that the rows are the same, so they are far smaller than those of two curves.
+    Costs of rows weigh them as in `murphy_curve`.
 
     >>> d = murphy_difference([0, 1, 1], [0.2, 0.6, 0.9], [0.2, 0.4, 0.9])
     >>> round(d(0.5), 12), d(0.95)
     (-0.166666666667, 0.0)
     """
-    rows = inputs.read(y, p, sample_weight, pos_label)
-    second = inputs.read(y, other, sample_weight, pos_label)
+    weight = _staked(y, sample_weight, fp_cost, fn_cost)
+    rows = inputs.read(y, p, weight, pos_label)
+    second = inputs.read(y, other, weight, pos_label)
     return MurphyCurve(rows.y, rows.p, rows.weight, second.p)
+
+
+def _staked(y: ArrayLike, sample_weight: Any, fp_cost: Any, fn_cost: Any) -> Any:
+    """Weights times what is at stake in each row; as given, if no costs are."""
+    if fp_cost is None and fn_cost is None:
+        return sample_weight
+    costs = Costs.of_mistakes(1.0 if fp_cost is None else fp_cost, 1.0 if fn_cost is None else fn_cost)
+    n = len(np.asarray(y))
+    costs.check_rows(n)
+    return inputs.weights(sample_weight, n) * costs.stake
 
 
 def _totals(w: Array, cells: np.ndarray, at: Array) -> Array:

@@ -1,9 +1,9 @@
-"""What scikit-learn expects of a scorer: a call with weights, and a request for them where it routes."""
+"""What scikit-learn expects of a scorer: a call with weights and costs, and a request for them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
@@ -11,24 +11,34 @@ from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 class Scorer(ABC):
     """A callable ``scorer(estimator, X, y, sample_weight=None)``, larger is better."""
 
-    def __init__(self) -> None:
-        self._sample_weight: Any = None
+    #: What it takes for each row.
+    takes: ClassVar[tuple[str, ...]] = ("sample_weight",)
 
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def __init__(self) -> None:
+        self._requests: dict[str, Any] = dict.fromkeys(self.takes)
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None, **of_rows: Any) -> float:
         """Score of a fitted estimator on the rows given."""
-        return self._score(estimator, X, y, sample_weight)
+        self._check(of_rows)
+        return self._score(estimator, X, y, sample_weight, **of_rows)
 
     @abstractmethod
-    def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> float: ...
+    def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any, **of_rows: Any) -> float: ...
 
-    def set_score_request(self, *, sample_weight: Any = UNCHANGED) -> Self:
-        """Ask for weights where scikit-learn routes metadata: True, False, None or another name."""
-        if sample_weight != UNCHANGED:
-            self._sample_weight = sample_weight
+    def set_score_request(self, **requests: Any) -> Self:
+        """Ask for weights or costs where scikit-learn routes metadata: True, False, None or another name."""
+        self._check(requests)
+        self._requests |= {name: alias for name, alias in requests.items() if alias != UNCHANGED}
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """The request for weights."""
+        """What it asks for."""
         request = MetadataRequest(owner=self)
-        request.score.add_request(param="sample_weight", alias=self._sample_weight)
+        for name, alias in self._requests.items():
+            request.score.add_request(param=name, alias=alias)
         return request
+
+    def _check(self, names: Any) -> None:
+        unknown = [name for name in names if name not in self.takes]
+        if unknown:
+            raise TypeError(f"{self!r} takes {', '.join(self.takes)} for each row, not {', '.join(unknown)}")

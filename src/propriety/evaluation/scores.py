@@ -36,7 +36,7 @@ def losses_of(
     P = np.asarray(p, dtype=np.float64)
     if P.ndim == 2 and (P.shape[1] > 2 or isinstance(loss, simplex.SimplexLoss)):
         return _losses_of_classes(y, P, loss, clip)
-    p = inputs.probabilities(p)
+    p = inputs.probabilities(p, column=inputs.column_of(y, pos_label))
     y = inputs.outcomes(y, pos_label)
     inputs.same_length(y=y, p=p)
     if isinstance(loss, simplex.SimplexLoss):
@@ -109,7 +109,7 @@ class LossScorer(Scorer):
         self.loss = loss
         self.clip = clip
 
-    def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any, **of_rows: Any) -> float:
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
                 f"{type(estimator).__name__} has no predict_proba, so a loss cannot judge it; wrap it in "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.costs import Costs
+from propriety.data.cost_terms import CostTerms
+from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve
@@ -46,6 +47,9 @@ def best_threshold(
     *,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
+    tp_benefit: ArrayLike = 0.0,
+    tn_benefit: ArrayLike = 0.0,
+    cost_matrix: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Threshold:
@@ -58,8 +62,17 @@ def best_threshold(
     >>> print(best_threshold([0, 0, 1, 1], [0.1, 0.2, 0.15, 0.9], fp_cost=1, fn_cost=1))
     threshold 0.5 costs 0.25 a decision; the theoretical 0.5 costs 0.25
     """
-    costs = {"fp_cost": fp_cost, "fn_cost": fn_cost}
-    return cost_curve(y, p, **costs, sample_weight=sample_weight, pos_label=pos_label).best
+    return cost_curve(
+        y,
+        p,
+        fp_cost=fp_cost,
+        fn_cost=fn_cost,
+        tp_benefit=tp_benefit,
+        tn_benefit=tn_benefit,
+        cost_matrix=cost_matrix,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+    ).best
 
 
 @dataclass(frozen=True)
@@ -96,7 +109,7 @@ class CostCurve:
         high = np.concatenate([self.knots, [1.0]])
         # A threshold above the largest probability exists unless that is 1.
         costs = self.costs if self.knots[-1] < 1 else self.costs[:-1]
-        cheapest = np.flatnonzero(costs <= costs.min() * (1 + 1e-12))
+        cheapest = np.flatnonzero(costs <= costs.min() + 1e-12 * abs(costs.min()))
         # A piece is open on its left: step inside it, to the middle, if the theory lies to its left.
         inside = np.where(self.theory > low[cheapest], self.theory, (low[cheapest] + high[cheapest]) / 2)
         nearest = np.minimum(inside, high[cheapest])
@@ -110,20 +123,35 @@ def cost_curve(
     *,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
+    tp_benefit: ArrayLike = 0.0,
+    tn_benefit: ArrayLike = 0.0,
+    cost_matrix: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CostCurve:
     """Mean cost for every decision threshold: exact, with the theoretical and the cheapest threshold.
 
+    Costs are given as in `mean_cost`, a cost matrix being one of two classes in sorted order.
+
     >>> curve = cost_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], fp_cost=1, fn_cost=3)
     >>> curve([0.2, 0.35, 0.5]), curve.best.value
     (array([0.25, 1.  , 0.75]), 0.25)
     """
+    positive = inputs.column_of(y, pos_label)
+    p = inputs.probabilities(p, column=positive)
+    terms = CostTerms.of_rows(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
+    costs = terms.costs(np.arange(2))
+    if costs.abstains:
+        raise ValueError("cost_matrix has a column for abstaining, and a threshold cannot abstain")
+    if positive == 0 and cost_matrix is not None:  # its classes are in sorted order
+        costs = replace(costs, matrix=costs.matrix[..., ::-1, ::-1])
+    labels = np.unique(np.asarray(y))
     y = inputs.outcomes(y, pos_label)
-    p = inputs.probabilities(p)
     inputs.same_length(y=y, p=p)
+    costs.check_rows(len(y))
+    if len(labels) == 2:
+        warn_of_side(labels, costs, pos_label)
     weight = inputs.weights(sample_weight, len(y))
-    costs = Costs.of_mistakes(fp_cost, fn_cost)
     knots, group = np.unique(p, return_inverse=True)
     missed, alarmed = (
         np.bincount(group, weight * costs.of_rows(y, np.full(len(y), decided)), minlength=len(knots))
@@ -134,8 +162,7 @@ def cost_curve(
         [np.cumsum(alarmed[::-1])[::-1], [0.0]]
     )
     theory_cost = inputs.mean(costs.of_rows(y, costs.decide(p)), weight)
-    means = [inputs.mean(np.broadcast_to(cost, y.shape), weight) for cost in (costs.fp_cost, costs.fn_cost)]
-    return CostCurve(knots, totals / weight.sum(), Costs.of_mistakes(*means).threshold, theory_cost)
+    return CostCurve(knots, totals / weight.sum(), float(costs.mean(weight).threshold), theory_cost)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,13 +33,27 @@ class LinearClassifier(ProperClassifier):
     ----------
     loss : loss, composite, simplex loss or str, default="auto"
         "auto" is ``Tailored(c)`` for c = fp_cost/(fp_cost + fn_cost) when the costs differ, else the log
-        loss. A loss that is not convex in the score starts from the log loss's fit and follows a path of
+        loss; the log loss as well when each row has costs of its own, and no one threshold counts. A
+        loss that is not convex in the score starts from the log loss's fit and follows a path of
         growing focus to its own; "auto" stops on the way where more focus would let the slopes grow without
         bound (`loss_` says where).
     link : link or str, optional
         The loss's default link if not given; not together with a composite.
-    fp_cost, fn_cost : float, default=1
-        What a false alarm and a miss cost; `predict` decides by them. For two classes.
+    fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
+        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
+        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
+        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
+        ``predict``.
+    tp_benefit, tn_benefit : as the costs, default=0.0
+        What right decisions bring: a hit, and a right negative.
+    cost_matrix : array of shape (K, K) or (K, K + 1), or callable, default=None
+        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
+        what it costs to abstain, and then ``predict`` may return ``abstain_label``.
+    pos_label : label, default=None
+        The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
+    abstain_label : label, default="abstain"
+    stakes : bool, default=False
+        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
     alpha : float, default=0
         Strength of the penalty.
     l1_ratio : float in [0, 1], default=0
@@ -111,8 +125,14 @@ class LinearClassifier(ProperClassifier):
         loss: Any = "auto",
         *,
         link: Any = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
+        fp_cost: Any = 1.0,
+        fn_cost: Any = 1.0,
+        tp_benefit: Any = 0.0,
+        tn_benefit: Any = 0.0,
+        cost_matrix: Any = None,
+        pos_label: Any = None,
+        abstain_label: Any = "abstain",
+        stakes: bool = False,
         alpha: float = 0.0,
         l1_ratio: float = 0.0,
         fit_intercept: bool = True,
@@ -128,6 +148,12 @@ class LinearClassifier(ProperClassifier):
         self.link = link
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
+        self.tp_benefit = tp_benefit
+        self.tn_benefit = tn_benefit
+        self.cost_matrix = cost_matrix
+        self.pos_label = pos_label
+        self.abstain_label = abstain_label
+        self.stakes = stakes
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
@@ -141,7 +167,18 @@ class LinearClassifier(ProperClassifier):
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -152,15 +189,26 @@ class LinearClassifier(ProperClassifier):
             Labels of any type.
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows; rows of weight 0 take no part.
+        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
+            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
 
         Returns
         -------
         self
         """
-        training = self._read(X, y, sample_weight)
+        training = self._read(
+            X,
+            y,
+            sample_weight,
+            fp_cost=fp_cost,
+            fn_cost=fn_cost,
+            tp_benefit=tp_benefit,
+            tn_benefit=tn_benefit,
+            cost_matrix=cost_matrix,
+        )
         settings = LinearSettings.read(self)
         rows = LinearRows.of(training)
-        loss = loss_to_fit(self, training.n_classes)
+        loss = loss_to_fit(self, training.costs)
         fit = learn(rows, loss, settings, self._start(training.n_features, training.n_classes))
         warning = complaint(rows, fit, settings)
         self._keep(

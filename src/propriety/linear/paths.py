@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.data.cost_terms import CostTerms
 from propriety.data.parameters import choice, number
 from propriety.data.training import NUMBERS, Training
 from propriety.linear import solvers
@@ -80,9 +81,16 @@ def path(
     >>> int(np.count_nonzero(way.coefs[0])), int(np.count_nonzero(way.coefs[-1]))
     (0, 5)
     """
-    rows = LinearRows.of(Training.read("path", X, y, sample_weight, reads=NUMBERS))
-    settings, loss = LinearSettings.read(model), loss_to_fit(model, rows.n_classes)
-    return _follow(rows, loss, settings, alphas, eps)
+    training = _training("path", model, X, y, sample_weight)
+    settings, loss = LinearSettings.read(model), loss_to_fit(model, training.costs)
+    return _follow(LinearRows.of(training), loss, settings, alphas, eps)
+
+
+def _training(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> Training:
+    """What the model would be fitted to, its costs included."""
+    return Training.read(
+        name, X, y, sample_weight, reads=NUMBERS, terms=CostTerms.of(model), stakes=model.stakes
+    )
 
 
 def _follow(rows: LinearRows, loss: AnyLoss, settings: LinearSettings, alphas: Any, eps: float) -> Path:
@@ -196,8 +204,8 @@ class LinearPath(ClassifierMixin, BaseEstimator):
         """Choose alpha on held-out rows, then fit all rows with it."""
         choice("rule", self.rule, ("best", "one_se"))
         model = clone(self.estimator) if self.estimator is not None else LinearClassifier()
-        training = Training.read("LinearPath", X, y, sample_weight, reads=NUMBERS)
-        settings, loss = LinearSettings.read(model), loss_to_fit(model, training.n_classes)
+        training = _training("LinearPath", model, X, y, sample_weight)
+        settings, loss = LinearSettings.read(model), loss_to_fit(model, training.costs)
         whole = _follow(LinearRows.of(training), loss, settings, self.alphas, self.eps)
         cv_loss = np.array(list(self._folds(training, loss, settings, whole.alphas)))
         alpha = float(whole.alphas[_choose(cv_loss, self.rule)])

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 from propriety import losses
+from propriety.costs import Costs
 from propriety.data.parameters import Parameters
 from propriety.linear import solvers
 from propriety.linear.solvers import AnyLoss, Solver
@@ -55,9 +56,14 @@ def _features(features: Any) -> str | int:
     raise ValueError(f"features must be 'one', 'all', 'active' or a positive integer, got {features!r}")
 
 
-def loss_to_fit(model: Any, n_classes: int) -> AnyLoss:
-    """The composite that a LinearClassifier fits, or for more than two classes the loss on the simplex."""
-    costs, loss = model._costs(n_classes), model.loss
-    if isinstance(loss, str) and loss == "auto" and n_classes == 2 and costs.threshold != 0.5:
-        loss = losses.Tailored(costs.threshold)
+def loss_to_fit(model: Any, costs: Costs) -> AnyLoss:
+    """The composite that a LinearClassifier fits, or for more than two classes the loss on the simplex.
+
+    "auto" is tailored to costs that all rows share; where each row has its own, no one threshold counts, and
+    it is the log loss.
+    """
+    loss, n_classes = model.loss, costs.n_classes
+    shared = n_classes == 2 and not costs.by_row
+    if isinstance(loss, str) and loss == "auto" and shared and costs.boundary != 0.5:
+        loss = losses.Tailored(costs.boundary)
     return fitted_loss(loss, model.link, n_classes, multiclass=model.multiclass)

@@ -8,6 +8,7 @@ fit which fails leaves the estimator as it was.
 from __future__ import annotations
 
 import os
+import warnings
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,7 +20,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety import losses, parallel
-from propriety.costs import Costs
+from propriety.costs import Costs, MissingCostsWarning
+from propriety.data.cost_terms import CostTerms
+from propriety.data.labels import warn_of_side
 from propriety.data.matrix import as_numbers
 from propriety.data.table import Schema, Table, as_array, is_frame
 from propriety.data.training import NUMBERS, TABLE, Training
@@ -33,9 +36,9 @@ Floats = NDArray[np.float64]
 class ProperClassifier(ClassifierMixin, BaseEstimator):
     """A classifier with a proper loss and stated costs.
 
-    Subclasses have the parameters ``loss``, ``link``, ``fp_cost`` and ``fn_cost``, learn in ``fit``, and say
-    how scores, contributions and importances come about. `contract.FittedModel` is what the others may rely
-    on.
+    Subclasses have the parameters ``loss``, ``link``, ``fp_cost`` and ``fn_cost``, and those of the other
+    costs if they like (`data.cost_terms.CostTerms`), learn in ``fit``, and say how scores, contributions and
+    importances come about. `contract.FittedModel` is what the others may rely on.
     """
 
     #: What it reads: tables with missing values and categories, or numbers in every cell.
@@ -45,8 +48,10 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
 
     loss: Any
     link: Any
-    fp_cost: float
-    fn_cost: float
+    fp_cost: Any
+    fn_cost: Any
+    #: Whether ``fit`` was given costs of its rows, so that ``predict`` needs them as well.
+    _needs_costs: bool = False
     classes_: NDArray[Any]
     loss_: Any
     n_features_in_: int
@@ -98,25 +103,20 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Training:
-        """Check what ``fit`` was given."""
-        return Training.read(
+    def _read(self, X: Any, y: Any, sample_weight: Any = None, **costs_of_rows: Any) -> Training:
+        """Check what ``fit`` was given, the costs included."""
+        training = Training.read(
             type(self).__name__,
             X,
             y,
             sample_weight,
             reads=self._reads,
             categorical=getattr(self, "categorical_features", None),
+            terms=CostTerms.of(self).with_rows(costs_of_rows),
+            stakes=getattr(self, "stakes", False),
         )
-
-    def _costs(self, n_classes: int) -> Costs:
-        """The stated costs, checked before anything is fitted."""
-        costs = Costs.of_mistakes(self.fp_cost, self.fn_cost)
-        if n_classes == 2:
-            return costs
-        if (self.fp_cost, self.fn_cost) != (1, 1):
-            raise ValueError(f"fp_cost and fn_cost are for two classes, got {n_classes} classes")
-        return Costs.equal(n_classes)
+        decision_labels(training.classes, training.costs, self)
+        return training
 
     def _composite(self, default: losses.Loss | None = None) -> losses.Composite:
         """The composite of ``loss`` and ``link``; ``loss="auto"`` is `default`, or the log loss."""
@@ -129,15 +129,34 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         """Set what was learned, all at once."""
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(shared_attributes(training, loss), **learned)
+        self._needs_costs = training.costs.by_row and not self.has_row_costs
+        warn_of_side(training.classes, training.costs, getattr(self, "pos_label", None))
         return self
 
     # --- using the model --------------------------------------------------------------------------
 
     @property
     def costs(self) -> Costs:
-        """What the decisions follow, as the parameters state it now."""
+        """What the decisions follow, as the parameters state it now; `costs_for` if they differ by row."""
         check_is_fitted(self)
-        return self._costs(len(self.classes_))
+        return CostTerms.of(self).costs(self.classes_)
+
+    @property
+    def has_row_costs(self) -> bool:
+        """Whether the parameters state costs that differ by row: by a column, or by a function."""
+        return CostTerms.of(self).by_row
+
+    def costs_for(self, X: Any, **costs_of_rows: Any) -> Costs:
+        """What the decisions about these rows follow; the keywords are those of :meth:`predict`.
+
+        >>> from propriety import LinearClassifier
+        >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 1, 0, 1]
+        >>> model = LinearClassifier(fn_cost=lambda X: 1 + X[:, 0]).fit(X, y)
+        >>> model.has_row_costs, model.costs_for(X).threshold.round(2)
+        (True, array([0.5 , 0.33, 0.25, 0.2 ]))
+        """
+        check_is_fitted(self)
+        return CostTerms.of(self).with_rows(costs_of_rows).costs(self.classes_, X)
 
     @property
     def view(self) -> str:
@@ -171,23 +190,71 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         return np.column_stack([1 - p, p])
 
     def decision_function(self, X: Any) -> Floats:
-        """The score F: of shape (n,) for two classes, (n, K) for more."""
+        """The score F: that of ``classes_[1]``, of shape (n,), for two classes, (n, K) for more."""
         return _squeezed(self._scores(self._table(X)))
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K), through the link of the loss."""
         return self._probabilities(self._scores(self._table(X)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Decide by the stated costs: class 1 iff its probability is at least fp_cost/(fp_cost + fn_cost).
+    def predict(
+        self,
+        X: Any,
+        *,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
+        budget: float | None = None,
+    ) -> NDArray[Any]:
+        """Decide by the stated costs: the class of least expected cost.
 
-        Class 1, whose misses cost ``fn_cost``, is ``classes_[1]``, the last label in sorted order. With more
-        than two classes, the class of largest probability is decided.
+        Of two classes it is the positive one iff its probability is at least fp_cost/(fp_cost + fn_cost). The
+        positive class, whose misses cost ``fn_cost``, is ``pos_label`` or, if that is None, ``classes_[1]``,
+        the last label in sorted order. With more than two classes and no cost matrix, the class of largest
+        probability is decided.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+        fp_cost, fn_cost, tp_benefit, tn_benefit : array of shape (n,), or number, optional
+            Costs of these rows, in the place of those of the constructor.
+        cost_matrix : array of shape (n, K, K) or (K, K), optional
+            The same; with another last column for abstaining, which returns ``abstain_label``.
+        budget : int, or float in (0, 1), optional
+            Decide the positive class for at most so many of the rows, or for such a share of them: those of
+            largest expected saving, and only where there is one.
         """
-        return self._decide(self.predict_proba(X))
+        given = {
+            "fp_cost": fp_cost,
+            "fn_cost": fn_cost,
+            "tp_benefit": tp_benefit,
+            "tn_benefit": tn_benefit,
+            "cost_matrix": cost_matrix,
+        }
+        costs = self.costs_for(X, **given)
+        if self._needs_costs and all(value is None for value in given.values()):
+            warnings.warn(
+                "fit was given costs of its rows, and predict was not: these decisions follow the costs of "
+                "the constructor; give predict the costs of these rows",
+                MissingCostsWarning,
+                stacklevel=2,
+            )
+        if budget is not None:
+            return self.classes_[costs.decide_within(self.predict_proba(X), budget)]
+        return self.decide(self.predict_proba(X), costs)
 
-    def _decide(self, probabilities: Floats) -> NDArray[Any]:
-        return self.classes_[self.costs.decide(probabilities)]
+    def decide(self, probabilities: Floats, costs: Costs | None = None) -> NDArray[Any]:
+        """The labels of least expected cost for rows of ``predict_proba``; by `costs`, or by the stated ones.
+
+        >>> from propriety import LinearClassifier
+        >>> model = LinearClassifier("Log", fn_cost=4).fit([[0], [1], [2], [3]], [0, 1, 0, 1])
+        >>> model.decide([[0.7, 0.3], [0.9, 0.1]])
+        array([1, 0])
+        """
+        costs = self.costs if costs is None else costs
+        return decision_labels(self.classes_, costs, self)[costs.decide(probabilities)]
 
     # --- reading it -------------------------------------------------------------------------------
 
@@ -202,7 +269,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     def contributions(self, X: Any) -> Floats:
         """What each feature adds to the score of each row, the score of no feature last.
 
-        Of shape (n, d + 1) for two classes and (n, K, d + 1) for more; they add up to the score.
+        Of shape (n, d + 1) for two classes and (n, K, d + 1) for more; they add up to the score. Of two
+        classes it is the score of ``classes_[1]``, whichever of them is ``pos_label``.
         """
         parts = self._contributions(self._table(X))
         return parts[:, 0] if parts.shape[1] == 1 else parts
@@ -276,6 +344,22 @@ def shared_attributes(training: Training, loss: Any) -> dict[str, Any]:
         "loss_": loss,
         "_schema": training.schema,
     } | ({} if names is None else {"feature_names_in_": np.array(names, dtype=object)})
+
+
+def decision_labels(classes: NDArray[Any], costs: Costs, estimator: Any) -> NDArray[Any]:
+    """The classes and, if the costs allow to abstain, the estimator's label of that.
+
+    They are of one type if they are of one kind: numbers, or text; else they are objects.
+    """
+    if not costs.abstains:
+        return classes
+    label = getattr(estimator, "abstain_label", "abstain")
+    if label in classes.tolist():
+        raise ValueError(f"abstain_label={label!r} is one of the classes; give another label")
+    both_numbers = classes.dtype.kind in "iuf" and np.asarray(label).dtype.kind in "iuf"
+    if both_numbers or (classes.dtype.kind == "U" and isinstance(label, str)):
+        return np.append(classes, label)
+    return np.array([*classes.tolist(), label], dtype=object)
 
 
 def _squeezed(scores: Floats) -> Floats:

@@ -30,7 +30,8 @@ class FittedModel(Protocol):
         What was fitted, gain and link included: a composite for two classes, a loss on the simplex for
         more; a tree grown by a loss without a weight function has that loss.
     costs : Costs
-        What its decisions follow.
+        What its decisions follow. If an estimator's costs differ by row, this raises: ``has_row_costs`` says
+        so, and ``costs_for(X)`` has them.
     view : str
         How it can be shown: "tree", "text", "curves" or "effects".
     """

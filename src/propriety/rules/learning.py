@@ -124,7 +124,8 @@ def start(sample: RuleSample, composite: losses.Composite, intercept: bool) -> R
 
 def empirical_risk(sample: RuleSample, state: RuleState, costs: Costs) -> float:
     """Mean cost of the decisions on the training rows; with equal costs, the share of errors."""
-    decided = costs.decide(state.composite.inverse(state.point.F))
+    p = np.asarray(state.composite.inverse(state.point.F))
+    decided = costs.decide(np.column_stack([1 - p, p]))
     return float(sample.weights.mean(costs.of_rows(sample.y, decided)))
 
 

@@ -10,19 +10,9 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from propriety.data.labels import is_number, named_positive
 from propriety.tables import conversion
 from propriety.tables.errors import TableError
-
-#: Labels that say which class is the one to find, in any case of letters.
-_POSITIVE = {
-    "1", "true", "yes", "y", "t", "positive", "pos", "p", "+", "bad", "malignant", "m", "default", "fraud",
-    "spam", "churn", "churned", "sick", "ill", "diseased", "dead", "died", "failure", "fail", "failed",
-    "event", "case", "abnormal", "anomaly", "attack", "won", "win", "success", "bought", "click",
-}  # fmt: skip
-_NEGATIVE = {
-    "0", "-1", "false", "no", "n", "f", "negative", "neg", "-", "good", "benign", "b", "ok", "ham", "healthy",
-    "alive", "normal", "none", "control",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,15 +67,7 @@ def find_target(array: Any, name: str, missing: Sequence[str], positive: str | N
 
 def _which(labels: list[str], counts: dict[str, int]) -> tuple[str, str]:
     a, b = labels
-    for one, other in ((b, a), (a, b)):
-        if one.lower() in _POSITIVE and other.lower() not in _POSITIVE:
-            return one, "by its name"
-    for one, other in ((b, a), (a, b)):
-        if other.lower() in _NEGATIVE and one.lower() not in _NEGATIVE:
-            return one, "by the other's name"
-    if _is_number(a) and _is_number(b):
-        return b, "the larger number"
-    return (a if counts[a] < counts[b] else b), "the rarer one"
+    return named_positive(a, b) or ((a if counts[a] < counts[b] else b), "the rarer one")
 
 
 def _markers(missing: Sequence[str]) -> list[str]:
@@ -95,11 +77,4 @@ def _markers(missing: Sequence[str]) -> list[str]:
 
 def in_order(label: str) -> tuple[int, float, str]:
     """Key to sort labels: numbers by size, then text."""
-    return (0, float(label), label) if _is_number(label) else (1, 0.0, label)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return float(text) == float(text)
-    except ValueError:
-        return False
+    return (0, float(label), label) if is_number(label) else (1, 0.0, label)

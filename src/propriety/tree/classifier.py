@@ -42,8 +42,21 @@ class TreeClassifier(ProperClassifier):
         do. With three classes or more the loss on the simplex, or one class against the rest.
     link : link or str, default=None
         Link of the leaf's score; None: the loss's own, or the logit.
-    fp_cost, fn_cost : float, default=1.0
-        Cost of a false alarm and of a miss; they decide ``predict``.
+    fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
+        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
+        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
+        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
+        ``predict``.
+    tp_benefit, tn_benefit : as the costs, default=0.0
+        What right decisions bring: a hit, and a right negative.
+    cost_matrix : array of shape (K, K) or (K, K + 1), or callable, default=None
+        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
+        what it costs to abstain, and then ``predict`` may return ``abstain_label``.
+    pos_label : label, default=None
+        The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
+    abstain_label : label, default="abstain"
+    stakes : bool, default=False
+        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
     splits : {"auto", "exact", "histogram"}, default="auto"
         Between any two values, or between at most ``max_bins`` bins; "auto" is exact up to 20,000 rows.
     growth : {"best", "depth"}, default="best"
@@ -109,8 +122,14 @@ class TreeClassifier(ProperClassifier):
         loss: Any = "auto",
         *,
         link: Any = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
+        fp_cost: Any = 1.0,
+        fn_cost: Any = 1.0,
+        tp_benefit: Any = 0.0,
+        tn_benefit: Any = 0.0,
+        cost_matrix: Any = None,
+        pos_label: Any = None,
+        abstain_label: Any = "abstain",
+        stakes: bool = False,
         splits: str = "auto",
         growth: str = "best",
         max_leaf_nodes: int | None = 31,
@@ -132,6 +151,12 @@ class TreeClassifier(ProperClassifier):
         self.link = link
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
+        self.tp_benefit = tp_benefit
+        self.tn_benefit = tn_benefit
+        self.cost_matrix = cost_matrix
+        self.pos_label = pos_label
+        self.abstain_label = abstain_label
+        self.stakes = stakes
         self.splits = splits
         self.growth = growth
         self.max_leaf_nodes = max_leaf_nodes
@@ -156,7 +181,18 @@ class TreeClassifier(ProperClassifier):
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
+    ) -> Self:
         """Grow the tree, and prune it.
 
         Parameters
@@ -168,13 +204,23 @@ class TreeClassifier(ProperClassifier):
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
             relative to their mean. Rows of weight 0 take no part.
+        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
+            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
 
         Returns
         -------
         self
         """
-        training = self._read(X, y, sample_weight)
-        self._costs(training.n_classes)
+        training = self._read(
+            X,
+            y,
+            sample_weight,
+            fp_cost=fp_cost,
+            fn_cost=fn_cost,
+            tp_benefit=tp_benefit,
+            tn_benefit=tn_benefit,
+            cost_matrix=cost_matrix,
+        )
         settings = settings_of(self, training)
         grown, path, alpha = learn(training, settings, self.random_state)
         return self._keep(
@@ -213,11 +259,6 @@ class TreeClassifier(ProperClassifier):
         """Probabilities of the classes, of shape (n, K)."""
         leaf = self.apply(X)
         return self.node_probabilities_[leaf]
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Decisions: for two classes by the costs, for more the most probable class."""
-        leaf = self.apply(X)
-        return self._decide(self.node_probabilities_)[leaf]
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """The leaf of each row, as a number of a node."""

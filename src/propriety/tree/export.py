@@ -38,8 +38,8 @@ def node_text(model: Any, node: int, decimals: int, between: str = "  ") -> str:
         parts.append(f"p = {P[1]:.{decimals}f}")
     else:
         parts.append("p = (" + ", ".join(f"{p:.{decimals}f}" for p in P) + ")")
-    if tree.feature[node] < 0:
-        parts.append(f"→ {model.classes_[model.costs.decide(P[None, :])[0]]}")
+    if tree.feature[node] < 0 and not model.has_row_costs:
+        parts.append(f"→ {model.decide(P[None, :])[0]}")
     return between.join(parts)
 
 

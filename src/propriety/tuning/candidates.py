@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from propriety import losses
-from propriety.costs import Costs
+from propriety.data.cost_terms import CostTerms
 from propriety.losses import simplex
 from propriety.model.base import ProperClassifier
 
@@ -72,11 +72,13 @@ class Place:
         """The classifier that has the loss."""
         return estimator.get_params()[self.prefix.removesuffix("__")] if self.prefix else estimator
 
-    def make(self, estimator: Any, candidate: Candidate, costs: Costs) -> Any:
+    def make(self, estimator: Any, candidate: Candidate, terms: CostTerms) -> Any:
         """An unfitted copy of the estimator with the candidate's loss and the costs."""
         model = clone(estimator)
-        stated = {"fp_cost": costs.fp_cost, "fn_cost": costs.fn_cost}
-        stated = {self.prefix + name: cost for name, cost in stated.items()}
+        owned = self.owner(model).get_params(deep=False)
+        stated = {
+            self.prefix + term.name: getattr(terms, term.name) for term in fields(terms) if term.name in owned
+        }
         return model.set_params(**self.parameters(model, candidate), **stated)
 
     def parameters(self, estimator: Any, candidate: Candidate) -> dict[str, Any]:

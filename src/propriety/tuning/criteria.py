@@ -6,7 +6,7 @@ Each is the mean of a value per row, so that losses can be compared row by row.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -88,28 +88,31 @@ class Criterion:
 
     def values(self, y: NDArray[np.intp], P: Floats) -> Floats:
         """The value of each row with class index ``y`` and probabilities ``P`` of the classes."""
-        n_classes = P.shape[1]
         costs = self.costs
-        if n_classes > 2 and isinstance(self.loss, losses.CostWeighted):
-            costs = Costs.equal(n_classes)
         return losses_of(y, P, self.loss, clip=CLIP) if costs is None else costs.of_rows(y, costs.decide(P))
+
+    def of(self, rows: Any) -> Criterion:
+        """The same for some of the rows, whose costs may be their own."""
+        return self if self.costs is None else replace(self, costs=self.costs.take(rows))
 
     def mean(self, y: NDArray[np.intp], P: Floats, sample_weight: Any = None) -> float:
         """The weighted mean over rows."""
         return float(Weights.read(sample_weight, len(y)).mean(self.values(y, P)))
 
 
-def read(criterion: Any, costs: Costs) -> Criterion:
+def read(criterion: Any, costs: Costs, weight: Floats | None = None) -> Criterion:
     """The criterion that the parameters of a search denote.
 
     >>> criterion = read("cost", Costs.of_mistakes(1, 9))
     >>> criterion.values(np.array([0, 1]), np.array([[0.8, 0.2], [0.95, 0.05]]))
     array([1., 9.])
     """
-    cost = costs.threshold
+    # Costs of rows have no threshold in common; tailored losses aim at that of their mean.
+    cost = float(costs.mean(weight).boundary) if costs.n_classes == 2 else 0.5
     if isinstance(criterion, str) and criterion == "cost":
-        unit = f"cost of 1,000 decisions (false alarm {costs.fp_cost:g}, miss {costs.fn_cost:g})"
-        return Criterion(losses.CostWeighted(cost), costs, cost, 1000.0, unit, f", decided at {cost:.3g}")
+        unit, decided = _words(costs, cost)
+        unit = f"cost of 1,000 decisions ({unit})"
+        return Criterion(losses.CostWeighted(cost), costs, cost, 1000.0, unit, f", decided {decided}")
     distribution = _distribution(criterion)
     if distribution is not None:
         unit = f"cost of 1,000 decisions, mean over c ~ {show_distribution(distribution)}"
@@ -117,6 +120,17 @@ def read(criterion: Any, costs: Costs) -> Criterion:
         return Criterion(CostSpread(distribution), None, mean, 1000.0, unit, ", decided at each cost")
     loss = _loss(criterion.loss if _recommended(criterion) else criterion)
     return Criterion(loss, None, cost, 1.0, f"mean {loss!r}", "")
+
+
+def _words(costs: Costs, cost: float) -> tuple[str, str]:
+    """What decisions cost, and how they are made."""
+    if costs.by_row:
+        return "each row at its own costs", "by each row's own costs"
+    if costs.plain:
+        return "each mistake 1", "for the most probable class"
+    if not costs.by_side:
+        return "by the cost matrix", "by the cost matrix"
+    return f"false alarm {costs.fp_cost:g}, miss {costs.fn_cost:g}", f"at {cost:.3g}"
 
 
 def _recommended(criterion: Any) -> bool:

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.exceptions import FitFailedWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from propriety import losses
 from propriety.boosting import BoostingClassifier
-from propriety.costs import Costs
+from propriety.data.cost_terms import CostTerms
 from propriety.linear import LinearClassifier
 from propriety.tuning.candidates import Candidate, Place
 from propriety.tuning.choosing import Fold, Observations
@@ -35,13 +36,15 @@ class Task:
     """What is to be searched: the data, checked, and how to make and judge a model.
 
     `weight` is as the user gave it, for fits; `observations` has the same for means and their errors.
+    `of_rows` are costs that were given for each row.
     """
 
     estimator: Any
     place: Place
     candidates: list[Candidate]
     criterion: Criterion
-    costs: Costs
+    terms: CostTerms
+    of_rows: dict[str, NDArray[Any]]
     X: Any
     y: NDArray[Any]
     codes: NDArray[np.intp]
@@ -57,6 +60,8 @@ class Task:
         weight = None if self.weight is None else self.weight[rows]
         return replace(
             self,
+            criterion=self.criterion.of(rows),
+            of_rows={name: values[rows] for name, values in self.of_rows.items()},
             X=_safe_indexing(self.X, rows),
             y=self.y[rows],
             codes=self.codes[rows],
@@ -66,14 +71,15 @@ class Task:
 
     def model(self, index: int) -> Any:
         """The estimator with the loss of a candidate, not fitted."""
-        return self.place.make(self.estimator, self.candidates[index], self.costs)
+        return self.place.make(self.estimator, self.candidates[index], self.terms)
 
     def fit(self, model: Any, X: Any, rows: Any) -> Any:
-        """Fit a model to rows, with their weights."""
-        if self.weight is None:
-            return model.fit(X, self.y[rows])
-        name = self.place.prefix * isinstance(model, Pipeline) + "sample_weight"
-        return model.fit(X, self.y[rows], **{name: self.weight[rows]})
+        """Fit a model to rows, with their weights and costs."""
+        given = self.of_rows if self.weight is None else {**self.of_rows, "sample_weight": self.weight}
+        # Without routing of metadata, a pipeline is told which of its steps they are for.
+        routed = get_config()["enable_metadata_routing"] or not isinstance(model, Pipeline)
+        prefix = "" if routed else self.place.prefix
+        return model.fit(X, self.y[rows], **{prefix + name: values[rows] for name, values in given.items()})
 
     def probabilities(self, model: Any, X: Any) -> Floats:
         """Probabilities of all classes; one that the model has not seen has probability 0."""
@@ -110,11 +116,12 @@ def run(task: Task, train: NDArray[np.intp], test: NDArray[np.intp], name: str) 
         sharing.learn(model, candidate)
         P = task.probabilities(model, X_test)
         first = P if first is None else first
-        values[j] = task.criterion.values(task.codes[test], P)
+        values[j] = task.criterion.of(test).values(task.codes[test], P)
         same[j] = np.allclose(P, first, rtol=0, atol=_SAME)
         if task.empirical:
             weight = None if task.weight is None else task.weight[train]
-            empirical[j] = task.criterion.mean(task.codes[train], task.probabilities(model, X), weight)
+            P = task.probabilities(model, X)
+            empirical[j] = task.criterion.of(train).mean(task.codes[train], P, weight)
         _say(task, name, j, values[j], test, seconds[j])
     return Fold(test, values, empirical, seconds, same)
 

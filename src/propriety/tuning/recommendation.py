@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propriety import losses
-from propriety.costs import Costs
-from propriety.losses.special import gauss_legendre
-from propriety.losses.value import number, positive, show
+from propriety.data import uncertain
+from propriety.losses.value import number
 from propriety.tuning.criteria import show_distribution
 
-Floats = NDArray[np.float64]
-_NODES = 32
 #: Focus for costs that are known exactly, where knowledge alone asks for an infinite one.
 _KNOWN_FOCUS = 10.0
 
@@ -107,7 +103,7 @@ def recommend(fp_cost: Any, fn_cost: Any, *, uncertainty: float | None = None) -
     >>> print(recommend(1, (5, 20)))  # doctest: +ELLIPSIS
     A false alarm costs 1, a miss 5 to 20: the right threshold lies between 0.0476 and 0.167...
     """
-    fp, fn = _read("fp_cost", fp_cost), _read("fn_cost", fn_cost)
+    fp, fn = uncertain.read("fp_cost", fp_cost), uncertain.read("fn_cost", fn_cost)
     if uncertainty is not None:
         factor = number("uncertainty", uncertainty, 1, np.inf, closed="left")
         if not (isinstance(fp, float) and isinstance(fn, float)):
@@ -119,11 +115,11 @@ def recommend(fp_cost: Any, fn_cost: Any, *, uncertainty: float | None = None) -
 
 
 def _from(fp: Any, fn: Any, names: tuple[str, str]) -> Recommendation:
-    (x, a), (y, b) = _nodes(fp), _nodes(fn)
+    (x, a), (y, b) = uncertain.nodes(fp), uncertain.nodes(fn)
     weight = np.outer(a, b)
     total = x[:, None] + y[None, :]
     mean_fp, mean = float(a @ x), float(np.sum(weight * total))
-    threshold = _threshold(mean_fp, mean - mean_fp)
+    threshold = uncertain.threshold(mean_fp, mean - mean_fp)
     second = float(np.sum(weight * x[:, None] ** 2 / total)) / mean
     variance = second - threshold**2
     if isinstance(fp, float) and isinstance(fn, float):
@@ -131,15 +127,10 @@ def _from(fp: Any, fn: Any, names: tuple[str, str]) -> Recommendation:
             losses.Tailored(threshold, _KNOWN_FOCUS), threshold, threshold, threshold, names
         )
     focus = threshold * (1 - threshold) / variance - 1
-    (fp_low, fp_high), (fn_low, fn_high) = _ends(fp), _ends(fn)
-    low, high = _threshold(fp_low, fn_high), _threshold(fp_high, fn_low)
+    (fp_low, fp_high), (fn_low, fn_high) = uncertain.ends(fp), uncertain.ends(fn)
+    low, high = uncertain.threshold(fp_low, fn_high), uncertain.threshold(fp_high, fn_low)
     loss = losses.Tailored(_rounded(threshold, 4), _rounded(max(focus, 0.0), 3))
     return Recommendation(loss, threshold, low, high, names)
-
-
-def _threshold(fp: float, fn: float) -> float:
-    """Where the end of a range may be 0, which no stated cost is."""
-    return float(Costs.of_matrix([[0, fp], [fn, 0]]).threshold)
 
 
 def _rounded(value: float, digits: int) -> float:
@@ -147,51 +138,9 @@ def _rounded(value: float, digits: int) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def _read(name: str, cost: Any) -> Any:
-    """A number, or a frozen distribution."""
-    if isinstance(cost, tuple | list):
-        if len(cost) != 2:
-            raise ValueError(f"{name} must be a number, a pair (low, high) or a distribution, got {cost!r}")
-        low, high = (
-            positive(f"the lower end of {name}", cost[0]),
-            positive(f"the upper end of {name}", cost[1]),
-        )
-        if low > high:
-            raise ValueError(f"{name}=({show(low)}, {show(high)}) is no range: give (low, high), low ≤ high")
-        return low if low == high else _between(low, high)
-    if hasattr(cost, "ppf") and hasattr(cost, "support"):
-        if cost.support()[0] < 0 or not np.isfinite(cost.mean()):
-            raise ValueError(f"{name} must have a distribution on positive numbers, with a finite mean")
-        return cost
-    return positive(name, cost)
-
-
-def _between(low: float, high: float) -> Any:
-    from scipy import stats
-
-    return stats.loguniform(low, high)
-
-
 def _around(cost: float, factor: float) -> Any:
     """Half of the factor's logarithm on either cost makes the whole of it on their ratio."""
-    return _between(cost / np.sqrt(factor), cost * np.sqrt(factor))
-
-
-def _nodes(cost: Any) -> tuple[Floats, Floats]:
-    """Values and probabilities that stand for the distribution in sums."""
-    if isinstance(cost, float):
-        return np.array([cost]), np.array([1.0])
-    u, a = (np.asarray(v) for v in gauss_legendre(_NODES))
-    return cost.ppf(u), a
-
-
-def _ends(cost: Any) -> tuple[float, float]:
-    if isinstance(cost, float):
-        return cost, cost
-    low, high = cost.support()
-    if low > 0 and np.isfinite(high):
-        return float(low), float(high)
-    return float(cost.ppf(0.025)), float(cost.ppf(0.975))
+    return uncertain.between(cost / np.sqrt(factor), cost * np.sqrt(factor))
 
 
 def _show(cost: Any) -> str:

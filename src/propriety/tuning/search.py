@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import time
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from propriety.costs import Costs
+from propriety.data.cost_terms import TERMS, CostTerms
+from propriety.data.labels import settles, warn_of_side
 from propriety.data.parameters import choice
 from propriety.data.training import encode_labels
 from propriety.evaluation.scores import class_index
@@ -63,8 +65,9 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         SciPy distribution: the mean cost over thresholds c = fp/(fp + fn) spread like that, with fp + fn = 1.
         A loss, its name or what `recommend` returns: the mean loss. Probabilities are kept 2e-16 away from
         0 and 1.
-    fp_cost, fn_cost : float, optional
-        Cost of a false alarm and of a miss; the estimator's own if not given.
+    fp_cost, fn_cost, cost_matrix, pos_label : optional
+        Costs and the class they are for, as the estimators take them; the estimator's own if not given.
+        Tailored losses aim at the threshold of the mean costs where these differ by row.
     rule : {"one_se", "best"}, default="one_se"
         Take the first candidate within one standard error of the best, or the best.
     cv : int, splitter or iterable, default=5
@@ -122,8 +125,10 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         losses: Any = "tailored",
         *,
         criterion: Any = "cost",
-        fp_cost: float | None = None,
-        fn_cost: float | None = None,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        cost_matrix: Any = None,
+        pos_label: Any = None,
         rule: str = "one_se",
         cv: Any = 5,
         verdict: str = "cross",
@@ -137,6 +142,8 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.criterion = criterion
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
+        self.cost_matrix = cost_matrix
+        self.pos_label = pos_label
         self.rule = rule
         self.cv = cv
         self.verdict = verdict
@@ -154,7 +161,19 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     # -- fitting --------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
+    ) -> Self:
         """Search, and fit the chosen loss to all rows.
 
         Parameters
@@ -166,12 +185,16 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             A row of weight k counts as k rows, in the fits and in the criterion.
         groups : array of shape (n,), optional
             Groups of rows for `cv`; standard errors then take a group as one observation.
+        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
+            Costs of each row, in the place of those stated.
 
         Returns
         -------
         self
         """
-        task, groups = self._task(X, y, sample_weight, groups)
+        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
+        of_rows = {n: np.asarray(v) for n, v in zip(TERMS, given, strict=True) if v is not None}
+        task, groups = self._task(X, y, sample_weight, groups, of_rows)
         splits = self._splits(task, groups)
         results = self._run(task, splits)
         empirical = self._empirical(task) if task.empirical else None
@@ -188,7 +211,9 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.best_estimator_, self.refit_time_ = fitted
         return self
 
-    def _task(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[folds.Task, Any]:
+    def _task(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, of_rows: dict[str, NDArray[Any]]
+    ) -> tuple[folds.Task, Any]:
         """Check everything that was given."""
         if y is None:
             raise ValueError("LossSearchCV requires y to be passed, but the target y is None.")
@@ -201,14 +226,19 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         observations = choosing.Observations.read(len(labels), sample_weight, groups)
         classes, codes = encode_labels(labels, observations.weights)
-        costs = self._costs(owner, len(classes))
-        criterion = criteria.read(self.criterion, costs)
+        terms = self._stated(owner)
+        costs = terms.with_rows(of_rows).costs(classes, X)
+        warn_of_side(classes, costs, terms.pos_label)
+        if costs.sided and not settles(classes) and terms.pos_label is None:
+            terms = replace(terms, pos_label=classes.tolist()[1])  # which the fits need not say again
+        criterion = criteria.read(self.criterion, costs, observations.weights.array)
         task = folds.Task(
             estimator=self.estimator,
             place=place,
             candidates=candidates.read(self.losses, owner, criterion.cost),
             criterion=criterion,
-            costs=costs,
+            terms=terms,
+            of_rows=of_rows,
             X=X,
             y=labels,
             codes=codes,
@@ -221,18 +251,12 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
         return task, groups
 
-    def _costs(self, owner: Any, n_classes: int) -> Costs:
-        """The search's costs or, where it has none, those of the classifier."""
-        given = {
-            name: getattr(owner if getattr(self, name) is None else self, name)
-            for name in ("fp_cost", "fn_cost")
-        }
-        costs = Costs.of_mistakes(**given)
-        if costs.by_row:
-            raise ValueError("fp_cost and fn_cost must be numbers: a search has the same costs for all rows")
-        if n_classes > 2 and (costs.fp_cost, costs.fn_cost) != (1.0, 1.0):
-            raise ValueError(f"fp_cost and fn_cost are for two classes, got {n_classes} classes")
-        return costs
+    def _stated(self, owner: Any) -> CostTerms:
+        """The search's costs or, where it states none, those of the classifier."""
+        names = ("fp_cost", "fn_cost", "cost_matrix", "pos_label")
+        stated = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        CostTerms.of(CostTerms(**stated))  # refuses what only fit can take
+        return replace(CostTerms.of(owner), **stated)
 
     def _splits(self, task: folds.Task, groups: Any) -> list[Split]:
         """Splits whose held-out rows have some weight."""
@@ -309,7 +333,7 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.cv_results_, self.n_splits_ = table, len(results)
         self.best_index_, self.best_params_ = best, params[best]
         self.best_loss_, self.best_score_ = task.candidates[best].loss, float(means[best])
-        self.criterion_, self._classes = task.criterion, task.classes
+        self.criterion_, self._classes, self._terms = task.criterion, task.classes, task.terms
 
     def _verdict(
         self, task: folds.Task, results: list[choosing.Fold], best: int, choices: list[int]
@@ -363,9 +387,21 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return getattr(self.best_estimator_, name)
 
     @_delegates("predict")
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Decisions of the best estimator, by the costs."""
-        return self._best().predict(X)
+    def predict(
+        self,
+        X: Any,
+        *,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
+        budget: float | None = None,
+    ) -> NDArray[Any]:
+        """Decisions of the best estimator, by the costs; those of rows may be given, and a budget."""
+        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix, budget)
+        of_rows = {n: v for n, v in zip((*TERMS, "budget"), given, strict=True) if v is not None}
+        return self._best().predict(X, **of_rows)
 
     @_delegates("predict_proba")
     def predict_proba(self, X: Any) -> Floats:
@@ -377,8 +413,23 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Scores of the best estimator."""
         return self._best().decision_function(X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
+    ) -> float:
         """Minus the criterion on other rows: larger is better."""
-        model = self._best()
+        model, criterion = self._best(), self.criterion_
         codes = class_index(column_or_1d(y), model.classes_)
-        return -self.criterion_.mean(codes, np.asarray(model.predict_proba(X)), sample_weight)
+        if criterion.costs is not None:
+            given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
+            terms = self._terms.with_rows(dict(zip(TERMS, given, strict=True)))
+            criterion = replace(criterion, costs=terms.costs(model.classes_, X))
+        return -criterion.mean(codes, np.asarray(model.predict_proba(X)), sample_weight)

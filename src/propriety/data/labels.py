@@ -1,0 +1,83 @@
+"""Labels that say by their name which of two classes is the one to find."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from numpy.typing import NDArray
+
+from propriety.costs import Costs, PositiveClassWarning
+
+#: Labels of the class to find, in any case of letters.
+POSITIVE = {
+    "1", "true", "yes", "y", "t", "positive", "pos", "p", "+", "bad", "malignant", "m", "default", "fraud",
+    "spam", "churn", "churned", "sick", "ill", "diseased", "dead", "died", "failure", "fail", "failed",
+    "event", "case", "abnormal", "anomaly", "attack", "won", "win", "success", "bought", "click",
+    "on", "present",
+}  # fmt: skip
+#: Labels of the other one.
+NEGATIVE = {
+    "0", "-1", "false", "no", "n", "f", "negative", "neg", "-", "good", "benign", "b", "ok", "ham", "healthy",
+    "alive", "normal", "none", "control", "off", "absent",
+}  # fmt: skip
+
+
+def named_positive(a: str, b: str) -> tuple[str, str] | None:
+    """Which of two labels is the class to find by what they say, and why; None if they do not say.
+
+    >>> named_positive("bad", "good"), named_positive("3", "4"), named_positive("left", "right")
+    (('bad', 'by its name'), ('4', 'the larger number'), None)
+    """
+    for one, other in ((b, a), (a, b)):
+        if one.lower() in POSITIVE and other.lower() not in POSITIVE:
+            return one, "by its name"
+    for one, other in ((b, a), (a, b)):
+        if other.lower() in NEGATIVE and one.lower() not in NEGATIVE:
+            return one, "by the other's name"
+    if is_number(a) and is_number(b):
+        return max(a, b, key=float), "the larger number"
+    return None
+
+
+def settles(classes: NDArray[Any]) -> bool:
+    """Whether two classes in sorted order say that the last is the one to find; numbers and truth values do.
+
+    >>> import numpy as np
+    >>> settles(np.array(["no", "yes"])), settles(np.array(["bad", "good"])), settles(np.array([0, 1]))
+    (True, False, True)
+    """
+    labels = classes.tolist()
+    if not all(isinstance(label, str) for label in labels):
+        return True
+    named = named_positive(*labels)
+    return named is not None and named[0] == labels[1]
+
+
+def warn_of_side(classes: NDArray[Any], costs: Costs, pos_label: Any, stacklevel: int = 4) -> None:
+    """Warn if costs differ and nothing says which class they are for.
+
+    >>> import numpy as np
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_side(np.array(["bad", "good"]), Costs.of_mistakes(1, 5), None)
+    >>> print(seen[0].message)
+    'good' was taken as the class whose miss costs fn_cost, because it is the last in sorted order; ...
+    """
+    if pos_label is not None or not costs.sided or settles(classes):
+        return
+    first, last = classes.tolist()
+    warnings.warn(
+        f"{last!r} was taken as the class whose miss costs fn_cost, because it is the last in sorted order; "
+        f"give pos_label={first!r} or pos_label={last!r} to say which it is",
+        PositiveClassWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def is_number(text: str) -> bool:
+    """Whether a label is a number written as text."""
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False

@@ -1,0 +1,156 @@
+"""What decisions cost in all, how sure that is, and what they save against deciding the same for everyone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety.data.cost_terms import CostTerms
+from propriety.evaluation.decisions import Judged, read_decisions
+from propriety.evaluation.inputs import Array
+from propriety.weights import Estimate, Weights
+
+
+@dataclass(frozen=True)
+class CostSummary:
+    """What decisions cost; made by `cost_summary`.
+
+    Attributes
+    ----------
+    mean, total : Estimate
+        Cost of a decision, and of all of them, with 95% intervals. The total is over rows; weights that are
+        not whole numbers count relative to their mean.
+    constant : label
+        The one decision that would have cost least if it had been made for every row.
+    constant_mean : float
+        What that would have cost a row.
+    saved : Estimate
+        Mean saving of a row against it.
+
+    Examples
+    --------
+    >>> cost_summary([0, 1, 1], [0, 1, 0], fn_cost=6).saved.value
+    -1.6666666666666667
+    """
+
+    mean: Estimate
+    total: Estimate
+    constant: Any
+    constant_mean: float
+    saved: Estimate
+
+    @property
+    def savings(self) -> float:
+        """The share of the constant decision's cost that was saved: 1 if nothing is paid any more."""
+        return _share(self.mean.value, self.constant_mean)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.mean.value:.4g} a decision ({self.mean.low:.4g} to {self.mean.high:.4g}), "
+            f"{self.total.value:.4g} in all; deciding {self.constant!r} for everyone costs "
+            f"{self.constant_mean:.4g} a decision, {self.saved.value:.4g} more "
+            f"({self.saved.low:.4g} to {self.saved.high:.4g})"
+        )
+
+
+def cost_summary(
+    y: ArrayLike,
+    decision: ArrayLike,
+    *,
+    fp_cost: ArrayLike = 1.0,
+    fn_cost: ArrayLike = 1.0,
+    tp_benefit: ArrayLike = 0.0,
+    tn_benefit: ArrayLike = 0.0,
+    cost_matrix: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    abstain_label: Any = "abstain",
+) -> CostSummary:
+    """Mean and total cost of decisions with 95% intervals, and what they save; arguments as in `mean_cost`.
+
+    >>> summary = cost_summary([0, 0, 1, 1], [0, 1, 1, 1], fp_cost=1, fn_cost=9)
+    >>> summary.mean.value, summary.total.value, summary.constant, summary.savings
+    (0.25, 1.0, 1, 0.5)
+    >>> print(summary)
+    0.25 a decision (-0.24 to 0.74), 1 in all; deciding 1 for everyone costs 0.5 a decision, 0.25 more (...)
+    """
+    judged = read_decisions(
+        y,
+        decision,
+        CostTerms.of_rows(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix, pos_label),
+        labels=labels,
+        abstain_label=abstain_label,
+    )
+    weights = Weights.read(sample_weight, len(judged.true))
+    costs = judged.costs.of_rows(judged.true, judged.decided)
+    best, constant = cheapest_constant(judged, weights)
+    mean, saved = weights.estimate(costs), weights.estimate(constant - costs)
+    labelled = [*judged.classes, abstain_label][best]
+    total = weights.estimate(costs, scale=weights.total)
+    return CostSummary(mean, total, labelled, float(weights.mean(constant)), saved)
+
+
+def savings(
+    y: ArrayLike,
+    decision: ArrayLike,
+    *,
+    fp_cost: ArrayLike = 1.0,
+    fn_cost: ArrayLike = 1.0,
+    tp_benefit: ArrayLike = 0.0,
+    tn_benefit: ArrayLike = 0.0,
+    cost_matrix: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    abstain_label: Any = "abstain",
+) -> float:
+    """Share of the cost that is saved against the better of always and never: 1 − cost/min(always, never).
+
+    1 is the best, 0 no better than one decision for everyone, negative is worse. Of several classes it is the
+    cheapest of deciding one for everyone. Arguments as in `mean_cost`.
+
+    References
+    ----------
+    Bahnsen, Aouada & Ottersten (2014), Example-dependent cost-sensitive logistic regression for credit
+    scoring. Höppner et al. (2022), Instance-dependent cost-sensitive learning for detecting transfer fraud.
+
+    Examples
+    --------
+    >>> round(savings([0, 1, 1, 0], [0, 1, 0, 0], fp_cost=[4, 1, 2, 2], fn_cost=[1, 3, 3, 1]), 6)
+    0.5
+    """
+    return cost_summary(
+        y,
+        decision,
+        fp_cost=fp_cost,
+        fn_cost=fn_cost,
+        tp_benefit=tp_benefit,
+        tn_benefit=tn_benefit,
+        cost_matrix=cost_matrix,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        abstain_label=abstain_label,
+    ).savings
+
+
+def cheapest_constant(judged: Judged, weights: Weights) -> tuple[int, Array]:
+    """The one decision that costs least for all rows, as an index, and what it costs each row."""
+    of_rows = judged.costs.matrix[..., judged.true, :] if not judged.costs.by_row else None
+    if of_rows is None:
+        of_rows = judged.costs.matrix[np.arange(len(judged.true)), judged.true]
+    best = int(np.argmin(weights.mean(of_rows.T)))
+    return best, of_rows[:, best]
+
+
+def _share(cost: float, constant: float) -> float:
+    if constant <= 0:
+        raise ValueError(
+            "one decision for everyone costs nothing, or brings a benefit, so no share of its cost can be "
+            "saved; look at cost_summary(...).saved, the saving of a row"
+        )
+    return 1 - cost / constant

@@ -1,0 +1,355 @@
+"""Costs as people have them, over the catalogue: a named class, costs of rows, benefits, matrices."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from propriety import evaluation, losses
+from propriety.costs import MissingCostsWarning, PositiveClassWarning
+from propriety.model import catalogue, files
+
+ROWS = catalogue.ESTIMATORS
+SMALL = {"max_iter": 15, "n_rules": 4, "min_samples_leaf": 3, "random_state": 0, "alpha": 0.01}
+every = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
+some = pytest.mark.parametrize("row", [r for r in ROWS if r.key in ("linear", "tree")], ids=lambda r: r.key)
+
+
+def small(row, **params):
+    names = row.type._get_param_names()
+    return row.type(**{name: value for name, value in SMALL.items() if name in names} | params)
+
+
+def data(labels=("good", "bad"), n=150):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+    X["amount"] = rng.lognormal(1, 1, n)
+    score = X["a"] - 0.5 * X["b"] + 0.8 * rng.normal(size=n)
+    cuts = np.quantile(score, np.arange(1, len(labels)) / len(labels))
+    return X, np.array(labels)[np.digitize(score, cuts)]
+
+
+# --- which class is which --------------------------------------------------------------------------
+
+
+@every
+def test_costs_follow_the_named_class(row):
+    X, y = data()
+    loss = "Log"
+    model = small(row, loss=loss, fn_cost=9, pos_label="bad").fit(X, y)
+    assert model.classes_.tolist() == ["bad", "good"]
+    p_bad = model.predict_proba(X)[:, 0]
+    np.testing.assert_array_equal(model.predict(X), np.where(p_bad >= 0.1, "bad", "good"))
+    other = small(row, loss=loss, fn_cost=9, pos_label="good").fit(X, y)
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    p_good = other.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(other.predict(X), np.where(p_good >= 0.1, "good", "bad"))
+    # Scores and contributions stay those of classes_[1].
+    np.testing.assert_array_equal(other.contributions(X), model.contributions(X))
+    np.testing.assert_array_equal(other.importances(), model.importances())
+    again = files.from_bytes(files.to_bytes(model))
+    assert again.pos_label == "bad"
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_the_tailored_loss_of_a_linear_model_follows_the_named_class():
+    X, y = data()
+    row = catalogue.entry("linear")
+    first = small(row, fn_cost=4, pos_label="bad").fit(X, y)
+    assert first.loss_.loss == losses.Tailored(1 - 0.2)
+    # The same problem with labels whose order is turned round.
+    turned = small(row, fn_cost=4).fit(X, (y == "bad").astype(int))
+    np.testing.assert_allclose(first.predict_proba(X)[:, 0], turned.predict_proba(X)[:, 1], atol=1e-6)
+    np.testing.assert_array_equal(first.predict(X) == "bad", turned.predict(X) == 1)
+
+
+@every
+def test_an_unsettled_class_is_named_in_a_warning(row):
+    X, y = data()
+    with pytest.warns(
+        PositiveClassWarning, match=r"'good' was taken as the class whose miss.*pos_label='bad'"
+    ):
+        small(row, loss="Log", fn_cost=9).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "params", "warns"),
+    [
+        (("no churn", "churn"), {"fn_cost": 5}, True),
+        (("left", "right"), {"fn_cost": 5}, True),
+        (("left", "right"), {"fn_cost": "amount"}, True),
+        (("left", "right"), {}, False),
+        (("left", "right"), {"fn_cost": 5, "pos_label": "left"}, False),
+        (("left", "right"), {"cost_matrix": [[0, 1], [5, 0]]}, False),
+        (("no", "yes"), {"fn_cost": 5}, False),
+        (("benign", "malignant"), {"fn_cost": 5}, False),
+        ((0, 1), {"fn_cost": 5}, False),
+        ((False, True), {"fn_cost": 5}, False),
+    ],
+)
+def test_only_text_that_does_not_settle_it_warns(labels, params, warns):
+    X, y = data(labels)
+    model = small(catalogue.entry("tree"), **params)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    assert any(issubclass(w.category, PositiveClassWarning) for w in seen) == warns
+
+
+# --- costs of rows ---------------------------------------------------------------------------------
+
+
+@every
+def test_each_row_is_decided_at_its_own_threshold(row):
+    X, y = data((0, 1))
+    amount = X["amount"].to_numpy()
+    by_name = small(row, fn_cost="amount").fit(X, y)
+    by_function = small(row, fn_cost=lambda X: X["amount"]).fit(X, y)
+    by_array = small(row).fit(X, y, fn_cost=amount)
+    p = by_name.predict_proba(X)[:, 1]
+    expected = (p >= 1 / (1 + amount)).astype(int)
+    np.testing.assert_array_equal(by_name.predict(X), expected)
+    np.testing.assert_array_equal(by_function.predict(X), expected)
+    np.testing.assert_array_equal(by_array.predict(X, fn_cost=amount), expected)
+    assert 0 < np.mean(expected != (p >= 0.5)) < 1
+    # What is fitted is the log loss, whatever the costs of the rows.
+    np.testing.assert_array_equal(by_name.predict_proba(X), small(row, loss="Log").fit(X, y).predict_proba(X))
+    np.testing.assert_array_equal(by_array.predict_proba(X), by_name.predict_proba(X))
+    np.testing.assert_array_equal(by_name.costs_for(X).threshold, 1 / (1 + amount))
+    with pytest.raises(ValueError, match="differs by row"):
+        by_name.costs  # noqa: B018
+
+
+@every
+def test_stakes_are_weights(row):
+    X, y = data((0, 1))
+    staked = small(row, loss="Log", fn_cost="amount", stakes=True).fit(X, y)
+    weighted = small(row, loss="Log").fit(X, y, sample_weight=1 + X["amount"])
+    np.testing.assert_allclose(staked.predict_proba(X), weighted.predict_proba(X), atol=1e-6)
+    assert np.abs(staked.predict_proba(X) - small(row, loss="Log").fit(X, y).predict_proba(X)).max() > 0.01
+
+
+def test_benefits_reduce_to_the_matrix_of_four_cells():
+    X, y = data((0, 1))
+    amount = X["amount"].to_numpy()
+    model = small(catalogue.entry("tree")).fit(X, y)
+    matrix = np.zeros((len(X), 2, 2))
+    matrix[:, 0, 1], matrix[:, 1, 0], matrix[:, 1, 1], matrix[:, 0, 0] = 2, 1, -amount, -0.5
+    with_benefits = model.predict(X, fp_cost=2, fn_cost=1, tp_benefit=amount, tn_benefit=0.5)
+    np.testing.assert_array_equal(with_benefits, model.predict(X, cost_matrix=matrix))
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(with_benefits, p >= 2.5 / (2.5 + 1 + amount))
+
+
+def test_rows_without_stakes_are_decided_at_a_half_and_take_no_part():
+    X, y = data((0, 1))
+    fp, fn = np.ones(len(X)), X["amount"].to_numpy().copy()
+    fp[:20] = fn[:20] = 0.0
+    row = catalogue.entry("tree")
+    model = small(row, stakes=True).fit(X, y, fp_cost=fp, fn_cost=fn)
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(model.predict(X, fp_cost=fp, fn_cost=fn)[:20], p[:20] >= 0.5)
+    rest = small(row, stakes=True).fit(X[20:], y[20:], fp_cost=fp[20:], fn_cost=fn[20:])
+    np.testing.assert_allclose(rest.predict_proba(X), model.predict_proba(X), atol=1e-6)
+    with pytest.raises(ValueError, match="0 in all rows of a class"):
+        small(row, stakes=True).fit(X, y, fp_cost=fp * (y == 0), fn_cost=fn * (y == 0))
+
+
+def test_forgotten_costs_of_rows_warn():
+    X, y = data((0, 1))
+    model = small(catalogue.entry("tree")).fit(X, y, fn_cost=X["amount"])
+    with pytest.warns(MissingCostsWarning, match="predict was not"):
+        model.predict(X)
+
+
+@some
+def test_costs_are_routed_through_pipelines_and_searches(row):
+    X, y = data((0, 1))
+    amount = X["amount"].to_numpy()
+    with sklearn.config_context(enable_metadata_routing=True):
+        last = (
+            small(row, stakes=True, loss="Log")
+            .set_fit_request(fn_cost=True)
+            .set_predict_request(fn_cost=True)
+        )
+        pipeline = make_pipeline(StandardScaler(), last)
+        pipeline.fit(X, y, fn_cost=amount)
+        p = pipeline.predict_proba(X)[:, 1]
+        np.testing.assert_array_equal(pipeline.predict(X, fn_cost=amount), p >= 1 / (1 + amount))
+        held_out = cross_val_predict(pipeline, X, y, cv=3, params={"fn_cost": amount}, method="predict_proba")
+        assert held_out.shape == (150, 2)
+        grid = {f"{row.type.__name__.lower()}__fp_cost": [1.0, 2.0]}
+        scorer = evaluation.cost_scorer().set_score_request(fn_cost=True)
+        search = GridSearchCV(pipeline, grid, scoring=scorer, cv=3).fit(X, y, fn_cost=amount)
+        assert search.best_score_ < 0
+        decided = search.best_estimator_.predict(X, fn_cost=amount)
+        fp = search.best_params_[next(iter(grid))]
+        p = search.predict_proba(X)[:, 1]
+        np.testing.assert_array_equal(decided, p >= fp / (fp + amount))
+
+
+def test_cross_validated_decisions_see_the_costs_of_their_own_rows():
+    X, y = data((0, 1))
+    amount = X["amount"].to_numpy()
+    model = small(catalogue.entry("linear"), loss="Log")
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = model.set_fit_request(fn_cost=True)
+        P = cross_val_predict(routed, X, y, cv=3, params={"fn_cost": amount}, method="predict_proba")
+    by_name = cross_val_predict(small(catalogue.entry("linear"), loss="Log", fn_cost="amount"), X, y, cv=3)
+    np.testing.assert_array_equal(by_name, P[:, 1] >= 1 / (1 + amount))
+
+
+# --- several classes -------------------------------------------------------------------------------
+
+MATRIX = np.array([[0, 1, 4], [3, 0, 1], [20, 9, 0]])
+
+
+@every
+def test_a_matrix_decides_several_classes(row):
+    X, y = data(("a", "b", "c"))
+    model = small(row, cost_matrix=MATRIX).fit(X, y)
+    cheapest = model.classes_[np.argmin(model.predict_proba(X) @ MATRIX, axis=1)]
+    np.testing.assert_array_equal(model.predict(X), cheapest)
+    assert np.any(cheapest != model.classes_[np.argmax(model.predict_proba(X), axis=1)])
+    again = files.from_bytes(files.to_bytes(model))
+    np.testing.assert_array_equal(again.predict(X), cheapest)
+    each = np.random.default_rng(1).random((len(X), 3, 3)) + 1
+    each[:, range(3), range(3)] = 0
+    expected = np.argmin(np.einsum("nt,ntk->nk", model.predict_proba(X), each), axis=1)
+    np.testing.assert_array_equal(
+        clone(model).set_params(cost_matrix=None).fit(X, y).predict(X, cost_matrix=each),
+        model.classes_[expected],
+    )
+
+
+@some
+def test_a_last_column_abstains(row):
+    X, y = data(("a", "b", "c"))
+    matrix = np.column_stack([1 - np.eye(3), np.full(3, 0.3)])
+    model = small(row, cost_matrix=matrix).fit(X, y)
+    sure = model.predict_proba(X).max(axis=1) > 0.7
+    decided = model.predict(X)
+    np.testing.assert_array_equal(decided == "abstain", ~sure)
+    assert decided.dtype.kind == "U"
+    numbers = small(row, cost_matrix=matrix, abstain_label=-1).fit(X, np.searchsorted(["a", "b", "c"], y))
+    assert numbers.predict(X).dtype.kind == "i"
+    np.testing.assert_array_equal(numbers.predict(X) == -1, ~sure)
+    mixed = small(row, cost_matrix=matrix).fit(X, np.searchsorted(["a", "b", "c"], y)).predict(X)
+    assert mixed.dtype == object
+    cost = evaluation.mean_cost(y, decided, cost_matrix=matrix)
+    right = np.mean(np.where(sure, decided != y, 0.3))
+    assert cost == pytest.approx(right)
+
+
+def test_two_classes_may_abstain():
+    X, y = data((0, 1))
+    matrix = [[0, 1, 0.2], [1, 0, 0.2]]
+    model = small(catalogue.entry("tree"), cost_matrix=matrix).fit(X, y)
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(model.predict(X) == "abstain", (p > 0.2) & (p < 0.8))
+    assert "→ abstain" in model.export_text()
+
+
+# --- what is refused, before anything is fitted ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "given", "message"),
+    [
+        ({"fn_cost": -1}, {}, "fn_cost must be positive"),
+        ({}, {"fn_cost": -np.ones(150)}, "fn_cost must be positive in every row, and is -1 in row 0"),
+        (
+            {},
+            {"fp_cost": np.r_[np.ones(149), np.nan]},
+            "fp_cost must be finite in every row, and is missing in",
+        ),
+        ({}, {"fn_cost": np.ones(149)}, "149 rows, but there are 150"),
+        ({}, {"fn_cost": np.ones(150), "fp_cost": np.ones(10)}, "fp_cost has 10, fn_cost has 150"),
+        ({"fn_cost": np.ones(150)}, {}, "give those to fit and predict"),
+        ({"fn_cost": "price"}, {}, "fn_cost='price' names a column that X has not"),
+        ({"fn_cost": lambda X: np.ones(3)}, {}, "3 rows, but there are 150"),
+        ({"cost_matrix": np.ones((3, 3))}, {}, "cost_matrix is for 3 classes, and there are 2"),
+        ({"cost_matrix": np.ones((2, 4))}, {}, "must have shape"),
+        ({"cost_matrix": [[0, 1], [5, 0]], "fn_cost": 3}, {}, "not both"),
+        ({"cost_matrix": [[0, 1], [5, 0]]}, {"fn_cost": np.ones(150)}, "not both"),
+        ({"cost_matrix": [[1, 0], [5, 0]]}, {}, "cheaper than the right one"),
+        ({"tp_benefit": -3}, {}, "fn_cost . tp_benefit must be positive"),
+        ({"pos_label": "maybe"}, {}, "pos_label='maybe' is not one of the classes"),
+        ({"cost_matrix": [[0, 1, 0], [5, 0, 0]], "abstain_label": 1}, {}, "abstain_label=1 is one of the"),
+    ],
+)
+@every
+def test_bad_costs_are_refused_before_the_fit(row, params, given, message):
+    X, y = data((0, 1))
+    model = small(row, **params)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y, **given)
+    assert not hasattr(model, "classes_")
+
+
+def test_a_column_must_be_there_at_prediction():
+    X, y = data((0, 1))
+    model = small(catalogue.entry("tree"), fn_cost="amount").fit(X, y)
+    with pytest.raises(ValueError, match="fn_cost='amount' names a column that X has not"):
+        model.predict(X.drop(columns="amount"))
+    with pytest.raises(ValueError, match="X has no names: give a data frame"):
+        model.predict(X.to_numpy())
+
+
+def test_more_classes_need_a_matrix():
+    X, y = data(("a", "b", "c"))
+    for params in ({"fn_cost": 2}, {"fn_cost": "amount"}, {"tp_benefit": 1}):
+        with pytest.raises(ValueError, match=r"are for two classes, got 3 classes; give cost_matrix"):
+            small(catalogue.entry("tree"), **params).fit(X, y)
+    with pytest.raises(ValueError, match="pos_label is for two classes"):
+        small(catalogue.entry("tree"), pos_label="a").fit(X, y)
+    with pytest.raises(ValueError, match="stakes=True is for two classes"):
+        small(catalogue.entry("tree"), stakes=True, cost_matrix=MATRIX).fit(X, y)
+
+
+@every
+def test_costs_known_roughly_are_decided_for_their_mean(row):
+    from scipy import stats
+
+    X, y = data((0, 1))
+    mean = 15 / np.log(4)
+    model = small(row, loss="Log", fn_cost=(5, 20)).fit(X, y)
+    assert model.costs.threshold == pytest.approx(1 / (1 + mean))
+    np.testing.assert_array_equal(files.from_bytes(files.to_bytes(model)).predict(X), model.predict(X))
+    assert small(row, loss="Log", fn_cost=stats.gamma(3)).fit(X, y).costs.threshold == pytest.approx(1 / 4)
+    with pytest.raises(ValueError, match="is no range"):
+        small(row, fn_cost=(20, 5)).fit(X, y)
+
+
+def test_boosting_stops_early_by_the_costs_of_the_held_out_rows():
+    X, y = data((0, 1))
+    row, amount = catalogue.entry("boosting"), X["amount"].to_numpy()
+    params = {"early_stopping": True, "scoring": evaluation.cost_scorer(1, 3, by="predict")}
+    by_name = small(row, fn_cost="amount", **params)
+    by_array = small(row, **params)
+    one = by_name.fit(X, y).validation_score_
+    np.testing.assert_array_equal(one, by_array.fit(X, y, fn_cost=amount).validation_score_)
+    given = by_name.fit(X[:100], y[:100], X_val=X[100:], y_val=y[100:])
+    held_out = given.predict(X[100:])
+    best = evaluation.mean_cost(y[100:], held_out, fp_cost=1, fn_cost=3)
+    assert -given.validation_score_[given.n_iter_] == pytest.approx(best)
+
+
+@every
+def test_a_budget_limits_how_often_the_model_acts(row):
+    X, y = data()
+    model = small(row, loss="Log", fn_cost="amount", pos_label="bad").fit(X, y)
+    free, few = model.predict(X), model.predict(X, budget=5)
+    assert np.sum(few == "bad") == 5 < np.sum(free == "bad")
+    p = model.predict_proba(X)[:, 0]
+    saving = p * X["amount"].to_numpy() - (1 - p)
+    assert saving[few == "bad"].min() >= saving[few == "good"].max()
+    np.testing.assert_array_equal(model.predict(X, budget=150), free)
+    with pytest.raises(ValueError, match="two classes, without abstaining"):
+        small(row, cost_matrix=[[0, 1, 0.1], [1, 0, 0.1]]).fit(X, y).predict(X, budget=3)
