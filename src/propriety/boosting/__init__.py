@@ -1,7 +1,7 @@
 """Boosting for any proper loss.
 
 - ``classifier`` is for users, ``presets`` are the published algorithms; ``settings`` checks what they give,
-  ``learning`` weighs, holds out and bins the rows, ``state`` is what a file keeps.
+  ``learning`` weighs, holds out and bins the rows, ``fitting`` is one fit, ``state`` is what a file keeps.
 - ``objective`` has the gradients of the loss, ``constraints`` and ``compatibility`` what is forbidden.
 - ``rounds`` fits one round after the other with the weak learners of ``learners`` and ``histograms``;
   ``leaves`` finds their values, ``coefficients`` their coefficients.

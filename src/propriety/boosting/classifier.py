@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety.boosting.learning import Continued, Lesson, prepare, read_held_out
-from propriety.boosting.progress import CallbackSupportMixin, Progress, with_callbacks
+from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
 from propriety.boosting.settings import settings_of
 from propriety.boosting.shapes import ShapeFunctions, contributions_of, shapes_of
 from propriety.costs import Costs
@@ -305,7 +305,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         -------
         self
         """
-        from propriety.boosting.rounds import Booster
+        from propriety.boosting.fitting import BoostingFit
 
         training = self._read(
             X,
@@ -331,42 +331,15 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,
             shared_bins=self._shared_bins,
         )
-        settings = lesson.settings
-        booster = Booster(
-            lesson.binned, lesson.binner, lesson.objective, lesson.weights, settings, lesson.start
-        )
-        trees = self._forest.split() if again else []
-        validation = lesson.validation(self._held_out_costs(lesson, X_val))
-        if again:
-            booster.resume(self._forest)
-        if validation is not None:
-            validation.add(trees, settings.n_jobs)
-        progress = Progress(self, lesson, booster, X, y)
-
-        def keep() -> None:
-            kept = booster.finished(trees)
-            if validation is not None and settings.early_stopping:
-                rounds = max(lesson.rounds_done + validation.best(settings.tol), lesson.rounds_done)
-                kept = kept[: rounds * lesson.n_scores]
-            self._keep(
-                training,
-                lesson.objective.loss,
-                **self.attributes(lesson, kept),
-                **chosen,
-                train_score_=np.array(progress.train_score),
-                validation_score_=np.array([] if validation is None else validation.history),
-            )
-
+        earlier = self._forest if again else None
+        fit = BoostingFit(self, lesson, self._held_out_costs(lesson, X_val), earlier, X, y)
         try:
-            for number in range(lesson.rounds_done, settings.max_iter):
-                trees.extend(booster.advance(number))
-                if progress.after_round(number, trees, validation):
-                    break
+            fit.run()
         except KeyboardInterrupt:
-            keep()  # the model of the rounds before
+            self._keep(training, lesson.objective.loss, **fit.attributes(), **chosen)
             raise
-        keep()
-        progress.end()
+        self._keep(training, lesson.objective.loss, **fit.attributes(), **chosen)
+        fit.end()
         return self
 
     def _gain(
@@ -406,21 +379,6 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         same = training.schema.n_categories == self._schema.n_categories
         if not same or not np.array_equal(training.classes, self.classes_):
             raise ValueError("warm_start needs the columns, categories and classes of the first fit")
-
-    @staticmethod
-    def attributes(lesson: Lesson, items: list[Any]) -> dict[str, Any]:
-        """What a model of these weak learners keeps, besides what all estimators do."""
-        from propriety.boosting import curves
-
-        return {
-            "_forest": curves.join(items, lesson.n_scores, lesson.binner),
-            "_marginals": lesson.marginals,
-            "_binner": lesson.binner,
-            "_start_score": lesson.start,
-            "_seed": lesson.settings.seed,
-            "_class_factors": lesson.class_factors,
-            "n_iter_": len(items) // lesson.n_scores,
-        }
 
     # --- using the model --------------------------------------------------------------------------
 

@@ -76,6 +76,20 @@ class Lesson:
             return None
         return Marginals.of(self.binned, self.weights.values, self.training.table)
 
+    def attributes(self, learners: list[Any]) -> dict[str, Any]:
+        """What a model of these weak learners keeps, besides what all estimators do."""
+        from propriety.boosting import curves
+
+        return {
+            "_forest": curves.join(learners, self.n_scores, self.binner),
+            "_marginals": self.marginals,
+            "_binner": self.binner,
+            "_start_score": self.start,
+            "_seed": self.settings.seed,
+            "_class_factors": self.class_factors,
+            "n_iter_": len(learners) // self.n_scores,
+        }
+
     def validation(self, costs: Costs) -> Validation | None:
         """The held-out rows, ready to be scored."""
         if self.held_out is None:

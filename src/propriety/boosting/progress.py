@@ -64,7 +64,7 @@ class Progress:
             return False
         lesson = self._lesson
         so_far = shared_attributes(lesson.training, lesson.objective.loss)
-        so_far |= self._estimator.attributes(lesson, self._booster.finished(trees))
+        so_far |= lesson.attributes(self._booster.finished(trees))
         task = self._context.subcontext(task_name="round")
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         stop = task.call_on_fit_task_end(

@@ -1,0 +1,66 @@
+"""One fit: round after round, watched and judged, until it is enough."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from propriety.boosting import curves
+from propriety.boosting.learning import Lesson
+from propriety.boosting.progress import Progress
+from propriety.boosting.rounds import Booster
+from propriety.costs import Costs
+
+
+class BoostingFit:
+    """The rounds of a fit, the rows that judge when to stop, and those who watch.
+
+    Parameters
+    ----------
+    estimator : BoostingClassifier
+        For callbacks; nothing of it is read or changed.
+    lesson : Lesson
+    costs : Costs
+        Of the held-out rows, for scorers that look at decisions.
+    earlier : ensemble or None
+        What a warm start goes on from.
+    X, y : as the user gave them, for callbacks
+    """
+
+    def __init__(
+        self, estimator: Any, lesson: Lesson, costs: Costs, earlier: curves.Ensemble | None, X: Any, y: Any
+    ) -> None:
+        self._lesson, self._settings = lesson, lesson.settings
+        self._booster = Booster(
+            lesson.binned, lesson.binner, lesson.objective, lesson.weights, lesson.settings, lesson.start
+        )
+        self._learners: list[Any] = [] if earlier is None else earlier.split()
+        self._validation = lesson.validation(costs)
+        if earlier is not None:
+            self._booster.resume(earlier)
+        if self._validation is not None:
+            self._validation.add(self._learners, self._settings.n_jobs)
+        self._progress = Progress(estimator, lesson, self._booster, X, y)
+
+    def run(self) -> None:
+        """Boost until the rounds are done, or the held-out rows or a callback say so."""
+        for number in range(self._lesson.rounds_done, self._settings.max_iter):
+            self._learners.extend(self._booster.advance(number))
+            if self._progress.after_round(number, self._learners, self._validation):
+                break
+
+    def end(self) -> None:
+        """Tell the callbacks that the fit is over."""
+        self._progress.end()
+
+    def attributes(self) -> dict[str, Any]:
+        """What the model keeps of the rounds so far, or of the best ones."""
+        learners, validation = self._booster.finished(self._learners), self._validation
+        if validation is not None and self._settings.early_stopping:
+            rounds = self._lesson.rounds_done + validation.best(self._settings.tol)
+            learners = learners[: rounds * self._lesson.n_scores]
+        return self._lesson.attributes(learners) | {
+            "train_score_": np.array(self._progress.train_score),
+            "validation_score_": np.array([] if validation is None else validation.history),
+        }
