@@ -161,14 +161,15 @@ def as_array(X: Any, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
     if type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in (np.float64, np.float32):
         return X  # nothing to check: for one row, the checks take longer than its prediction
     _check_indices(X)
-    array = check_array(
+    array: Any = check_array(
         X,
         accept_sparse=sparse_formats,
         dtype=(np.float64, np.float32),
         ensure_all_finite=False,
         input_name="X",
     )
-    if sparse.issparse(array):
+    is_sparse = sparse.issparse(array)
+    if is_sparse:
         if array is not X:
             _check_indices(array)
         if not array.has_canonical_format:  # a cell given twice is a sum
@@ -181,14 +182,15 @@ def _check_indices(X: Any) -> None:
     """Refuse a sparse matrix whose indices lie outside of it: compiled code does not test them."""
     if not sparse.issparse(X):
         return
+    matrix: Any = X
     try:
-        if X.format == "coo":
-            pairs = zip(X.coords, X.shape, strict=True)
-            if any(len(i) != X.nnz or (i.size and not 0 <= i.min() <= i.max() < n) for i, n in pairs):
+        if matrix.format == "coo":
+            pairs = zip(matrix.coords, matrix.shape, strict=True)
+            if any(len(i) != matrix.nnz or (i.size and not 0 <= i.min() <= i.max() < n) for i, n in pairs):
                 raise ValueError("a coordinate lies outside of the matrix")
-        elif hasattr(X, "check_format"):
-            X.check_format(full_check=True)
-            if len(X.indices) != len(X.data):
+        elif hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+            if len(matrix.indices) != len(matrix.data):
                 raise ValueError("indices and data are of different lengths")
     except ValueError as error:
         raise ValueError(f"X is not a valid sparse matrix: {error}") from None
