@@ -53,8 +53,7 @@ VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, 2, -1, 3, 255, 256, 2**31, 2**63, 10**400, 0.5, -0.0, 1e-320, 1e99, 1e308,
     "", "x", "auto", "Log()", "nan", [], {}, [None], ["a", "b"], {"float": "nan"}, {"float": "inf"},
     {"tuple": []}, {"map": []}, {"set": [1]}, {"array": [0, 1], "dtype": "int64"},
-    {"array": [], "dtype": "float64"},
-    *({"loss": text} for text in LOSSES),
+    {"array": [], "dtype": "float64"}, *({"loss": text} for text in LOSSES),
 )  # fmt: skip
 NUMBERS = (0, 1, -1, 2, 0.5, 1e99, 1e100, 1e308, -1e308, 5e-324, np.inf, -np.inf, np.nan, 2**31 - 1, -(2**31))
 
