@@ -84,3 +84,34 @@ def test_huge_costs_have_a_threshold():
 def test_bad_costs_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_row_in_which_one_decision_is_always_cheaper(rng):
+    # Acting costs 1 and brings `value`: for a value below 0 acting never pays, whatever the probability.
+    value = np.array([4.0, -0.5, -2.0])
+    costs = Costs.of_mistakes(1, 0, tp_benefit=value)
+    np.testing.assert_array_equal(costs.threshold, [0.2, np.inf, np.inf])
+    for p in rng.random((20, 3)):
+        np.testing.assert_array_equal(costs.decide(p), np.argmin(costs.expected(p), axis=1))
+    np.testing.assert_array_equal(costs.stake, [5, 0, 0])
+    with pytest.raises(ValueError, match="both wrong decisions cheaper"):
+        Costs.of_matrix([[[1, 0], [0, 1]], [[0, 1], [1, 0]]]).threshold  # noqa: B018
+
+
+def test_costs_of_some_rows_and_their_mean():
+    costs = Costs.of_mistakes(1, [1, 3, 5], positive=0)
+    np.testing.assert_array_equal(costs.take([2, 0]).fn_cost, [5, 1])
+    assert costs.mean().fn_cost == 3
+    assert costs.mean(np.array([1.0, 0.0, 3.0])).fn_cost == 4
+    assert costs.mean().boundary == pytest.approx(0.75)
+    assert Costs.of_mistakes(1, 2).take([0]).fn_cost == 2
+    assert costs.sided
+    assert not Costs.of_mistakes([1, 2], [1, 2]).sided
+
+
+def test_abstaining_is_one_decision_more(rng):
+    matrix = np.column_stack([1 - np.eye(3), np.full(3, 0.25)])
+    costs, P = Costs.of_matrix(matrix), rng.dirichlet(np.ones(3), 50)
+    assert costs.abstains
+    np.testing.assert_array_equal(costs.decide(P) == 3, P.max(axis=1) <= 0.75)
+    assert costs.of_rows([2], [3]) == 0.25
