@@ -59,7 +59,7 @@ class Size:
 
 #: Bytes besides the data and 16 MB: what each term is for.
 BUDGETS = {
-    # A copy of the table and its bins, a byte each, twice; scores, gradients, curvatures and rows; one histogram for each leaf.
+    # A copy of the table, its bins twice, a byte each; scores, gradients, rows; a histogram for each leaf.
     "boosting": lambda s: s.rows * (12 * s.columns + 64 * s.scores) + 16 * 256 * s.leaves * s.columns,
     "tree": lambda s: s.rows * (12 * s.columns + 64 * s.scores) + 16 * 256 * s.leaves * s.columns,
     # A copy of the table, scores and gradients; curvatures of each pair of scores.

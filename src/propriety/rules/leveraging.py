@@ -170,6 +170,8 @@ def _solve(
 ) -> tuple[float, ScoredRows]:
     """δ with A(δ) = B(δ), by Newton's method on log A − log B within a bracket."""
     delta, point, low, high = 0.0, start, -math.inf, math.inf
+    # Scores of c · loss by its canonical link are c times as large; so is what counts as small.
+    unit = abs(float(composite.link(0.75)) - float(composite.link(0.25)))
     for _ in range(_STEPS):
         sums = sample.parts(point, holds)
         (A, HA), (B, HB) = (sums[:, 1].sum(axis=0), sums[:, 0].sum(axis=0)) if constant else _by_error(sums)
@@ -178,9 +180,9 @@ def _solve(
         low, high = (delta, high) if A > B else (low, delta)
         rate = HA / A + HB / B if A > 0 and B > 0 else 0.0
         step = math.log(A / B) / rate if rate > 0 else math.copysign(math.inf, A - B)
-        if abs(step) <= _EXACT * max(1.0, abs(delta)) or high - low <= _EXACT * abs(delta):
+        if abs(step) <= _EXACT * max(unit, abs(delta)) or high - low <= _EXACT * abs(delta):
             break
-        delta = float(_inside(delta + step, low, high))
+        delta = float(_inside(delta + step, low, high, unit))
         F = sample.moved(start.F, holds, delta, delta if constant else -delta)
         point = sample.at(composite, F)
     return delta, point
@@ -191,13 +193,13 @@ def _by_error(sums: Floats) -> tuple[Floats, Floats]:
     return sums[1, 1] + sums[0, 0], sums[1, 0] + sums[0, 1]
 
 
-def _inside(proposal: float, low: float, high: float) -> float:
+def _inside(proposal: float, low: float, high: float, unit: float) -> float:
     """The proposal, or where the bracket is halved or left open widened if it is not inside."""
     if low < proposal < high and math.isfinite(proposal):
         return proposal
     if math.isfinite(low) and math.isfinite(high):
         return 0.5 * (low + high)
-    return low + max(1.0, abs(low)) if math.isfinite(low) else high - max(1.0, abs(high))
+    return low + max(unit, abs(low)) if math.isfinite(low) else high - max(unit, abs(high))
 
 
 # --- all rules ------------------------------------------------------------------------------------
