@@ -353,3 +353,13 @@ def test_a_budget_limits_how_often_the_model_acts(row):
     np.testing.assert_array_equal(model.predict(X, budget=150), free)
     with pytest.raises(ValueError, match="two classes, without abstaining"):
         small(row, cost_matrix=[[0, 1, 0.1], [1, 0, 0.1]]).fit(X, y).predict(X, budget=3)
+
+
+@pytest.mark.parametrize("row", catalogue.ESTIMATORS, ids=lambda row: row.key)
+def test_costs_by_a_column_are_kept_in_the_file(row):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"amount": rng.lognormal(3, 1, 200), "z": rng.normal(size=200)})
+    y = (X["z"] + rng.normal(size=200) > 0).astype(int)
+    model = row.type(fn_cost="amount", fp_cost=10.0).fit(X, y)
+    again = files.from_bytes(files.to_bytes(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))

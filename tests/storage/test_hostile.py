@@ -282,10 +282,13 @@ DOCUMENTS = {
         lambda d: d["state"]["columns"].update(categories=[None] * 4),
         "split by a set|no use",
     ),
-    "costs of text": (parameter("fp_cost", "much"), "fp_cost must be"),
+    "costs of text": (parameter("fp_cost", "much"), "neither a number nor a column"),
     "negative costs": (parameter("fn_cost", -1), "fn_cost must be"),
     "costs beyond every float": (parameter("fn_cost", 10**400), "fn_cost|too large"),
-    "costs of rows": (parameter("fp_cost", {"array": [], "dtype": "float64"}), "costs are not numbers"),
+    "costs of rows": (
+        parameter("fp_cost", {"array": [], "dtype": "float64"}),
+        "give those to fit and predict",
+    ),
     "the link of a number": (state("loss", {"loss": "Log().with_link(Canonical(3))"}), "smooth loss"),
     "a link of no probabilities": (
         state("loss", {"loss": "Log().with_link(FromDistribution('t', (-5,)))"}),

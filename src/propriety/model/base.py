@@ -21,7 +21,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from propriety import losses, parallel
 from propriety.costs import Costs, MissingCostsWarning
-from propriety.data.cost_terms import CostTerms
+from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.labels import warn_of_side
 from propriety.data.matrix import as_numbers
 from propriety.data.table import Schema, Table, as_array, is_frame
@@ -29,6 +29,7 @@ from propriety.data.training import NUMBERS, TABLE, Training
 from propriety.losses.value import Value
 from propriety.model import contract, files
 from propriety.model.state import Arrays, make, read_shared, shared_state
+from propriety.storage.checks import require
 
 Floats = NDArray[np.float64]
 
@@ -324,7 +325,20 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         model = make(cls, parameters, cls._renamed)
         read_shared(model, state)
         model._restore(state, arrays)
+        model._check_costs()
         return model
+
+    def _check_costs(self) -> None:
+        """Refuse a file whose costs could not be decided by: no numbers, and no column of the table."""
+        if not self.has_row_costs:
+            require(not self.costs.by_row, "its costs are not numbers")
+            return
+        for name in TERMS:
+            term = getattr(self, name, None)
+            known = not isinstance(term, str) or term in (self._schema.names or ())
+            require(
+                known, f"its costs are not numbers: {name} is {str(term)[:40]!r}, which is no column of it"
+            )
 
     @abstractmethod
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:

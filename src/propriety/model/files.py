@@ -109,7 +109,6 @@ def unpack(document: Any, arrays: Arrays) -> Any:
     require(isinstance(state, dict), "it has no state")
     model = row.type.from_state(document.get("parameters"), state, arrays)
     require(not state, f"there are values of no use: {', '.join(map(str, state))[:80]}")
-    require(not model.costs.by_row, "its costs are not numbers")  # others are refused where they are read
     return model
 
 
