@@ -25,8 +25,8 @@ ROUNDING = {"linear": 1e-8, "rules": 1e-12}
 BY_VALUE = {"linear"}
 SYMMETRIC = [losses.Log(), losses.Squared(), losses.Exponential(), losses.Matsushita()]
 ANY_LOSS = [losses.Log(), losses.Squared(), losses.Tailored(0.3, 5), losses.Beta(2, 1)]
-#: Rules need a loss that is convex by its canonical link at least. Linear models with one that is not convex in
-#: the score have several minima, and rounding may decide between them.
+#: Rules need a loss that is convex by its canonical link at least. Linear models of one that is not convex
+#: in the score have several minima, and rounding may decide between them.
 SCALED = {"rules": SYMMETRIC, "linear": [losses.Log(), losses.Exponential(), losses.Matsushita()]}
 #: Least weights are whole numbers of rows at these sizes, so that a sum of weights can be equal to one.
 SIZES = (20, 40, 100, 400)
