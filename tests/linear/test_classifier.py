@@ -13,7 +13,6 @@ from propriety.linear import LinearClassifier, LinearPath, SeparationWarning, se
 from propriety.losses import simplex
 
 ESTIMATORS = [
-    LinearClassifier(),
     LinearClassifier("Squared", alpha=1e-3),
     LinearClassifier(alpha=1e-2, l1_ratio=1.0),
     LinearPath(alphas=4, cv=2),

@@ -159,6 +159,10 @@ def quick(row):
     return row.type(**({"max_iter": 10} if row.key == "boosting" else {}))
 
 
+@pytest.mark.filterwarnings("ignore::propriety.linear.SeparationWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
 @parametrize_with_checks([quick(row) for row in ROWS])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

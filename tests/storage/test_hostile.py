@@ -282,7 +282,7 @@ DOCUMENTS = {
         lambda d: d["state"]["columns"].update(categories=[None] * 4),
         "split by a set|no use",
     ),
-    "costs of text": (parameter("fp_cost", "much"), "neither a number nor a column"),
+    "costs of text": (parameter("fp_cost", "much"), "which is no column of it"),
     "negative costs": (parameter("fn_cost", -1), "fn_cost must be"),
     "costs beyond every float": (parameter("fn_cost", 10**400), "fn_cost|too large"),
     "costs of rows": (
