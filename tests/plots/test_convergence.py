@@ -89,3 +89,10 @@ def test_bad_input_is_said(models):
         plots.convergence(LinearClassifier())
     with pytest.raises(ValueError, match="labels must be a list"):
         draw(*models, labels="abcd")
+
+
+def test_losses_of_several_classes_are_told_apart_by_their_text():
+    X, y = np.arange(24.0)[:, None] % 7, np.arange(24) % 3
+    models = [LinearClassifier(loss, alpha=0.1).fit(X, y) for loss in ("Log", "Squared")]
+    labels = [text.get_text() for text in plots.convergence(models).get_legend().get_texts()]
+    assert labels == ["simplex.Log()", "simplex.Brier()"]

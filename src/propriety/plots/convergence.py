@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from propriety.losses import Composite
 from propriety.plots.faces import _STYLE, Array, _colours, _import_matplotlib
 
 _MANY = 100  # iterations from which their axis is logarithmic
@@ -113,7 +114,8 @@ def _above(trace: Array, minimum: float | None) -> Array:
 def _labels(models: Sequence[Any]) -> list[str]:
     """The solver, the loss or both: what tells the models apart."""
     names = [str(getattr(model, "solver", type(model).__name__)) for model in models]
-    losses = [repr(getattr(model.loss_, "loss", model.loss_)) for model in models]
+    fitted = [model.loss_ for model in models]
+    losses = [repr(loss.loss if isinstance(loss, Composite) else loss) for loss in fitted]
     if len(set(losses)) == 1:
         return names
     if len(set(names)) == 1:
