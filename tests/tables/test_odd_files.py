@@ -7,6 +7,7 @@ import json
 import re
 import zipfile
 
+import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -161,9 +162,9 @@ def parquet(table, **options):
     return buffer.getvalue().to_pybytes()
 
 
-def arrow(table):
+def arrow(table, new=pa.ipc.new_file):
     buffer = pa.BufferOutputStream()
-    with pa.ipc.new_file(buffer, table.schema) as writer:
+    with new(buffer, table.schema) as writer:
         writer.write_table(table)
     return buffer.getvalue().to_pybytes()
 
@@ -175,6 +176,7 @@ def zipped(data):
     return buffer.getvalue()
 
 
+LONG = pa.array(["x" * 10_000] * 2_000)
 MANY = b"a,b\n" + b"0,0\n" * 500_000
 BOMBS = {
     "t.csv.gz": lambda: gzip.compress(MANY),
@@ -184,6 +186,11 @@ BOMBS = {
     "t.xlsx": lambda: excel([["a"], [1]], lambda text: text + " " * 2_000_000),
     "t.parquet": lambda: parquet(pa.table({"a": pa.repeat(0, 1_000_000)})),
     "t.arrow": lambda: arrow(pa.table({"a": pa.nulls(1_000_000)})),
+    "text.parquet": lambda: parquet(pa.table({"a": LONG})),
+    "lists.parquet": lambda: parquet(pa.table({"a": pa.array([["x" * 10_000] * 20] * 100)})),
+    "fixed.parquet": lambda: parquet(pa.table({"a": pa.array([b"x" * 10_000] * 2_000, pa.binary(10_000))})),
+    "text.arrow": lambda: arrow(pa.table({"a": LONG.dictionary_encode()})),
+    "text.arrows": lambda: arrow(pa.table({"a": LONG.dictionary_encode()}), pa.ipc.new_stream),
     "t.parquet.gz": lambda: gzip.compress(parquet(pa.table({"a": pa.repeat(0, 1_000_000)}))),
 }
 
@@ -198,6 +205,21 @@ def test_a_small_file_that_becomes_a_huge_table_is_refused(name, tmp_path, monke
     ):
         read(tmp_path / name, data, max_expansion=factor)
     read(tmp_path / name, data, max_expansion=1e6)
+
+
+@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="this pyarrow has no views")
+def test_views_of_one_text_count_once_a_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "FREE", 1 << 20)
+    text = pa.py_buffer(b"x" * 10_000)
+    view = np.array(
+        [10_000, int.from_bytes(b"xxxx", "little"), 0, 0], np.int32
+    )  # length, prefix, buffer, place
+    views = pa.Array.from_buffers(pa.string_view(), 2_000, [None, pa.py_buffer(np.tile(view, 2_000)), text])
+    data = arrow(pa.table({"a": views}))
+    assert len(data) < 100_000
+    with pytest.raises(TableError, match="more than 100 times its size"):
+        read(tmp_path / "t.arrow", data, max_expansion=100)
+    assert read(tmp_path / "t.arrow", data, max_expansion=1e6) == {"a": LONG.to_pylist()}
 
 
 @pytest.mark.parametrize("name", BOMBS)
