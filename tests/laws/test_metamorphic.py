@@ -21,7 +21,7 @@ SMALL = {"max_iter": 6, "n_rules": 4, "random_state": 0, "n_jobs": 1}
 #: Linear models stop when a step no longer helps: to what is compared here, and with a unique minimum.
 OWN = {"linear": {"max_iter": 200, "tol": 1e-12, "alpha": 0.01}}
 #: How far probabilities may differ where sums are taken in another order; nothing where there is no entry.
-ROUNDING = {"linear": 1e-8, "rules": 1e-12}
+ROUNDING = {"linear": 1e-8}
 #: Models that depend on the values of a column, not only on their order.
 BY_VALUE = {"linear"}
 SYMMETRIC = [losses.Log(), losses.Squared(), losses.Exponential(), losses.Matsushita()]
