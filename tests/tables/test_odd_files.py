@@ -113,6 +113,28 @@ def test_a_long_row_is_named_with_its_number_in_the_sheet(tmp_path):
         read(tmp_path / "t.xlsx", excel([["a", "b"], [None], [1, 2], [1, 2, 3]]))
 
 
+def with_value(text, value, kind=""):
+    """The formulas of a sheet with a value of a kind."""
+    return re.sub(r"<c r=\"(\w+)\"><f>(.*?)</f><v ?/?>(</v>)?", rf'<c r="\1"{kind}><f>\2</f>{value}', text)
+
+
+@pytest.mark.parametrize("change", [str, lambda text: with_value(text, "")], ids=["empty", "not there"])
+@pytest.mark.parametrize("rows", [1, 30_000], ids=["small", "beyond the first piece"])
+def test_a_formula_without_its_value_is_named(rows, change, tmp_path):
+    data = excel([["age", "color"], *[[31, "red"]] * rows, ["=A2+13", "blue"]], change)
+    message = f"cell A{rows + 2} of sheet 'Sheet' holds a formula and no value.*save"
+    with pytest.raises(TableError, match=message):
+        read(tmp_path / "t.xlsx", data)
+
+
+def test_a_formula_with_its_value_is_read(tmp_path):
+    rows = [["age", "color"], [31, "red"], ["=A2+13", "blue"]]
+    data = excel(rows, lambda text: with_value(text, "<v>44</v>"))
+    assert read(tmp_path / "t.xlsx", data) == ROWS
+    data = excel(rows, lambda text: with_value(text, "<v></v>", ' t="str"'))  # an empty text
+    assert read(tmp_path / "t.xlsx", data) == {"age": ["31", None], "color": ["red", "blue"]}
+
+
 # --- JSON ---------------------------------------------------------------------------------------------
 
 BAD_JSON = {
