@@ -21,7 +21,7 @@ from propriety.linear.penalties import Penalty
 from propriety.linear.separating import MarginTask, separate
 from propriety.linear.settings import LinearSettings
 from propriety.linear.solvers import AnyLoss
-from propriety.linear.tailoring import RoughLoss, SlopeWarning, ran_off, stations
+from propriety.linear.tailoring import RoughLoss, SlopeWarning, ran_off, stations, without_factor
 from propriety.separators import separation
 from propriety.separators.linalg import Codes, Floats, with_ones
 
@@ -168,7 +168,7 @@ def minimize_binary(
     theta: Floats | None,
 ) -> Run:
     """Fit along the stations of the loss: on a sample of the rows first if there are very many."""
-    composite, y = loss.composite, loss.y
+    composite, y = without_factor(loss.composite)[1], loss.y
     route = stations(composite) if theta is None else (composite,)
     if theta is None:
         stride = _sample_stride(design, weight, 1000 if len(route) == 1 else 100)
@@ -178,7 +178,7 @@ def minimize_binary(
             route = (composite,)
     if len(route) > 1:
         theta = _along(route[:-1], design, y, weight, penalty, settings)
-    objective = Objective(design, loss, weight, penalty)
+    objective = Objective(design, BinaryLoss(composite, y), weight, penalty)
     begin = objective.start() if theta is None else theta
     return settings.solver.minimize(objective, begin, settings.tol, settings.max_iter)
 
