@@ -17,7 +17,7 @@ from propriety.losses.base import SmoothLoss
 from propriety.model.catalogue import ESTIMATORS
 
 #: Parameters that make a fit small, for the estimators that have them.
-SMALL = {"max_iter": 6, "n_rules": 4, "random_state": 0, "n_jobs": 1}
+SMALL = {"max_iter": 6, "n_estimators": 6, "n_rules": 4, "random_state": 0, "n_jobs": 1}
 #: Linear models stop when a step no longer helps: to what is compared here, and with a unique minimum.
 OWN = {"linear": {"max_iter": 200, "tol": 1e-12, "alpha": 0.01}}
 #: How far probabilities may differ where sums are taken in another order; nothing where there is no entry.
