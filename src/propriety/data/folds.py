@@ -41,7 +41,7 @@ def fold_numbers(training: Training, n_folds: int, *, seed: int = 0, groups: Any
     >>> fold_numbers(training, 2).tolist()
     [0, 1, 1, 0]
     >>> fold_numbers(training, 2, groups=["a", "b", "a", "b"]).tolist()
-    [0, 1, 0, 1]
+    [1, 0, 1, 0]
     """
     n_folds = number("n_folds", n_folds, 2, whole=True)
     rows = np.flatnonzero(training.weights.array > 0)
