@@ -102,15 +102,13 @@ class TailoredRows:
         self._a, self._b = loss.focus * thresholds, loss.focus * (1 - thresholds)
         self._log_mass = special.betaln(self._a, self._b)
         half = np.full(len(y), 0.5)
-        entropy = 0.5 * (self._partial(slice(None), 0, half) + self._partial(slice(None), 1, half))
+        entropy = 0.5 * sum(self._partials(slice(None), half, half))
         self.scale = float(np.average(entropy, weights=weight)) / np.log(2)
 
-    def _partial(self, rows: slice, label: int, p: Floats) -> Floats:
-        """ℓ(label, ·) where the probability of the other label is p."""
+    def _partials(self, rows: slice, p: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """ℓ(0, ·) and ℓ(1, ·)."""
         a, b, c = self._a[rows], self._b[rows], self.thresholds[rows]
-        if label == 1:
-            return (1 - c) * special.betainc(b + 1, a, p)
-        return c * special.betainc(a + 1, b, p)
+        return c * _regularized(a + 1, b, p, q), (1 - c) * _regularized(b + 1, a, q, p)
 
     def _at(self, rows: slice, F: Floats) -> tuple[Floats, Floats, Floats]:
         """p, q and pᵃ qᵇ / B(a, b)."""
@@ -131,8 +129,8 @@ class TailoredRows:
         """Both."""
         p, q, relative = self._at(rows, F)
         one = self.y[rows] > 0
-        values = np.where(one, self._partial(rows, 1, q), self._partial(rows, 0, p))
-        return values, (np.where(one, -q, p) * relative)[:, None]
+        zero_loss, one_loss = self._partials(rows, p, q)
+        return np.where(one, one_loss, zero_loss), (np.where(one, -q, p) * relative)[:, None]
 
     def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """Fisher weight or Hessian of each row."""
@@ -163,3 +161,8 @@ class TailoredRows:
         """The same rows, tailored less or more."""
         loss = replace(self.loss, focus=focus)
         return TailoredRows(loss, self.thresholds, self.y, self.weight, self.offset)
+
+
+def _regularized(a: Floats, b: Floats, x: Floats, rest: Floats) -> Floats:
+    """I_x(a, b), from whichever of x and rest = 1 − x has its digits."""
+    return np.where(x < rest, special.betainc(a, b, x), special.betaincc(b, a, rest))
