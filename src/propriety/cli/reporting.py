@@ -94,7 +94,9 @@ def report_of(study: Study, step: Step = lambda _: None) -> Report:
 
 def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
     """Probabilities of logistic regression and of log-loss boosting, and which of them is the model."""
-    plain = replace(study.order, loss=losses.Log(), search=False, settings={})
+    # Without a name, the log loss of as many classes as there are is what boosting fits.
+    log = None if study.table.findings.target.several else losses.Log()
+    plain = replace(study.order, loss=log, search=False, settings={})
     rivals, same = {}, ""
     wanted = {"logistic regression": "logistic", _LOG_BOOSTING: "boosting"}
     if study.recipe.name == "boosting" and study.model.loss_ == _LOG and not study.order.settings:

@@ -113,6 +113,21 @@ class TableCosts:
             result.costs(("0", "1"))  # refuses numbers that make no sense
         return result
 
+    @classmethod
+    def of_parameters(cls, parameters: Mapping[str, Any], classes: Sequence[str]) -> TableCosts:
+        """From the parameters of an estimator with these classes; the other way round than `parameters`."""
+        terms = {name: parameters.get(name, default) for name, default in DEFAULTS.items()}
+        matrix = parameters.get("cost_matrix")
+        return cls(terms, None if matrix is None else LabelledMatrix(tuple(classes), np.asarray(matrix)))
+
+    def document(self) -> dict[str, Any]:
+        """For machines: the terms as texts, or the matrix by its labels."""
+        if self.matrix is None:
+            return self.texts
+        decided = [*self.matrix.labels, ABSTAIN]
+        rows = zip(self.matrix.labels, self.matrix.values.tolist(), strict=True)
+        return {"cost_matrix": {true: dict(zip(decided, row, strict=False)) for true, row in rows}}
+
     @property
     def by_row(self) -> bool:
         """Whether they differ by row."""
@@ -153,33 +168,35 @@ class TableCosts:
         stated = {name: term for name, term in self.terms.items() if term != DEFAULTS[name]}
         return stated if len(classes) > 2 else {name: self.terms[name] for name in _MISTAKES} | stated
 
-    def of_rows(self, table: Any, columns: Columns | None = None, first_row: int = 1) -> dict[str, Any]:
+    def of_rows(
+        self, table: Any, columns: Columns | None = None, *, rows: NDArray[np.intp] | None = None
+    ) -> dict[str, Any]:
         """Every term for the rows of a table, to give to ``fit`` and ``predict``; none if they do not differ.
 
-        `columns` say how values are written, and ``first_row`` is the number of the first row in its file.
+        `columns` say how values are written, and `rows` are the places of the rows in the file, for errors.
         """
         if not self.by_row:
             return {}
-        values = {name: _column(table, name, columns, first_row) for name in self.columns}
+        rows = np.arange(table.num_rows) if rows is None else rows
+        values = {name: _column(table, name, columns, rows) for name in self.columns}
         result = {}
         for name, term in self.terms.items():
             if isinstance(term, Expression):
                 amounts = np.broadcast_to(np.asarray(term(values), dtype=np.float64), (table.num_rows,))
-                _check(name, term, amounts, first_row)
+                _check(name, term, amounts, rows)
                 result[name] = amounts
             else:
                 result[name] = np.asarray(uncertain.mean(name, term) if isinstance(term, tuple) else term)
         return result
 
-    def costs(
-        self, classes: Sequence[str], table: Any = None, columns: Columns | None = None, first_row: int = 1
-    ) -> Costs:
-        """The costs for classes of which the last is the positive one of two, and for the rows of a table."""
-        if self.by_row:
-            terms = CostTerms().with_rows(self.of_rows(table, columns, first_row))
-        else:
-            terms = CostTerms(**self.parameters(classes))
+    def of_terms(self, of_rows: Mapping[str, Any], classes: Sequence[str]) -> Costs:
+        """The costs for classes of which the last is the positive one of two; `of_rows` are their terms."""
+        terms = CostTerms().with_rows(of_rows) if self.by_row else CostTerms(**self.parameters(classes))
         return terms.costs(np.arange(len(classes)))
+
+    def costs(self, classes: Sequence[str], table: Any = None, columns: Columns | None = None) -> Costs:
+        """The same, with the terms for the rows of a table."""
+        return self.of_terms(self.of_rows(table, columns), classes)
 
 
 def _read_term(name: str, text: str, names: list[str]) -> Term:
@@ -215,7 +232,7 @@ def _text(term: Term) -> str:
     return "..".join(f"{end:g}" for end in term) if isinstance(term, tuple) else f"{term:g}"
 
 
-def _column(table: Any, name: str, columns: Columns | None, first_row: int) -> Floats:
+def _column(table: Any, name: str, columns: Columns | None, rows: NDArray[np.intp]) -> Floats:
     """The numbers of a column that the costs need; NaN where one is missing."""
     if name not in table.column_names:
         known = no_such_column(name, table.column_names)
@@ -226,20 +243,20 @@ def _column(table: Any, name: str, columns: Columns | None, first_row: int) -> F
         return as_numpy(as_number(array, missing, decimal)).astype(np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         bad = first_bad(array, missing, decimal)
-        where = "" if bad is None else f": {bad[1]!r} in row {first_row + bad[0]}"
+        where = "" if bad is None else f": {bad[1]!r} in row {rows[bad[0]] + 1}"
         raise TableError(f"the costs need numbers in column {name!r}{where}") from None
 
 
-def _check(name: str, term: Expression, amounts: Floats, first_row: int) -> None:
+def _check(name: str, term: Expression, amounts: Floats, rows: NDArray[np.intp]) -> None:
     """Refuse amounts that are missing and costs below 0, with the row."""
     wrong = ~np.isfinite(amounts)
     what = "is missing or not finite"
     if not wrong.any() and name in _MISTAKES:
         wrong, what = amounts < 0, "is negative"
     if wrong.any():
-        row = int(np.argmax(wrong))
+        row = rows[np.argmax(wrong)] + 1
         raise TableError(
-            f"{name} = {term.text} {what} in row {first_row + row}",
+            f"{name} = {term.text} {what} in row {row}",
             "every row needs a cost: mend the table, leave such rows out, or state another expression",
         )
 

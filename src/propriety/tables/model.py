@@ -81,7 +81,10 @@ class TableModel:
         """What the decisions about these rows follow; ``first_row`` is the number of the first, for errors."""
         if self.row_costs is None:
             return self.costs
-        return self.row_costs.costs(self.target.classes, as_arrow(table), self.columns, first_row)
+        table = as_arrow(table)
+        rows = np.arange(table.num_rows) + first_row - 1
+        of_rows = self.row_costs.of_rows(table, self.columns, rows=rows)
+        return self.row_costs.of_terms(of_rows, self.target.classes)
 
     @property
     def threshold(self) -> float:
