@@ -26,8 +26,8 @@ class Penalty:
     def make(cls, design: Design, alpha: float, l1_ratio: float) -> Penalty:
         """The penalty on the coefficients of X, written for the standardized ones."""
         l1, l2 = np.zeros((design.p, 1)), np.zeros((design.p, 1))
-        l1[: design.d, 0] = alpha * l1_ratio * design.inverse_scale
-        l2[: design.d, 0] = alpha * (1 - l1_ratio) * design.inverse_scale**2
+        l1[: design.d, 0] = alpha * l1_ratio * design.slopes
+        l2[: design.d, 0] = alpha * (1 - l1_ratio) * design.slopes**2
         return cls(l1, l2)
 
     @property
