@@ -74,7 +74,7 @@ class Design:
         return self.d + self.intercept
 
     def _shrink(self, columns: Moments) -> Moments:
-        """Copy X if sums over a column are no floats, so large is it, and measure that one in larger units."""
+        """Copy X if a column is so large that its sums are no floats, and measure it in larger units."""
         size = np.maximum(np.abs(columns.mean), columns.spread)
         if columns.largest is not None:
             size = np.maximum(size, columns.largest)
@@ -137,7 +137,7 @@ class Design:
 
     def transform(self) -> tuple[Floats, Floats]:
         """Matrix T with (coefficients of X, intercept) = T θ for one score, as its diagonal and last row."""
-        diagonal = np.append(self.slopes, np.ones(self.intercept))
+        diagonal = np.append(self.slopes, np.ones(self.p - self.d))
         last = np.zeros(self.p)
         if self.intercept:
             last[-1] = 1.0
