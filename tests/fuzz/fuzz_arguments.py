@@ -1,53 +1,32 @@
-"""Fuzzes the arguments of the command line on a small table; `readers` says how to run it.
+"""Fuzzes the arguments of every command; `readers` says how to run it, `arguments` what must hold.
 
-Every run must end with one of the exit codes that the documentation lists.
+    PYTHONPATH=src /tmp/fuzz/bin/python tests/fuzz/fuzz_arguments.py tests/cli/corpus -max_total_time=300
+
+It finds its way by the coverage of the command line and of the tables, and by a dictionary of all options.
 """
 
-import contextlib
-import io
+import os
 import sys
 import tempfile
 from pathlib import Path
 
 import atheris
-
-FOLDER = Path(tempfile.mkdtemp())
-WORDS = (
-    "--target", "sick", "age", "--positive", "yes", "--fp-cost", "--fn-cost", "--loss", "Log",
-    "Beta(6, 14)", "--holdout", "--folds", "--weight", "--format", "csv", "tsv", "excel", "jsonl",
-    "--delimiter", ";", "--encoding", "utf-16", "hex", "--no-header", "--sheet", "--max-expansion",
-    "--missing", "--decimal", ",", "--numeric", "--category", "--date", "age=%d", "--drop", "--keep",
-    "--json", "--quiet", "--seed", "--set", "max_iter=1", "--model", "linear", "tree", "0", "1", "2", "-1",
-    "nan", "inf", "1e400", "99999999999999999999", "", "\0", "é", "-",
-)  # fmt: skip
+from arguments import prepare, run_command, words
 
 
-def target(data: bytes) -> None:
-    """Words, or pieces of the input, after `fit` and a table of sixty rows."""
-    from typer.testing import CliRunner
-
-    from propriety.cli.app import app
-
-    given = atheris.FuzzedDataProvider(data)
-    arguments = ["fit", str(FOLDER / "t.csv"), "--target", "sick", "--model", "linear", "--folds", "2"]
-    for _ in range(given.ConsumeIntInRange(0, 8)):
-        word = given.PickValueInList(list(WORDS)) if given.ConsumeBool() else given.ConsumeUnicode(6)
-        arguments.append(word)
-    result = CliRunner().invoke(app, arguments)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise RuntimeError(arguments) from result.exception
-    if result.exit_code not in (0, 2, 3, 4, 5):
-        raise RuntimeError((result.exit_code, arguments))
+def quoted(word: str) -> str:
+    """A word as libFuzzer's dictionaries want it."""
+    return "".join(f"\\x{byte:02x}" for byte in f"\n{word}".encode())
 
 
 if __name__ == "__main__":
     sys.path.append(str(Path(__file__).parents[1] / "tables"))
-    from samples import columns, write
-
-    write(FOLDER / "t.csv", columns(60))
     with atheris.instrument_imports(include=["propriety.cli", "propriety.tables"]):
         import propriety.cli.app  # noqa: F401
-    with contextlib.redirect_stdout(io.StringIO()):
-        target(b"")  # compiles
-    atheris.Setup(sys.argv, target)
+    given = [str(Path(a).resolve()) if Path(a).exists() else a for a in sys.argv]
+    folder = Path(tempfile.mkdtemp())
+    prepare(folder)
+    (folder / "words").write_text("".join(f'"{quoted(word)}"\n' for word in words()))
+    os.chdir(folder)  # what a command writes, it writes here
+    atheris.Setup([*given, f"-dict={folder / 'words'}", "-only_ascii=0"], run_command)
     atheris.Fuzz()

@@ -308,6 +308,18 @@ def test_scores_that_are_no_floats_are_refused_and_huge_ones_have_their_limit():
             model.predict_proba([[1.0, 1.0], [1e308, 1e308]])
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_columns_of_the_largest_floats_are_fitted_like_others(n_classes, form):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y = np.digitize(X[:, 0] + rng.normal(size=90), [-0.5, 0.5][: n_classes - 1])
+    units = np.array([2.0**1021, 1.0])
+    plain, huge = (LinearClassifier().fit(form(table), y) for table in (X, X * units))
+    np.testing.assert_allclose(huge.predict_proba(form(X * units)), plain.predict_proba(form(X)), rtol=1e-7)
+    np.testing.assert_allclose(huge.coef_ * units, plain.coef_, rtol=1e-6, atol=1e-12)
+
+
 @pytest.mark.parametrize("alpha", [0, 1e-3])
 def test_a_huge_constant_column_says_what_the_intercept_says(alpha):
     rng = np.random.default_rng(0)

@@ -123,7 +123,7 @@ def with_value(text, value, kind=""):
 def test_a_formula_without_its_value_is_named(piece, change, tmp_path, monkeypatch):
     monkeypatch.setattr("propriety.tables.excel._PIECE", piece)
     data = excel([["age", "color"], [31, "red"], ["=A2+13", "blue"]], change)
-    with pytest.raises(TableError, match="cell A3 of sheet 'Sheet' holds a formula and no value.*save"):
+    with pytest.raises(TableError, match=r"cell A3 of sheet 'Sheet' holds a formula and no value.*save"):
         read(tmp_path / "t.xlsx", data)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from propriety.cli.commands import Commands
 from propriety.version import __version__
 
 #: The commands, in the order of the help: the name, and the module that has ``<name>_command``.
@@ -22,6 +23,7 @@ COMMANDS = (
 
 app = typer.Typer(
     name="propriety",
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

@@ -14,7 +14,6 @@ import typer
 from propriety import losses
 from propriety.cli import options as o
 from propriety.cli.commands import command
-from propriety.cli.output import UsageError
 from propriety.cli.recipes import RECIPES, Order, Recipe, fit, named
 
 _PEERS = ("boosting", "hist", "lightgbm", "xgboost")
@@ -36,9 +35,11 @@ _SAME: dict[str, dict[str, Any]] = {
 @command
 def bench_command(
     *,
-    rows: Annotated[int, typer.Option(help="Rows of the table.")] = 50_000,
-    columns: Annotated[int, typer.Option(help="Columns of numbers.")] = 20,
-    repeats: Annotated[int, typer.Option(help="Times that each is run; the best counts.")] = 3,
+    rows: Annotated[int, typer.Option(min=100, max=10**7, help="Rows of the table.")] = 50_000,
+    columns: Annotated[int, typer.Option(min=1, max=1000, help="Columns of numbers.")] = 20,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=1000, help="Times that each is run; the best counts.")
+    ] = 3,
     seed: o.SeedOption = 0,
     jobs: o.JobsOption = None,
     telling: o.Telling,
@@ -52,8 +53,6 @@ def bench_command(
       propriety bench
       propriety bench --rows 200000 --repeats 5 --json
     """  # noqa: D301
-    if rows < 100 or columns < 1 or repeats < 1:
-        raise UsageError("--rows must be 100 or more, --columns and --repeats 1 or more")
     out = telling.output
     recipes = named([name for name in _PEERS if RECIPES[name].installed])
     frame, y = table(rows, columns, seed)

@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, NoReturn, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
 from propriety.cli.output import UsageError, show_error
 from propriety.storage import ModelFileError
@@ -20,6 +21,10 @@ from propriety.tables import TableError
 
 #: Exit codes; 1 is a fault of the program, 130 an interruption, 143 a termination.
 USAGE, BAD_TABLE, BAD_MODEL, NOT_WRITTEN, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
+
+_AS_JSON = "propriety.as_json"
+#: What is raised for arguments that cannot be read; where its class lives depends on the version of Typer.
+_WRONG_USE: Any = typer.BadParameter.__bases__[0]
 
 
 def command(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,6 +72,24 @@ def with_groups(function: Callable[..., Any]) -> Callable[..., Any]:
     return flat
 
 
+class Commands(TyperGroup):
+    """The commands; arguments that cannot be read are a JSON document too, where one is asked for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what stands before the name of the command."""
+        ctx.meta[_AS_JSON] = "--json" in args
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the arguments of a command, and run it."""
+        try:
+            return super().invoke(ctx)
+        except _WRONG_USE as error:
+            if not ctx.meta[_AS_JSON]:
+                raise
+            _fail(error.format_message(), "", USAGE, as_json=True)
+
+
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """Turn the errors that a user can mend into a message and an exit code, without a traceback."""
 
@@ -89,6 +112,10 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         except OSError as error:
             what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             _fail(what, "", NOT_WRITTEN, as_json)
+        except MemoryError:
+            _fail(
+                "there is not enough memory for this table", "use fewer rows or columns", BAD_TABLE, as_json
+            )
         except KeyboardInterrupt:
             _fail("interrupted", "", INTERRUPTED, as_json)
 

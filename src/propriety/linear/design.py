@@ -27,7 +27,7 @@ _PARTS = 16  # partial sums
 #: Columns up to which rows are shared among threads; above, a product of matrices has threads of its own.
 NARROW = 256
 _FAR = 100.0  # standard deviations from 0 at which a column is centred
-_HUGE = 1e150  # beyond this, squares are no floats
+_HUGE = 1e150  # beyond this, squares and sums are no floats
 
 
 class Design:
@@ -58,8 +58,9 @@ class Design:
         self.n, self.d = X.shape
         self.centre: Floats | None = None
         self.inverse_scale = np.ones(self.d)
+        self.units = np.ones(self.d)
         if columns is not None:
-            self._standardize(columns)
+            self._standardize(self._shrink(columns))
         self._divide()
 
     def _divide(self) -> None:
@@ -72,6 +73,22 @@ class Design:
     def p(self) -> int:
         """Number of coefficients for each score: the columns and the intercept."""
         return self.d + self.intercept
+
+    def _shrink(self, columns: Moments) -> Moments:
+        """Copy X if a column is so large that its sums are no floats, and measure it in larger units."""
+        size = np.maximum(np.abs(columns.mean), columns.spread)
+        if columns.largest is not None:
+            size = np.maximum(size, columns.largest)
+        if not np.any(size > _HUGE):
+            return columns
+        self.units = np.where(size > _HUGE, np.ldexp(1.0, np.frexp(size)[1] - 1), 1.0)  # powers of 2: exact
+        if self.sparse:
+            self.X = self.X.astype(np.float64)
+            self.X.data = self.X.data / self.units[self.X.indices]
+        else:
+            self.X = self.X / self.units
+        largest = None if columns.largest is None else columns.largest / self.units
+        return Moments(columns.mean / self.units, columns.spread / self.units, largest)
 
     def _standardize(self, columns: Moments) -> None:
         mean, spread = columns.mean, columns.spread
@@ -90,11 +107,15 @@ class Design:
             # A constant column says what the intercept says: its coefficient is 0.
             self.inverse_scale[constant] = 0.0
             far = np.abs(mean) * self.inverse_scale > _FAR
-            # A huge constant is centred too: its square is no float.
-            if not self.sparse and np.any(far | (constant & (np.abs(mean) > _HUGE))):
+            if not self.sparse and np.any(far):
                 self.centre = mean
 
     # -- coordinates ----------------------------------------------------------------------------------
+
+    @property
+    def slopes(self) -> Floats:
+        """What a coefficient of X is for a θ of 1."""
+        return self.inverse_scale / self.units
 
     def unpack(self, theta: Floats) -> tuple[Floats, Floats]:
         """Coefficients of X, shape (K, d), and intercepts, shape (K,)."""
@@ -102,11 +123,11 @@ class Design:
         intercept = theta[self.d].copy() if self.intercept else np.zeros(theta.shape[1])
         if self.centre is not None:
             intercept = intercept - self.centre @ coef
-        return np.ascontiguousarray(coef.T), intercept
+        return np.ascontiguousarray((coef / self.units[:, None]).T), intercept
 
     def pack(self, coef: Floats, intercept: Floats) -> Floats:
         """Standardized coefficients from those of X."""
-        theta = np.zeros((self.p, len(coef)))
+        theta, coef = np.zeros((self.p, len(coef))), coef * self.units
         known = self.inverse_scale > 0
         theta[: self.d][known] = coef.T[known] / self.inverse_scale[known, None]
         if self.intercept:
@@ -117,7 +138,7 @@ class Design:
 
     def transform(self) -> tuple[Floats, Floats]:
         """Matrix T with (coefficients of X, intercept) = T θ for one score, as its diagonal and last row."""
-        diagonal = np.append(self.inverse_scale, 1.0) if self.intercept else self.inverse_scale.copy()
+        diagonal = np.append(self.slopes, np.ones(self.p - self.d))
         last = np.zeros(self.p)
         if self.intercept:
             last[-1] = 1.0
@@ -269,5 +290,5 @@ class Design:
         small.d = len(columns)
         small._divide()
         small.centre = None if self.centre is None else self.centre[columns]
-        small.inverse_scale = self.inverse_scale[columns]
+        small.inverse_scale, small.units = self.inverse_scale[columns], self.units[columns]
         return small

@@ -27,7 +27,7 @@ class Penalty:
     def make(cls, design: Design, alpha: float, l1_ratio: float, scaled: bool = False) -> Penalty:
         """The penalty, written for the standardized coefficients."""
         l1, l2 = np.zeros((design.p, 1)), np.zeros((design.p, 1))
-        inverse = (design.inverse_scale > 0).astype(np.float64) if scaled else design.inverse_scale
+        inverse = (design.inverse_scale > 0).astype(np.float64) if scaled else design.slopes
         l1[: design.d, 0] = alpha * l1_ratio * inverse
         l2[: design.d, 0] = alpha * (1 - l1_ratio) * inverse**2
         return cls(l1, l2)

@@ -93,7 +93,7 @@ def _largest(objective: Objective, l1_ratio: float) -> float:
     """Alpha from which the lasso has no slopes: the largest slope of the objective at the base rate."""
     design = objective.design
     g = np.abs(objective.at(objective.start()).gradient[: design.d])
-    inverse = design.inverse_scale[:, None]
+    inverse = design.slopes[:, None]
     raw = np.divide(g, inverse, out=np.zeros_like(g), where=inverse > 0)
     return float(raw.max(initial=0.0)) / max(l1_ratio, 1e-3) or 1.0
 
