@@ -3,13 +3,13 @@
     python benchmarks/costs.py run                  # go on where the last run stopped, for eight minutes
     python benchmarks/costs.py table                # Markdown of what has been measured
 
-Data: the four sets inside empulse, with the costs that it states for their rows (two of credit, one of churn,
-one of telemarketing), and UCI sets of `quality_data`, if they are there, with costs drawn for each row
-(log-normal, a miss five times a false alarm in the median). Each set is cut to ``ROWS`` random rows and halved
-``REPEATS`` times, classes in proportion; every model is fitted to one half and judged on the other by the cost
-of its decisions. Ours decide by the costs of each row; empulse's as they are made to: by a half, or CSThreshold
-by the costs of each row. All have their default
-parameters but for the number of threads, and the ridge of ours, which is that of scikit-learn's C = 1.
+Data: the four sets inside empulse, with the costs that it states for their rows (two of credit, one of
+churn, one of telemarketing), and UCI sets of `quality_data`, if they are there, with costs drawn for each row
+(log-normal, a miss five times a false alarm in the median). Each set is cut to ``ROWS`` random rows and
+halved ``REPEATS`` times, classes in proportion; every model is fitted to one half and judged on the other by
+the cost of its decisions. Ours decide by the costs of each row; empulse's as they are made to: by a half, or
+CSThreshold by the costs of each row. All have their default parameters but for the number of threads, and the
+ridge of ours, which is that of scikit-learn's C = 1 unless the row says alpha="cv".
 """
 
 from __future__ import annotations

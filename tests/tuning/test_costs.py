@@ -105,6 +105,6 @@ def test_a_fold_may_lack_a_class():
     )
     assert np.all(np.isfinite(scores))
     with pytest.raises(
-        ValueError, match="for 3 classes, and there are 2.*name the classes: give a data frame"
+        ValueError, match=r"for 3 classes, and there are 2.*name the classes: give a data frame"
     ):
         TreeClassifier(cost_matrix=matrix).fit(X[y != "c"], y[y != "c"])

@@ -131,8 +131,8 @@ class CostTerms:
         if costs.n_classes != len(classes):
             raise ValueError(
                 f"cost_matrix is for {costs.n_classes} classes, and there are {len(classes)}: "
-                f"{classes.tolist()[:10]}; if some rows, as those of a fold, may lack a class, name the classes: "
-                "give a data frame, or a dict {true: {decided: cost}}"
+                f"{classes.tolist()[:10]}; if some rows, as those of a fold, may lack a class, name the "
+                "classes: give a data frame, or a dict {true: {decided: cost}}"
             )
         if X is not None:
             costs.check_rows(_num_samples(X))

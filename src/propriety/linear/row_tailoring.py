@@ -1,7 +1,7 @@
 """Losses tailored to each row's own costs.
 
-A row with the threshold c = fp/(fp + fn) has the loss Tailored(c, k), whose weight is the density of
-Beta(k c, k(1 − c)). The density has mass 1 whatever c, so that every row counts alike; times what is at stake
+A row with the threshold c = fp/(fp + fn) has the loss Tailored(c, k), its weight being the density of
+Beta(k c, k(1 − c)). A density has mass 1 whatever c, so that every row counts alike; times what is at stake
 in it, fp + fn, the sum over rows tends to the cost of the decisions as k grows. In closed form, with the logit
 link, a = k c, b = k(1 − c) and the regularized incomplete beta function I:
 
