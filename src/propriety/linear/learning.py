@@ -71,8 +71,8 @@ def check(rows: LinearRows, loss: FittedLoss, settings: LinearSettings) -> None:
     if settings.solver.smooth is None and (rows.offset is not None or isinstance(loss, RowTailored)):
         what = "an offset" if rows.offset is not None else "a loss tailored to each row"
         raise ValueError(
-            f"solver={settings.solver.name!r} takes the margins of the columns alone, so it cannot fit {what};"
-            f" solvers that would do: {', '.join(solvers.SMOOTH)}"
+            f"solver={settings.solver.name!r} takes the margins of the columns alone and cannot fit {what}; "
+            f"solvers that would do: {', '.join(solvers.SMOOTH)}"
         )
 
 

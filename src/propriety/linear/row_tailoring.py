@@ -2,8 +2,8 @@
 
 A row with the threshold c = fp/(fp + fn) has the loss Tailored(c, k), its weight being the density of
 Beta(k c, k(1 − c)). A density has mass 1 whatever c, so that every row counts alike; times what is at stake
-in it, fp + fn, the sum over rows tends to the cost of the decisions as k grows. In closed form, with the logit
-link, a = k c, b = k(1 − c) and the regularized incomplete beta function I:
+in it, fp + fn, the sum over rows tends to the cost of the decisions as k grows. In closed form, with the
+logit link, a = k c, b = k(1 − c) and the regularized incomplete beta function I:
 
     ℓ(0, F) = c I_p(a + 1, b)        ∂ℓ = (p − y) pᵃ qᵇ / B(a, b)
     ℓ(1, F) = (1 − c) I_q(b + 1, a)  Fisher's weight  pᵃ⁺¹ qᵇ⁺¹ / B(a, b)
