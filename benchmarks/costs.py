@@ -191,9 +191,7 @@ def table(results):
     saved = {
         (row["set"], row["repeat"], name): _savings(row["cost"], name) for row in rows for name in models
     }
-    print(
-        f"{len(names)} sets, {len(rows)} halves; {packages}. Savings in percent (standard error of the mean)\n"
-    )
+    print(f"{len(names)} sets, {len(rows)} halves; {packages}. Savings in percent (standard error)\n")
     print("| model | " + " | ".join(names) + " | mean |")
     print("|---|" + "---|" * (len(names) + 1))
     for model in models:

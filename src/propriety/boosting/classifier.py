@@ -39,8 +39,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
     The score starts at the link of the weighted base rate, or at the best constant on top of an ``offset``;
     each round adds a tree (or another weak learner) fitted to the loss's gradient and curvature; the loss's
-    link turns the score into a probability; ``fp_cost`` and ``fn_cost`` turn that into a decision, class 1 iff
-    p ≥ fp_cost / (fp_cost + fn_cost).
+    link turns the score into a probability; ``fp_cost`` and ``fn_cost`` turn that into a decision, class 1
+    iff p ≥ fp_cost / (fp_cost + fn_cost).
 
     Parameters
     ----------
