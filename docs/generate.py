@@ -283,6 +283,7 @@ def _reference_page() -> str:
         _autosummary(
             "propriety.costs", ["Costs", "PositiveClassWarning", "MissingCostsWarning"], toctree=True
         ),
+        _autosummary("propriety.model.offsets", ["MissingOffsetWarning"], toctree=True),
         _autosummary("propriety.weights", ["Weights", "Estimate"], toctree=True),
         _autosummary("propriety.model.contract", ["FittedModel"], toctree=True),
         _autosummary("propriety.model.catalogue", ["Entry", "entry"], toctree=True),

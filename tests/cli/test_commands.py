@@ -298,7 +298,7 @@ def test_explain_adds_up_to_the_score(folder, name):
 
 def test_explain_describes_a_model_and_refuses_a_row_that_is_not_there(folder):
     shown = run("explain", folder / "linear.propriety").stdout
-    assert "Tailored(0.1" in shown
+    assert "Log()" in shown
     assert "LinearClassifier" in shown
     result = run("explain", folder / "linear.propriety", folder / "t.csv", "--row", "999", code=3)
     assert "160 rows, so there is no row 999" in result.stderr

@@ -229,6 +229,45 @@ def test_a_matrix_decides_several_classes(row):
 
 
 @some
+def test_a_matrix_with_labels_serves_the_classes_that_occur(row):
+    X, y = data(("a", "b", "c"))
+    frame = pd.DataFrame(MATRIX, index=list("abc"), columns=list("abc"))
+    frame["ask"] = 0.5
+    shuffled = frame.loc[list("cab"), ["ask", "b", "c", "a"]]
+    full = small(row, cost_matrix=np.column_stack([MATRIX, np.full(3, 0.5)])).fit(X, y)
+    for labelled in (shuffled, shuffled.to_dict("index")):
+        np.testing.assert_array_equal(small(row, cost_matrix=labelled).fit(X, y).predict(X), full.predict(X))
+    model = small(row, cost_matrix=frame.to_dict("index")).fit(X[y != "b"], y[y != "b"])
+    cells = frame.loc[["a", "c"], ["a", "c", "ask"]].to_numpy()
+    cheapest = np.array(["a", "c", "abstain"])[np.argmin(model.predict_proba(X) @ cells, axis=1)]
+    np.testing.assert_array_equal(model.predict(X), cheapest)
+    again = files.from_bytes(files.to_bytes(model))
+    np.testing.assert_array_equal(again.predict(X), cheapest)
+    np.testing.assert_array_equal(model.predict(X, cost_matrix=frame), cheapest)
+    cost = evaluation.mean_cost(y, full.predict(X), cost_matrix=frame)
+    assert cost == evaluation.mean_cost(
+        y, full.predict(X), cost_matrix=np.column_stack([MATRIX, np.full(3, 0.5)])
+    )
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (
+            {"a": {"a": 0, "b": 1}, "b": {"a": 1, "b": 0}},
+            r"a row and a column for each class.*none for \['c'\]",
+        ),
+        ({"a": {"a": 0, "b": 1}, "b": {"a": 1}}, "the same decisions for each class: 'b' has"),
+        ({"a": 1, "b": 2}, "a dict for each true class"),
+    ],
+)
+def test_a_wrong_matrix_with_labels_is_refused(matrix, message):
+    X, y = data(("a", "b", "c"))
+    with pytest.raises(ValueError, match=message):
+        small(catalogue.entry("tree"), cost_matrix=matrix).fit(X, y)
+
+
+@some
 def test_a_last_column_abstains(row):
     X, y = data(("a", "b", "c"))
     matrix = np.column_stack([1 - np.eye(3), np.full(3, 0.3)])

@@ -302,7 +302,7 @@ def test_one_row_and_one_class_make_a_page():
     [
         (TreeClassifier(max_leaf_nodes=4, fn_cost=3), "The tree itself"),
         (RuleClassifier(n_rules=2, fn_cost=3), "The model in words"),
-        (LinearClassifier(fn_cost=3), "Tailored(0.25)"),
+        (LinearClassifier("tailored", fn_cost=3), "Tailored(0.25)"),
         (BoostingClassifier(weak_learner="stump", max_iter=5, fn_cost=3), "The model itself"),
         (BoostingClassifier(max_iter=2, fn_cost=3), "The line is the mean"),
     ],

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -70,4 +71,40 @@ def test_the_named_class():
     with pytest.warns(PositiveClassWarning, match="'good' was taken") as seen:
         unnamed = LossSearchCV(model, fn_cost=4, cv=3).fit(X, y)
     assert len([w for w in seen if w.category is PositiveClassWarning]) == 1
-    assert unnamed.best_estimator_.pos_label == "good"
+    # The search says it once, and writes nothing into its models.
+    assert unnamed.best_estimator_.pos_label is None
+    np.testing.assert_array_equal(
+        unnamed.predict(X), np.where(unnamed.predict_proba(X)[:, 1] >= 0.2, "good", "bad")
+    )
+
+
+def test_a_fold_may_lack_a_class():
+    X, y = data(("a", "b", "c"))
+    matrix = np.array([[0, 1, 4], [3, 0, 1], [20, 9, 0]])
+    rare = np.flatnonzero(y == "c")
+    X, y = X.drop(index=rare[3:]), np.delete(y, rare[3:])
+    rare, rows = np.flatnonzero(y == "c"), np.arange(len(y))
+    held_out = np.union1d(rare, rows[::3])
+    splits = [(np.setdiff1d(rows, held_out), held_out), (held_out, np.setdiff1d(rows, held_out))]
+    model = TreeClassifier(max_leaf_nodes=4)
+    search = LossSearchCV(model, ["Squared"], cost_matrix=matrix, cv=splits).fit(X, y)
+    np.testing.assert_array_equal(search.best_estimator_.cost_matrix, matrix)
+    P = search.predict_proba(X)
+    np.testing.assert_array_equal(search.predict(X), np.array(["a", "b", "c"])[np.argmin(P @ matrix, axis=1)])
+    each = np.tile(matrix, (len(y), 1, 1))
+    by_rows = LossSearchCV(model, ["Squared"], cv=splits).fit(X, y, cost_matrix=each)
+    np.testing.assert_array_equal(by_rows.cv_results_["gain"], search.cv_results_["gain"])
+    # Without a search to know all classes, the matrix has to name them.
+    labelled = pd.DataFrame(matrix, index=["a", "b", "c"], columns=["a", "b", "c"])
+    scores = cross_val_score(
+        TreeClassifier(max_leaf_nodes=4, cost_matrix=labelled),
+        X,
+        y,
+        cv=splits,
+        scoring=evaluation.cost_scorer(cost_matrix=labelled),
+    )
+    assert np.all(np.isfinite(scores))
+    with pytest.raises(
+        ValueError, match=r"for 3 classes, and there are 2.*name the classes: give a data frame"
+    ):
+        TreeClassifier(cost_matrix=matrix).fit(X[y != "c"], y[y != "c"])

@@ -37,9 +37,10 @@ Floats = NDArray[np.float64]
 class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     """Boosting of any proper loss, with its own probabilities and decisions.
 
-    The score starts at the link of the weighted base rate (at the best constant on top of an ``offset``); each round adds a tree (or another weak learner)
-    fitted to the loss's gradient and curvature; the loss's link turns the score into a probability;
-    ``fp_cost`` and ``fn_cost`` turn that into a decision, class 1 iff p ≥ fp_cost / (fp_cost + fn_cost).
+    The score starts at the link of the weighted base rate, or at the best constant on top of an ``offset``;
+    each round adds a tree (or another weak learner) fitted to the loss's gradient and curvature; the loss's
+    link turns the score into a probability; ``fp_cost`` and ``fn_cost`` turn that into a decision, class 1
+    iff p ≥ fp_cost / (fp_cost + fn_cost).
 
     Parameters
     ----------
@@ -55,9 +56,10 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         ``predict``.
     tp_benefit, tn_benefit : as the costs, default=0.0
         What right decisions bring: a hit, and a right negative.
-    cost_matrix : array of shape (K, K) or (K, K + 1), or callable, default=None
+    cost_matrix : array of shape (K, K) or (K, K + 1), data frame, dict or callable, default=None
         ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
-        what it costs to abstain, and then ``predict`` may return ``abstain_label``.
+        what it costs to abstain, and then ``predict`` may return ``abstain_label``. A frame with labels, or
+        ``{true: {decided: cost}}``, serves rows that lack a class too, as those of a fold may.
     pos_label : label, default=None
         The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
     abstain_label : label, default="abstain"

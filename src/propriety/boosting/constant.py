@@ -31,7 +31,9 @@ def best_constant(objective: Objective, weights: Weights, offset: Floats, n_jobs
     out = None if weights.kept is None else ~weights.kept
 
     def total(values: Floats) -> float:
-        return weighted_sum(values if out is None else np.where(out, 0.0, values), summed, n_jobs) / summed.total
+        return (
+            weighted_sum(values if out is None else np.where(out, 0.0, values), summed, n_jobs) / summed.total
+        )
 
     means = [total(np.ascontiguousarray(column)) for column in offset.T]
     constant = objective.start(weights) - np.array(means)

@@ -30,9 +30,12 @@ class CostTerms:
     fp_cost, fn_cost, tp_benefit, tn_benefit : number, pair, distribution, str, callable or array
         Of a false alarm, a miss, a hit and a right negative. A pair (low, high) or a frozen distribution
         stands for its mean; a text names a column of X; a function of X returns one number for each row.
-    cost_matrix : array of shape (K, K), (K, K + 1), or one for each row, callable, or None
+    cost_matrix : array of shape (K, K), (K, K + 1), or one for each row, callable, data frame, dict or None
+        A frame, or ``{true: {decided: cost}}``, names its classes: those that occur are taken from it.
     pos_label : label, or None
         The class whose miss costs ``fn_cost``; None: the last of two.
+    known_classes : array, or None
+        The classes that a matrix without names is for, if rows may lack some.
 
     Examples
     --------
@@ -49,11 +52,13 @@ class CostTerms:
     tn_benefit: Any = 0.0
     cost_matrix: Any = None
     pos_label: Any = None
+    known_classes: Any = None
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
         """The parameters of an estimator; those it has not have their defaults."""
-        terms = cls(**{term.name: getattr(estimator, term.name, term.default) for term in fields(cls)})
+        stated = {term.name: getattr(estimator, term.name, term.default) for term in fields(cls)}
+        terms = cls(**stated | {"known_classes": getattr(estimator, "_known_classes", None)})
         for name in TERMS:
             value = getattr(terms, name)
             if name == "cost_matrix":
@@ -88,11 +93,20 @@ class CostTerms:
     def with_rows(self, given: Mapping[str, Any]) -> CostTerms:
         """Terms that are given with the rows, in the place of those that were stated before."""
         rows = {
-            name: value if isinstance(value, str) or callable(value) else np.asarray(value)
+            name: value
+            if isinstance(value, str) or callable(value) or is_labelled(value)
+            else np.asarray(value)
             for name, value in given.items()
             if value is not None
         }
         return replace(self, **rows)
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """The classes that the cost matrix names; None if it names none."""
+        if not is_labelled(self.cost_matrix):
+            return None
+        return np.array(_labelled_cells(self.cost_matrix)[0])
 
     @property
     def by_row(self) -> bool:
@@ -111,11 +125,14 @@ class CostTerms:
                     "cost_matrix[true, predicted]"
                 )
             return Costs.equal(len(classes))
+        if given["cost_matrix"] is not None:
+            given["cost_matrix"] = matrix_for(given["cost_matrix"], classes, self.known_classes)
         costs = Costs.read(**given, positive=positive)
         if costs.n_classes != len(classes):
             raise ValueError(
                 f"cost_matrix is for {costs.n_classes} classes, and there are {len(classes)}: "
-                f"{classes.tolist()[:10]}"
+                f"{classes.tolist()[:10]}; if some rows, as those of a fold, may lack a class, name the "
+                "classes: give a data frame, or a dict {true: {decided: cost}}"
             )
         if X is not None:
             costs.check_rows(_num_samples(X))
@@ -143,6 +160,64 @@ class CostTerms:
         if name != "cost_matrix" and uncertain.is_uncertain(value):
             return uncertain.mean(name, value)
         return value
+
+
+def is_labelled(matrix: Any) -> bool:
+    """Whether a cost matrix names its classes: a dict of dicts, or a data frame with an index."""
+    return isinstance(matrix, Mapping) or (hasattr(matrix, "index") and hasattr(matrix, "columns"))
+
+
+def matrix_for(matrix: Any, classes: NDArray[Any], known: NDArray[Any] | None = None) -> Any:
+    """The rows and columns of a cost matrix for these classes; one column more is what abstaining costs.
+
+    `known` are the classes, sorted, that a matrix without names is for.
+
+    >>> costs = {"a": {"a": 0, "b": 1, "c": 4}, "b": {"a": 3, "b": 0, "c": 1}, "c": {"a": 9, "b": 9, "c": 0}}
+    >>> matrix_for(costs, np.array(["a", "c"])).tolist()
+    [[0.0, 4.0], [9.0, 0.0]]
+    >>> matrix_for(1 - np.eye(3), np.array([0, 7]), known=np.array([0, 5, 7])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    if is_labelled(matrix):
+        true, decided, values = _labelled_cells(matrix)
+        missing = [label for label in classes.tolist() if label not in true or label not in decided]
+        if missing:
+            raise ValueError(
+                f"cost_matrix must have a row and a column for each class, and has none for {missing[:5]}"
+            )
+        others = [label for label in decided if label not in true]
+    elif known is None:
+        return matrix
+    else:
+        values = np.asarray(matrix)
+        true = decided = known.tolist()
+        if values.ndim < 2 or values.shape[-2] != len(true):
+            return matrix
+        others = ["abstain"] if values.shape[-1] > len(true) else []
+        decided = [*decided, *others]
+    rows = [true.index(label) for label in classes.tolist()]
+    columns = [decided.index(label) for label in [*classes.tolist(), *others]]
+    return values[..., rows, :][..., columns]
+
+
+def _labelled_cells(matrix: Any) -> tuple[list[Any], list[Any], NDArray[np.float64]]:
+    """Labels of rows and of columns, and the numbers."""
+    if not isinstance(matrix, Mapping):
+        return list(matrix.index), list(matrix.columns), np.asarray(matrix, dtype=np.float64)
+    if not matrix or not all(isinstance(row, Mapping) and row for row in matrix.values()):
+        raise ValueError("cost_matrix as a dict must be {true: {decided: cost}}, a dict for each true class")
+    decided = list(next(iter(matrix.values())))
+    for label, row in matrix.items():
+        if set(row) != set(decided):
+            raise ValueError(
+                f"cost_matrix must have the same decisions for each class: {label!r} has {list(row)}, and "
+                f"{next(iter(matrix))!r} has {decided}"
+            )
+    return (
+        list(matrix),
+        decided,
+        np.array([[row[k] for k in decided] for row in matrix.values()], dtype=float),
+    )
 
 
 def _of_rows(value: Any) -> bool:

@@ -124,9 +124,7 @@ def n_scores_of(n_classes: int) -> int:
     return 1 if n_classes == 2 else n_classes
 
 
-def read_offset(
-    offset: Any, n_rows: int, n_scores: int, name: str = "offset"
-) -> NDArray[np.float64]:
+def read_offset(offset: Any, n_rows: int, n_scores: int, name: str = "offset") -> NDArray[np.float64]:
     """Offsets of rows, of shape (n_rows, n_scores); one score may be given as (n_rows,).
 
     >>> read_offset([0.5, -1], 2, 1).tolist()
@@ -142,7 +140,9 @@ def read_offset(
     values = values.reshape(n_rows, n_scores)
     missing = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(missing):
-        raise ValueError(f"{name} must be finite in every row, and is {values[missing[0]]} in row {missing[0]}")
+        raise ValueError(
+            f"{name} must be finite in every row, and is {values[missing[0]]} in row {missing[0]}"
+        )
     return values
 
 

@@ -233,8 +233,7 @@ def cost_scorer(
         raise ValueError(f"by must be 'proba' or 'predict', got {by!r}")
     terms = CostTerms(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix, pos_label)
     if not terms.by_row:
-        n_classes = 2 if cost_matrix is None else Costs.of_matrix(cost_matrix).n_classes
-        CostTerms(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix).costs(np.arange(n_classes))
+        CostTerms(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix).costs(_class_range(terms))
     return CostScorer(terms, by)
 
 
@@ -248,15 +247,22 @@ class CostScorer(Scorer):
         self.terms, self.by = terms, by
 
     def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any, **of_rows: Any) -> float:
-        classes = estimator.classes_
-        costs = self.terms.with_rows(of_rows).costs(classes, X)
+        terms = self.terms.with_rows(of_rows)
+        # A matrix that names its classes knows those that the estimator has not seen.
+        classes = estimator.classes_ if terms.labels is None else terms.labels
+        costs = terms.costs(classes, X)
         warn_of_side(classes, costs, self.terms.pos_label)
         if self.by == "predict":
             abstained = getattr(estimator, "abstain_label", "abstain")
             decided = _decided(np.asarray(estimator.predict(X)), classes.tolist(), costs, abstained)
         else:
-            decided = costs.decide(check_probability("p", estimator.predict_proba(X)))
-        of_decisions = costs.of_rows(class_index(y, classes), decided)
+            P = check_probability("p", estimator.predict_proba(X))
+            if terms.labels is not None:
+                seen, P = P, np.zeros((len(P), len(classes)))
+                P[:, _places(estimator.classes_, classes.tolist())] = seen
+            decided = costs.decide(P)
+        true = class_index(y, classes) if terms.labels is None else _places(np.asarray(y), classes.tolist())
+        of_decisions = costs.of_rows(true, decided)
         return -inputs.mean(of_decisions, inputs.weights(sample_weight, len(of_decisions)))
 
     def __repr__(self) -> str:
@@ -283,13 +289,22 @@ def read_decisions(
     """Labels, decisions and costs as a user gives them."""
     true, decided = np.asarray(y), np.asarray(decision)
     inputs.same_length(y=true, decision=decided)
-    n_classes = 2 if terms.cost_matrix is None else Costs.of_matrix(terms.cost_matrix).n_classes
+    if labels is None:
+        labels = terms.labels
+    n_classes = len(_class_range(terms))
     classes = _classes(true, decided, n_classes, labels, (abstain_label, terms.pos_label))
     costs = terms.costs(np.asarray(classes))
     if labels is None:
         warn_of_side(np.asarray(classes), costs, terms.pos_label)
     costs.check_rows(len(true))
     return Judged(classes, costs, _places(true, classes), _decided(decided, classes, costs, abstain_label))
+
+
+def _class_range(terms: CostTerms) -> NDArray[Any]:
+    """The classes that costs which all rows share are for: by name, or as indices."""
+    if terms.labels is not None:
+        return terms.labels
+    return np.arange(2 if terms.cost_matrix is None else Costs.of_matrix(terms.cost_matrix).n_classes)
 
 
 def _classes(

@@ -52,9 +52,10 @@ class LinearClassifier(OffsetClassifier):
         ``predict``.
     tp_benefit, tn_benefit : as the costs, default=0.0
         What right decisions bring: a hit, and a right negative.
-    cost_matrix : array of shape (K, K) or (K, K + 1), or callable, default=None
+    cost_matrix : array of shape (K, K) or (K, K + 1), data frame, dict or callable, default=None
         ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
-        what it costs to abstain, and then ``predict`` may return ``abstain_label``.
+        what it costs to abstain, and then ``predict`` may return ``abstain_label``. A frame with labels, or
+        ``{true: {decided: cost}}``, serves rows that lack a class too, as those of a fold may.
     pos_label : label, default=None
         The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
     abstain_label : label, default="abstain"

@@ -78,7 +78,7 @@ def check(rows: LinearRows, loss: FittedLoss, settings: LinearSettings) -> None:
     if settings.solver.smooth is None and (rows.offset is not None or isinstance(loss, RowTailored)):
         what = "an offset" if rows.offset is not None else "a loss tailored to each row"
         raise ValueError(
-            f"solver={settings.solver.name!r} takes the margins of the columns alone, so it cannot fit {what}; "
+            f"solver={settings.solver.name!r} takes the margins of the columns alone and cannot fit {what}; "
             f"solvers that would do: {', '.join(solvers.SMOOTH)}"
         )
 
@@ -173,7 +173,7 @@ def _two_classes(
     return run, loss, True
 
 
-def _between(loss: losses.Composite | RowTailored) -> list[losses.Composite] | list[RowTailored]:
+def _between(loss: losses.Composite | RowTailored) -> list[losses.Composite | RowTailored]:
     """The stations between the log loss and the loss."""
     if isinstance(loss, RowTailored):
         return [replace(loss, focus=focus) for focus in focuses_below(loss.focus)]

@@ -1,9 +1,9 @@
 """Losses tailored to each row's own costs.
 
-A row with the threshold c = fp/(fp + fn) has the loss Tailored(c, k), whose weight is the density of
-Beta(k c, k(1 − c)). The density has mass 1 whatever c, so that every row counts alike; times what is at stake
-in it, fp + fn, the sum over rows tends to the cost of the decisions as k grows. In closed form, with the logit
-link, a = k c, b = k(1 − c) and the regularized incomplete beta function I:
+A row with the threshold c = fp/(fp + fn) has the loss Tailored(c, k), its weight being the density of
+Beta(k c, k(1 − c)). A density has mass 1 whatever c, so that every row counts alike; times what is at stake
+in it, fp + fn, the sum over rows tends to the cost of the decisions as k grows. In closed form, with the
+logit link, a = k c, b = k(1 − c) and the regularized incomplete beta function I:
 
     ℓ(0, F) = c I_p(a + 1, b)        ∂ℓ = (p − y) pᵃ qᵇ / B(a, b)
     ℓ(1, F) = (1 − c) I_q(b + 1, a)  Fisher's weight  pᵃ⁺¹ qᵇ⁺¹ / B(a, b)
@@ -101,14 +101,13 @@ class TailoredRows:
         self.loss, self.thresholds, self.y, self.weight, self.offset = loss, thresholds, y, weight, offset
         self._a, self._b = loss.focus * thresholds, loss.focus * (1 - thresholds)
         self._log_mass = special.betaln(self._a, self._b)
-        half = np.full(len(y), 0.5)
-        entropy = 0.5 * sum(self._partials(slice(None), half, half))
-        self.scale = float(np.average(entropy, weights=weight)) / np.log(2)
-
-    def _partials(self, rows: slice, p: Floats, q: Floats) -> tuple[Floats, Floats]:
-        """ℓ(0, ·) and ℓ(1, ·)."""
-        a, b, c = self._a[rows], self._b[rows], self.thresholds[rows]
-        return c * _regularized(a + 1, b, p, q), (1 - c) * _regularized(b + 1, a, q, p)
+        one, half = y > 0, np.full(len(y), 0.5)
+        zero_loss = thresholds * _regularized(self._a + 1, self._b, half, half)
+        one_loss = (1 - thresholds) * _regularized(self._b + 1, self._a, half, half)
+        self.scale = float(np.average(0.5 * (zero_loss + one_loss), weights=weight)) / np.log(2)
+        # Of the two partial losses each row has one: factor · I_x(own + 1, other), x the wrong probability.
+        self._own, self._other = np.where(one, self._b, self._a), np.where(one, self._a, self._b)
+        self._factor = np.where(one, 1 - thresholds, thresholds)
 
     def _at(self, rows: slice, F: Floats) -> tuple[Floats, Floats, Floats]:
         """p, q and pᵃ qᵇ / B(a, b)."""
@@ -129,8 +128,9 @@ class TailoredRows:
         """Both."""
         p, q, relative = self._at(rows, F)
         one = self.y[rows] > 0
-        zero_loss, one_loss = self._partials(rows, p, q)
-        return np.where(one, one_loss, zero_loss), (np.where(one, -q, p) * relative)[:, None]
+        wrong, right = np.where(one, q, p), np.where(one, p, q)
+        values = self._factor[rows] * _regularized(self._own[rows] + 1, self._other[rows], wrong, right)
+        return values, (np.where(one, -q, p) * relative)[:, None]
 
     def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """Fisher weight or Hessian of each row."""
@@ -169,4 +169,8 @@ class TailoredRows:
 
 def _regularized(a: Floats, b: Floats, x: Floats, rest: Floats) -> Floats:
     """I_x(a, b), from whichever of x and rest = 1 − x has its digits."""
-    return np.where(x < rest, special.betainc(a, b, x), special.betaincc(b, a, rest))
+    result, small = np.empty_like(x), x < rest
+    result[small] = special.betainc(a[small], b[small], x[small])
+    large = ~small
+    result[large] = special.betaincc(b[large], a[large], rest[large])
+    return result

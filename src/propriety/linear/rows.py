@@ -54,16 +54,19 @@ class LinearRows:
             kept &= (thresholds > 0) & (thresholds < 1)
             if len(np.unique(training.codes[kept])) < 2:
                 raise ValueError(
-                    "loss='tailored' leaves out rows whose costs settle their decision, and that is every row "
-                    "of a class; use loss='Log'"
+                    "loss='tailored' leaves out rows whose costs settle their decision, and that is every "
+                    "row of a class; use loss='Log'"
                 )
-        every = chosen is None and bool(np.all(kept))
         rows = np.flatnonzero(kept) if chosen is None else chosen[kept[chosen]]
-        parts = (training.table.matrix, training.codes, weight, training.offset, thresholds)
-        X, codes, weight, offset, thresholds = (
-            part if part is None or every else part[rows] for part in parts
+        cut: Any = slice(None) if chosen is None and len(rows) == len(kept) else rows
+        return cls(
+            training.table.matrix if isinstance(cut, slice) else training.table.matrix[cut],
+            training.codes[cut],
+            weight[cut],
+            training.classes,
+            None if training.offset is None else training.offset[cut],
+            None if thresholds is None else thresholds[cut],
         )
-        return cls(X, codes, weight, training.classes, offset, thresholds)
 
     @property
     def n_classes(self) -> int:

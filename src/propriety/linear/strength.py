@@ -19,6 +19,7 @@ from propriety.linear.objective import BinaryLoss, Objective
 from propriety.linear.penalties import Penalty
 from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.linear.settings import LinearSettings
+from propriety.losses.simplex import SimplexLoss
 from propriety.separators.linalg import Floats
 
 #: Strengths that are tried, falling by half orders of magnitude. Loss and columns have their units, so that
@@ -64,7 +65,7 @@ def follow(
     alphas = np.sort(np.asarray([number("alpha", a, 0) for a in alphas]))[::-1]
     check(rows, loss, replace(settings, alpha=float(alphas[0])))
     thetas = [objective.start() for objective in bare]
-    unit = parts[0].scale * (loss.factor if len(parts) > 1 else 1.0)
+    unit = parts[0].scale * (loss.factor if isinstance(loss, SimplexLoss) and len(parts) > 1 else 1.0)
     coefs, intercepts, objectives = [], [], []
     for alpha in alphas:
         penalty = Penalty.make(design, float(alpha), settings.l1_ratio, settings.scaled)

@@ -53,6 +53,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     fn_cost: Any
     #: Whether ``fit`` was given costs of its rows, so that ``predict`` needs them as well.
     _needs_costs: bool = False
+    #: All classes, told by a search whose folds may lack some; it has warned of their sides as well.
+    _known_classes: NDArray[Any] | None = None
     #: Whether ``fit`` was given an offset, which scores then need as well.
     _needs_offset: bool = False
     classes_: NDArray[Any]
@@ -137,7 +139,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.update(shared_attributes(training, loss), **learned)
         self._needs_costs = training.costs.by_row and not self.has_row_costs
         self._needs_offset = training.offset is not None
-        warn_of_side(training.classes, training.costs, getattr(self, "pos_label", None))
+        if self._known_classes is None:
+            warn_of_side(training.classes, training.costs, getattr(self, "pos_label", None))
         return self
 
     # --- using the model --------------------------------------------------------------------------
@@ -227,7 +230,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         X : array, sparse matrix or data frame of shape (n, d)
         fp_cost, fn_cost, tp_benefit, tn_benefit : array of shape (n,), or number, optional
             Costs of these rows, in the place of those of the constructor.
-        cost_matrix : array of shape (n, K, K) or (K, K), optional
+        cost_matrix : array of shape (n, K, K) or (K, K), or one with labels, optional
             The same; with another last column for abstaining, which returns ``abstain_label``.
         budget : int, or float in (0, 1), optional
             Decide the positive class for at most so many of the rows, or for such a share of them: those of
@@ -240,12 +243,11 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
             "tn_benefit": tn_benefit,
             "cost_matrix": cost_matrix,
         }
-        return self._decided(X, self.predict_proba(X), given, budget)
+        costs = self._costs_to_decide(X, given)
+        return self._decided(self.predict_proba(X), costs, budget)
 
-    def _decided(
-        self, X: Any, probabilities: Floats, given: dict[str, Any], budget: float | None
-    ) -> NDArray[Any]:
-        """Decisions for rows whose probabilities are known, by the costs that ``predict`` was given."""
+    def _costs_to_decide(self, X: Any, given: dict[str, Any]) -> Costs:
+        """The costs that ``predict`` was given, or the stated ones; a warning if the fit had some of rows."""
         costs = self.costs_for(X, **given)
         if self._needs_costs and all(value is None for value in given.values()):
             warnings.warn(
@@ -254,6 +256,9 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
                 MissingCostsWarning,
                 stacklevel=3,
             )
+        return costs
+
+    def _decided(self, probabilities: Floats, costs: Costs, budget: float | None) -> NDArray[Any]:
         if budget is not None:
             return self.classes_[costs.decide_within(probabilities, budget)]
         return self.decide(probabilities, costs)

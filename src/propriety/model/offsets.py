@@ -99,8 +99,9 @@ class OffsetClassifier(ProperClassifier):
             "tn_benefit": tn_benefit,
             "cost_matrix": cost_matrix,
         }
+        costs = self._costs_to_decide(X, given)
         probabilities = self._probabilities(self._shifted(self._scores(self._table(X)), offset))
-        return self._decided(X, probabilities, given, budget)
+        return self._decided(probabilities, costs, budget)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Share of right decisions."""

@@ -79,7 +79,9 @@ class Place:
         stated = {
             self.prefix + term.name: getattr(terms, term.name) for term in fields(terms) if term.name in owned
         }
-        return model.set_params(**self.parameters(model, candidate), **stated)
+        model.set_params(**self.parameters(model, candidate), **stated)
+        self.owner(model)._known_classes = terms.known_classes
+        return model
 
     def parameters(self, estimator: Any, candidate: Candidate) -> dict[str, Any]:
         """The parameters that make the estimator one with the candidate's loss."""

@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from propriety.data.cost_terms import TERMS, CostTerms
-from propriety.data.labels import settles, warn_of_side
+from propriety.data.labels import warn_of_side
 from propriety.data.parameters import choice
 from propriety.data.training import encode_labels
 from propriety.evaluation.scores import class_index
@@ -226,11 +226,9 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         observations = choosing.Observations.read(len(labels), sample_weight, groups)
         classes, codes = encode_labels(labels, observations.weights)
-        terms = self._stated(owner)
+        terms = replace(self._stated(owner), known_classes=classes)  # which folds may lack
         costs = terms.with_rows(of_rows).costs(classes, X)
         warn_of_side(classes, costs, terms.pos_label)
-        if costs.sided and not settles(classes) and terms.pos_label is None:
-            terms = replace(terms, pos_label=classes.tolist()[1])  # which the fits need not say again
         criterion = criteria.read(self.criterion, costs, observations.weights.array)
         task = folds.Task(
             estimator=self.estimator,
@@ -304,6 +302,7 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _refit(self, task: folds.Task, best: int) -> tuple[Any, float]:
         started = time.perf_counter()
         model = task.fit(task.model(best), task.X, slice(None))
+        task.place.owner(model)._known_classes = None  # the model knows them itself now
         return model, time.perf_counter() - started
 
     def _keep(
