@@ -55,9 +55,9 @@ def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8])
     columns = _distinct_columns(codes, rank, copies, binner, training.n_classes)
     codes = codes[columns]
     hashes = np.zeros(len(rows), dtype=np.uint64)
-    _hash_rows(
-        codes, np.random.default_rng(0).integers(2**64, size=(len(columns), BINS), dtype=np.uint64), hashes
-    )
+    words = np.random.default_rng(0).integers(2**64, size=(len(columns), BINS), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        _hash_rows(codes, words, hashes)
     hashes = (hashes & ~np.uint64(BINS - 1)) | rank.astype(np.uint64)
     if copies is None:
         assert weights.values is not None
