@@ -38,7 +38,18 @@ from propriety import BoostingClassifier, ForestClassifier
 THREADS = 2
 EXTRA = {"splitter": "random", "bootstrap": False}
 #: Sets of numbers, of categories, of both and with missing values.
-SETS = ("sonar", "wdbc", "pima", "german", "credit-a (crx)", "tic-tac-toe", "spambase", "adult", "abalone", "sick")
+SETS = (
+    "sonar",
+    "wdbc",
+    "pima",
+    "german",
+    "credit-a (crx)",
+    "tic-tac-toe",
+    "spambase",
+    "adult",
+    "abalone",
+    "sick",
+)
 warnings.filterwarnings("ignore")
 
 
@@ -134,7 +145,14 @@ def quality(options):
             wins[kind] += int(means[kind][1] <= means[kind][0])
         cells = [f"{value:.4f}" for kind in wins for value in means[kind]]
         rows.append([f"{name}, {len(y):,} × {X.shape[1]}", *cells, f"{means['out of bag'][0]:.4f}"])
-    head = ["", "scikit-learn forest", "ours", "scikit-learn extra trees", "ours", "our forest's `oob_score_`"]
+    head = [
+        "",
+        "scikit-learn forest",
+        "ours",
+        "scikit-learn extra trees",
+        "ours",
+        "our forest's `oob_score_`",
+    ]
     table("Held-out log loss", rows, head)
     print("\nNo worse: " + ", ".join(f"{kind} on {n} of {len(rows)}" for kind, n in wins.items()))
 

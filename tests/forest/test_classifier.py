@@ -25,7 +25,9 @@ def test_one_tree_speaks_of_the_rows_that_it_has_not_seen(data):
     model = ForestClassifier(n_estimators=1, oob_score=True, random_state=0).fit(X, y)
     inside = np.all(np.isclose(model.oob_decision_function_, model._grown.base_rates, atol=1e-12), axis=1)
     assert 0.55 < inside.mean() < 0.72  # 1 − 1/e
-    np.testing.assert_allclose(model.oob_decision_function_[~inside], model.predict_proba(X)[~inside], atol=1e-9)
+    np.testing.assert_allclose(
+        model.oob_decision_function_[~inside], model.predict_proba(X)[~inside], atol=1e-9
+    )
     assert np.all(np.argmax(model.predict_proba(X), axis=1)[inside] == y[inside])  # it is pure there
 
 
@@ -73,7 +75,8 @@ def test_many_copies_are_drawn_in_proportion(data):
 def test_the_number_of_threads_changes_nothing_out_of_bag(data):
     X, y = data
     one, *others = (
-        ForestClassifier(n_estimators=12, oob_score=True, random_state=0, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 3)
+        ForestClassifier(n_estimators=12, oob_score=True, random_state=0, n_jobs=jobs).fit(X, y)
+        for jobs in (1, 2, 3)
     )
     for model in others:
         np.testing.assert_array_equal(model.oob_decision_function_, one.oob_decision_function_)
@@ -161,14 +164,18 @@ def test_what_a_column_adds(data):
     assert np.corrcoef(parts[:, 0], X[:, 0])[0, 1] > 0.7
 
 
-@pytest.mark.parametrize("loss", [simplex.Log(), simplex.PairwiseExponential(), simplex.OneVsRest("Tailored(0.3, 5)")])
+@pytest.mark.parametrize(
+    "loss", [simplex.Log(), simplex.PairwiseExponential(), simplex.OneVsRest("Tailored(0.3, 5)")]
+)
 def test_parts_of_several_scores_add_up(data, loss):
     X = data[0]
     y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])
     model = ForestClassifier(loss, n_estimators=6, random_state=0).fit(X, y)
     parts = model.contributions(X)
     np.testing.assert_allclose(parts.sum(axis=2), model.decision_function(X), atol=1e-9)
-    np.testing.assert_allclose(model.loss_.inverse(model.decision_function(X)), model.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(
+        model.loss_.inverse(model.decision_function(X)), model.predict_proba(X), atol=1e-9
+    )
 
 
 def test_a_new_fit_forgets_the_last_one(data):

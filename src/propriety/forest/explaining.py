@@ -30,8 +30,8 @@ def score_parts(measure: Any, start: Floats, P: Floats, parts: Floats) -> Floats
         return result
     # Scores on the simplex are curves of one class's probability each, but for what is the same for all.
     shifted = bool(getattr(measure.fitted, "shift_invariant", False))
-    curves = (np.log(P), np.log(start)) if shifted else (scores, first)
-    rate = _quotient(*curves, P, start, 1 / (start if shifted else start * (1 - start)))
+    F, F0 = (np.log(P), np.log(start)) if shifted else (scores, first)
+    rate = _quotient(F, F0, P, start, 1 / (start if shifted else start * (1 - start)))
     added = rate[:, :, None] * parts
     if shifted:
         added -= added.mean(axis=1, keepdims=True)

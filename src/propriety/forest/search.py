@@ -440,7 +440,7 @@ def find_split(sample, rules, table, room, slot):
         total += sums[k]
     whole = sums.size == 2 and sample.weights.size == 0 and total < FEW
     loss = node_loss(table.lines, sums)
-    found.gain, found.feature = -loss, -1
+    found.gain, found.feature, found.cut = -loss, -1, 0
     left, visited, features = room.features.size, 0, room.features
     while left > 0 and (visited < rules.split_features or found.feature < 0):
         at = draw_below(room.state, left)
