@@ -2,16 +2,16 @@
 A forest that judges itself
 ===========================
 
-Every tree of a random forest leaves out about a third of the rows. What the trees say of rows that they have not seen
-is as good as what the forest says of new rows, so the loss out of bag tells when there are trees enough, and whether
-probabilities are right, without a fold held out.
+Every tree of a random forest leaves out about a third of the rows. What the trees say of rows that they have
+not seen is as good as what they say of new rows, so the loss out of bag tells when there are trees enough,
+and whether probabilities are right, without a fold held out.
 """
 
 # %%
 # How many trees?
 # ---------------
-# The loss falls with every tree, and ever more slowly. Out of bag only some 37 of 100 trees speak of a row, so the
-# curve of new rows is ahead.
+# The loss falls with the number of trees, and ever more slowly. Out of bag only some 37 of 100 trees speak
+# of a row, so the curve of new rows is ahead.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,6 +20,7 @@ from propriety import ForestClassifier, losses, plots
 
 
 def draw(n, rng):
+    """Rows whose label depends on one column, and on the product of two others."""
     X = rng.normal(size=(n, 8))
     eta = 1 / (1 + np.exp(-(1.5 * X[:, 0] + 2 * X[:, 1] * X[:, 2] - 0.5)))
     return X, (rng.random(n) < eta).astype(int)
@@ -47,8 +48,7 @@ plt.show()
 # %%
 # Are the probabilities right?
 # ----------------------------
-# Large trees are unsure of themselves: a forest pulls probabilities to the middle where rows are few. The reliability
-# of the rows out of bag shows it as well as that of new rows.
+# The reliability of the rows out of bag shows it as well as that of new rows would.
 
 display = plots.ReliabilityDisplay.from_predictions(y, model.oob_decision_function_[:, 1])
 display.ax_.set_title("out of bag")

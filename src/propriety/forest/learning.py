@@ -1,4 +1,4 @@
-"""From training data and settings to a forest: bins and an order of rows for all trees, then tree after tree."""
+"""From training data and settings to a forest: bins and an order of rows for all, then tree after tree."""
 
 from __future__ import annotations
 

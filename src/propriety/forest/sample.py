@@ -1,9 +1,9 @@
 """The training rows in an order of their own, so that random draws depend on what they hold and nothing else.
 
-Trees see bins and classes. Rows that agree in these are one row with as many copies, columns that agree are one
-column; columns are put in order by a hash of their bins and classes, rows by a hash of their bins. Then a row's
-place is the same however the table was sorted, and whether it was given k times or with the weight k. Classes
-count by their weight, not by their names: the heavier comes first.
+Trees see bins and classes. Rows that agree in these are one row with as many copies, columns that agree are
+one column; columns are put in order by a hash of their bins and classes, rows by a hash of their bins. Then a
+row's place is the same however the table was sorted, and whether it was given k times or with the weight k.
+Classes count by their weight, not by their names: the heavier comes first.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A node of few rows touches few bins; a set of 256 bits says which, in order, so 
 walk over all bins is needed. Between two bins that hold the same class alone there is no best cut, whatever
 the entropy (Fayyad and Irani, 1992), so none is judged there, unless a least weight of leaves forbids others.
 
-Functions of the inner loops take the few arrays that they need, not the tuples that hold them: a tuple of many
-arrays is copied with every call.
+Functions of the inner loops take the few arrays that they need, not the tuples that hold them: a tuple of
+many arrays is copied with every call.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _cut_pair(cells, bins, n_found, missing, lines, few, whole, least, A, B, los
 
 @once
 def _draw_cut(codes, bag, start, stop, missing, state, spare):
-    """A cut between the least and the largest bin of a node, drawn at random, with the side of missing values.
+    """A random cut between the least and the largest bin of a node, with the side of missing values.
 
     The codes of the rows are left in `spare`. A cut of −1 says that there is one value only.
     """
