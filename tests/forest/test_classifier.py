@@ -46,6 +46,18 @@ def test_the_loss_out_of_bag_is_that_of_new_rows(data):
     assert model.oob_score_ == pytest.approx(np.mean(losses.Squared().loss(y, P[:, 1])))
 
 
+def test_a_tree_that_drew_no_row_says_nothing_out_of_bag():
+    X, y = np.array([[0.0], [1.0]]), [0, 1]
+    seen = set()
+    for seed in range(60):  # e⁻² of them draw neither row
+        model = ForestClassifier(n_estimators=1, oob_score=True, random_state=seed).fit(X, y)
+        pure = model.predict_proba(X)[1, 1] > 0.7
+        seen.add(bool(pure))
+        if pure:  # grown on both rows
+            np.testing.assert_allclose(model.oob_decision_function_, 0.5)
+    assert seen == {True, False}
+
+
 def test_copies_are_weights_out_of_bag_too(data):
     X, y = data
     weight = np.random.default_rng(0).integers(0, 4, 300)

@@ -225,6 +225,14 @@ def _find_leaf(sample, row, room):
 @kernel
 def vote_out_of_bag(sample, rules, seed, base_rates, room):
     """Add what the tree in the room says of rows with copies that it was not grown on."""
+    any_drawn = False
+    for row in range(sample.labels.size):
+        drawn, _ = _draw(sample, rules, seed, row)
+        if drawn > 0:
+            any_drawn = True
+            break
+    if not any_drawn:
+        return  # the bag was filled with every row: none is new to the tree
     alone = room.nodes[0].feature < 0
     for row in range(sample.labels.size):
         _, out = _draw(sample, rules, seed, row)
