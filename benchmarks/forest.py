@@ -33,12 +33,23 @@ sys.path.insert(0, str(Path(__file__).parent))
 import quality_data
 from boosting import smooth
 
-from propriety import ForestClassifier
+from propriety import BoostingClassifier, ForestClassifier
 
 THREADS = 2
 EXTRA = {"splitter": "random", "bootstrap": False}
 #: Sets of numbers, of categories, of both and with missing values.
-SETS = ("sonar", "wdbc", "pima", "german", "credit-a (crx)", "tic-tac-toe", "spambase", "adult", "abalone", "sick")
+SETS = (
+    "sonar",
+    "wdbc",
+    "pima",
+    "german",
+    "credit-a (crx)",
+    "tic-tac-toe",
+    "spambase",
+    "adult",
+    "abalone",
+    "sick",
+)
 warnings.filterwarnings("ignore")
 
 
@@ -134,12 +145,36 @@ def quality(options):
             wins[kind] += int(means[kind][1] <= means[kind][0])
         cells = [f"{value:.4f}" for kind in wins for value in means[kind]]
         rows.append([f"{name}, {len(y):,} × {X.shape[1]}", *cells, f"{means['out of bag'][0]:.4f}"])
-    head = ["", "scikit-learn forest", "ours", "scikit-learn extra trees", "ours", "our forest's `oob_score_`"]
+    head = [
+        "",
+        "scikit-learn forest",
+        "ours",
+        "scikit-learn extra trees",
+        "ours",
+        "our forest's `oob_score_`",
+    ]
     table("Held-out log loss", rows, head)
     print("\nNo worse: " + ", ".join(f"{kind} on {n} of {len(rows)}" for kind, n in wins.items()))
 
 
-PARTS = {"speed": speed, "quality": quality}
+def entropies(options):
+    """Held-out log loss of forests grown by several losses, and of boosting with its defaults."""
+    available = [name for name in SETS if name in quality_data.names()] or quality_data.names()
+    names, rows = ("Log()", "Squared()", "Matsushita()", "CostWeighted(0.3)"), []
+    for name in available:
+        X, y = quality_data.load(name)
+        losses: dict[str, list[float]] = {}
+        for seed, (train, test) in enumerate(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)):
+            shared = {"n_jobs": THREADS, "random_state": seed}
+            models = {loss: ForestClassifier(loss, n_estimators=options.trees, **shared) for loss in names}
+            for loss, model in (models | {"boosting": BoostingClassifier(**shared)}).items():
+                P = model.fit(X.iloc[train], y[train]).predict_proba(X.iloc[test])
+                losses.setdefault(loss, []).append(log_loss(P, y[test]))
+        rows.append([name, *(f"{np.mean(found):.4f}" for found in losses.values())])
+    table("Held-out log loss by the loss that splits", rows, ["", *names, "boosting, log loss"])
+
+
+PARTS = {"speed": speed, "quality": quality, "entropies": entropies}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(

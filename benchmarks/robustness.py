@@ -40,6 +40,7 @@ MEMORY, THREADS, FILES = 64 * MB, 32, 2
 LOSSES = ("Log()", "Squared()", "Exponential()", "Matsushita()")
 LIMITS = {
     "boosting": {"max_iter": (1, 30), "max_leaf_nodes": (2, 40), "max_bins": (3, 255)},
+    "forest": {"n_estimators": (1, 12), "max_bins": (3, 255)},
     "tree": {"max_leaf_nodes": (2, 40), "max_bins": (3, 255)},
     "linear": {"max_iter": (5, 100)},
     "rules": {"n_rules": (1, 6), "max_literals": (1, 3)},

@@ -62,6 +62,8 @@ BUDGETS = {
     # A copy of the table, its bins twice, a byte each; scores, gradients, rows; a histogram for each leaf.
     "boosting": lambda s: s.rows * (12 * s.columns + 64 * s.scores) + 16 * 256 * s.leaves * s.columns,
     "tree": lambda s: s.rows * (12 * s.columns + 64 * s.scores) + 16 * 256 * s.leaves * s.columns,
+    # Bins, in two orders; the nodes of each tree, twice while they are joined.
+    "forest": lambda s: s.rows * (14 * s.columns + 128) + 5 * 2 * s.leaves * (128 + 16 * s.classes),
     # A copy of the table, scores and gradients; curvatures of each pair of scores.
     "linear": lambda s: s.rows * (12 * s.columns + 64 * s.scores) + 64 * (s.columns * s.scores) ** 2,
     "rules": lambda s: s.rows * (12 * s.columns + 64 * s.scores),
@@ -73,6 +75,7 @@ def parameters(size: Size) -> dict[str, object]:
     return {
         "boosting": {"max_iter": 5, "max_leaf_nodes": size.leaves},
         "tree": {"max_leaf_nodes": size.leaves},
+        "forest": {"n_estimators": 5, "max_leaf_nodes": size.leaves},
         "linear": {"max_iter": 5, "alpha": 0.01},
         "rules": {"n_rules": 3},
     }[size.key]
@@ -136,7 +139,7 @@ def sizes(full: bool) -> Iterator[Size]:
         grid = [centre]
         grid += [(*centre[:i], value, *centre[i + 1 :]) for i, axis in enumerate(axes) for value in axis]
     for row in ESTIMATORS:
-        without_leaves = row.key not in ("boosting", "tree")
+        without_leaves = row.key not in ("boosting", "forest", "tree")
         for n, d, k, leaves in grid:
             size = Size(row.key, n, d, k, leaves)
             if n * d * size.scores <= PATIENCE and not (without_leaves and leaves != 31):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier
+from propriety import BoostingClassifier, ForestClassifier, LinearClassifier, RuleClassifier, TreeClassifier
 
 
 def predictions():
@@ -30,6 +30,13 @@ def predictions():
         "boosting, weights": (BoostingClassifier(max_iter=1, max_leaf_nodes=3), X, y, weight / 3),
         "curves": (BoostingClassifier(weak_learner="histogram", max_iter=2), frame[few], y[few], None),
         "tree": (TreeClassifier(max_leaf_nodes=4), frame, y, weight),
+        "forest": (ForestClassifier(n_estimators=2, max_leaf_nodes=8, random_state=0), frame, y, weight),
+        "extra trees": (
+            ForestClassifier(n_estimators=1, splitter="random", max_depth=4, random_state=0, oob_score=True),
+            frame,
+            np.digitize(score, [0, 1]),
+            None,
+        ),
         "rules": (RuleClassifier(n_rules=2), frame[few], y[few], None),
         "linear": (LinearClassifier(alpha=0.01, l1_ratio=0.5), sparse.csr_array(np.nan_to_num(X)), y, None),
     }

@@ -10,12 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier
+from propriety import BoostingClassifier, ForestClassifier, LinearClassifier, RuleClassifier, TreeClassifier
 
 MODELS = [
     BoostingClassifier(max_iter=5, max_leaf_nodes=8),
     BoostingClassifier(weak_learner="histogram", max_iter=5),
     TreeClassifier(max_leaf_nodes=8),
+    ForestClassifier(n_estimators=5, random_state=0),
     RuleClassifier(n_rules=3),
     LinearClassifier(),
 ]

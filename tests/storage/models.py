@@ -5,7 +5,14 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier, losses
+from propriety import (
+    BoostingClassifier,
+    ForestClassifier,
+    LinearClassifier,
+    RuleClassifier,
+    TreeClassifier,
+    losses,
+)
 
 
 def rows(n=120, seed=0):
@@ -66,6 +73,16 @@ MODELS = {
         two,
     ),
     "tree, three classes": (lambda: TreeClassifier("CostWeighted(0.3)"), lambda: rows()[0], three),
+    "forest": (
+        lambda: ForestClassifier("Beta(2, 3)", n_estimators=3, oob_score=True, random_state=0, **COSTS),
+        frame,
+        text,
+    ),
+    "forest, three classes": (
+        lambda: ForestClassifier(n_estimators=2, splitter="random", bootstrap=False, random_state=0),
+        lambda: rows()[0],
+        three,
+    ),
     "rules": (lambda: RuleClassifier(n_rules=4, **COSTS), frame, text),
     "rules, of a bag": (lambda: RuleClassifier("bag", n_rules=3), lambda: rows()[0], two),
     "rules, three classes": (lambda: RuleClassifier(n_rules=2), frame, three),

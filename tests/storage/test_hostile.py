@@ -172,6 +172,13 @@ def replaced(name, change):
     return apply
 
 
+def without_trees(t):
+    for name in t:
+        if name.startswith("nodes."):
+            t[name] = t[name][:0]
+    t["trees.start"] = t["trees.start"][:1]
+
+
 def swapped(t):
     a, b = inner(t)[:2]
     t["nodes.left"][[a, b]] = t["nodes.left"][[b, a]]
@@ -423,6 +430,17 @@ OTHERS = {
         parameter("link", "FromDistribution('levy_stable', (1.5, 0.5))"),
         "'levy_stable'",
     ),
+    "a forest of no tree": ("forest", without_trees, None, "no tree"),
+    "a share of two": ("forest", replaced("nodes.value", lambda v: v + 1), None, "between 0 and 1"),
+    "base rates of two": ("forest", replaced("base_rates", lambda r: r * 2), None, "add up"),
+    "a class without a rate": (
+        "forest",
+        replaced("base_rates", lambda r: np.array([0.0, 1.0])),
+        None,
+        "no base rate",
+    ),
+    "no smoothing": ("forest", None, state("smoothing", 0.0), "not positive"),
+    "shares of two": ("forest, three classes", replaced("nodes.shares", lambda s: s * 2), None, "add up"),
     "a rule of no feature": ("rules", None, first_rule(literals=[[9, "0" * 64]]), "no feature"),
     "a rule of feature -1": ("rules", None, first_rule(literals=[[-1, "0" * 64]]), "no feature"),
     "a rule of too many bins": ("rules", None, first_rule(literals=[[0, "f" * 65]]), "no feature"),

@@ -39,6 +39,7 @@ _STEP = records(
 )
 _ROWS = 256
 _TOGETHER = 8
+_LEVELS = 12  # steps between two looks at whether all rows of a deep tree have arrived
 _U = np.uint64
 
 
@@ -212,6 +213,15 @@ def _descend(X, row, at, steps, depth, sets, any_set):
             at[j] = _U(node.left) + right
 
 
+@inner
+def _at_leaves(at, steps):
+    """Whether all eight rows have arrived; few rows go as deep as a deep tree does."""
+    moving = 0
+    for j in range(_U(_TOGETHER)):
+        moving += _U(steps[at[j]].left) != at[j]
+    return moving == 0
+
+
 @allocating
 def _score(X, nodes, steps, depths, roots, sets, first, last, start, stop, scores):
     n_scores, any_set = scores.shape[1], sets.shape[0] > 0
@@ -224,7 +234,12 @@ def _score(X, nodes, steps, depths, roots, sets, first, last, start, stop, score
             for i in range(block, even, _TOGETHER):
                 for j in range(_TOGETHER):
                     at[j] = _U(roots[t])
-                _descend(X, _U(i), at, steps, depths[t], sets, any_set)
+                left = depths[t]
+                while left > 0:
+                    _descend(X, _U(i), at, steps, min(left, _LEVELS), sets, any_set)
+                    left -= _LEVELS
+                    if left > 0 and _at_leaves(at, steps):
+                        break
                 for j in range(_TOGETHER):
                     scores[i + j, k] += nodes[at[j]].value
             for i in range(even, end):

@@ -21,11 +21,11 @@ class ForestClassifier(ProperClassifier):
 
     Each tree is grown on rows drawn with replacement, and each of its splits is the best one among some
     columns drawn at random: the one that most lowers Σ W·H(p), the loss of the rows at their class shares.
-    Probabilities are the mean of the trees' leaves and of half a tree that says the base rates, so that none is
-    0 or 1. Extra trees, ``splitter="random", bootstrap=False``, draw one cut of each column at random too.
+    Probabilities are the mean of the trees' leaves and of half a tree that says the base rates, so that none
+    is 0 or 1. Extra trees, ``splitter="random", bootstrap=False``, draw one cut of each column at random too.
 
-    The model depends on the rows, not on their order, and a row of weight k is k rows: copies are drawn one by
-    one, by random numbers that belong to what a row holds. Columns may come in any order as well.
+    The model depends on the rows, not on their order, and a row of weight k is k rows: copies are drawn one
+    by one, by random numbers that belong to what a row holds. Columns may come in any order as well.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ class ForestClassifier(ProperClassifier):
     ----------
     classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
     oob_decision_function_ : ndarray of shape (n, K)
-        Probabilities of the training rows by the trees that were not grown on them, smoothed in the same way; as
-        in scikit-learn, they have the name of a score. A row of several copies has the mean over copies.
+        Probabilities of the training rows by the trees that were not grown on them, smoothed in the same way;
+        as in scikit-learn, they have the name of a score. A row of several copies has the mean over copies.
     oob_score_ : float
         Mean loss of these: the smaller the better, unlike scikit-learn's.
 

@@ -2,8 +2,8 @@
 
 A node with the weight c of a class, of W in all, loses W·h(c/W). The table has h at shares that are close
 together where they are small, 256 to each power of two, and a straight line between them. Such a curve is
-concave if h is: it is itself the entropy of a proper loss, of the cost-weighted losses with their thresholds at
-the grid, so no cut can seem to lose. It differs from h by two millionths of its value at most.
+concave if h is: it is itself the entropy of a proper loss, a sum of cost-weighted losses with thresholds at
+the grid, so no cut can seem to lose. For smooth losses it differs from h by some millionths of its value.
 
 Where the loss cannot tell cuts apart, the squared loss decides, of which a millionth is added.
 """
@@ -32,7 +32,7 @@ FEW = 64
 class EntropyTable(NamedTuple):
     """h in units of its largest value.
 
-    ``lines`` are intercept and slope in each cell of the smaller share: of the class itself, then of the others.
+    ``lines`` are intercept and slope in each cell of the smaller share: of the class itself, then of others.
     ``few[FEW·a + b]`` is the loss of a node with a rows of one class and b of the other.
     """
 
@@ -46,7 +46,7 @@ def entropy_table(measure: Measure, n_classes: int) -> EntropyTable:
 
     >>> from propriety.model.measure import measure_of
     >>> table = entropy_table(measure_of("Squared", None, 2), 2)
-    >>> round(table.unit * table.few[3 * FEW + 1], 4)  # 4 · ¼ · ¾
+    >>> round(float(table.unit * table.few[3 * FEW + 1]), 4)  # 4 · ¼ · ¾
     0.75
     """
     grid = _grid()

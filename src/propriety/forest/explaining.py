@@ -15,9 +15,9 @@ _STEP = 1e-6
 def score_parts(measure: Any, start: Floats, P: Floats, parts: Floats) -> Floats:
     """What each column adds to the scores of the probabilities P, the scores of `start` last.
 
-    A forest adds up probabilities, and its score is a curve of them. Along the straight line from the `start`,
-    of shape (1, K), to P, the score rises by (F(P) − F(start))/(P − start) for each unit of probability, and so
-    much each column's part, of shape (n, 1 or K, d), is worth.
+    A forest adds up probabilities, and its score is a curve of them. Along the straight line from the
+    `start`, of shape (1, K), to P, the score rises by (F(P) − F(start))/(P − start) for each unit of
+    probability, and so much each column's part, of shape (n, 1 or K, d), is worth.
     """
     scores, first = measure.score(P), measure.score(start)
     result = np.empty((*parts.shape[:2], parts.shape[2] + 1))
@@ -30,8 +30,8 @@ def score_parts(measure: Any, start: Floats, P: Floats, parts: Floats) -> Floats
         return result
     # Scores on the simplex are curves of one class's probability each, but for what is the same for all.
     shifted = bool(getattr(measure.fitted, "shift_invariant", False))
-    curves = (np.log(P), np.log(start)) if shifted else (scores, first)
-    rate = _quotient(*curves, P, start, 1 / (start if shifted else start * (1 - start)))
+    F, F0 = (np.log(P), np.log(start)) if shifted else (scores, first)
+    rate = _quotient(F, F0, P, start, 1 / (start if shifted else start * (1 - start)))
     added = rate[:, :, None] * parts
     if shifted:
         added -= added.mean(axis=1, keepdims=True)

@@ -156,7 +156,7 @@ def _split(room, slot, n_nodes, n_sets, unit, loss_unit):
     node.feature, node.left, node.bin = found.feature, n_nodes, found.cut
     node.missing_left, node.gain = found.missing_left, found.gain * unit * loss_unit
     if found.by_set != 0:
-        node.set, node.bin = n_sets, 0
+        node.set = n_sets
         for word in range(room.sets.shape[1]):
             room.sets[n_sets, word] = room.waiting_sets[slot, word]
         n_sets += 1
@@ -185,7 +185,9 @@ def grow_tree(sample, rules, table, seed, unit, room):
     stop = np.int64(n_rows)
     while True:
         for new in range(first, first + count):
-            begin, end = (start, stop) if count == 1 else ((start, middle) if new == first else (middle, stop))
+            begin, end = (
+                (start, stop) if count == 1 else ((start, middle) if new == first else (middle, stop))
+            )
             waiting = _queue(sample, rules, table, room, waiting, new, begin, end, depth)
         if waiting == 0 or (rules.max_leaves > 0 and n_leaves == rules.max_leaves):
             break
@@ -223,6 +225,14 @@ def _find_leaf(sample, row, room):
 @kernel
 def vote_out_of_bag(sample, rules, seed, base_rates, room):
     """Add what the tree in the room says of rows with copies that it was not grown on."""
+    any_drawn = False
+    for row in range(sample.labels.size):
+        drawn, _ = _draw(sample, rules, seed, row)
+        if drawn > 0:
+            any_drawn = True
+            break
+    if not any_drawn:
+        return  # the bag was filled with every row: none is new to the tree
     alone = room.nodes[0].feature < 0
     for row in range(sample.labels.size):
         _, out = _draw(sample, rules, seed, row)

@@ -1,4 +1,4 @@
-"""From training data and settings to a forest: bins and an order of rows for all trees, then tree after tree."""
+"""From training data and settings to a forest: bins and an order of rows for all, then tree after tree."""
 
 from __future__ import annotations
 
@@ -110,12 +110,13 @@ class _Growth:
 
         room = self._room()
         seed, unit = self.seeds[t], self.ordered.unit
-        n_nodes, n_sets = grow_tree(self.sample, self.rules, self.table, seed, unit, room)
+        with np.errstate(over="ignore"):  # hashes overflow; only kernels that are not compiled would say so
+            n_nodes, n_sets = grow_tree(self.sample, self.rules, self.table, seed, unit, room)
+            if self.settings.out_of_bag:
+                vote_out_of_bag(self.sample, self.rules, seed, self.base_rates, room)
         self.trees[t] = TreeNodes(room.nodes[:n_nodes].copy(), room.sets[:n_sets].copy())
         if self.n_classes > 2:
             self.sums[t] = room.sums[:n_nodes].copy()
-        if self.settings.out_of_bag:
-            vote_out_of_bag(self.sample, self.rules, seed, self.base_rates, room)
         self.idle.append(room)
 
     def _room(self) -> Any:

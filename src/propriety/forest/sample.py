@@ -1,9 +1,9 @@
 """The training rows in an order of their own, so that random draws depend on what they hold and nothing else.
 
-Trees see bins and classes. Rows that agree in these are one row with as many copies, columns that agree are one
-column; columns are put in order by a hash of their bins and classes, rows by a hash of their bins. Then a row's
-place is the same however the table was sorted, and whether it was given k times or with the weight k. Classes
-count by their weight, not by their names: the heavier comes first.
+Trees see bins and classes. Rows that agree in these are one row with as many copies, columns that agree are
+one column; columns are put in order by a hash of their bins and classes, rows by a hash of their bins. Then a
+row's place is the same however the table was sorted, and whether it was given k times or with the weight k.
+Classes count by their weight, not by their names: the heavier comes first.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8])
     columns = _distinct_columns(codes, rank, copies, binner, training.n_classes)
     codes = codes[columns]
     hashes = np.zeros(len(rows), dtype=np.uint64)
-    _hash_rows(
-        codes, np.random.default_rng(0).integers(2**64, size=(len(columns), BINS), dtype=np.uint64), hashes
-    )
+    words = np.random.default_rng(0).integers(2**64, size=(len(columns), BINS), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        _hash_rows(codes, words, hashes)
     hashes = (hashes & ~np.uint64(BINS - 1)) | rank.astype(np.uint64)
     if copies is None:
         assert weights.values is not None

@@ -2,10 +2,10 @@
 
 A node of few rows touches few bins; a set of 256 bits says which, in order, so that neither sorting nor a
 walk over all bins is needed. Between two bins that hold the same class alone there is no best cut, whatever
-the entropy (Fayyad and Irani, 1992), so none is judged there.
+the entropy (Fayyad and Irani, 1992), so none is judged there, unless a least weight of leaves forbids others.
 
-Functions of the inner loops take the few arrays that they need, not the tuples that hold them: a tuple of many
-arrays is copied with every call.
+Functions of the inner loops take the few arrays that they need, not the tuples that hold them: a tuple of
+many arrays is copied with every call.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _cut_pair(cells, bins, n_found, missing, lines, few, whole, least, A, B, los
             following = bins[i]
             x2, y2 = cells[_U(2) * _U(following)], cells[_U(2) * _U(following) + _U(1)]
             cells[_U(2) * _U(following)] = cells[_U(2) * _U(following) + _U(1)] = 0
-            alike = ((x | x2) == 0) | ((y | y2) == 0)
+            alike = least <= 1 and (((x | x2) == 0) | ((y | y2) == 0))
             cut = (this + following - 1) >> 1  # in the middle of the bins without rows
             this, x, y = following, x2, y2
         if alike:
@@ -157,7 +157,7 @@ def _cut_pair(cells, bins, n_found, missing, lines, few, whole, least, A, B, los
 
 @once
 def _draw_cut(codes, bag, start, stop, missing, state, spare):
-    """A cut between the least and the largest bin of a node, drawn at random, with the side of missing values.
+    """A random cut between the least and the largest bin of a node, with the side of missing values.
 
     The codes of the rows are left in `spare`. A cut of −1 says that there is one value only.
     """
@@ -271,7 +271,7 @@ def _cut_many(cells, bins, n_found, missing, lines, least, sums, loss, best, lef
             left[0, k] += cells[_U(bins[i]) * K + k]
         if not last:
             following = _only_class(cells, bins[i + 1], K)
-            if only >= 0 and only == following:
+            if least <= 1 and only >= 0 and only == following:
                 continue
             cut = (bins[i] + bins[i + 1] - 1) >> 1
         gain = _gain(left[0], sums, lines, least, loss)
@@ -440,7 +440,7 @@ def find_split(sample, rules, table, room, slot):
         total += sums[k]
     whole = sums.size == 2 and sample.weights.size == 0 and total < FEW
     loss = node_loss(table.lines, sums)
-    found.gain, found.feature = -loss, -1
+    found.gain, found.feature, found.cut = -loss, -1, 0
     left, visited, features = room.features.size, 0, room.features
     while left > 0 and (visited < rules.split_features or found.feature < 0):
         at = draw_below(room.state, left)

@@ -1,4 +1,4 @@
-"""ForestClassifier in a file: the trees as arrays. Not kept: ``oob_decision_function_``."""
+"""ForestClassifier in a file: the trees as arrays, and the probabilities out of bag."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     }
     if grown.shares is not None:
         arrays["nodes.shares"] = grown.shares
+    if hasattr(model, "oob_decision_function_"):
+        arrays["out_of_bag"] = model.oob_decision_function_
     return {"smoothing": float(grown.smoothing), "oob_score": getattr(model, "oob_score_", None)}, arrays
 
 
@@ -50,6 +52,8 @@ def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     score = take(state, "oob_score", (int, float, type(None)))
     if score is not None:
         model.oob_score_ = float(score)
+        model.oob_decision_function_ = arrays.take("out_of_bag", "f8", (None, k), finite=True)
+        _check_sums(model.oob_decision_function_, "probabilities out of bag do not add up to one")
 
 
 def _check_sums(shares: Any, message: str) -> None:

@@ -59,7 +59,7 @@ class GrownForest:
         return self.smoothed(self._of_all_classes(votes), self.n_trees)
 
     def parts(self, table: Table, n_jobs: int) -> Floats:
-        """What the splits on each column change in the probability, of shape (n, 1 or K, d), summed over paths.
+        """What the splits on each column change in the probability on the way down, of shape (n, 1 or K, d).
 
         With the mean of the roots they are the probability of class 1, or of each class.
         """

@@ -64,7 +64,7 @@ class _Softmax(SimplexLoss):
     def entropy_term(self, p: Array) -> Array:
         """h(p) = (p − p^(γ+1))/(γ (γ + 1)), and −p log p for γ = 0."""
         g = self._exponent
-        return -special.xlogy(p, p) if g == 0 else (p - p ** (g + 1)) / (g * (g + 1))
+        return np.asarray(-special.xlogy(p, p)) if g == 0 else (p - p ** (g + 1)) / (g * (g + 1))
 
     def _value(self, Y: Array, F: Array) -> Array:
         g = self._exponent

@@ -1,0 +1,139 @@
+"""Trees of a forest against other ways to the same trees."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from propriety import ForestClassifier, TreeClassifier, losses
+from propriety.forest.entropy import FEW, entropy_table
+from propriety.model.measure import NodeLoss, measure_of
+
+#: One tree on every row that looks at every column: nothing is random.
+WHOLE = {"n_estimators": 1, "bootstrap": False, "max_features": None, "random_state": 0}
+
+
+def data(n, n_classes, missing=False, categories=False):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 4))
+    kind = rng.integers(0, 9, n)
+    score = X[:, 0] - X[:, 1] * X[:, 2] + (kind % 4) * categories + 0.5 * rng.normal(size=n)
+    if missing:
+        X[rng.random(n) < 0.2, 0] = np.nan
+    y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    return (frame.assign(kind=pd.Categorical(kind)) if categories else frame), y
+
+
+def shares_of(model, X):
+    """What the only tree says, without the smoothing."""
+    return model.predict_proba(X) * 1.5 - 0.5 * model._grown.base_rates
+
+
+@pytest.mark.parametrize("n", [150, 700], ids=["few rows", "many rows"])
+@pytest.mark.parametrize(
+    ("loss", "n_classes", "missing", "categories"),
+    [
+        ("Log()", 2, False, False),
+        ("Log()", 2, True, True),
+        ("Squared()", 2, True, False),
+        ("Tailored(0.3, 5)", 2, False, True),
+        ("Log()", 3, True, False),
+        ("Squared()", 3, False, False),
+        ("Beta(2, 1)", 3, False, False),
+    ],
+)
+def test_one_tree_on_all_rows_and_columns_is_that_of_the_tree_classifier(
+    n, loss, n_classes, missing, categories
+):
+    X, y = data(n, n_classes, missing, categories)
+    # Of three classes, the tree judges fewer cuts where a least weight forbids some.
+    limits = {"max_leaf_nodes": 9, "min_samples_leaf": 5 if n_classes == 2 else 1}
+    forest = ForestClassifier(loss, **WHOLE, **limits).fit(X, y)
+    tree = TreeClassifier(loss, splits="histogram", smoothing=None, **limits).fit(X, y)
+    np.testing.assert_allclose(shares_of(forest, X), tree.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("weights", ["relative", "copies"])
+def test_weights_count_in_a_split(weights):
+    X, y = data(300, 2)
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.2, 2, 300) if weights == "relative" else rng.integers(0, 4, 300)
+    limits = {"max_leaf_nodes": 7, "min_samples_leaf": 5}
+    forest = ForestClassifier(**WHOLE, **limits).fit(X, y, weight)
+    tree = TreeClassifier(splits="histogram", smoothing=None, **limits).fit(X, y, weight)
+    kept = weight > 0  # rows without weight may lie between the last on the left and the first on the right
+    np.testing.assert_allclose(shares_of(forest, X[kept]), tree.predict_proba(X[kept]), atol=1e-9)
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_tree_without_limits_knows_its_rows(splitter, n_classes):
+    X, y = data(200, n_classes, missing=True, categories=True)
+    model = ForestClassifier(**{**WHOLE, "splitter": splitter}).fit(X, y)
+    np.testing.assert_allclose(shares_of(model, X), np.eye(n_classes)[y], atol=1e-12)
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_limits_hold(splitter):
+    X, y = data(300, 2)
+    given = {"n_estimators": 5, "random_state": 0, "splitter": splitter}
+    assert ForestClassifier(max_depth=3, **given).fit(X, y)._grown.forest.nodes["depth"].max() == 3
+    forest = ForestClassifier(max_leaf_nodes=6, **given).fit(X, y)._grown.forest
+    leaves = np.add.reduceat(forest.nodes["feature"] < 0, forest.roots[:-1])
+    np.testing.assert_array_equal(leaves, 6)
+    nodes = ForestClassifier(min_samples_leaf=12, **given).fit(X, y)._grown.forest.nodes
+    assert nodes["weight"].min() >= 12
+    assert len(nodes) > 20
+
+
+def test_a_split_looks_at_as_many_columns_as_it_may():
+    X, y = data(300, 2)
+    given = {"n_estimators": 40, "random_state": 0, "max_depth": 1, "bootstrap": False}
+
+    def roots(max_features):
+        nodes = ForestClassifier(max_features=max_features, **given).fit(X, y)._grown.forest
+        return np.bincount(nodes.nodes["feature"][nodes.roots[:-1]], minlength=4)
+
+    assert np.count_nonzero(roots(None)) == 1
+    assert np.all(roots(1) > 0)
+    best = np.argmax(roots(None))
+    # Two of four columns: the best one is among them in half of the draws.
+    assert 10 <= roots(2)[best] <= 30
+    np.testing.assert_array_equal(roots("sqrt"), roots(2))
+    np.testing.assert_array_equal(roots(0.5), roots("log2"))
+
+
+def test_random_cuts_differ_from_tree_to_tree():
+    X, y = data(300, 2)
+    given = {"n_estimators": 20, "max_features": None, "max_depth": 1, "bootstrap": False, "random_state": 0}
+    nodes = ForestClassifier(splitter="random", **given).fit(X, y)._grown.forest.nodes
+    assert len(np.unique(nodes["threshold"][nodes["feature"] >= 0])) > 10
+
+
+@pytest.mark.parametrize("name", ["Log()", "Squared()", "Matsushita()", "CostWeighted(0.3)", "Beta(2, 3)"])
+def test_the_table_is_the_entropy(name):
+    measure = measure_of(name, None, 2)
+    table = entropy_table(measure, 2)
+    a, b = (grid.ravel() for grid in np.mgrid[1 : FEW // 2, 1 : FEW // 2])
+    exact = NodeLoss(measure, 2)(np.column_stack([a, b]).astype(float))
+    squared = NodeLoss(measure_of("Squared", None, 2), 2)(np.column_stack([a, b]).astype(float))
+    read = table.unit * (table.few[FEW * a + b] - 1e-6 * squared)
+    np.testing.assert_allclose(read, exact, rtol=3e-6 if name != "CostWeighted(0.3)" else 5e-3)
+
+
+@pytest.mark.parametrize("name", ["Log()", "Brier()", "Power(2)"])
+def test_entropies_on_the_simplex_are_sums_of_their_terms(name):
+    from propriety.losses import simplex
+
+    loss = losses.parse(f"simplex.{name}")
+    P = np.random.default_rng(0).dirichlet(np.ones(4), 20)
+    np.testing.assert_allclose(loss.entropy_term(P).sum(axis=1), loss.entropy(P))
+    assert simplex.PairwiseExponential().entropy_term(P) is None
+
+
+def test_a_log_loss_of_the_users_own_grows_the_same_trees():
+    X, y = data(300, 2)
+    given = {"n_estimators": 5, "random_state": 0}
+    own = losses.from_weight(lambda p, q: 1 / (p * q))
+    one, other = ForestClassifier("Log", **given).fit(X, y), ForestClassifier(own, **given).fit(X, y)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9)
