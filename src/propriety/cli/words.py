@@ -50,7 +50,11 @@ def in_words(stated: TableCosts) -> str:
     'a false alarm costs 1, a miss amount, a hit brings 2'
     """
     texts = stated.texts
-    said = [words.format(texts[name]) for name, words in _WORDS.items() if name.endswith("cost") or texts[name] != "0"]
+    said = [
+        words.format(texts[name])
+        for name, words in _WORDS.items()
+        if name.endswith("cost") or texts[name] != "0"
+    ]
     return ", ".join(said) + (" (ranges stand for their means)" if stated.roughly else "")
 
 

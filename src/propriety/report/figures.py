@@ -57,7 +57,7 @@ def reliability(y: Floats, p: Floats, weight: Floats, label: str | None = None) 
             y, p, sample_weight=weight, pos_label=1, n_resamples=200 if len(y) < 50_000 else 50, ax=ax
         )
         if label is not None:
-            ax.set_title(shortened(label, 40))
+            ax.set_xlabel(f"stated probability of {shortened(label, 40)}")
     return ax.figure
 
 

@@ -24,18 +24,25 @@ def decisions(report: Report) -> Markup:
     of_rows = costs.of_rows(true, decided)
     rows = []
     for k, label in enumerate(report.labels):
-        cells = [_cell(report, (true == k) & (decided == d), of_rows, k, d) for d in range(len(report.decisions))]
+        cells = [
+            _cell(report, (true == k) & (decided == d), of_rows, k, d) for d in range(len(report.decisions))
+        ]
         rows.append((f"is {label!r}", *cells))
     columns = ("", *(f"decided {label!r}" for label in report.labels), *(("undecided",) * costs.abstains))
-    return join(table("Decisions at the costs asked for", columns, rows), _best_threshold(report))
+    return join(
+        table("Decisions at the costs asked for, and what they cost per 1,000 cases", columns, rows),
+        _best_threshold(report),
+    )
 
 
 def _cell(report: Report, rows: Any, of_rows: Any, true: int, decided: int) -> str:
     """How many rows, and what they cost: each of them if that is one number."""
+    if not rows.any():
+        return "none"
     share = 1000 * report.weights.mean(rows)
     cost = 1000 * report.weights.mean(np.where(rows, of_rows, 0.0))
     if report.costs.by_row:
-        price = f", at {number(cost)} in all" if cost else ", at no cost"
+        price = f", costing {number(cost)}" if cost else ", at no cost"
     else:
         each = float(report.costs.matrix[true, decided])
         price = f", at {number(each)}: {number(cost)}" if each else ", at no cost"
@@ -153,7 +160,14 @@ def budget(report: Report) -> Markup | None:
         )
         for k in counts
     ]
-    columns = ("acted on", "share", "total cost", "if chosen at random", f"{report.positive!r} among them", "lift")
+    columns = (
+        "acted on",
+        "share",
+        "total cost",
+        "if chosen at random",
+        f"{report.positive!r} among them",
+        "lift",
+    )
     text = (
         f"Rows are acted on in the order of what that is expected to save. The model itself would act on "
         f"{curve.worth:,} of {n:,} rows; {curve.best:,} would have been cheapest on these very rows. Lift is the "

@@ -45,7 +45,7 @@ def summary(report: Report) -> Markup:
     )
     cards = [
         (number(model.cost.value), "cost of 1,000 cases"),
-        (number(saved.value), f"saved against {simple.name}, the better of deciding without a model"),
+        (number(saved.value), f"saved against {simple.name}, {_best_of(report)}"),
     ]
     share = report.savings
     if share is not None and (report.costs.by_row or not report.sided):
@@ -58,6 +58,12 @@ def summary(report: Report) -> Markup:
         tag("ul", *items, class_="cards"),
         tag("p", _judged(report), class_="quiet"),
     )
+
+
+def _best_of(report: Report) -> str:
+    if report.budget is not None:
+        return "which is within the budget"
+    return f"the {'better' if report.sided else 'cheapest'} of deciding without a model"
 
 
 def _mistakes(report: Report, model: Line) -> list[tuple[str, str]]:
@@ -182,8 +188,9 @@ def _total(report: Report) -> Markup | None:
     share = report.savings
     if share is not None:
         text += (
-            f" That saves {percent(share.value)} ({percent(share.low)} to {percent(share.high)}) of what the "
-            "better of always and never costs."
+            f" Against {'never' if report.budget is not None else 'the better of always and never'}, the savings "
+            f"are {percent(share.value)} ({percent(share.low)} to {percent(share.high)}) of its cost"
+            f"{'' if share.value >= 0 else ': below 0 the model is the dearer one'}."
         )
     return tag("p", text)
 
@@ -236,7 +243,12 @@ def _probabilities_of_several(report: Report) -> Markup:
     ]
     mean = report.weights.mean
     rows = [
-        (label, percent(mean(true == k)), percent(mean(P[:, k])), f"{P[:, k].min():.3g} to {P[:, k].max():.3g}")
+        (
+            label,
+            percent(mean(true == k)),
+            percent(mean(P[:, k])),
+            f"{P[:, k].min():.3g} to {P[:, k].max():.3g}",
+        )
         for k, label in enumerate(report.labels)
     ]
     columns = ("class", "share of the rows", "mean of the stated probabilities", "range of these")
@@ -280,7 +292,9 @@ def _tree(report: Report) -> Markup:
     if report.model.get_n_leaves() > _LEAVES:
         return _text(report)
     of = f"probability of {report.of_model[1]!r}" if report.p.ndim == 1 else "probabilities of the classes"
-    caption = f"The tree itself. A box has the {of} and the training rows that come by; leaves, in bold, decide."
+    caption = (
+        f"The tree itself. A box has the {of} and the training rows that come by; leaves, in bold, decide."
+    )
     drawn = figures.tree(report.model, tuple(report.of_model))
     return figure("tree", drawn, "The decision tree.", caption, paper=True)
 

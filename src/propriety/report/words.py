@@ -130,7 +130,11 @@ def _matrix(report: Report) -> Markup:
         (f"is {label!r}", *(number(cost) for cost in row))
         for label, row in zip(report.labels, values.tolist(), strict=True)
     ]
-    columns = ("", *(f"decided {label!r}" for label in report.labels), *(("undecided",) * report.costs.abstains))
+    columns = (
+        "",
+        *(f"decided {label!r}" for label in report.labels),
+        *(("undecided",) * report.costs.abstains),
+    )
     text = "Each decision has its cost for each class, and the one of least expected cost is taken"
     text += ", which may be to abstain." if report.costs.abstains else "."
     if report.sided:

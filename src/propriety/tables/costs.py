@@ -219,7 +219,9 @@ def _read_term(name: str, text: str, names: list[str]) -> Term:
     try:
         expression = Expression.parse(text)
     except ExpressionError as error:
-        raise ValueError(f"{name}: {error}") from None
+        near = no_such_column(text, names).advice
+        hint = f"; {near}" if near.startswith("did you mean") else ""
+        raise ValueError(f"{name}: {error}{hint}") from None
     for column in expression.columns:
         if column not in names:
             raise no_such_column(column, names)
@@ -237,7 +239,10 @@ def _column(table: Any, name: str, columns: Columns | None, rows: NDArray[np.int
     if name not in table.column_names:
         known = no_such_column(name, table.column_names)
         raise TableError(f"{known.problem}, which the costs need", known.advice)
-    missing, decimal = ("",) if columns is None else columns.missing, "." if columns is None else columns.decimal
+    missing, decimal = (
+        ("",) if columns is None else columns.missing,
+        "." if columns is None else columns.decimal,
+    )
     array = table.column(name)
     try:
         return as_numpy(as_number(array, missing, decimal)).astype(np.float64)

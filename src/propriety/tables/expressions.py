@@ -95,7 +95,9 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = [(match.lastgroup, match[match.lastgroup]) for match in _TOKEN.finditer(text) if match.lastgroup]
+        self.tokens = [
+            (match.lastgroup, match[match.lastgroup]) for match in _TOKEN.finditer(text) if match.lastgroup
+        ]
         self.at, self.depth = 0, 0
         self.columns: list[str] = []
 
