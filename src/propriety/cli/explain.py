@@ -137,8 +137,8 @@ def describe(out: Output, model: TableModel) -> None:
     out.table("Model", ("", ""), [(k, shown(v)) for k, v in facts.items()])
     if stated.matrix is not None:
         decided = [f"decided {label}" for label in model.decisions]
-        rows = zip(stated.matrix.labels, stated.matrix.values.tolist(), strict=True)
-        out.table("Costs", ("", *decided), [(f"is {label}", *row) for label, row in rows])
+        of_labels = zip(stated.matrix.labels, stated.matrix.values.tolist(), strict=True)
+        out.table("Costs", ("", *decided), [(f"is {label}", *row) for label, row in of_labels])
     shares = model.importances()
     columns = model.columns.columns
     rows = [(columns[i].name, columns[i].kind, float(shares[i])) for i in np.argsort(-shares)]

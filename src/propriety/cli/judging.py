@@ -136,7 +136,7 @@ def log_losses(y: NDArray[Any], p: Floats, nearest: float = 1e-15) -> Floats:
 
 
 def baselines(classes: Sequence[str], like: Judgement) -> tuple[Judgement, ...]:
-    """One decision for everyone, on the same rows: the positive class never and always, or the cheapest ones."""
+    """One decision for everyone, on the same rows: the positive class never and always, or the cheapest."""
 
     def constant(name: str, decision: int) -> Judgement:
         return Judgement(name, like.y, None, like.weights, like.costs, groups=like.groups, constant=decision)

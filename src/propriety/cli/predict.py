@@ -80,9 +80,9 @@ def predict_command(
 ) -> None:
     """Add probability, decision and expected cost to each row of a table.
 
-    The table is read and written in pieces, so it may be larger than the memory. Costs that are made of columns
-    are made of those of this table. With several classes, each has its probability. With --json the summary is
-    printed as JSON; it needs --out.
+    The table is read and written in pieces, so it may be larger than the memory. Costs that are stated by
+    columns are made of those of this table. With several classes, each has its probability. With --json the
+    summary is printed as JSON; it needs --out.
 
     \b
     Examples:

@@ -158,13 +158,14 @@ def show_judgements(out: Output, title: str, judged: list[Judgement]) -> None:
 
 
 def summed_up(judged: Judgement, classes: tuple[str, ...]) -> list[str]:
-    """The total, what is saved, and what a budget allows, in sentences; where there is more than two costs."""
+    """The total, what is saved, and what a budget allows, in sentences; nothing of two plain costs."""
     numbers, lines = judged.numbers(), []
     if judged.costs.by_row or len(classes) > 2:
         lines.append(f"In all, {numbers['total_cost']:,.4g} on {judged.weights.total:,.0f} rows.")
         if "savings" in numbers:
             lines[-1] += (
-                f" Savings against the cheapest decision for everyone: {numbers['savings']:.1%} (95% interval "
+                f" Savings against the cheapest decision for everyone: {numbers['savings']:.1%} "
+                "(95% interval "
                 f"{numbers['savings_low']:.1%} to {numbers['savings_high']:.1%})."
             )
     if judged.budget is not None:

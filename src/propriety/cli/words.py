@@ -34,7 +34,8 @@ def deciding(classes: Sequence[str], stated: TableCosts, costs: Costs) -> str:
     if costs.by_row:
         low, middle, high = np.quantile(np.minimum(costs.threshold, 1.0), [0.05, 0.5, 0.95])
         return (
-            f"decides {classes[-1]!r} from a threshold of each row on, {middle:.3g} in the middle and {low:.3g} to "
+            f"decides {classes[-1]!r} from a threshold of each row on, {middle:.3g} in the middle "
+            f"and {low:.3g} to "
             f"{high:.3g} for nine in ten: {in_words(stated)}"
         )
     if stated.matrix is None:

@@ -107,7 +107,7 @@ def weights(loss: Any, threshold: float | None) -> Any | None:
 
 
 def budget(curve: evaluation.BudgetCurve, right: float, marked: int, given: bool) -> Any:
-    """Total cost against the number of rows acted on; `right` is what right decisions cost, `marked` a number."""
+    """Total cost against the number of rows acted on; `right` is what right decisions cost."""
     k = _thinned(len(curve.costs))
     with drawing(), canvas(_axes(_SMALL)) as ax:
         label = f"the budget, {marked:,}" if given else f"the model's own, {marked:,}"

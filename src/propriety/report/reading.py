@@ -111,7 +111,7 @@ def facts_of(
 
 
 def costs_of(model: ProperClassifier, X: Any, side: int | None) -> dict[str, Any]:
-    """What the decisions of a model about these rows cost, as terms of a report whose positive class is `side`.
+    """What the decisions of a model about these rows cost: terms of a report whose positive class is `side`.
 
     Seen from the other class than the model's own, a miss is a false alarm.
     """
@@ -170,11 +170,13 @@ def _probabilities(estimator: Any, X: Any, side: int | None, classes: Any = None
     """Of the positive one of two classes, or of all."""
     if not hasattr(estimator, "predict_proba"):
         raise TypeError(
-            f"{type(estimator).__name__} has no predict_proba; wrap it in sklearn.calibration.CalibratedClassifierCV"
+            f"{type(estimator).__name__} has no predict_proba; wrap it in "
+            "sklearn.calibration.CalibratedClassifierCV"
         )
     if classes is not None and np.asarray(estimator.classes_).tolist() != classes.tolist():
         raise ValueError(
-            f"a rival, {type(estimator).__name__}, has the classes {np.asarray(estimator.classes_).tolist()}, and "
+            f"a rival, {type(estimator).__name__}, has the classes "
+            f"{np.asarray(estimator.classes_).tolist()}, and "
             f"the model {classes.tolist()}"
         )
     P = np.asarray(estimator.predict_proba(X))

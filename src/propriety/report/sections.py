@@ -139,7 +139,7 @@ def asked(report: Report) -> Markup:
 def costs(report: Report) -> Markup:
     """Cost per 1,000 cases against every other way to decide."""
     lines = report.lines
-    top = max(max(line.cost.high for line in lines), 0.0) or 1.0
+    top = max(0.0, *(line.cost.high for line in lines)) or 1.0
     rows = [
         (
             line.name,
@@ -153,7 +153,7 @@ def costs(report: Report) -> Markup:
         )
         for line in lines
     ]
-    kinds = ("false alarms", "misses") if report.sided else ("mistakes",)
+    kinds: tuple[str, ...] = ("false alarms", "misses") if report.sided else ("mistakes",)
     kinds += ("undecided",) if report.costs.abstains else ()
     columns = ("decided by", "cost", "95% interval", "", *kinds, "the model saves")
     note = (
@@ -182,13 +182,15 @@ def _total(report: Report) -> Markup | None:
     costs = report.costs.of_rows(report.y.astype(np.intp), report.decide(report.p))
     total = report.weights.estimate(costs, scale=report.weights.total, groups=report.groups)
     text = (
-        f"The {len(report.y):,} judging rows cost {number(total.value)} in all (95% interval {between(total)}), "
+        f"The {len(report.y):,} judging rows cost {number(total.value)} in all (95% interval "
+        f"{between(total)}), "
         f"{number(report.weights.mean(costs))} a row."
     )
     share = report.savings
     if share is not None:
         text += (
-            f" Against {'never' if report.budget is not None else 'the better of always and never'}, the savings "
+            " Against "
+            f"{'never' if report.budget is not None else 'the better of always and never'}, the savings "
             f"are {percent(share.value)} ({percent(share.low)} to {percent(share.high)}) of its cost"
             f"{'' if share.value >= 0 else ': below 0 the model is the dearer one'}."
         )
@@ -236,7 +238,8 @@ def _probabilities_of_several(report: Report) -> Markup:
             f"reliability-{k}",
             figures.reliability((true == k).astype(np.float64), P[:, k], report.sample_weight, label),
             f"Reliability diagram of {label}: its observed share against its stated probability.",
-            f"{label}: where the model says 30%, is it in 30% of cases? The band is what chance allows a model "
+            f"{label}: where the model says 30%, is it in 30% of cases? The band is what chance "
+            "allows a model "
             "that is right.",
         )
         for k, label in enumerate(report.labels[:_CLASSES])
@@ -313,7 +316,8 @@ def _curves(report: Report) -> Markup | None:
         return None
     caption = (
         "The model itself: the score is the sum of these curves, one for each column, and of surfaces where "
-        f"two columns meet. Above 0 a value speaks for {report.of_model[1]!r}, below against; the grey bars are "
+        f"two columns meet. Above 0 a value speaks for {report.of_model[1]!r}, below against; the "
+        "grey bars are "
         "where the training rows lie."
     )
     drawn = figures.shapes(report.model.shape_functions())

@@ -72,7 +72,8 @@ class LabelledMatrix:
             )
         if ABSTAIN in classes:
             raise TableError(
-                f"the target {target!r} has the label {ABSTAIN!r}, which the cost matrix keeps for abstaining",
+                f"the target {target!r} has the label {ABSTAIN!r}, which the cost matrix keeps for "
+                "abstaining",
                 "rename that label in the table",
             )
 
@@ -270,7 +271,7 @@ def _check(name: str, term: Expression, amounts: Floats, rows: NDArray[np.intp])
 
 
 def read_matrix(table: Any, name: str) -> LabelledMatrix:
-    """The matrix in a table: true labels in the first column, decisions in the header, `ABSTAIN` perhaps last.
+    """The matrix in a table: true labels in the first column, decisions, `ABSTAIN` among them, in the header.
 
     >>> table = pa.table({"": ["a", "b"], "a": ["0", "2"], "b": ["5", "0"], "abstain": ["1", "1"]})
     >>> read_matrix(table, "costs.csv").labels
@@ -286,9 +287,11 @@ def read_matrix(table: Any, name: str) -> LabelledMatrix:
     if set(decided) != set(labels):
         odd = sorted(set(decided) ^ set(labels))[0]
         raise TableError(
-            f"{name}: a cost matrix has the same labels in its first column and in its header, and {odd!r} is "
+            f"{name}: a cost matrix has the same labels in its first column and in its header, and "
+            f"{odd!r} is "
             f"in one of them: {len(labels)} rows, {len(decided)} columns besides {ABSTAIN!r}",
-            "give cost[true, decided] for each label, and a column abstain if a decision may be to say nothing",
+            "give cost[true, decided] for each label, and a column abstain if a decision may be to "
+            "say nothing",
         )
     if len(labels) < 2:
         raise TableError(f"{name}: a cost matrix needs two labels or more")
