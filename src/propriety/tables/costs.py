@@ -201,13 +201,13 @@ class TableCosts:
 
 
 def _read_term(name: str, text: str, names: list[str]) -> Term:
-    """A number, a range or an expression."""
-    if text in names:
-        return Expression.of_column(text)
+    """A number, a range or an expression; a column whose name is a number stands in quotes."""
     try:
         return float(text)
     except ValueError:
         pass
+    if text in names:
+        return Expression.of_column(text)
     if ".." in text and (match := _RANGE.fullmatch(text)) is not None:
         try:
             ends = float(match["low"]), float(match["high"])
