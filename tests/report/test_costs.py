@@ -1,5 +1,6 @@
-"""The report of costs as people have them: of rows, of a matrix, within ranges and budgets; of wrapped models."""
+"""The report of costs as people have them: of rows, of a matrix, in ranges and budgets; of wrapped models."""
 
+import html
 import re
 
 import numpy as np
@@ -27,7 +28,7 @@ MATRIX = np.array([[0.0, 5, 9, 1], [2, 0, 3, 1], [8, 1, 0, 1]])
 
 def text_of(report):
     page = re.sub(r"<style>.*?</style>", "", report.html(), flags=re.DOTALL)
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
 
 
 # --- costs of rows ------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 
 from propriety import evaluation
 from propriety.model import contract
+from propriety.model.base import ProperClassifier
 from propriety.report import figures, words
 from propriety.report.contents import Report
 from propriety.report.lines import Line
@@ -286,7 +287,8 @@ def matters(report: Report) -> Markup | None:
 
 def _inside(report: Report) -> Markup | None:
     """The model itself, as it can be shown; what its columns add to the score if it cannot."""
-    if isinstance(report.model, contract.FittedModel):
+    # Not the protocol: to ask for it would ask for costs, which a model with costs of rows does not have.
+    if isinstance(report.model, ProperClassifier):
         return _VIEWS[report.model.view](report)
     return _effects(report)
 

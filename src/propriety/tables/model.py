@@ -131,7 +131,7 @@ class TableModel:
         return self.estimator.predict_proba(self.features(table)[0])
 
     def predict(self, table: Any, *, budget: float | None = None) -> NDArray[np.str_]:
-        """Labels decided by the costs; with a budget, the positive one for so many rows or a share of them."""
+        """Labels decided by the costs; with a budget, the positive one for so many rows or such a share."""
         costs, P = self.costs_for(table), self.predict_proba(table)
         decided = costs.decide(P) if budget is None else costs.decide_within(P, budget)
         return np.asarray(self.decisions[decided])
