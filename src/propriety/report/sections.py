@@ -140,13 +140,14 @@ def asked(report: Report) -> Markup:
 def costs(report: Report) -> Markup:
     """Cost per 1,000 cases against every other way to decide."""
     lines = report.lines
+    costly = min(line.cost.low for line in lines) >= 0  # a bar shows no gain
     top = max(0.0, *(line.cost.high for line in lines)) or 1.0
     rows = [
         (
             line.name,
             number(line.cost.value),
             between(line.cost),
-            bar(line.cost.value / top, low=line.cost.low / top, high=line.cost.high / top),
+            bar(line.cost.value / top, low=line.cost.low / top, high=line.cost.high / top) if costly else "",
             *((number(line.alarms), number(line.misses)) if report.sided else ()),
             *(() if report.sided else (number(line.wrong),)),
             *((number(line.abstained),) if report.costs.abstains else ()),
