@@ -139,6 +139,14 @@ def test_stakes_weight_the_rows_of_the_fit(place, tmp_path):
     assert np.abs(plain - staked).max() > 0.01
 
 
+def test_a_search_is_judged_by_the_costs_of_rows(place):
+    result = as_json(
+        "fit", place / "loans.csv", "-t", "paid", "--fn-cost", "amount", "--model", "linear", "--search",
+        "--holdout", "0.3",
+    )  # fmt: skip
+    assert "log loss" in result["verdict"]
+
+
 def test_compare_takes_costs_of_rows_for_every_model(place):
     result = as_json(
         "compare", place / "loans.csv", "-t", "paid", *ROW_COSTS, "--models", "linear,logistic",
@@ -204,9 +212,9 @@ def test_three_labels_without_a_word_are_three_classes(place, model):
 
 def test_compare_of_three_classes_holds_ours_against_others(place):
     common = ("-t", "state", "--cost-matrix", place / "costs.csv", "--folds", "2")
-    result = as_json("compare", place / "patients.csv", *common, "--models", "tree,logistic,hist")
-    assert len(result["differences"]) == 2
-    assert all(j["log_loss"] < 2 for j in result["judgements"][:3])
+    result = as_json("compare", place / "patients.csv", *common, "--models", "tree,logistic")
+    assert len(result["differences"]) == 1
+    assert all(j["log_loss"] < 2 for j in result["judgements"][:2])
 
 
 def test_a_matrix_of_two_classes_is_a_threshold_or_a_reject_option(place, tmp_path):
@@ -336,6 +344,7 @@ WRONG = [
     (("--fn-cost", "amount*"), 2, "--fn-cost: a number or a column is lacking"),
     (("--fn-cost", "amount - 50"), 3, "--fn-cost = amount - 50 is negative in row 1"),
     (("--fn-cost", "-3"), 2, "--fn-cost must be positive"),
+    (("--fn-cost", "paid*2"), 3, "the costs use the target 'paid'"),
     (("--fn-cost", "customer"), 3, "need numbers in column 'customer'"),
     (("--fp-cost", "9..2"), 2, "is no range"),
     (("--tp-benefit", "1..2"), 2, "ranges are for --fp-cost and --fn-cost"),

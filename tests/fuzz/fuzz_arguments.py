@@ -14,7 +14,8 @@ import atheris
 FOLDER = Path(tempfile.mkdtemp())
 WORDS = (
     "--target", "sick", "age", "--positive", "yes", "--fp-cost", "--fn-cost", "--tp-benefit",
-    "--tn-benefit", "--cost-matrix", "--budget", "--groups", "--time", "age*2", "5..20", "(age", "--loss", "Log",
+    "--tn-benefit", "--cost-matrix", "--budget", "--groups", "--time", "age*2", "5..20", "(age",
+    "--loss", "Log",
     "Beta(6, 14)", "--holdout", "--folds", "--weight", "--format", "csv", "tsv", "excel", "jsonl",
     "--delimiter", ";", "--encoding", "utf-16", "hex", "--no-header", "--sheet", "--max-expansion",
     "--missing", "--decimal", ",", "--numeric", "--category", "--date", "age=%d", "--drop", "--keep",

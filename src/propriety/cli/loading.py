@@ -11,7 +11,7 @@ import pyarrow as pa
 from propriety.cli.options import Asking, Meaning, Opening, named_as_options
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import Role, TrainingTable
-from propriety.tables import Column, Findings, TableCosts, infer, open_source
+from propriety.tables import Column, Findings, TableCosts, TableError, infer, open_source
 from propriety.tables.costs import LabelledMatrix, read_matrix
 from propriety.tables.errors import no_such_column
 from propriety.tables.roles import groups_of, times_of, weights_of
@@ -30,6 +30,8 @@ def load_table(path: str, opening: Opening, meaning: Meaning, target: str, askin
         with named_as_options():
             stated = replace(TableCosts.read(asking.terms, source.column_names), matrix=matrix)
         table = source.read()
+    if target in stated.columns:
+        raise TableError(f"the costs use the target {target!r}, which is not known when it is decided")
     roles = [name for name in (asking.weights, asking.groups, asking.time) if name is not None]
     for name in roles:
         if name not in table.column_names:

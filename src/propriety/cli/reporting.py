@@ -19,6 +19,7 @@ from propriety.cli.recipes import RECIPES
 from propriety.cli.study import Study
 from propriety.report import ColumnFacts, Effects, Report
 from propriety.report.reading import sample
+from propriety.tables.expressions import Expression
 
 _LOG_BOOSTING = "log-loss boosting"
 _LOGS = (losses.Log().composite(), losses.simplex.Log())
@@ -85,10 +86,12 @@ def _costs(study: Study) -> dict[str, Any]:
     table = study.table
     if not table.stated.by_row:
         return {**table.stated.parameters(table.classes), "stated": table.stated.texts}
-    of_rows = table.take(study.split.rows).of_rows
-    # A range is told as one; the decisions follow its mean.
-    ranges = {name: term for name, term in table.stated.terms.items() if isinstance(term, tuple)}
-    return {**of_rows, **ranges, "stated": table.stated.texts}
+    rows = study.split.rows
+    terms = {
+        name: table.of_rows[name][rows] if isinstance(term, Expression) else term
+        for name, term in table.stated.terms.items()
+    }
+    return {**terms, "stated": table.stated.texts}
 
 
 def _columns(study: Study, features: dict[str, Any]) -> list[ColumnFacts]:

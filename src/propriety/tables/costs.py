@@ -171,8 +171,8 @@ class TableCosts:
 
     def of_rows(
         self, table: Any, columns: Columns | None = None, *, rows: NDArray[np.intp] | None = None
-    ) -> dict[str, Any]:
-        """Every term for the rows of a table, to give to ``fit`` and ``predict``; none if they do not differ.
+    ) -> dict[str, Floats]:
+        """Every term for each row of a table, to give to ``fit`` and ``predict``; none if they do not differ.
 
         `columns` say how values are written, and `rows` are the places of the rows in the file, for errors.
         """
@@ -183,11 +183,11 @@ class TableCosts:
         result = {}
         for name, term in self.terms.items():
             if isinstance(term, Expression):
-                amounts = np.broadcast_to(np.asarray(term(values), dtype=np.float64), (table.num_rows,))
-                _check(name, term, amounts, rows)
-                result[name] = amounts
+                result[name] = _each(term(values), table.num_rows)
+                _check(name, term, result[name], rows)
             else:
-                result[name] = np.asarray(uncertain.mean(name, term) if isinstance(term, tuple) else term)
+                known = uncertain.mean(name, term) if isinstance(term, tuple) else term
+                result[name] = _each(known, table.num_rows)
         return result
 
     def of_terms(self, of_rows: Mapping[str, Any], classes: Sequence[str]) -> Costs:
@@ -251,6 +251,11 @@ def _column(table: Any, name: str, columns: Columns | None, rows: NDArray[np.int
         bad = first_bad(array, missing, decimal)
         where = "" if bad is None else f": {bad[1]!r} in row {rows[bad[0]] + 1}"
         raise TableError(f"the costs need numbers in column {name!r}{where}") from None
+
+
+def _each(amount: Any, n: int) -> Floats:
+    """One amount for each of n rows."""
+    return np.broadcast_to(np.asarray(amount, dtype=np.float64), (n,)).copy()
 
 
 def _check(name: str, term: Expression, amounts: Floats, rows: NDArray[np.intp]) -> None:
