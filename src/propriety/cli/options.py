@@ -73,7 +73,8 @@ class Asking:
     cost_matrix: Annotated[
         Text,
         _cost(
-            "A table of cost[true, decided], for any number of classes; a column abstain is to say nothing."
+            "A table of costs, for any number of classes: the true class in the first column, decisions in the "
+            "header, abstain among them if you like."
         ),
     ] = None
     budget: Annotated[

@@ -46,7 +46,8 @@ def _cell(report: Report, rows: Any, of_rows: Any, true: int, decided: int) -> s
     else:
         each = float(report.costs.matrix[true, decided])
         price = f", at {number(each)}: {number(cost)}" if each else ", at no cost"
-    return f"{number(share)} of 1,000 ({int(rows.sum()):,} rows){price}"
+    n = int(rows.sum())
+    return f"{number(share)} of 1,000 ({n:,} row{'' if n == 1 else 's'}){price}"
 
 
 def _best_threshold(report: Report) -> Markup | None:
