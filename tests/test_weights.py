@@ -86,6 +86,8 @@ def test_groups_are_the_observations(rng):
     by_group = values.reshape(10, 3).mean(axis=1)
     expected = by_group.std(ddof=1) / np.sqrt(10)
     assert Weights.read(None, 30).standard_error(values, groups) == pytest.approx(expected)
+    interval = Weights.read(None, 30).estimate(values, groups=groups, scale=2)
+    assert interval.high - interval.value == pytest.approx(2 * 1.959963984540054 * expected)
 
 
 def test_rows_of_weight_zero_take_no_part():

@@ -5,6 +5,8 @@ import pytest
 
 from propriety import evaluation
 from propriety.costs import Costs, PositiveClassWarning
+from propriety.evaluation.savings import savings_estimate
+from propriety.weights import Weights
 
 # rng = np.random.default_rng(0); y = rng.integers(0, 2, 200); d = np.where(rng.random(200) < 0.7, y, 1 - y)
 # fp, fn = rng.lognormal(0, 1, 200), rng.lognormal(1, 1, 200); tp, tn = rng.random(200) * 0.3, ... * 0.2
@@ -166,3 +168,35 @@ def test_sensitivity_agrees_with_the_recommendation():
     advice, result = recommend((1, 2), (5, 20)), evaluation.cost_sensitivity([0.1], (1, 2), (5, 20))
     assert (advice.low, advice.high) == (result.low, result.high)
     assert advice.threshold == pytest.approx(result.threshold, rel=1e-12)
+
+
+def test_sensitivity_of_rows_and_benefits_is_that_of_each_row_alone(rng):
+    p, amount = rng.random(40), rng.lognormal(size=40)
+    result = evaluation.cost_sensitivity(p, amount, (5, 20), tp_benefit=2, tn_benefit=amount / 2)
+    alone = [
+        evaluation.cost_sensitivity([p[i]], amount[i], (5, 20), tp_benefit=2, tn_benefit=amount[i] / 2)
+        for i in range(40)
+    ]
+    np.testing.assert_allclose(result.threshold, [one.threshold for one in alone])
+    np.testing.assert_allclose(result.low, 1.5 * amount / (1.5 * amount + 22))
+    np.testing.assert_allclose(result.high, 1.5 * amount / (1.5 * amount + 7))
+    assert result.changed.value == pytest.approx(np.mean([one.changed.value for one in alone]))
+    assert result.regret.value == pytest.approx(np.mean([one.regret.value for one in alone]))
+    # A benefit forgone is a cost: what counts is the excess.
+    excess = evaluation.cost_sensitivity(p, 1.5 * amount, (5, 20), tp_benefit=2)
+    assert excess.regret.value == pytest.approx(result.regret.value)
+
+
+def test_the_interval_of_savings_covers_as_often_as_it_says():
+    """A ratio of means over draws of rows: the linearized interval against the spread of the ratio itself."""
+    rng = np.random.default_rng(5)
+    shares, intervals = [], []
+    for _ in range(400):
+        constant = rng.lognormal(size=200)
+        costs = constant * (rng.random(200) < 0.4) * rng.random(200)
+        estimate = savings_estimate(costs, constant, Weights(200))
+        shares.append(estimate.value)
+        intervals.append((estimate.low, estimate.high))
+    width = np.mean([high - low for low, high in intervals])
+    assert width == pytest.approx(2 * 1.96 * np.std(shares), rel=0.15)
+    assert np.mean([low < 0.8 < high for low, high in intervals]) == pytest.approx(0.95, abs=0.04)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from propriety.cli.options import Asking, Meaning, Opening, named_as_options
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import Role, TrainingTable
-from propriety.tables import Column, Findings, TableCosts, infer, open_source
+from propriety.tables import Column, Findings, TableCosts, TableError, infer, open_source
 from propriety.tables.costs import LabelledMatrix, read_matrix
 from propriety.tables.errors import no_such_column
 from propriety.tables.roles import groups_of, times_of, weights_of
@@ -30,6 +30,8 @@ def load_table(path: str, opening: Opening, meaning: Meaning, target: str, askin
         with named_as_options():
             stated = replace(TableCosts.read(asking.terms, source.column_names), matrix=matrix)
         table = source.read()
+    if target in stated.columns:
+        raise TableError(f"the costs use the target {target!r}, which is not known when it is decided")
     roles = [name for name in (asking.weights, asking.groups, asking.time) if name is not None]
     for name in roles:
         if name not in table.column_names:
@@ -41,7 +43,9 @@ def load_table(path: str, opening: Opening, meaning: Meaning, target: str, askin
     if matrix is not None:
         matrix.check(target, findings.target.classes)
     if asking.budget is not None and (len(findings.target.classes) > 2 or stated.abstains):
-        raise UsageError("--budget is for two classes and no abstaining: acting is to decide the positive one")
+        raise UsageError(
+            "--budget is for two classes and no abstaining: acting is to decide the positive one"
+        )
     if len(findings.rows) < table.num_rows:
         table = table.take(pa.array(findings.rows))
     result = TrainingTable(
@@ -106,7 +110,9 @@ def _target(table: TrainingTable) -> str:
     """The classes and how many rows they have."""
     target, counts = table.findings.target, np.bincount(table.y, minlength=len(table.classes))
     if target.several:
-        shown = ", ".join(f"{c!r} {n:,} ({n / len(table.y):.1%})" for c, n in zip(table.classes, counts, strict=True))
+        shown = ", ".join(
+            f"{c!r} {n:,} ({n / len(table.y):.1%})" for c, n in zip(table.classes, counts, strict=True)
+        )
         return f"target {target.name!r}: {len(table.classes)} classes, {shown}"
     rest = " or ".join(map(repr, target.negatives[:3])) + (" …" if len(target.negatives) > 3 else "")
     return (

@@ -19,12 +19,13 @@ from propriety.cli.recipes import RECIPES
 from propriety.cli.study import Study
 from propriety.report import ColumnFacts, Effects, Report
 from propriety.report.reading import sample
+from propriety.tables.expressions import Expression
 
 _LOG_BOOSTING = "log-loss boosting"
-_LOG = losses.Log().composite()
+_LOGS = (losses.Log().composite(), losses.simplex.Log())
 _BY_DEFAULT = {
     "log": "It is the default of this kind of model, whose decisions are cheap when its probabilities are "
-    "right everywhere; the costs come in by the threshold.",
+    "right everywhere; the costs come in by the decisions.",
     "other": "It is the default of this kind of model at these costs: a small model cannot be right "
     "everywhere, so its loss looks where the decision is made.",
 }
@@ -85,10 +86,12 @@ def _costs(study: Study) -> dict[str, Any]:
     table = study.table
     if not table.stated.by_row:
         return {**table.stated.parameters(table.classes), "stated": table.stated.texts}
-    of_rows = table.take(study.split.rows).of_rows
-    # A range is told as one; the decisions follow its mean.
-    ranges = {name: term for name, term in table.stated.terms.items() if isinstance(term, tuple)}
-    return {**of_rows, **ranges, "stated": table.stated.texts}
+    rows = study.split.rows
+    terms = {
+        name: table.of_rows[name][rows] if isinstance(term, Expression) else term
+        for name, term in table.stated.terms.items()
+    }
+    return {**terms, "stated": table.stated.texts}
 
 
 def _columns(study: Study, features: dict[str, Any]) -> list[ColumnFacts]:
@@ -133,7 +136,7 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
     plain = replace(study.order, loss=log, search=False, settings={})
     rivals, same = {}, ""
     wanted = {"logistic regression": "logistic", _LOG_BOOSTING: "boosting"}
-    if study.recipe.name == "boosting" and study.model.loss_ == _LOG and not study.order.settings:
+    if study.recipe.name == "boosting" and study.model.loss_ in _LOGS and not study.order.settings:
         del wanted[_LOG_BOOSTING]
         same = _LOG_BOOSTING
     with warnings.catch_warnings():
@@ -148,7 +151,7 @@ def _chosen(study: Study) -> str:
         return f"It was chosen by cross-validated cost. {study.verdict}"
     if study.order.loss is not None:
         return "It was asked for by name."
-    return _BY_DEFAULT["log" if study.model.loss_ == _LOG else "other"]
+    return _BY_DEFAULT["log" if study.model.loss_ in _LOGS else "other"]
 
 
 def _values(column: Any) -> Any:

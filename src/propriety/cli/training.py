@@ -50,7 +50,7 @@ class TrainingTable:
     y: NDArray[np.intp]
     weight: Floats | None = None
     stated: TableCosts = field(default_factory=TableCosts)
-    of_rows: dict[str, Any] = field(default_factory=dict)
+    of_rows: dict[str, Floats] = field(default_factory=dict)
     groups: Role | None = None
     time: Role | None = None
 
@@ -76,7 +76,7 @@ class TrainingTable:
             frame=self.frame.take(pa.array(rows)),
             y=self.y[rows],
             weight=None if self.weight is None else self.weight[rows],
-            of_rows={name: v[rows] if np.ndim(v) else v for name, v in self.of_rows.items()},
+            of_rows={name: values[rows] for name, values in self.of_rows.items()},
             groups=None if self.groups is None else self.groups.take(rows),
             time=None if self.time is None else self.time.take(rows),
         )
