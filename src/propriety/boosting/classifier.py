@@ -79,8 +79,11 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         Collins, Schapire and Singer, or ("corrective") all learners so far by the numbers of least loss.
     init : {"base_rate", "zero"}, default="base_rate"
         The score before the first round: that of the base rate, or 0 as in the papers on boosting.
-    max_iter : int, default=100
-        Rounds.
+    max_iter : int or "cv", default=100
+        Rounds. "cv" takes the number of least loss on held-out rows: five models, each without a fifth of the
+        rows, grow side by side until the loss over all of their held-out rows has not fallen for
+        ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows. The folds depend on the
+        content of the rows alone, not on their order or on ``random_state``.
     learning_rate : float, default=0.1
     max_step : float or None, default=1.5
         The most that a round may move the log-odds of a row it is fitted to, before the learning rate; None
@@ -140,7 +143,8 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
     n_iter_ : int
         Rounds kept.
     train_score_, validation_score_ : ndarray
-        Minus the loss (or the scorer's value) after each round, when early stopping is on.
+        Minus the loss (or the scorer's value) after each round, when early stopping is on; with
+        ``max_iter="cv"``, minus the loss of the held-out rows of all folds.
     gain_, gain_path_ : float, GainPath
         The gain and how it was chosen, with ``gain="cv"``.
 
@@ -178,7 +182,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         criterion: str = "auto",
         coefficient: str = "fixed",
         init: str = "base_rate",
-        max_iter: int = 100,
+        max_iter: Any = 100,
         learning_rate: float = 0.1,
         max_step: float | None = 1.5,
         max_leaf_nodes: int = 31,
@@ -290,6 +294,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         tp_benefit: Any = None,
         tn_benefit: Any = None,
         cost_matrix: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -306,12 +311,15 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             Rows for early stopping.
         fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
             Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        groups : array of shape (n,), optional
+            Rows that belong together, which the folds of ``max_iter="cv"`` keep together.
 
         Returns
         -------
         self
         """
         from propriety.boosting.fitting import BoostingFit
+        from propriety.boosting.folding import with_rounds
 
         training = self._read(
             X,
@@ -337,14 +345,19 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,
             shared_bins=self._shared_bins,
         )
+        if lesson.settings.rounds_by_folds:
+            lesson, folded = with_rounds(lesson, groups)
+            chosen["validation_score_"] = -folded.curve
+        elif groups is not None:
+            raise ValueError("groups make the folds of max_iter='cv', and max_iter is a number; leave them out")
         earlier = self._forest if again else None
         fit = BoostingFit(self, lesson, self._held_out_costs(lesson, X_val), earlier, X, y)
         try:
             fit.run()
         except KeyboardInterrupt:
-            self._keep(training, lesson.objective.loss, **fit.attributes(), **chosen)
+            self._keep(training, lesson.objective.loss, **(fit.attributes() | chosen))
             raise
-        self._keep(training, lesson.objective.loss, **fit.attributes(), **chosen)
+        self._keep(training, lesson.objective.loss, **(fit.attributes() | chosen))
         fit.end()
         return self
 
