@@ -84,6 +84,11 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         rows, grow side by side until the loss over all of their held-out rows has not fallen for
         ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows. The folds depend on the
         content of the rows alone, not on their order or on ``random_state``.
+    calibrate : {"platt", "beta"} or None, default=None
+        Bend the link a little so that it reads the right probabilities from scores of rows that were held
+        out by the same folds: by one slope and a shift, or by two slopes, at small and at large
+        probabilities. A prior about no change keeps few rows from bending it much. ``loss_`` has the bent
+        link, :class:`~propriety.links.Recalibrated`; scores and contributions do not change. For two classes.
     learning_rate : float, default=0.1
     max_step : float or None, default=1.5
         The most that a round may move the log-odds of a row it is fitted to, before the learning rate; None
@@ -183,6 +188,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         coefficient: str = "fixed",
         init: str = "base_rate",
         max_iter: Any = 100,
+        calibrate: str | None = None,
         learning_rate: float = 0.1,
         max_step: float | None = 1.5,
         max_leaf_nodes: int = 31,
@@ -230,6 +236,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         self.coefficient = coefficient
         self.init = init
         self.max_iter = max_iter
+        self.calibrate = calibrate
         self.learning_rate = learning_rate
         self.max_step = max_step
         self.max_leaf_nodes = max_leaf_nodes
@@ -312,14 +319,14 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
             Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
         groups : array of shape (n,), optional
-            Rows that belong together, which the folds of ``max_iter="cv"`` keep together.
+            Rows that belong together; the folds of ``max_iter="cv"`` and ``calibrate`` do not part them.
 
         Returns
         -------
         self
         """
         from propriety.boosting.fitting import BoostingFit
-        from propriety.boosting.folding import with_rounds
+        from propriety.boosting.folding import learn_from_folds
 
         training = self._read(
             X,
@@ -345,19 +352,20 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,
             shared_bins=self._shared_bins,
         )
-        if lesson.settings.rounds_by_folds:
-            lesson, folded = with_rounds(lesson, groups)
-            chosen["validation_score_"] = -folded.curve
+        loss = lesson.objective.loss
+        if lesson.settings.asks_folds:
+            lesson, loss, curve = learn_from_folds(lesson, groups)
+            chosen["validation_score_"] = -curve
         elif groups is not None:
-            raise ValueError("groups make the folds of max_iter='cv', and max_iter is a number; leave them out")
+            raise ValueError("groups make the folds of max_iter='cv' and calibrate; leave them out without")
         earlier = self._forest if again else None
         fit = BoostingFit(self, lesson, self._held_out_costs(lesson, X_val), earlier, X, y)
         try:
             fit.run()
         except KeyboardInterrupt:
-            self._keep(training, lesson.objective.loss, **(fit.attributes() | chosen))
+            self._keep(training, loss, **(fit.attributes() | chosen))
             raise
-        self._keep(training, lesson.objective.loss, **(fit.attributes() | chosen))
+        self._keep(training, loss, **(fit.attributes() | chosen))
         fit.end()
         return self
 

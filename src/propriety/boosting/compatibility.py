@@ -13,15 +13,7 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
     """Refuse what does not go together, before anything is fitted."""
     if not isinstance(estimator.early_stopping, (bool, np.bool_)):
         raise ValueError(f"early_stopping must be True or False, got {estimator.early_stopping!r}")
-    if isinstance(estimator.max_iter, str):
-        for name in ("early_stopping", "warm_start"):
-            if getattr(estimator, name):
-                raise ValueError(
-                    f"max_iter='cv' finds the number of rounds anew, which does not go with {name}=True; leave "
-                    f"{name} out, or give a number of rounds"
-                )
-        if estimator.coefficient == "corrective":
-            raise ValueError("max_iter='cv' does not go with coefficient='corrective'; give a number of rounds")
+    _check_folds(estimator)
     if weak_learner == "histogram":
         for name in ("monotonic_cst", "interaction_cst"):
             if getattr(estimator, name) is not None:
@@ -45,6 +37,22 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
                 f"does not go with {wrong[0]}={getattr(estimator, wrong[0])!r}; "
                 f"{remedies.get(wrong[0], 'leave it out')}, or use coefficient='line'"
             )
+
+
+def _check_folds(estimator: Any) -> None:
+    """Refuse what does not go with folds that are learned from before the fit."""
+    asked = [n for n in ("max_iter", "calibrate") if isinstance(getattr(estimator, n), str)]
+    unfit = {
+        "early_stopping": estimator.early_stopping,
+        "warm_start": estimator.warm_start,
+        "coefficient": estimator.coefficient == "corrective",
+    }
+    wrong = [name for name, given in unfit.items() if given]
+    if asked and wrong:
+        raise ValueError(
+            f"{asked[0]}={getattr(estimator, asked[0])!r} learns from folds before the fit, which does not "
+            f"go with {wrong[0]}={getattr(estimator, wrong[0])!r}; leave one of them out"
+        )
 
 
 def check_coefficient(settings: Any, objective: Objective) -> None:

@@ -1,8 +1,8 @@
 """Rounds by folds: as many as the pooled loss of rows that were not learned from says.
 
-One model a fold grows in lockstep with the others over the same bins, its own fold having weight 0; the scores
-of that fold's rows follow along. After each round they make one loss over all rows. Where it has turned, the
-number of rounds is that of its least value, and the model is fitted once more, to all rows.
+One model a fold grows in lockstep with the others over the same bins, its own fold having weight 0; the
+scores of that fold's rows follow along. After each round they make one loss over all rows. Where it has
+turned, the number of rounds is that of its least value, and the model is fitted once more, to all rows.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.boosting import curves
+from propriety.boosting.calibration import recalibrated
 from propriety.boosting.learning import Lesson, start_of
 from propriety.boosting.rounds import Booster
 from propriety.boosting.validation import first_best
@@ -117,8 +118,20 @@ class PooledLoss:
         return weighted_sum(values, self._weights, self._n_jobs) / max(self._weights.total, 1.0)
 
 
-def with_rounds(lesson: Lesson, groups: Any = None) -> tuple[Lesson, FoldedRounds]:
-    """The lesson with as many rounds as folds by the content of the rows say."""
-    settings = lesson.settings
-    folded = rounds_by_folds(lesson, fold_numbers(lesson.training, settings.n_folds, groups=groups))
-    return replace(lesson, settings=replace(settings, max_iter=folded.rounds)), folded
+def learn_from_folds(lesson: Lesson, groups: Any = None) -> tuple[Lesson, Any, Floats]:
+    """What folds by the content of the rows are asked for.
+
+    Returns the lesson with its number of rounds, the loss with the link that reads probabilities, and the
+    curve of the held-out loss.
+    """
+    settings, loss = lesson.settings, lesson.objective.loss
+    folds = fold_numbers(lesson.training, settings.n_folds, groups=groups)
+    folded = rounds_by_folds(lesson, folds, stop=settings.rounds_by_folds)
+    held = folds >= 0
+    # Without a split the folds know nothing but their base rates, which are those of the other folds.
+    learned = any(np.ptp(folded.scores[folds == k]) > 0 for k in np.unique(folds[held]))
+    if settings.calibrate is not None and learned:
+        y = (lesson.training.codes[held] == 1).astype(np.float64)
+        weights = lesson.weights.take(held)
+        loss = recalibrated(loss, y, folded.scores[held, 0], weights, settings.calibrate)
+    return replace(lesson, settings=replace(settings, max_iter=folded.rounds)), loss, folded.curve

@@ -12,11 +12,12 @@ from propriety import parallel
 from propriety.boosting.compatibility import check_learner
 from propriety.boosting.constraints import interaction_groups, signs_by_score
 from propriety.boosting.objective import COEFFICIENTS, CRITERIA, STEPS
-from propriety.data.parameters import Parameters, number
+from propriety.data.parameters import Parameters, choice, number
 from propriety.data.training import Training
 
 #: Of ``max_iter="cv"``: the number of folds, and of rounds at most.
 N_FOLDS, MOST_ROUNDS = 5, 500
+CALIBRATIONS = ("platt", "beta")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class BoostingSettings:
     max_iter: int
     rounds_by_folds: bool
     n_folds: int
+    calibrate: str | None
     learning_rate: float
     max_step: float | None
     max_leaf_nodes: int
@@ -55,6 +57,11 @@ class BoostingSettings:
     verbose: int
     seed: int
     n_jobs: int
+
+    @property
+    def asks_folds(self) -> bool:
+        """Whether something is to be learned from folds before the fit."""
+        return self.rounds_by_folds or self.calibrate is not None
 
     @property
     def may_be_additive(self) -> bool:
@@ -87,6 +94,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         max_iter=MOST_ROUNDS if by_folds else given.number("max_iter", 0, whole=True),
         rounds_by_folds=by_folds,
         n_folds=N_FOLDS,
+        calibrate=_calibration(model, training),
         learning_rate=given.number("learning_rate", 0, above=True),
         max_step=given.number_or_none("max_step", 0, above=True),
         max_leaf_nodes=2 if weak_learner == "stump" else leaves,
@@ -111,6 +119,18 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         seed=seed,
         n_jobs=parallel.n_threads(model.n_jobs),
     )
+
+
+def _calibration(model: Any, training: Training) -> str | None:
+    """How probabilities are calibrated; None: not at all."""
+    if model.calibrate is None:
+        return None
+    if training.n_classes > 2:
+        raise ValueError(
+            f"calibrate is for two classes, got {training.n_classes}; leave it out, or calibrate the model "
+            "from outside, for example by sklearn.calibration.CalibratedClassifierCV"
+        )
+    return choice("calibrate", model.calibrate, CALIBRATIONS)
 
 
 def _bins(max_bins: int, weak_learner: str, least: float, total: float) -> int:
