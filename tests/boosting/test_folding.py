@@ -58,8 +58,18 @@ def test_the_rounds_are_those_of_least_pooled_loss(data, folded):
     assert folded.n_iter_ == np.argmin(curve)
     assert len(curve) == folded.n_iter_ + 10 + 1
     assert curve[0] == pytest.approx(np.log(2), abs=0.01)
-    same = BoostingClassifier(max_iter=folded.n_iter_).fit(*data[:2])
+    same = BoostingClassifier(max_iter=folded.n_iter_, l2_regularization=10, min_samples_leaf=5).fit(
+        *data[:2]
+    )
     assert np.array_equal(same.predict_proba(data[2]), folded.predict_proba(data[2]))
+
+
+def test_they_are_the_default_where_rows_are_few(data, folded):
+    X, y = data[:2]
+    assert np.array_equal(BoostingClassifier().fit(X, y).predict_proba(X), folded.predict_proba(X))
+    assert BoostingClassifier().fit(X, y, np.full(len(y), 11)).n_iter_ == 100
+    stopped = BoostingClassifier(early_stopping=True).fit(X, y)
+    assert len(stopped.train_score_) > 0
 
 
 def test_they_are_better_than_many(data, folded):
@@ -136,7 +146,7 @@ def test_one_row_of_a_class_is_never_held_out():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"max_iter": "auto"}, r"max_iter must be one of \['cv'\]"),
+        ({"max_iter": "many"}, r"max_iter must be one of \['auto', 'cv'\]"),
         ({"max_iter": "cv", "early_stopping": True}, "does not go with early_stopping=True"),
         ({"calibrate": "platt", "warm_start": True}, "does not go with warm_start=True"),
         ({"max_iter": "cv", "gain": "cv", "step": "gradient"}, "a number max_iter"),

@@ -39,15 +39,28 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
             )
 
 
-def _check_folds(estimator: Any) -> None:
-    """Refuse what does not go with folds that are learned from before the fit."""
-    asked = [n for n in ("max_iter", "calibrate") if isinstance(getattr(estimator, n), str)]
+def _unfit_for_folds(estimator: Any) -> list[str]:
     unfit = {
         "early_stopping": estimator.early_stopping,
         "warm_start": estimator.warm_start,
         "coefficient": estimator.coefficient == "corrective",
     }
-    wrong = [name for name, given in unfit.items() if given]
+    return [name for name, given in unfit.items() if given]
+
+
+def allows_folds(estimator: Any) -> bool:
+    """Whether the other parameters leave room for rounds that are found by folds, and nobody has asked.
+
+    A gain that is chosen by cross-validation has a fixed number of rounds.
+    """
+    return not _unfit_for_folds(estimator) and not isinstance(estimator.gain, str)
+
+
+def _check_folds(estimator: Any) -> None:
+    """Refuse what does not go with folds that are learned from before the fit."""
+    asked = [name for name in ("max_iter", "calibrate") if isinstance(getattr(estimator, name), str)]
+    asked = [name for name in asked if getattr(estimator, name) != "auto"]
+    wrong = _unfit_for_folds(estimator)
     if asked and wrong:
         raise ValueError(
             f"{asked[0]}={getattr(estimator, asked[0])!r} learns from folds before the fit, which does not "

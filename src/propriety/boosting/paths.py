@@ -16,7 +16,7 @@ from propriety import losses as algebra
 from propriety import parallel
 from propriety.boosting.learning import Lesson, prepare, start_of
 from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
-from propriety.boosting.settings import settings_of
+from propriety.boosting.settings import ROUNDS, settings_of
 from propriety.losses.links import Logit
 from propriety.losses.value import positive
 from propriety.model.fitted_loss import fitted_loss
@@ -153,6 +153,8 @@ def gain_path(
     ((1, 4, 5, 20), True)
     """
     model = clone(model).set_params(gain=None)
+    if isinstance(model.max_iter, str) and model.max_iter == "auto":
+        model.set_params(max_iter=ROUNDS)  # every gain needs the same number
     given = GAINS if gains is None else [positive("gains", g) for g in gains]
     _check(model, given)
     base = [model._composite()] if losses is None else [algebra.as_composite(c) for c in losses]
