@@ -13,6 +13,7 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
     """Refuse what does not go together, before anything is fitted."""
     if not isinstance(estimator.early_stopping, (bool, np.bool_)):
         raise ValueError(f"early_stopping must be True or False, got {estimator.early_stopping!r}")
+    _check_folds(estimator)
     if weak_learner == "histogram":
         for name in ("monotonic_cst", "interaction_cst"):
             if getattr(estimator, name) is not None:
@@ -36,6 +37,35 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
                 f"does not go with {wrong[0]}={getattr(estimator, wrong[0])!r}; "
                 f"{remedies.get(wrong[0], 'leave it out')}, or use coefficient='line'"
             )
+
+
+def _unfit_for_folds(estimator: Any) -> list[str]:
+    unfit = {
+        "early_stopping": estimator.early_stopping,
+        "warm_start": estimator.warm_start,
+        "coefficient": estimator.coefficient == "corrective",
+    }
+    return [name for name, given in unfit.items() if given]
+
+
+def allows_folds(estimator: Any) -> bool:
+    """Whether the other parameters leave room for rounds that are found by folds, and nobody has asked.
+
+    A gain that is chosen by cross-validation has a fixed number of rounds.
+    """
+    return not _unfit_for_folds(estimator) and not isinstance(estimator.gain, str)
+
+
+def _check_folds(estimator: Any) -> None:
+    """Refuse what does not go with folds that are learned from before the fit."""
+    asked = [name for name in ("max_iter", "calibrate") if isinstance(getattr(estimator, name), str)]
+    asked = [name for name in asked if getattr(estimator, name) != "auto"]
+    wrong = _unfit_for_folds(estimator)
+    if asked and wrong:
+        raise ValueError(
+            f"{asked[0]}={getattr(estimator, asked[0])!r} learns from folds before the fit, which does not "
+            f"go with {wrong[0]}={getattr(estimator, wrong[0])!r}; leave one of them out"
+        )
 
 
 def check_coefficient(settings: Any, objective: Objective) -> None:

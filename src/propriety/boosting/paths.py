@@ -16,7 +16,7 @@ from propriety import losses as algebra
 from propriety import parallel
 from propriety.boosting.learning import Lesson, prepare, shifted, start_of
 from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
-from propriety.boosting.settings import settings_of
+from propriety.boosting.settings import ROUNDS, settings_of
 from propriety.losses.links import Logit
 from propriety.losses.value import positive
 from propriety.model.fitted_loss import fitted_loss
@@ -156,6 +156,8 @@ def gain_path(
     ((1, 4, 5, 20), True)
     """
     model = clone(model).set_params(gain=None)
+    if isinstance(model.max_iter, str) and model.max_iter == "auto":
+        model.set_params(max_iter=ROUNDS)  # every gain needs the same number
     given = GAINS if gains is None else [positive("gains", g) for g in gains]
     _check(model, given)
     base = [model._composite()] if losses is None else [algebra.as_composite(c) for c in losses]
@@ -181,8 +183,8 @@ def gain_path(
 
 
 def _check(model: Any, gains: Sequence[float]) -> None:
-    if model.max_iter < 1:
-        raise ValueError(f"a path needs max_iter of 1 or more, got {model.max_iter!r}")
+    if isinstance(model.max_iter, str) or model.max_iter < 1:
+        raise ValueError(f"a path needs a number max_iter of 1 or more, got {model.max_iter!r}")
     if model.early_stopping:
         raise ValueError("a path of gains has a fixed number of rounds; leave early_stopping out")
     if list(gains) != [1.0] and (model.step not in ("gradient", "sign") or model.coefficient != "fixed"):

@@ -33,6 +33,8 @@ _PLAIN = {
     "init": "zero",
     "learning_rate": 1.0,
     "max_step": None,
+    "max_iter": 100,
+    "l2_regularization": 0.0,
     "min_samples_leaf": 1,
     "min_weight_leaf": 0.0,
     "weak_learner": "stump",

@@ -9,11 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.boosting.compatibility import check_learner
+from propriety.boosting.compatibility import allows_folds, check_learner
 from propriety.boosting.constraints import interaction_groups, signs_by_score
 from propriety.boosting.objective import COEFFICIENTS, CRITERIA, STEPS
-from propriety.data.parameters import Parameters, number
+from propriety.data.parameters import Parameters, choice, number
 from propriety.data.training import Training
+
+#: Of ``max_iter="cv"``: the number of folds, and of rounds at most.
+N_FOLDS, MOST_ROUNDS = 5, 500
+#: Of ``max_iter="auto"``: the total weight up to which rounds are found by folds, and the rounds above.
+FEW_ROWS, ROUNDS = 2000.0, 100
+_LEAF_BY_FOLDS, _L2_BY_FOLDS = 5.0, 10.0
+CALIBRATIONS = ("platt", "beta")
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,9 @@ class BoostingSettings:
     init: str
     sequential: bool
     max_iter: int
+    rounds_by_folds: bool
+    n_folds: int
+    calibrate: str | None
     learning_rate: float
     max_step: float | None
     max_leaf_nodes: int
@@ -52,6 +62,11 @@ class BoostingSettings:
     n_jobs: int
 
     @property
+    def asks_folds(self) -> bool:
+        """Whether something is to be learned from folds before the fit."""
+        return self.rounds_by_folds or self.calibrate is not None
+
+    @property
     def may_be_additive(self) -> bool:
         """Whether the learners look at one feature, or at few."""
         return (
@@ -70,6 +85,10 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     step = given.choice("step", STEPS)
     criterion = given.choice("criterion", ("auto", "fisher", "newton", "gradient"))
     least = given.least_weight("min_samples_leaf", total)
+    by_folds = _asks_folds(model, total)
+    if by_folds and isinstance(model.min_samples_leaf, str):
+        least = min(least, _LEAF_BY_FOLDS)
+    l2 = _L2_BY_FOLDS if by_folds else 0.0
     check_learner(model, weak_learner)
     return BoostingSettings(
         weak_learner=weak_learner,
@@ -78,7 +97,10 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         coefficient=given.choice("coefficient", COEFFICIENTS),
         init=given.choice("init", ("base_rate", "zero")),
         sequential=given.choice("multiclass", ("auto", "ovr", "sequential")) == "sequential",
-        max_iter=given.number("max_iter", 0, whole=True),
+        max_iter=_rounds(given, by_folds),
+        rounds_by_folds=by_folds,
+        n_folds=N_FOLDS,
+        calibrate=_calibration(model, training),
         learning_rate=given.number("learning_rate", 0, above=True),
         max_step=given.number_or_none("max_step", 0, above=True),
         max_leaf_nodes=2 if weak_learner == "stump" else leaves,
@@ -86,7 +108,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         max_intervals=given.number_or_none("max_intervals", 2, 255, whole=True),
         min_samples_leaf=least,
         min_weight_leaf=given.number("min_weight_leaf", 0),
-        l2_regularization=given.number("l2_regularization", 0),
+        l2_regularization=given.number_or_auto("l2_regularization", l2, 0),
         min_gain=number("min_split_gain", given.renamed("min_gain", "min_split_gain"), 0),
         subsample=given.number("subsample", 0, 1, above=True),
         tree_features=max(1, round(given.number("max_features_tree", 0, 1, above=True) * d)),
@@ -103,6 +125,34 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         seed=seed,
         n_jobs=parallel.n_threads(model.n_jobs),
     )
+
+
+def _asks_folds(model: Any, total: float) -> bool:
+    """Whether folds find the number of rounds: if asked to, or by "auto" where rows are few."""
+    if not isinstance(model.max_iter, str):
+        return False
+    return choice("max_iter", model.max_iter, ("auto", "cv")) == "cv" or (
+        total <= FEW_ROWS and allows_folds(model)
+    )
+
+
+def _rounds(given: Parameters, by_folds: bool) -> int:
+    """The number of rounds, or the most of them."""
+    if by_folds:
+        return MOST_ROUNDS
+    return int(given.number_or_auto("max_iter", ROUNDS, 0, whole=True))
+
+
+def _calibration(model: Any, training: Training) -> str | None:
+    """How probabilities are calibrated; None: not at all."""
+    if model.calibrate is None:
+        return None
+    if training.n_classes > 2:
+        raise ValueError(
+            f"calibrate is for two classes, got {training.n_classes}; leave it out, or calibrate the model "
+            "from outside, for example by sklearn.calibration.CalibratedClassifierCV"
+        )
+    return choice("calibrate", model.calibrate, CALIBRATIONS)
 
 
 def _bins(max_bins: int, weak_learner: str, least: float, total: float) -> int:

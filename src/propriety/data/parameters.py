@@ -63,6 +63,11 @@ class Parameters:
         """A number in the range, or None."""
         return None if getattr(self._estimator, name) is None else self.number(name, low, high, **kind)
 
+    def number_or_auto(self, name: str, auto: float, low: float, high: float = math.inf, **kind: bool) -> Any:
+        """A number in the range, or what "auto" stands for."""
+        value = getattr(self._estimator, name)
+        return auto if isinstance(value, str) and value == "auto" else self.number(name, low, high, **kind)
+
     def choice(self, name: str, allowed: Sequence[str]) -> str:
         """One of the allowed words."""
         return choice(name, getattr(self._estimator, name), allowed)

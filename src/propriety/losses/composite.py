@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.losses.base import SmoothLoss
-from propriety.losses.links import Canonical, Link, invert_increasing
+from propriety.losses.links import Canonical, Link
 from propriety.losses.point import Array, Point, as_float, at_log_odds, check_probability, plain, product
+from propriety.losses.special import invert_increasing
 from propriety.losses.value import Value, positive
 
 if TYPE_CHECKING:

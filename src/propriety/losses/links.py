@@ -24,7 +24,13 @@ from scipy import special
 
 from propriety.losses.point import Array, Point, as_float, at_log_odds, at_probability, plain
 from propriety.losses.registry import LINKS
-from propriety.losses.special import SQRT_2, inverse_mills, inverse_mills_excess
+from propriety.losses.special import (
+    SQRT_2,
+    inverse_mills,
+    inverse_mills_excess,
+    invert_increasing,
+    one_minus_x_over_expm1,
+)
 from propriety.losses.value import Value, number, positive
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ __all__ = [
     "LogLog",
     "Logit",
     "Probit",
+    "Recalibrated",
     "Shifted",
     "examples",
     "names",
@@ -219,7 +226,7 @@ class CLogLog(_ScaledLink):
         t = np.where(w < 1, np.log(np.expm1(np.minimum(w, 1))), w + np.log1p(-np.exp(-np.maximum(w, 1))))
         t = np.where(z < -700, z, t)
         slope = np.where(w < 1e-300, 1.0, w / -np.expm1(-w))
-        bend = slope * _one_minus_x_over_expm1(w)
+        bend = slope * one_minus_x_over_expm1(w)
         return LogOdds(t, slope, bend)
 
     def _unit_score(self, x: Point) -> Array:
@@ -492,29 +499,15 @@ class Canonical(_ScaledLink):
         return self.loss._slope(x)
 
 
-@register("Shifted(Logit(), 1.5)")
-@final
 @dataclass(frozen=True, repr=False)
-class Shifted(Link):
-    """A link whose log-odds are lowered by a constant: t(F) = base.t(F) − by.
-
-    Undoes a known weighting of the classes: a model fitted with positives weighted k times has log-odds
-    too large by log k, and ``Shifted(link, log(k))`` reads the right probabilities from its scores.
-
-    >>> import math
-    >>> round(Shifted(Logit(), math.log(9)).inverse(0.0), 12)
-    0.1
-    """
+class _BentLink(Link):
+    """A link made of another by a map of its log-odds. Subclasses state the map."""
 
     base: Link
-    by: float
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Link):
             raise TypeError(f"base must be a link, got {self.base!r}")
-        if not np.isfinite(self.by):
-            raise ValueError(f"by must be finite, got {self.by!r}")
-        object.__setattr__(self, "by", float(self.by))
 
     @property
     def low(self) -> float:  # type: ignore[override]
@@ -526,6 +519,33 @@ class Shifted(Link):
         """Score of p = 1."""
         return self.base.high
 
+    def scaled(self, factor: float) -> Link:
+        """The base link stretched, its log-odds changed as before."""
+        return dataclasses.replace(self, base=self.base.scaled(factor))
+
+
+@register("Shifted(Logit(), 1.5)")
+@final
+@dataclass(frozen=True, repr=False)
+class Shifted(_BentLink):
+    """A link whose log-odds are lowered by a constant: t(F) = base.t(F) − by.
+
+    Undoes a known weighting of the classes: a model fitted with positives weighted k times has log-odds
+    too large by log k, and ``Shifted(link, log(k))`` reads the right probabilities from its scores.
+
+    >>> import math
+    >>> round(Shifted(Logit(), math.log(9)).inverse(0.0), 12)
+    0.1
+    """
+
+    by: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not np.isfinite(self.by):
+            raise ValueError(f"by must be finite, got {self.by!r}")
+        object.__setattr__(self, "by", float(self.by))
+
     def _log_odds(self, F: Array) -> LogOdds:
         t, slope, bend = self.base._log_odds(F)
         return LogOdds(t - self.by, slope, bend)
@@ -533,48 +553,48 @@ class Shifted(Link):
     def _score(self, x: Point) -> Array:
         return self.base._score(at_log_odds(x.t + self.by))
 
-    def scaled(self, factor: float) -> Link:
-        """The base link stretched, shifted as before."""
-        return Shifted(self.base.scaled(factor), self.by)
 
+@register("Recalibrated(Logit(), 0.7, 1.2, -0.3)")
+@final
+@dataclass(frozen=True, repr=False)
+class Recalibrated(_BentLink):
+    """A link whose log-odds are bent: t = low · log p − high · log q + shift, p and q those of the base link.
 
-def invert_increasing(function: Any, slope: Any, target: Array, limit: float = 1400.0) -> Array:
-    """Root of function(t) = target on [−limit, limit]: Newton's steps inside a shrinking bracket.
+    `low` and `high` are the slopes at small and at large probabilities. Equal ones are Platt's scaling,
+    low · t + shift; others beta calibration [Kull, Silva Filho and Flach, AISTATS 2017].
 
-    Steps are taken on asinh of both sides, which is straight where the function is exponential, and a step
-    that leaves the bracket or is not half the last one is replaced by a bisection. Targets beyond the
-    function's range give ±limit.
+    >>> Recalibrated(Logit(), 0.5, 0.5, 0.0).inverse(2.0) == Logit().inverse(1.0)
+    True
     """
-    target = np.asarray(target, dtype=np.float64)
-    goal = np.arcsinh(target)
-    low, high = np.full_like(target, -limit), np.full_like(target, limit)
-    t, last = np.zeros_like(target), np.full_like(target, 2 * limit)
-    for _ in range(200):
-        with np.errstate(all="ignore"):
-            value = function(t)
-            excess = value - target
-            high, low = np.where(excess >= 0, t, high), np.where(excess <= 0, t, low)
-            step = (np.arcsinh(value) - goal) * np.hypot(1, value) / slope(t)
-            newton = t - step
-        good = (newton >= low) & (newton <= high) & (np.abs(step) <= 0.5 * last)
-        new = np.where(excess == 0, t, np.where(good, newton, 0.5 * (low + high)))
-        last = np.abs(new - t)
-        t = new
-        # The last step is quadratically far above the error it leaves.
-        if np.all(last <= 1e-13 * (1 + np.abs(t))):
-            break
-    return t
 
+    low_slope: float
+    high_slope: float
+    shift: float
 
-def _one_minus_x_over_expm1(x: Array) -> Array:
-    """1 − x/(eˣ − 1), by its series near 0."""
-    small = np.minimum(x, 0.5)
-    series = np.ones_like(small)
-    for k in range(20, 2, -1):
-        series = 1 + small / k * series
-    direct = np.maximum(x, 0.5)
-    return np.where(
-        x < 0.5,
-        small * small / 2 * series / np.where(small == 0, 1, np.expm1(small)),
-        1 - direct * np.exp(-direct) / -np.expm1(-direct),
-    )
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("low_slope", "high_slope"):
+            object.__setattr__(self, name, number(name, getattr(self, name), 1e-3, 1e3, "both"))
+        object.__setattr__(self, "shift", number("shift", self.shift, -1e3, 1e3, "both"))
+
+    def _log_odds(self, F: Array) -> LogOdds:
+        t, slope, bend = self.base._log_odds(F)
+        bent, rate, growth = self._bent(at_log_odds(t))
+        return LogOdds(bent, rate * slope, growth * slope**2 + rate * bend)
+
+    def _bent(self, x: Point) -> tuple[Array, Array, Array]:
+        """The new log-odds, and their first and second derivative by the old ones."""
+        a, c = self.low_slope, self.high_slope
+        return a * x.lp - c * x.lq + self.shift, a * x.q + c * x.p, (c - a) * x.p * x.q
+
+    def _score(self, x: Point) -> Array:
+        goal = np.clip(x.t - self.shift, -1e300, 1e300)
+        t = goal / np.where(goal > 0, self.high_slope, self.low_slope)
+        # Convex, or concave, and increasing: Newton's steps cannot miss.
+        for _ in range(60):
+            bent, rate, _ = self._bent(at_log_odds(t))
+            step = (bent - self.shift - goal) / rate
+            t = t - step
+            if np.all(np.abs(step) <= 1e-14 * (1 + np.abs(t))):
+                break
+        return self.base._score(at_log_odds(t))

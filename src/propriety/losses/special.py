@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -107,3 +108,45 @@ def _beta_minus_pole(a: float, b: float) -> float:
     log_ratio = special.gammaln(a) + special.gammaln(1 + b) - special.gammaln(a + b)
     # gammaln loses the sign of Γ(a + b), which is negative for −1 < a + b < 0.
     return float((special.gammasgn(a + b) * np.exp(log_ratio) - 1) / b)
+
+
+def invert_increasing(function: Any, slope: Any, target: Array, limit: float = 1400.0) -> Array:
+    """Root of function(t) = target on [−limit, limit]: Newton's steps inside a shrinking bracket.
+
+    Steps are taken on asinh of both sides, which is straight where the function is exponential, and a step
+    that leaves the bracket or is not half the last one is replaced by a bisection. Targets beyond the
+    function's range give ±limit.
+    """
+    target = np.asarray(target, dtype=np.float64)
+    goal = np.arcsinh(target)
+    low, high = np.full_like(target, -limit), np.full_like(target, limit)
+    t, last = np.zeros_like(target), np.full_like(target, 2 * limit)
+    for _ in range(200):
+        with np.errstate(all="ignore"):
+            value = function(t)
+            excess = value - target
+            high, low = np.where(excess >= 0, t, high), np.where(excess <= 0, t, low)
+            step = (np.arcsinh(value) - goal) * np.hypot(1, value) / slope(t)
+            newton = t - step
+        good = (newton >= low) & (newton <= high) & (np.abs(step) <= 0.5 * last)
+        new = np.where(excess == 0, t, np.where(good, newton, 0.5 * (low + high)))
+        last = np.abs(new - t)
+        t = new
+        # The last step is quadratically far above the error it leaves.
+        if np.all(last <= 1e-13 * (1 + np.abs(t))):
+            break
+    return t
+
+
+def one_minus_x_over_expm1(x: Array) -> Array:
+    """1 − x/(eˣ − 1), by its series near 0."""
+    small = np.minimum(x, 0.5)
+    series = np.ones_like(small)
+    for k in range(20, 2, -1):
+        series = 1 + small / k * series
+    direct = np.maximum(x, 0.5)
+    return np.where(
+        x < 0.5,
+        small * small / 2 * series / np.where(small == 0, 1, np.expm1(small)),
+        1 - direct * np.exp(-direct) / -np.expm1(-direct),
+    )

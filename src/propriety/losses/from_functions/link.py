@@ -13,8 +13,9 @@ import numpy as np
 from propriety.losses.base import Loss
 from propriety.losses.from_functions.calculus import Cumulative, UserFunction, derivative
 from propriety.losses.from_functions.numeric import EDGES, NumericLoss, log_positive
-from propriety.losses.links import FromDistribution, Link, invert_increasing
+from propriety.losses.links import FromDistribution, Link
 from propriety.losses.point import Array, Point, at_log_odds
+from propriety.losses.special import invert_increasing
 
 
 @final

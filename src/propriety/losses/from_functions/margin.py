@@ -13,8 +13,9 @@ import numpy as np
 from propriety.losses.base import Loss
 from propriety.losses.from_functions.calculus import UserFunction, derivative, second_derivative
 from propriety.losses.from_functions.numeric import NumericLoss
-from propriety.losses.links import Link, LogOdds, invert_increasing
+from propriety.losses.links import Link, LogOdds
 from propriety.losses.point import Array, Point
+from propriety.losses.special import invert_increasing
 from propriety.losses.value import positive
 
 

@@ -1,0 +1,170 @@
+"""Rounds by folds and calibration by the same folds, each against fits of its own."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+import propriety
+from propriety import BoostingClassifier, links, losses
+from propriety.boosting.folding import rounds_by_folds
+from propriety.boosting.learning import prepare
+from propriety.boosting.settings import settings_of
+from propriety.data.folds import fold_numbers
+from propriety.data.training import Training
+from propriety.model.fitted_loss import fitted_loss
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_classification(700, 5, n_informative=4, n_redundant=0, flip_y=0.2, random_state=1)
+    return X[:200], y[:200], X[200:], y[200:]
+
+
+@pytest.fixture(scope="module")
+def folded(data):
+    return BoostingClassifier(max_iter="cv").fit(*data[:2])
+
+
+def lesson_of(model, X, y):
+    training = Training.read("T", X, y)
+    settings = settings_of(model, training, 0)
+    return prepare(training, settings, fitted_loss(model.loss, None, training.n_classes))
+
+
+@pytest.mark.parametrize("learner", ["tree", "histogram"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_fold_models_are_those_of_weight_zero(data, learner, n_classes):
+    X, y = (
+        np.clip(np.rint(data[0]), -1, 1),
+        data[1],
+    )  # values that every fold has, so that the bins are the same
+    y = y + (n_classes == 3) * (X[:, 0] > 0)
+    model = BoostingClassifier(max_iter=4, weak_learner=learner)
+    folds = fold_numbers(Training.read("T", X, y), 3)
+    found = rounds_by_folds(lesson_of(model, X, y), folds, stop=False)
+    for k in range(3):
+        alone = model.fit(X, y, (folds != k).astype(float))
+        scores = alone.decision_function(X[folds == k]).reshape(-1, found.scores.shape[1])
+        np.testing.assert_allclose(found.scores[folds == k], scores, atol=1e-12)
+    probabilities = model.loss_.inverse(found.scores if n_classes == 3 else found.scores[:, 0])
+    assert found.rounds == 4
+    assert found.curve[-1] == pytest.approx(log_loss(y, probabilities))
+
+
+def test_the_rounds_are_those_of_least_pooled_loss(data, folded):
+    curve = -folded.validation_score_
+    assert folded.n_iter_ == np.argmin(curve)
+    assert len(curve) == folded.n_iter_ + 10 + 1
+    assert curve[0] == pytest.approx(np.log(2), abs=0.01)
+    same = BoostingClassifier(max_iter=folded.n_iter_, l2_regularization=10, min_samples_leaf=5).fit(
+        *data[:2]
+    )
+    assert np.array_equal(same.predict_proba(data[2]), folded.predict_proba(data[2]))
+
+
+def test_they_are_the_default_where_rows_are_few(data, folded):
+    X, y = data[:2]
+    assert np.array_equal(BoostingClassifier().fit(X, y).predict_proba(X), folded.predict_proba(X))
+    assert BoostingClassifier().fit(X, y, np.full(len(y), 11)).n_iter_ == 100
+    stopped = BoostingClassifier(early_stopping=True).fit(X, y)
+    assert len(stopped.train_score_) > 0
+
+
+def test_they_are_better_than_many(data, folded):
+    many = BoostingClassifier(max_iter=100).fit(*data[:2])
+    assert log_loss(data[3], folded.predict_proba(data[2])) < 0.9 * log_loss(
+        data[3], many.predict_proba(data[2])
+    )
+
+
+@pytest.mark.parametrize("calibrate", [None, "beta"])
+def test_order_and_copies_change_nothing(data, rng, calibrate):
+    X, y = data[:2]
+    weight = rng.integers(0, 3, len(y))
+    rows = rng.permutation(np.repeat(np.arange(len(y)), weight))
+    one = BoostingClassifier(max_iter="cv", calibrate=calibrate).fit(X, y, weight)
+    other = BoostingClassifier(max_iter="cv", calibrate=calibrate).fit(X[rows], y[rows])
+    assert one.n_iter_ == other.n_iter_ > 0
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_groups_are_not_parted(data):
+    X, y = np.repeat(data[0][:60], 5, axis=0), np.repeat(data[1][:60], 5)
+    X = X + 1e-9 * np.arange(300)[:, None]  # no copies, so that only the groups say what belongs together
+    groups = np.repeat(np.arange(60), 5)
+    apart = BoostingClassifier(max_iter="cv").fit(X, y)
+    together = BoostingClassifier(max_iter="cv").fit(X, y, groups=groups)
+    assert together.n_iter_ < apart.n_iter_
+    with pytest.raises(ValueError, match="groups make the folds"):
+        BoostingClassifier(max_iter=3).fit(X, y, groups=groups)
+
+
+def test_platt_is_a_shrunken_logistic_regression(data):
+    X, y = data[:2]
+    model = BoostingClassifier(max_iter=40, calibrate="platt").fit(X, y)
+    folds = fold_numbers(Training.read("T", X, y), 5)
+    scores = rounds_by_folds(lesson_of(BoostingClassifier(max_iter=40), X, y), folds, stop=False).scores
+    link = model.loss_.link
+    free = LogisticRegression(C=np.inf, tol=1e-10).fit(scores, y)
+    assert free.coef_[0, 0] < link.low_slope == link.high_slope < 1
+    # The prior counts as an observation of slope 1 with standard deviation ½: check the balance of slopes.
+    t = link.low_slope * scores[:, 0] + link.shift
+    gradient = np.sum((1 / (1 + np.exp(-t)) - y) * scores[:, 0])
+    assert gradient == pytest.approx(-(link.low_slope - 1) / 0.25, abs=1e-6)
+
+
+@pytest.mark.parametrize("calibrate", ["platt", "beta"])
+@pytest.mark.parametrize("loss", ["Log()", "Exponential()", "Squared().with_link(Probit())"])
+def test_calibration_bends_the_link_and_leaves_the_score(data, loss, calibrate, tmp_path):
+    X, y, X_new, y_new = data
+    plain = BoostingClassifier(loss, max_iter=60).fit(X, y)
+    bent = BoostingClassifier(loss, max_iter=60, calibrate=calibrate).fit(X, y)
+    assert np.array_equal(plain.decision_function(X_new), bent.decision_function(X_new))
+    assert isinstance(bent.loss_.link, links.Recalibrated)
+    p = bent.predict_proba(X_new)
+    np.testing.assert_allclose(p[:, 1], bent.loss_.inverse(bent.decision_function(X_new)))
+    assert log_loss(y_new, p) < log_loss(y_new, plain.predict_proba(X_new))
+    bent.save(tmp_path / "bent.propriety")
+    assert np.array_equal(propriety.load(tmp_path / "bent.propriety").predict_proba(X_new), p)
+
+
+def test_without_splits_calibration_leaves_the_base_rate(data):
+    X, y = data[:2]
+    model = BoostingClassifier(max_iter=3, min_samples_leaf=10_000, calibrate="beta").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X[:3])[:, 1], y.mean(), atol=1e-12)
+
+
+def test_one_row_of_a_class_is_never_held_out():
+    X, y = np.arange(12.0)[:, None], np.repeat([0, 1], [11, 1])
+    assert BoostingClassifier(max_iter="cv", min_samples_leaf=1).fit(X, y).predict_proba(X).shape == (12, 2)
+    two = BoostingClassifier(max_iter="cv").fit([[0.0], [1.0]], [0, 1])
+    assert two.n_iter_ == 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_iter": "many"}, r"max_iter must be one of \['auto', 'cv'\]"),
+        ({"max_iter": "cv", "early_stopping": True}, "does not go with early_stopping=True"),
+        ({"calibrate": "platt", "warm_start": True}, "does not go with warm_start=True"),
+        ({"max_iter": "cv", "gain": "cv", "step": "gradient"}, "a number max_iter"),
+        ({"calibrate": "isotonic"}, r"calibrate must be one of \['platt', 'beta'\]"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(data, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        BoostingClassifier(**parameters).fit(*data[:2])
+
+
+def test_calibration_is_for_two_classes(data):
+    with pytest.raises(ValueError, match="calibrate is for two classes, got 3"):
+        BoostingClassifier(calibrate="platt").fit(data[0], np.arange(200) % 3)
+
+
+def test_recalibrated_links_hold_sane_numbers():
+    with pytest.raises(ValueError, match="low_slope"):
+        links.Recalibrated(links.Logit(), 0.0, 1.0, 0.0)
+    c = losses.Log().with_link(links.Recalibrated(links.Logit(), 0.5, 2.0, 0.1))
+    assert losses.parse(repr(c)) == c
