@@ -273,3 +273,6 @@ class HistogramLearner:
     def finish(self, cells: Bins, values: Floats) -> BinCurve:
         """The function, as it is kept."""
         return BinCurve(cells.feature, values, cells.gain)
+
+    def follow(self, k: int, item: BinCurve) -> None:
+        """What a category that was not seen gets is a bin of its own, so there is nothing to note."""

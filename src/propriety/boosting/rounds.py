@@ -67,7 +67,12 @@ class Booster:
     def resume(self, ensemble: curves.Ensemble) -> None:
         """Go on after the rounds of an ensemble; the units stay those of the start."""
         ensemble.add_binned_scores(self.binned, self.scores, self.settings.n_jobs)
+        self._follow(ensemble.split())
         self._current = False
+
+    def _follow(self, items: list[Any]) -> None:
+        for t, item in enumerate(items):
+            self._learner.follow(t % self.objective.n_scores, item)
 
     def _measure(self) -> Units:
         """Mean curvature and perfect gain of a row."""
@@ -104,8 +109,11 @@ class Booster:
         rng = np.random.default_rng([self.settings.seed, number]) if self._random else None
         rows = self._sample(rng)
         if self.settings.coefficient == "fixed" and not self.settings.sequential:
-            return [self._advance(k, rng, rows) for k in range(self.objective.n_scores)]
-        return self._choose(rng, rows)
+            items = [self._advance(k, rng, rows) for k in range(self.objective.n_scores)]
+        else:
+            items = self._choose(rng, rows)
+        self._follow(items)
+        return items
 
     def _advance(self, k: int, rng: np.random.Generator | None, rows: Any) -> Any:
         """Fit score ``k`` and add the learner as it is."""
