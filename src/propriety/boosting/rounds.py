@@ -185,7 +185,12 @@ class Booster:
         return chosen if len(chosen) else rows[rng.integers(len(rows), size=1)]
 
     def _values(self, cells: Cells, k: int) -> Floats:
-        """Values of the cells, by the step."""
+        """Values of the cells: the part of the step that counts."""
+        values = self._step(cells, k)
+        return values if cells.share == 1.0 else cells.share * values
+
+    def _step(self, cells: Cells, k: int) -> Floats:
+        """The way that each cell goes by the step."""
         settings, g, h = self.settings, self._G[k], self._H[k]
         l2 = settings.l2_regularization * float(self._units.curvature[k])
         if settings.step == "exact":

@@ -241,6 +241,21 @@ def merge_categories(
     return merge_counted(count_categories(codes, weights, target, n_categories), max_bins)
 
 
+def count_levels(category_bins: Iterable[Floats | None], n_bins: NDArray[np.int64]) -> Floats:
+    """Number of categories in each bin, of shape (d, 256); missing values are one more. 0 for numbers.
+
+    >>> count_levels([np.array([0.0, 1.0, 1.0]), None], np.array([2, 9]))[:, :4]
+    array([[1., 2., 1., 0.],
+           [0., 0., 0., 0.]])
+    """
+    levels = np.zeros((len(n_bins), BINS))
+    for f, bins in enumerate(category_bins):
+        if bins is not None:
+            levels[f] = np.bincount(bins.astype(np.int64), minlength=BINS)
+            levels[f, n_bins[f]] = 1.0
+    return levels
+
+
 @kernel
 def _bin_rows(X, features, edges, n_bins, start, stop, columns):
     """Bin a block of rows: the number of edges below x, by eight halvings without a branch."""
@@ -363,12 +378,7 @@ class Binner:
     @property
     def levels(self) -> Floats:
         """Number of categories in each bin, of shape (d, 256); missing values are one more. 0 for numbers."""
-        levels = np.zeros((len(self.n_bins), BINS))
-        for f, bins in enumerate(self.category_bins):
-            if bins is not None:
-                levels[f] = np.bincount(bins.astype(np.int64), minlength=BINS)
-                levels[f, self.n_bins[f]] = 1.0
-        return levels
+        return count_levels(self.category_bins, self.n_bins)
 
     def codes_to_bins(self, feature: int, codes: NDArray[np.floating]) -> NDArray[np.float64]:
         """Bins of category codes; missing stays missing."""
