@@ -81,7 +81,7 @@ class Weights:
         """
         if self.copies or self.values is None:
             return 1.0
-        return float(self.values @ self.values) / self.total
+        return math.fsum(self.values**2) / self.total  # the same in any order
 
     @property
     def kept(self) -> NDArray[np.bool_] | None:

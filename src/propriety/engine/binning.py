@@ -8,6 +8,7 @@ have in one: distinct values with their weights are gathered, weights of categor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -183,6 +184,12 @@ def _join(parts: list[dict[int, Any]]) -> dict[int, Any]:
     return joined
 
 
+def _overdispersion(weights: Weights, reduce: Reduce) -> float:
+    """That of the weights of all processes."""
+    parts = reduce.gather((weights.overdispersion, weights.total))
+    return math.fsum(factor * total for factor, total in parts) / math.fsum(total for _, total in parts)
+
+
 def quantile_edges(distinct: Distinct, max_bins: int) -> Floats:
     """Edges of at most ``max_bins`` bins of about equal weight; x belongs to the first bin with x ≤ edge.
 
@@ -321,7 +328,7 @@ class Binner:
         sampled = (weights if sample is None else weights.take(sample)).values
         edges, n_bins = np.full((d, _SEARCH), np.inf), np.empty(d, dtype=np.int64)
         category_bins: list[Floats | None] = [None] * d
-        noise = np.ones(d)
+        noise, overdispersion = np.ones(d), _overdispersion(weights, reduce) if any(counts) else 1.0
         parts: dict[int, Distinct | Floats] = {}
 
         def read(f: int) -> None:
@@ -335,7 +342,7 @@ class Binner:
             if counts[f]:
                 many = counts[f] > max_bins
                 bins = merge_counted(totals[f], max_bins) if many else np.arange(float(counts[f]))
-                noise[f] = noise_share(*totals[f], weights.overdispersion)
+                noise[f] = noise_share(*totals[f], overdispersion)
                 category_bins[f], ends = bins, np.arange(int(bins.max())) + 0.5
             else:
                 ends = quantile_edges(totals[f], max_bins)

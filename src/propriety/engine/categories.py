@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from propriety.engine.compiling import shared
 
+#: Standard deviations of chance that the spread at the start must exceed to be taken for an effect.
+_MARGIN = 2.0
 Floats = NDArray[np.float64]
 
 
@@ -64,14 +66,15 @@ def spread(G: Floats, H: Floats) -> float:
 
 
 def noise_share(mass: Floats, ones: Floats, factor: float = 1.0) -> float:
-    """The part ν = (k − 1)/Q of the categories' shares of class 1 that is noise, at most 1.
+    """The part ν = (k − 1)/Q of the spread of the categories' shares of class 1 that is noise, at most 1.
 
     Of an effect that is drawn toward 0 by the best factor, 1 − ν, the spread ν²Q = ν(k − 1) is left. So
     whoever learns the effect in small steps is done when so much is left, and not when k − 1 is, what noise
-    alone would be. `factor` is by how much more a weighted row varies than copies do.
+    alone would be. Two standard deviations of chance are taken for noise too. `factor` is by how much more a
+    weighted row varies than copies do.
 
     >>> noise_share(np.array([10.0, 10.0, 10.0]), np.array([9.0, 5.0, 1.0]))
-    0.15625
+    0.46875
     >>> noise_share(np.array([10.0, 10.0]), np.array([5.0, 5.0]))
     1.0
     """
@@ -80,6 +83,7 @@ def noise_share(mass: Floats, ones: Floats, factor: float = 1.0) -> float:
     if len(mass) < 2:
         return 1.0
     p = ones.sum() / mass.sum()
-    expected = factor * p * (1.0 - p) * (len(mass) - 1)
+    freedom = len(mass) - 1
+    expected = factor * p * (1.0 - p) * (freedom + _MARGIN * math.sqrt(2.0 * freedom))
     found = float(np.sum((ones - p * mass) ** 2 / mass))
     return min(1.0, float(expected) / found) if found > 0.0 else 1.0
