@@ -342,7 +342,8 @@ class Binner:
             if counts[f]:
                 many = counts[f] > max_bins
                 bins = merge_counted(totals[f], max_bins) if many else np.arange(float(counts[f]))
-                noise[f] = noise_share(*totals[f], overdispersion)
+                mass, ones = totals[f]
+                noise[f] = noise_share(mass, ones, overdispersion)
                 category_bins[f], ends = bins, np.arange(int(bins.max())) + 0.5
             else:
                 ends = quantile_edges(totals[f], max_bins)

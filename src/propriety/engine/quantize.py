@@ -55,7 +55,7 @@ class Quantizer:
         parallel.for_blocks(quantize, len(g), n_jobs=n_jobs, block=_ROWS)
         units = (1.0 / factor if factor else 0.0 for factor in scale)
         dispersed = dispersion(g, h, weights, n_jobs, self._reduce) if self._disperse else 0.0
-        return Signal(self._packed, self._parts, *units, dispersed)
+        return Signal(self._packed, self._parts, *units, dispersion=dispersed)
 
 
 def dispersion(
