@@ -73,6 +73,17 @@ class Weights:
         return float(self.n if self.values is None else self.values.sum())
 
     @property
+    def overdispersion(self) -> float:
+        """By how much more a sum over weighted rows varies than one over copies: Σ w²/Σ w, or 1 for copies.
+
+        >>> Weights.read([1, 3], 2).overdispersion, Weights.read([0.1, 0.3], 2).overdispersion
+        (1.0, 1.25)
+        """
+        if self.copies or self.values is None:
+            return 1.0
+        return math.fsum(self.values**2) / self.total  # the same in any order
+
+    @property
     def kept(self) -> NDArray[np.bool_] | None:
         """Which rows take part; None if all do."""
         if self.values is None or np.all(self.values > 0):

@@ -36,6 +36,7 @@ def rules_for(d, **changes):
         "features": np.ones(d, dtype=np.uint8),
         "split_features": d,
         "seed": np.uint64(0),
+        "drift": np.zeros(d),
     }
     return Rules(**(fields | changes))
 
@@ -43,7 +44,7 @@ def rules_for(d, **changes):
 def grow(X, g, h, weights=None, categorical=None, n_jobs=1, rows=None, **changes):
     schema, table = Schema.fit(X, categorical)
     weights = Weights.read(weights, len(X))
-    binner = Binner.fit(table, weights, g, schema.n_categories, 255, n_jobs)
+    binner = Binner.fit(table, weights, (g > 0).astype(float), schema.n_categories, 255, n_jobs)
     binned = binner.transform(table, n_jobs)
     rules = rules_for(X.shape[1], **changes)
     grower = Grower(binned, rules.max_leaves, len(rules.groups), n_jobs)
@@ -204,7 +205,7 @@ def test_scores_of_bins_and_of_values_are_the_same(rng):
     X = rng.normal(size=(n, 3))
     X[:, 2] = rng.integers(0, 40, n)
     X[rng.random((n, 3)) < 0.1] = np.nan
-    g = rng.normal(size=n) + np.nan_to_num(X[:, 0]) + np.isin(X[:, 2], [3, 17, 21])
+    g = rng.normal(size=n) + np.nan_to_num(X[:, 0]) + 2 * np.isin(X[:, 2], [3, 17, 21])
     nodes, grower, binner, signal = grow(X, g, np.ones(n), categorical=[2])
     leaves = np.flatnonzero(nodes["left"] < 0)
     tree = finish_tree(

@@ -37,7 +37,14 @@ def table(n, seed=0):
     rng = np.random.default_rng(seed)
     n_bins = np.array([255, 7, 1])
     rows = np.column_stack([rng.integers(0, b + 1, n) for b in n_bins]).astype(np.uint8)
-    binned = Binned(rows, np.ascontiguousarray(rows.T), n_bins, np.zeros(D, dtype=np.uint8))
+    binned = Binned(
+        rows,
+        np.ascontiguousarray(rows.T),
+        n_bins,
+        np.zeros(D, dtype=np.uint8),
+        np.zeros((D, 256)),
+        np.ones(D),
+    )
     return binned, rng.normal(size=n), rng.random(n), rng
 
 

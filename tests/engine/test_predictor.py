@@ -81,7 +81,14 @@ def test_binned_rows_have_the_same_scores(case):
     X, trees, _ = case
     rows = np.where(np.isnan(X), CATEGORIES, X).astype(np.uint8)
     n_bins, categorical = np.full(D, CATEGORIES), np.array([0] * (D - 1) + [1], dtype=np.uint8)
-    binned = Binned(rows, np.ascontiguousarray(rows.T), n_bins, categorical)
+    binned = Binned(
+        rows,
+        np.ascontiguousarray(rows.T),
+        n_bins,
+        categorical,
+        np.zeros((len(n_bins), 256)),
+        np.ones(len(n_bins)),
+    )
     forest = Forest.join(trees, 2)
     by_bin, by_value = np.zeros((len(X), 2)), np.zeros((len(X), 2))
     forest.add_binned_scores(binned, by_bin, 1)

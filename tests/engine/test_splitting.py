@@ -7,6 +7,7 @@ import pytest
 from numba import njit
 
 from propriety.engine import splitting
+from propriety.engine.categories import real_share, spread
 from propriety.engine.layout import (
     BINS,
     CELLS,
@@ -45,6 +46,7 @@ def rules_of(**changes):
         "features": np.ones(D, dtype=np.uint8),
         "split_features": D,
         "seed": np.uint64(0),
+        "drift": np.zeros(D),
     }
     return Rules(**(fields | changes))
 
@@ -60,7 +62,17 @@ def random_sums(rng, missing=True):
     return sums
 
 
-def split_of(sums, rules, categorical=False, lower=-np.inf, upper=np.inf):
+def split_of(
+    sums,
+    rules,
+    categorical=False,
+    lower=-np.inf,
+    upper=np.inf,
+    dispersion=0.0,
+    levels=1.0,
+    noise=1.0,
+    depth=0,
+):
     histogram = np.zeros(D * CELLS, dtype=np.int64)
     for f in range(D):
         for k, offset in enumerate((0, CURVATURES, WEIGHTS)):
@@ -69,9 +81,19 @@ def split_of(sums, rules, categorical=False, lower=-np.inf, upper=np.inf):
     node["gradient"], node["curvature"], node["weight"] = sums[0].sum(axis=1)
     node["counted"], node["lower"], node["upper"] = 1, lower, upper
     room["identity"] = np.arange(BINS)
+    node["depth"] = depth
     none = np.zeros((0, 1), dtype=np.uint8)
-    binned = Binned(none, none, N_BINS, np.full(D, categorical, dtype=np.uint8))
-    signal = Signal(np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.int32), UNIT, UNIT, 1.0)
+    binned = Binned(
+        none,
+        none,
+        N_BINS,
+        np.full(D, categorical, dtype=np.uint8),
+        np.full((D, BINS), float(levels)),
+        np.full(D, noise),
+    )
+    signal = Signal(
+        np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.int32), UNIT, UNIT, 1.0, dispersion
+    )
     sets = np.zeros((1, SET_WORDS), dtype=np.uint32)
     _best_split(histogram, rules.features, binned, signal, rules, room, node, sets)
     return node[0], sets[0]
@@ -147,6 +169,60 @@ def test_a_set_of_categories_is_the_best_of_all_sets():
         members = [b for b in range(N_BINS[node["feature"]] + 1) if words[b >> 5] >> (b & 31) & 1]
         left = sums[node["feature"]][:, members].sum(axis=1)
         assert gain_of(left, sums[0].sum(axis=1), rules) == pytest.approx(best, rel=1e-9)
+
+
+def sides(node, words):
+    """Whether each bin of the split's feature goes left, missing values last."""
+    return np.array([bool(words[b >> 5] >> (b & 31) & 1) for b in range(N_BINS[node["feature"]] + 1)])
+
+
+@pytest.mark.parametrize(
+    ("dispersion", "levels", "noise", "depth"), [(0.2, 1, 1, 0), (0.1, 3, 0.5, 0), (0.1, 3, 0.5, 1)]
+)
+def test_a_set_counts_for_what_is_real_of_its_gain(dispersion, levels, noise, depth):
+    chosen = set()
+    for seed in range(20):
+        sums, rules = random_sums(np.random.default_rng(seed)), rules_of()
+        node, words = split_of(
+            sums, rules, categorical=True, dispersion=dispersion, levels=levels, noise=noise, depth=depth
+        )
+        gains = []
+        for f in range(D):
+            G, H, rows = sums[f]
+            held = np.minimum(rows, levels).sum()
+            chance = dispersion * (noise if depth == 0 else 1.0)
+            share = real_share(spread(G * UNIT, H * UNIT), held - 2.0, chance)
+            order = np.argsort(G / np.where(H > 0, H, 1.0), kind="stable")
+            order = order[H[order] > 0]
+            cuts = [sums[f][:, order[:i]].sum(axis=1) for i in range(1, len(order))]
+            gains.append(share * max(gain_of(left, sums[f].sum(axis=1), rules) for left in cuts))
+        assert max(node["gain"], 0.0) == pytest.approx(max(gains), rel=1e-9, abs=1e-9)
+        chosen.add(int(node["feature"]))
+        if node["feature"] >= 0:
+            assert node["feature"] == np.argmax(gains)
+            left = sums[node["feature"]][:, : N_BINS[node["feature"]] + 1][:, sides(node, words)].sum(axis=1)
+            assert [node["left_gradient"], node["left_curvature"], node["left_weight"]] == left.tolist()
+    assert len(chosen) > 1
+
+
+@pytest.mark.parametrize("drift", [-1e6, 0.0, 1e6])
+def test_categories_without_rows_go_where_they_end_up_as_average_rows_do(drift):
+    for seed in range(10):
+        sums, rules = (
+            random_sums(np.random.default_rng(seed), missing=False),
+            rules_of(drift=np.full(D, drift)),
+        )
+        node, words = split_of(sums, rules, categorical=True)
+        G, H, _ = sums[node["feature"]]
+        left = sides(node, words)
+        missing = left[N_BINS[node["feature"]]]
+        left = np.append(left, np.zeros(len(G) - len(left), dtype=bool)) & (H > 0)
+        assert missing == node["missing_left"]
+        if drift == 0.0:  # the child of more curvature has the value nearer to the node's own
+            assert missing == (2 * H[left].sum() >= H.sum())
+        else:
+            left_value, right_value = -G[left].sum() / H[left].sum(), -G[~left].sum() / H[~left].sum()
+            assert missing == ((left_value < right_value) == (drift > 0))
 
 
 def test_features_that_are_not_allowed_and_gains_that_are_too_small():

@@ -73,11 +73,18 @@ def growing():
     rng = np.random.default_rng(0)
     n, d = 40_000, 4
     rows = rng.integers(0, 100, (n, d)).astype(np.uint8)
-    binned = Binned(rows, np.ascontiguousarray(rows.T), np.full(d, 100), np.zeros(d, dtype=np.uint8))
+    binned = Binned(
+        rows,
+        np.ascontiguousarray(rows.T),
+        np.full(d, 100),
+        np.zeros(d, dtype=np.uint8),
+        np.zeros((d, 256)),
+        np.ones(d),
+    )
     signal = Quantizer(n, row_weights(Weights(n)))(rng.normal(size=n), np.ones(n), 1)
     none, features = np.zeros((0, d), dtype=np.uint8), np.ones(d, dtype=np.uint8)
     signs = np.zeros(d, dtype=np.int8)
-    rules = Rules(8, 99, 20, 0.0, 0.0, 0.0, 1.0, signs, False, none, features, d, np.uint64(0))
+    rules = Rules(8, 99, 20, 0.0, 0.0, 0.0, 1.0, signs, False, none, features, d, np.uint64(0), np.zeros(d))
     return grower.Grower(binned, 8, 0, 2), signal, rules
 
 

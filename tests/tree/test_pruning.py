@@ -69,7 +69,7 @@ def test_pruned_models_are_nested_and_fit_at_once(data):
 def test_categories_survive_pruning():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 8, (400, 2)).astype(float)
-    y = (rng.random(400) < np.where(X[:, 0] % 2, 0.9, 0.1)).astype(int)
+    y = (rng.random(400) < np.where(X[:, 0] % 2, 0.9, 0.1 + 0.2 * (X[:, 1] > 4))).astype(int)
     full = TreeClassifier(categorical_features=[0, 1], min_samples_leaf=5).fit(X, y)
     small = full.pruned(0.05)
     assert full.get_n_leaves() > small.get_n_leaves() == 2

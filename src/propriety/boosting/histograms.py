@@ -4,6 +4,8 @@ Of the functions of each feature, the one of largest Σ y*·w·g over the rows i
 that is Σ_b |G_b|, for real values −G_b/H_b it is Σ_b G_b²/H_b, with G and H the sums over the rows of a bin.
 Sums are in fixed point, so that they depend neither on the order of the rows nor on the number of threads.
 With ``max_intervals`` neighbouring bins are joined first, as the leaves of a tree on the one feature would.
+Of what a feature of categories reaches, and of its values, only the real share counts
+(:mod:`propriety.engine.categories`).
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from propriety import parallel
 from propriety.boosting.curves import BinCurve
 from propriety.boosting.learners import Units, draw_features
 from propriety.boosting.leaves import Cells
+from propriety.engine.categories import real_share, spread
 from propriety.engine.compiling import allocating, inner, kernel
 from propriety.engine.fixed_point import RowWeights, Scale, fix_rows, largest, sum_cells, wide_scale
 from propriety.engine.layout import BINS, Binned
+from propriety.engine.quantize import dispersion
 from propriety.engine.reduce import ALONE, Reduce
 
 if TYPE_CHECKING:
@@ -53,8 +57,8 @@ def count_column(column, index, ints, used, cells):
 
 
 @kernel
-def choose_feature(cells, n_bins, allowed, sign, l2, scale):
-    """The feature of largest Σ y*·w·g, the first among equals, and that sum."""
+def choose_feature(cells, n_bins, allowed, sign, l2, scale, shares):
+    """The feature of largest Σ y*·w·g times its share, the first among equals, and that number."""
     best, top = -1, -1.0
     for f in range(n_bins.size):
         if allowed[f]:
@@ -66,8 +70,8 @@ def choose_feature(cells, n_bins, allowed, sign, l2, scale):
                     total += abs(G)
                 elif H > 0.0:
                     total += G * G / H
-            if total > top:
-                best, top = f, total
+            if shares[f] * total > top:
+                best, top = f, shares[f] * total
     return best, top
 
 
@@ -152,8 +156,10 @@ class Bins(Cells):
         gain: float,
         index: NDArray[np.uint32],
         labels: NDArray[np.int64] | None,
+        share: float,
     ) -> None:
         super().__init__(learner.weights, learner.settings.n_jobs, learner.reduce)
+        self.share = share
         self.feature, self.gain, self._labels, self._index = feature, gain, labels, index
         self.lower, self.upper = np.full(BINS, -np.inf), np.full(BINS, np.inf)
         self._column = learner.binned.columns[feature]
@@ -219,13 +225,34 @@ class HistogramLearner:
         drawn = np.flatnonzero(allowed)
         self._count(drawn, g, h, scale, index)
         l2 = settings.l2_regularization * float(units.curvature[k])
+        shares = self._shares(drawn, g, h, scale)
         if settings.max_intervals is not None:
-            return self._joined(drawn, l2, scale, index)
+            return self._joined(drawn, l2, scale, index, shares)
         sign = settings.step == "sign"
-        best, edge = choose_feature(self._cells, self.binned.n_bins, allowed, sign, l2, scale)
-        return Bins(self, best, edge if sign else 0.5 * edge, index, None)
+        best, edge = choose_feature(self._cells, self.binned.n_bins, allowed, sign, l2, scale, shares)
+        return Bins(self, best, edge if sign else 0.5 * edge, index, None, float(shares[best]))
 
-    def _joined(self, drawn: NDArray[np.intp], l2: float, scale: Scale, index: NDArray[np.uint32]) -> Bins:
+    def _shares(self, drawn: NDArray[np.intp], g: Floats, h: Floats, scale: Scale) -> Floats:
+        """The share of each feature's spread that is real; 1 for features of numbers."""
+        binned, shares = self.binned, np.ones(len(self.binned.n_bins))
+        categorical = drawn[binned.categorical[drawn] != 0]
+        if len(categorical):
+            chance = dispersion(g, h, self.weights, self.settings.n_jobs, self.reduce)
+            for f in categorical:
+                cells = self._cells[BINS * f : BINS * (f + 1)]
+                G, H = cells[:, 0] / scale.gradient, cells[:, 1] / scale.curvature
+                levels = float(binned.levels[f, H > 0].sum())
+                shares[f] = real_share(spread(G, H), levels - 2.0, float(binned.noise[f]) * chance)
+        return shares
+
+    def _joined(
+        self,
+        drawn: NDArray[np.intp],
+        l2: float,
+        scale: Scale,
+        index: NDArray[np.uint32],
+        shares: Floats,
+    ) -> Bins:
         """The feature whose joined bins go farthest down the gradient."""
         best, edge, kept, binned = -1, -1.0, None, self.binned
         for f in drawn:
@@ -235,9 +262,9 @@ class HistogramLearner:
             total = join_bins(
                 cells, binned.n_bins[f], categorical, self.settings.max_intervals, l2, scale, labels
             )
-            if total > edge:
-                best, edge, kept = int(f), total, labels
-        return Bins(self, best, 0.5 * edge, index, kept)
+            if shares[f] * total > edge:
+                best, edge, kept = int(f), shares[f] * total, labels
+        return Bins(self, best, 0.5 * edge, index, kept, float(shares[best]))
 
     def _count(
         self, drawn: NDArray[np.intp], g: Floats, h: Floats, scale: Scale, index: NDArray[np.uint32]
@@ -283,3 +310,6 @@ class HistogramLearner:
     def finish(self, cells: Bins, values: Floats) -> BinCurve:
         """The function, as it is kept."""
         return BinCurve(cells.feature, values, cells.gain)
+
+    def follow(self, k: int, item: BinCurve) -> None:
+        """What a category that was not seen gets is a bin of its own, so there is nothing to note."""

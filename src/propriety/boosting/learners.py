@@ -1,7 +1,8 @@
 """Weak learners: what a round fits to gradient and curvature of one score.
 
-Both kinds answer the same three questions: ``fit`` finds the cells on which the learner is constant, ``tops``
-are the largest |gradient| and curvature seen there, and ``finish`` keeps the cells with their values.
+Both kinds answer the same questions: ``fit`` finds the cells on which the learner is constant, ``tops`` are
+the largest |gradient| and curvature seen there, ``finish`` keeps the cells with their values, and ``follow``
+takes note of what became part of the model.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from propriety.boosting.leaves import Cells, Leaves
 from propriety.engine.fixed_point import RowWeights
 from propriety.engine.grower import Grower
 from propriety.engine.layout import Binned, Rules
-from propriety.engine.predictor import TreeNodes, finish_tree
+from propriety.engine.predictor import TreeNodes, finish_tree, unseen_drift
 from propriety.engine.quantize import Quantizer
 from propriety.engine.reduce import ALONE, Reduce
 
@@ -59,6 +60,10 @@ class Learner(Protocol):
         """What is kept of it."""
         ...
 
+    def follow(self, k: int, item: Any) -> None:
+        """Take note that the model has this learner for score ``k``."""
+        ...
+
 
 class TreeLearner:
     """Trees of the engine."""
@@ -73,11 +78,17 @@ class TreeLearner:
     ) -> None:
         self.binned, self.binner, self.weights, self.settings = binned, binner, weights, settings
         self._reduce = reduce
-        self._quantizer = Quantizer(len(binned.rows), weights, reduce)
+        self._quantizer = Quantizer(
+            len(binned.rows), weights, reduce, disperse=bool(binned.categorical.any())
+        )
         self._max_leaves = _most_leaves(settings, weights.total)
         self._grower = Grower(binned, self._max_leaves, len(settings.groups), settings.n_jobs)
         self._fixed_rules: dict[int, Rules] = {}
         self._unit = 1.0
+        self._drift = np.zeros(settings.monotone.shape)
+        # A missing value goes where the rows with missing values want it, if there are any.
+        seen = np.array(reduce.max(tuple((binned.columns.max(axis=1) == binned.n_bins).astype(float))))
+        self._adrift = (binned.categorical != 0) & (seen == 0)
 
     @property
     def tops(self) -> tuple[float, float]:
@@ -105,11 +116,17 @@ class TreeLearner:
         """The tree with the values of its leaves; before the next tree is grown."""
         return finish_tree(cells.nodes, self._grower.work.sets, self.binner, cells.ids, values, self._unit)
 
+    def follow(self, k: int, item: TreeNodes) -> None:
+        """Add up what the trees of score ``k`` do to categories that were not seen."""
+        if self._adrift.any():
+            self._drift[k] += np.where(self._adrift, unseen_drift(item, len(self._adrift)), 0.0)
+
     def _rules(self, k: int, rng: np.random.Generator | None, weight_unit: float, units: Units) -> Rules:
         """The rules of a tree; they stay the same when nothing is drawn at random."""
-        if rng is None and k in self._fixed_rules:
-            return self._fixed_rules[k]
         settings, unit = self.settings, float(units.curvature[k])
+        drift = self._drift[k] / (settings.learning_rate * weight_unit)
+        if rng is None and k in self._fixed_rules:
+            return self._fixed_rules[k]._replace(drift=drift)
         d = self.binned.rows.shape[1]
         monotone = settings.monotone[k]
         rules = Rules(
@@ -126,6 +143,7 @@ class TreeLearner:
             features=draw_features(rng, d, settings.tree_features),
             split_features=settings.split_features,
             seed=np.uint64(0 if rng is None else rng.integers(2**63)),
+            drift=drift,
         )
         if rng is None:
             self._fixed_rules[k] = rules

@@ -84,6 +84,7 @@ class Cells(ABC):
     lower: Floats
     upper: Floats
     complete = False  # whether ``add`` reaches the rows that the learner has not seen
+    share = 1.0  # of the values that counts: less than 1 if some of them are due to chance
 
     def __init__(self, weights: RowWeights, n_jobs: int, reduce: Reduce) -> None:
         self._weights, self._n_jobs, self._reduce = weights, n_jobs, reduce

@@ -69,7 +69,12 @@ class Booster:
     def resume(self, ensemble: curves.Ensemble) -> None:
         """Go on after the rounds of an ensemble; the units stay those of the start."""
         ensemble.add_binned_scores(self.binned, self.scores, self.settings.n_jobs)
+        self._follow(ensemble.split())
         self._current = False
+
+    def _follow(self, items: list[Any]) -> None:
+        for t, item in enumerate(items):
+            self._learner.follow(t % self.objective.n_scores, item)
 
     def _measure(self) -> Units:
         """Mean curvature and perfect gain of a row."""
@@ -106,8 +111,11 @@ class Booster:
         rng = np.random.default_rng([self.settings.seed, number]) if self._random else None
         rows = self._sample(rng)
         if self.settings.coefficient == "fixed" and not self.settings.sequential:
-            return [self._advance(k, rng, rows) for k in range(self.objective.n_scores)]
-        return self._choose(rng, rows)
+            items = [self._advance(k, rng, rows) for k in range(self.objective.n_scores)]
+        else:
+            items = self._choose(rng, rows)
+        self._follow(items)
+        return items
 
     def _advance(self, k: int, rng: np.random.Generator | None, rows: Any) -> Any:
         """Fit score ``k`` and add the learner as it is."""
@@ -179,11 +187,13 @@ class Booster:
         return chosen if len(chosen) else rows[rng.integers(len(rows), size=1)]
 
     def _values(self, cells: Cells, k: int) -> Floats:
-        """Values of the cells, by the step, within reach.
+        """Values of the cells: the part of the step that counts, within reach.
 
         Splits are found without the bound: gains that know it were measured, and are no better.
         """
         values, reach = self._steps(cells, k), self._reach
+        if cells.share != 1.0:
+            values = cells.share * values
         if self.settings.coefficient != "fixed" and self.settings.step in ("gradient", "sign"):
             return values  # these are at most 1, and what they are multiplied by is bounded
         if reach.constant is not None:
@@ -194,7 +204,7 @@ class Booster:
         return values.clip(-down, up)
 
     def _steps(self, cells: Cells, k: int) -> Floats:
-        """Values of the cells, by the step."""
+        """The way that each cell goes by the step."""
         settings, g, h = self.settings, self._G[k], self._H[k]
         l2 = settings.l2_regularization * float(self._units.curvature[k])
         if settings.step == "exact":

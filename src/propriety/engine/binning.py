@@ -8,6 +8,7 @@ have in one: distinct values with their weights are gathered, weights of categor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.engine.categories import noise_share
 from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
 from propriety.engine.reduce import ALONE, Reduce
@@ -182,6 +184,12 @@ def _join(parts: list[dict[int, Any]]) -> dict[int, Any]:
     return joined
 
 
+def _overdispersion(weights: Weights, reduce: Reduce) -> float:
+    """That of the weights of all processes."""
+    parts = reduce.gather((weights.overdispersion, weights.total))
+    return math.fsum(factor * total for factor, total in parts) / math.fsum(total for _, total in parts)
+
+
 def quantile_edges(distinct: Distinct, max_bins: int) -> Floats:
     """Edges of at most ``max_bins`` bins of about equal weight; x belongs to the first bin with x ≤ edge.
 
@@ -240,6 +248,21 @@ def merge_categories(
     return merge_counted(count_categories(codes, weights, target, n_categories), max_bins)
 
 
+def count_levels(category_bins: Iterable[Floats | None], n_bins: NDArray[np.int64]) -> Floats:
+    """Number of categories in each bin, of shape (d, 256); missing values are one more. 0 for numbers.
+
+    >>> count_levels([np.array([0.0, 1.0, 1.0]), None], np.array([2, 9]))[:, :4]
+    array([[1., 2., 1., 0.],
+           [0., 0., 0., 0.]])
+    """
+    levels = np.zeros((len(n_bins), BINS))
+    for f, bins in enumerate(category_bins):
+        if bins is not None:
+            levels[f] = np.bincount(bins.astype(np.int64), minlength=BINS)
+            levels[f, n_bins[f]] = 1.0
+    return levels
+
+
 @kernel
 def _bin_rows(X, features, edges, n_bins, start, stop, columns):
     """Bin a block of rows: the number of edges below x, by eight halvings without a branch."""
@@ -276,11 +299,14 @@ class Binner:
         Bins of values; a missing value has this number as its bin.
     category_bins : tuple of ndarray or None
         Per categorical feature, the bin of each category; None for a numeric feature.
+    noise : ndarray of shape (d,)
+        How much of what the categories show of the target is noise; 1 for a numeric feature.
     """
 
     edges: NDArray[np.float64]
     n_bins: NDArray[np.int64]
     category_bins: tuple[Floats | None, ...]
+    noise: Floats
 
     @classmethod
     def fit(
@@ -302,18 +328,22 @@ class Binner:
         sampled = (weights if sample is None else weights.take(sample)).values
         edges, n_bins = np.full((d, _SEARCH), np.inf), np.empty(d, dtype=np.int64)
         category_bins: list[Floats | None] = [None] * d
+        noise, overdispersion = np.ones(d), _overdispersion(weights, reduce) if any(counts) else 1.0
         parts: dict[int, Distinct | Floats] = {}
 
         def read(f: int) -> None:
             x = table.column(f)
             if not counts[f]:
                 parts[f] = distinct_values(x if sample is None else x[sample], sampled)
-            elif counts[f] > max_bins:
+            else:
                 parts[f] = count_categories(x, weights.values, target, counts[f])
 
         def choose(f: int) -> None:
             if counts[f]:
-                bins = merge_counted(totals[f], max_bins) if f in totals else np.arange(float(counts[f]))
+                many = counts[f] > max_bins
+                bins = merge_counted(totals[f], max_bins) if many else np.arange(float(counts[f]))
+                mass, ones = totals[f]
+                noise[f] = noise_share(mass, ones, overdispersion)
                 category_bins[f], ends = bins, np.arange(int(bins.max())) + 0.5
             else:
                 ends = quantile_edges(totals[f], max_bins)
@@ -325,7 +355,7 @@ class Binner:
             parallel.run([partial(read, f) for f in features], n_jobs)
             totals = _join(reduce.gather(parts))
             parallel.run([partial(choose, f) for f in features], n_jobs)
-        return cls(edges, n_bins, tuple(category_bins))
+        return cls(edges, n_bins, tuple(category_bins), noise)
 
     def transform(self, table: ColumnSource, n_jobs: int) -> Binned:
         """Bin a table."""
@@ -351,7 +381,12 @@ class Binner:
             alone = np.flatnonzero(categorical)
         parallel.run([partial(bin_one, int(f)) for f in alone], n_jobs)
         parallel.for_blocks(lambda s, e: _transpose(columns, rows, s, e), n, n_jobs=n_jobs, block=65536)
-        return Binned(rows, columns, self.n_bins, categorical)
+        return Binned(rows, columns, self.n_bins, categorical, self.levels, self.noise)
+
+    @property
+    def levels(self) -> Floats:
+        """Number of categories in each bin, of shape (d, 256); missing values are one more. 0 for numbers."""
+        return count_levels(self.category_bins, self.n_bins)
 
     def codes_to_bins(self, feature: int, codes: NDArray[np.floating]) -> NDArray[np.float64]:
         """Bins of category codes; missing stays missing."""

@@ -42,6 +42,7 @@ class RowWeights(NamedTuple):
     folded: bool
     total: float
     top: float
+    copies: bool  # whether a row of weight k stands for k rows
 
 
 class Scale(NamedTuple):
@@ -66,7 +67,7 @@ def row_weights(weights: Weights, reduce: Reduce = ALONE) -> RowWeights:
     weighted, top = reduce.max((float(not plain), 1.0 if values is None else float(values.max())))
     total = float(reduce.sum(np.array([weights.total]))[0])
     folded = bool(weighted) and (not weights.copies or top > MAX_COPIES)
-    return RowWeights(weights.array if weighted else np.empty(0), folded, total, top)
+    return RowWeights(weights.array if weighted else np.empty(0), folded, total, top, weights.copies)
 
 
 @inner

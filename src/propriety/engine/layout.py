@@ -75,6 +75,8 @@ class Binned(NamedTuple):
     columns: NDArray[np.uint8]  # (d, n)
     n_bins: NDArray[np.int64]  # per feature; the missing values' bin has this number
     categorical: NDArray[np.uint8]
+    levels: NDArray[np.float64]  # (d, BINS): categories that share a bin; 0 for bins of numbers
+    noise: NDArray[np.float64]  # (d,): how much of what the categories show at the start is noise
 
 
 class Signal(NamedTuple):
@@ -89,6 +91,7 @@ class Signal(NamedTuple):
     gradient_unit: float
     curvature_unit: float
     weight_unit: float
+    dispersion: float  # Σ g²/Σ h: what a category adds to the spread by chance; 0 if none is split
 
 
 class Rules(NamedTuple):
@@ -107,6 +110,7 @@ class Rules(NamedTuple):
     features: NDArray[np.uint8]  # (d,): features of this tree
     split_features: int  # how many of them each split may look at
     seed: np.uint64
+    drift: NDArray[np.float64]  # (d,): what categories that were not seen have got so far, summed over rows
 
 
 class Workspace(NamedTuple):

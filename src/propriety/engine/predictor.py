@@ -97,6 +97,26 @@ def finish_tree(
     return TreeNodes(nodes, sets[np.flatnonzero(nodes["set"] >= 0)] if n_sets else _NO_SETS)
 
 
+def unseen_drift(tree: TreeNodes, n_features: int) -> NDArray[np.float64]:
+    """By how much a category that was not seen is moved, summed over the training rows, for each feature.
+
+    At a split by a set, such a category goes where a missing value goes; what moves it is the mean value of
+    the rows there beyond that of all rows of the node.
+    """
+    nodes, drift = tree.nodes, np.zeros(n_features)
+    if not len(tree.sets):
+        return drift
+    left, weight, feature = nodes["left"], nodes["weight"], nodes["feature"]
+    totals = np.where(feature < 0, weight * nodes["value"], 0.0)
+    for node in np.flatnonzero(feature >= 0)[::-1]:  # children come after their parent
+        totals[node] = totals[left[node]] + totals[left[node] + 1]
+    means = totals / np.where(weight > 0, weight, 1.0)
+    split = np.flatnonzero(nodes["set"] >= 0)
+    side = left[split] + 1 - nodes["missing_left"][split]
+    np.add.at(drift, feature[split], weight[split] * (means[side] - means[split]))
+    return drift
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """Trees joined into one array; tree t adds to the score number t mod ``n_scores``."""

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.engine.fixed_point import RowWeights, largest, narrow_scale, pack_rows, part_rows
+from propriety.engine.fixed_point import (
+    RowWeights,
+    largest,
+    narrow_scale,
+    pack_rows,
+    part_rows,
+    weighted_sum,
+)
 from propriety.engine.layout import Signal
 from propriety.engine.reduce import ALONE, Reduce
 
@@ -21,13 +28,14 @@ class Quantizer:
     """Turns the gradients of a round into a :class:`Signal`, reusing its buffers.
 
     Gradient and curvature of rows that take no part must be 0. ``tops`` are the largest |gradient| and
-    curvature of the last round.
+    curvature of the last round. Only splits of categories need the dispersion of the gradients; without
+    ``disperse`` it is 0.
     """
 
     tops: tuple[float, float]
 
-    def __init__(self, n: int, weights: RowWeights, reduce: Reduce = ALONE) -> None:
-        self._weights, self._reduce = weights, reduce
+    def __init__(self, n: int, weights: RowWeights, reduce: Reduce = ALONE, *, disperse: bool = True) -> None:
+        self._weights, self._reduce, self._disperse = weights, reduce, disperse
         weighted = weights.values.size > 0
         self._packed = np.empty(0 if weighted else n, dtype=np.int64)
         self._parts = np.empty((n if weighted else 0, 3), dtype=np.int32)
@@ -46,4 +54,25 @@ class Quantizer:
 
         parallel.for_blocks(quantize, len(g), n_jobs=n_jobs, block=_ROWS)
         units = (1.0 / factor if factor else 0.0 for factor in scale)
-        return Signal(self._packed, self._parts, *units)
+        dispersed = dispersion(g, h, weights, n_jobs, self._reduce) if self._disperse else 0.0
+        return Signal(self._packed, self._parts, *units, dispersion=dispersed)
+
+
+def dispersion(
+    g: NDArray[np.float64],
+    h: NDArray[np.float64],
+    weights: RowWeights,
+    n_jobs: int,
+    reduce: Reduce = ALONE,
+) -> float:
+    """Σ g²/Σ h over all rows: what G²/H of a few of them is by chance; 0 if there is no curvature.
+
+    A relative weight varies as the rows do, so that it is squared too.
+
+    >>> weights = RowWeights(np.empty(0), folded=False, total=2.0, top=1.0, copies=True)
+    >>> dispersion(np.array([0.5, -0.5]), np.array([0.25, 0.25]), weights, n_jobs=1)
+    1.0
+    """
+    squares = g * g if weights.copies or not weights.values.size else g * g * weights.values
+    curvature = weighted_sum(h, weights, n_jobs, reduce)
+    return weighted_sum(squares, weights, n_jobs, reduce) / curvature if curvature > 0.0 else 0.0

@@ -2,13 +2,15 @@
 
 With gradient sum G and curvature sum H, a leaf of value v changes the loss by G v + ½ (H + l2) v² to
 second order; its best value is v = −G / (H + l2), and the gain of a split is what two such leaves save
-beyond one.
+beyond one. Of what a set of categories seems to gain, only the part that :mod:`~propriety.engine.categories`
+takes for real is counted.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from propriety.engine.categories import real_share
 from propriety.engine.compiling import inner
 from propriety.engine.histogram import LOW, apart, count_feature, count_together
 from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
@@ -158,18 +160,68 @@ def _split_numeric(cells, n_bins, order, size, f, node, signal, rules, room):
 
 
 @inner
-def _split_categorical(cells, n_bins, f, node, signal, rules, room, bins_left):
-    order = room.order
+def _real_share(cells, size, binned, f, node, signal, room):
+    """The share of the node's spread over the categories of a feature that is real.
+
+    A bin holds at most as many categories as rows. At the root noise is counted as it will be when the
+    effects of the categories are learned; further down they have more to tell than that, which is not known.
+    """
+    spread, levels, order = 0.0, 0.0, room.order
+    for i in range(_U(size)):
+        b = order[i]
+        g, h = cells[b], cells[b + _U(CURVATURES)]
+        if node.packed:
+            g, h = g >> 32, g & LOW
+        if h > 0:
+            gradient = g * signal.gradient_unit
+            spread += gradient * gradient / (h * signal.curvature_unit)
+        count = binned.levels[f, b]
+        if node.counted:
+            count = min(count, cells[b + _U(WEIGHTS)] * signal.weight_unit)
+        levels += count
+    gradient, curvature = node.gradient * signal.gradient_unit, node.curvature * signal.curvature_unit
+    spread -= gradient * gradient / curvature
+    noise = binned.noise[f] if node.depth == 0 else 1.0
+    return real_share(spread, levels - 2.0, noise * signal.dispersion)
+
+
+@inner
+def _unseen_left(room, f, node, signal, rules):
+    """Whether categories without rows in the node go left: where they stay nearest to an average row.
+
+    That is the side that brings the sum of what they got so far, over all splits of the feature, near 0.
+    """
+    g, h = node.gradient * signal.gradient_unit, node.curvature * signal.curvature_unit
+    gl, hl = room.left[0] * signal.gradient_unit, room.left[1] * signal.curvature_unit
+    own = leaf_value(g, h, rules.l2, node.lower, node.upper)
+    left = leaf_value(gl, hl, rules.l2, node.lower, node.upper) - own
+    right = leaf_value(g - gl, h - hl, rules.l2, node.lower, node.upper) - own
+    return abs(rules.drift[f] + node.weight * left) <= abs(rules.drift[f] + node.weight * right)
+
+
+@inner
+def _split_categorical(cells, n_bins, binned, f, own, node, signal, rules, room, bins_left):
+    order, to_beat = room.order, room.best
     size = _order_of_categories(cells, n_bins, node, rules.set_smoothing, signal, room)
+    share = _real_share(cells, size, binned, f, node, signal, room)
+    if share <= 0.0:
+        return
+    room.best = own + (to_beat - own) / share
     _accumulate(cells, order, size, _I(-1), node, room)
     cut = _best_cut(room, size, node, signal, rules, np.int8(0))
     if cut < 0:
+        room.best = to_beat
         return
+    room.best = own + share * (room.best - own)
     _take(node, f, _I(0), room.left)
-    bins_left[:] = 0
-    for i in range(cut + 1):
+    bins_left[:] = np.uint32(0xFFFFFFFF) if _unseen_left(room, f, node, signal, rules) else np.uint32(0)
+    for i in range(size):
         b = np.int64(order[i])
-        bins_left[b >> 5] |= np.uint32(1) << np.uint32(b & 31)
+        bit = np.uint32(1) << np.uint32(b & 31)
+        if i <= cut:
+            bins_left[b >> 5] |= bit
+        else:
+            bins_left[b >> 5] &= ~bit
     node.missing_left = (bins_left[n_bins >> 5] >> np.uint32(n_bins & 31)) & np.uint32(1)
     node.by_set = 1
     node.missing_seen = _holds_any(cells, n_bins, node)
@@ -197,7 +249,7 @@ def best_split(histogram, allowed, binned, signal, rules, room, node, bins_left,
             continue
         cells, n_bins = histogram[f * CELLS : (f + 1) * CELLS], binned.n_bins[f]
         if binned.categorical[f]:
-            _split_categorical(cells, n_bins, f, node, signal, rules, room, bins_left)
+            _split_categorical(cells, n_bins, binned, f, own, node, signal, rules, room, bins_left)
         else:
             _split_numeric(cells, n_bins, room.identity, n_bins, f, node, signal, rules, room)
     if node.feature >= 0:
@@ -265,7 +317,7 @@ def best_split_of_rows(allowed, binned, signal, rules, index, room, node, bins_l
             _split_together(own_cells, n_bins, f, node, signal, rules, room)
             continue
         if binned.categorical[f]:
-            _split_categorical(cells, n_bins, f, node, signal, rules, room, bins_left)
+            _split_categorical(cells, n_bins, binned, f, own, node, signal, rules, room, bins_left)
         else:
             size = _occupied(cells, n_bins, order)
             _split_numeric(cells, n_bins, order, size, f, node, signal, rules, room)

@@ -89,7 +89,12 @@ def _check_splits(nodes: Any, roots: Any, sets: Any, categorical: Any) -> None:
 
 def binner_arrays(binner: Binner) -> dict[str, Any]:
     """The arrays of a binner by name."""
-    return {"bins.edges": binner.edges, "bins.count": binner.n_bins, **category_arrays(binner.category_bins)}
+    arrays = {
+        "bins.edges": binner.edges,
+        "bins.count": binner.n_bins,
+        **category_arrays(binner.category_bins),
+    }
+    return arrays | ({"bins.noise": binner.noise} if np.any(binner.noise < 1.0) else {})
 
 
 def category_arrays(category_bins: Any) -> dict[str, Any]:
@@ -106,7 +111,11 @@ def read_binner(arrays: Arrays, n_categories: list[int]) -> Binner:
     n_bins = arrays.take("bins.count", "i8", (d,))
     require(np.all((n_bins >= 1) & (n_bins < BINS)), "there are too many bins")
     require(np.array_equal((edges < np.inf).sum(axis=1), n_bins - 1), "there are not as many edges as bins")
-    return Binner(edges, n_bins, read_categories(arrays, n_categories, n_bins))
+    noise = np.ones(d)
+    if "bins.noise" in arrays:
+        noise = arrays.take("bins.noise", "f8", (d,))
+        require(np.all((noise >= 0) & (noise <= 1)), "a share of noise is not between 0 and 1")
+    return Binner(edges, n_bins, read_categories(arrays, n_categories, n_bins), noise)
 
 
 def read_categories(arrays: Arrays, n_categories: list[int], n_bins: Any) -> tuple[Any, ...]:

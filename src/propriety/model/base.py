@@ -22,6 +22,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 from propriety import losses, parallel
 from propriety.costs import Costs, MissingCostsWarning
 from propriety.data.cost_terms import TERMS, CostTerms
+from propriety.data.identifiers import warn_of_identifiers
 from propriety.data.labels import warn_of_side
 from propriety.data.matrix import as_numbers
 from propriety.data.table import Schema, Table, as_array, is_frame
@@ -141,6 +142,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         self._needs_offset = training.offset is not None
         if self._known_classes is None:
             warn_of_side(training.classes, training.costs, getattr(self, "pos_label", None))
+        warn_of_identifiers(training.schema, training.weights.total)
         return self
 
     # --- using the model --------------------------------------------------------------------------

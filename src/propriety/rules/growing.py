@@ -2,7 +2,8 @@
 
 The rows where the monomial M holds and the others are two leaves, and the next literal is the one that most
 lowers Σ_leaves W_k H(p_k), W_k the weight of a leaf and p_k the share of class 1 in it [N9 (49)]. Both sides
-of the first literal are grown further, as a decision tree could grow either leaf.
+of the first literal are grown further, as a decision tree could grow either leaf. Of what a set of categories
+gains, the part that chance would give counts for nothing (:mod:`propriety.engine.categories`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses, parallel
+from propriety.engine.categories import real_share, whole_step
 from propriety.engine.layout import BINS, Binned
 from propriety.rules import kernels
 from propriety.rules.monomials import BinLiteral, bin_set
@@ -45,6 +47,13 @@ def edge_score(within: Integers, total: Integers) -> Floats:
     """Minus the edge of the rule that says one class where the monomial holds and the other elsewhere."""
     difference = 2 * (within[:, 1] - within[:, 0]) - (total[1] - total[0])
     return -np.abs(difference.astype(np.float64))
+
+
+class _Judge(NamedTuple):
+    """The criterion, and the dispersion of the weights: what a category gains by chance."""
+
+    score: Score
+    dispersion: float
 
 
 class GrownRule(NamedTuple):
@@ -102,10 +111,16 @@ class RuleGrower:
         self._n_jobs, self._zeros = n_jobs, int(np.count_nonzero(y == 0))
         self._d = np.arange(d)
         self._categorical = np.flatnonzero(binned.categorical)
+        self._levels = binned.levels
         #: Whether a feature has missing values in training: theirs is the last bin.
         self.missing = self.columns.max(axis=1) == self.n_bins
         self._cuts = self._candidates()
         self._count_sums = None if counts is None else self._sums(counts, None)
+
+    @property
+    def any_categories(self) -> bool:
+        """Whether there are features of categories."""
+        return len(self._categorical) > 0
 
     def _candidates(self) -> tuple[Integers, Integers, NDArray[np.bool_]]:
         """Feature, last bin and whether missing values are in, for each set of bins that a literal may be."""
@@ -121,31 +136,35 @@ class RuleGrower:
         features, last, missing = (np.concatenate(column) for column in zip(*parts, strict=True))
         return features, last, missing
 
-    def grow(self, w: Integers, loss: losses.Loss, criterion: str) -> GrownRule | None:
+    def grow(
+        self, w: Integers, loss: losses.Loss, criterion: str, dispersion: float = 0.0
+    ) -> GrownRule | None:
         """The monomial for these weights, or None if no literal makes a difference.
 
         The criterion is "entropy", that of the loss, or "edge". Without a constant rule a rule that is no
-        better than the constant is still of use: it only has to have an edge.
+        better than the constant is still of use: it only has to have an edge. `dispersion` is that of the
+        weights; 0 takes all that categories gain for real.
         """
         if len(self._cuts[0]) == 0:
             return None
         score = edge_score if criterion == "edge" else entropy_score(loss)
+        judge = _Judge(score, dispersion)
         sums = self._sums(w, None)
         total = sums[0].sum(axis=0)
         of_constant = float(score(total[None], total)[0])
         unit = float(total.sum()) if criterion == "edge" else abs(of_constant)
         to_beat = of_constant if self._constant or criterion == "entropy" else 0.0
-        first = self._best(sums, total, total, score, self._count_sums, both=False)
+        first = self._best(sums, total, total, judge, self._count_sums, both=False)
         if first is None or not first.score < to_beat - _TIE * unit:
             return None
         holds = np.ones(len(self.y), dtype=np.uint8)
         self._narrow(holds, first.literal)
         literals, best = [first.literal], first
         if self._max_literals > 1:
-            literals, best = self._second(w, sums, total, score, first, holds, unit)
+            literals, best = self._second(w, sums, total, judge, first, holds, unit)
         while 1 < len(literals) < self._max_literals:
             inner = self._within(w, holds)
-            following = self._best(inner, best.inside, total, score, self._count_within(holds), both=True)
+            following = self._best(inner, best.inside, total, judge, self._count_within(holds), both=True)
             if following is None or not following.score < best.score - _TIE * unit:
                 break
             best = following
@@ -158,7 +177,7 @@ class RuleGrower:
         w: Integers,
         sums: Integers,
         total: Integers,
-        score: Score,
+        judge: _Judge,
         first: _Cut,
         holds: NDArray[np.uint8],
         unit: float,
@@ -168,10 +187,10 @@ class RuleGrower:
         `holds`, the rows where the first literal holds, becomes those where all do.
         """
         within, counted = self._within(w, holds), self._count_within(holds)
-        inside = self._best(within, first.inside, total, score, counted, both=True)
+        inside = self._best(within, first.inside, total, judge, counted, both=True)
         if counted is not None and self._count_sums is not None:
             counted = self._count_sums - counted
-        outside = self._best(sums - within, total - first.inside, total, score, counted, both=True)
+        outside = self._best(sums - within, total - first.inside, total, judge, counted, both=True)
         second, literal = inside, first.literal
         if outside is not None and (inside is None or outside.score < inside.score - _TIE * unit):
             second, literal = outside, BinLiteral(literal.feature, self.complement(literal))
@@ -225,16 +244,19 @@ class RuleGrower:
         sums: Integers,
         inside: Integers,
         total: Integers,
-        score: Score,
+        judge: _Judge,
         counts: Integers | None,
         both: bool,
     ) -> _Cut | None:
         """The literal that is best inside a monomial with these sums; with `both`, or its complement."""
-        order = self._order(sums, by_edge=score is edge_score)
+        order = self._order(sums, by_edge=judge.score is edge_score)
         within = self._cumulated(sums, order)
         if both:
             within = np.concatenate([within, inside - within])
-        scores = score(within, total)
+        scores = judge.score(within, total)
+        if judge.dispersion > 0.0 and len(self._categorical):
+            before = float(judge.score(inside[None], total)[0])
+            scores = self._discounted(scores, before, self._worth(sums, judge.dispersion))
         scores[~self._allowed(within, total, counts, order, both)] = np.inf
         least = scores.min()
         if not least < np.inf:
@@ -245,6 +267,28 @@ class RuleGrower:
         flip = at >= len(features)
         literal = self._literal(int(features[k]), int(last[k]), bool(missing[k]), order, flip)
         return _Cut(literal, float(scores[at]), within[at])
+
+    def _worth(self, sums: Integers, dispersion: float) -> Floats:
+        """What a literal of each feature gains of what it seems to gain; 1 for features of numbers."""
+        worth = np.ones(len(self._d))
+        for f in self._categorical:
+            held = sums[f][sums[f].sum(axis=1) > 0].astype(np.float64)
+            weight, ones = held.sum(axis=1), held[:, 1]
+            p = ones.sum() / max(weight.sum(), 1.0)
+            if 0.0 < p < 1.0:
+                spread = float(np.sum((ones - p * weight) ** 2 / weight)) / (p * (1.0 - p))
+                levels = self._levels[f][sums[f].sum(axis=1) > 0]
+                count = float(np.minimum(levels, weight / dispersion).sum())
+                worth[f] = whole_step(real_share(spread, count - 2.0, dispersion))
+        return worth
+
+    def _discounted(self, scores: Floats, before: float, worth: Floats) -> Floats:
+        """The criterion of each candidate, if only so much counts of what it gains beyond `before`."""
+        of_cut = worth[self._cuts[0]]
+        of_cut = np.concatenate([of_cut, of_cut]) if len(scores) > len(of_cut) else of_cut
+        better = scores < before
+        scores = np.where(better, before - of_cut * (before - scores), scores)
+        return np.where(better & (of_cut == 0.0), np.inf, scores)
 
     def _allowed(
         self,

@@ -167,8 +167,9 @@ def _grow(sample: RuleSample, grower: RuleGrower, state: RuleState) -> tuple[Gro
     is the rule of largest edge.
     """
     w = sample.quantized(state.point)
+    dispersion = sample.dispersion(w) if grower.any_categories else 0.0
     for criterion in dict.fromkeys((grower.criterion, "edge")):
-        grown = grower.grow(w, state.composite.loss, criterion)
+        grown = grower.grow(w, state.composite.loss, criterion, dispersion)
         if grown is not None:
             edge = sample.edge(state.point, grown.holds)
             if edge > _NO_EDGE:

@@ -84,6 +84,18 @@ class RuleSample:
         self._blocks(lambda s, e: kernels.quantize(point.g, weight, copies, a, s, e, out))
         return out
 
+    def dispersion(self, w: NDArray[np.int64]) -> float:
+        """Σ w²/Σ w of such weights, counting copies one by one: by how much sums of them vary.
+
+        >>> sample = RuleSample(np.array([0, 1], dtype=np.uint8), Weights.read([1, 2], 2), 1)
+        >>> sample.dispersion(np.array([5, 10]))
+        5.0
+        """
+        squares = w.astype(np.float64) ** 2
+        if self.weights.copies and self.weights.values is not None:
+            squares /= self.weights.values
+        return float(squares.sum() / w.sum(dtype=np.float64))
+
     def moved(self, F: Floats, holds: Holds, inside: float, outside: float) -> Floats:
         """F + inside where the rule holds, F + outside elsewhere."""
         out = np.empty_like(F)

@@ -69,9 +69,8 @@ def _binned(
     d = len(codes)
     is_set = np.array([b is not None for b in binner.category_bins])
     kinds = np.where(is_set, CATEGORICAL, BINNED).astype(np.int64)
-    columns = SearchColumns(
-        kinds, np.arange(d), codes, binner.n_bins, np.zeros((0, codes.shape[1]), np.int64), monotone
-    )
+    no_order = np.zeros((0, codes.shape[1]), np.int64)
+    columns = SearchColumns(kinds, np.arange(d), codes, binner.n_bins, no_order, monotone, binner.levels)
     # Columns are read again when they are split, so that a sparse table never lies in memory as numbers.
     values = lru_cache(maxsize=16)(lambda f: _rows(table.column(f), kept))
     missing = np.array([np.any(codes[f] == binner.n_bins[f]) for f in range(d)])
@@ -87,7 +86,7 @@ def _exact(
     monotone: NDArray[np.int64],
     n_jobs: int,
 ) -> Prepared:
-    from propriety.engine.binning import merge_categories
+    from propriety.engine.binning import count_levels, merge_categories
     from propriety.tree.search import BINNED, CATEGORICAL, MISSING, SORTED, SearchColumns
 
     d = table.n_features
@@ -131,7 +130,8 @@ def _exact(
     missing = np.array(
         [bool(number) if kind == SORTED else bool(np.any(part == number)) for kind, part, number in found]
     )
-    columns = SearchColumns(kinds, places, codes, n_bins, order, monotone)
+    levels = count_levels(category_bins, n_bins)
+    columns = SearchColumns(kinds, places, codes, n_bins, order, monotone, levels)
     return Prepared(columns, values.__getitem__, tuple(category_bins), missing)
 
 

@@ -41,6 +41,7 @@ class BestCut(NamedTuple):
     """The best cut of a node."""
 
     gain: float
+    drop: float  # by how much the loss falls, of which the gain of a set of categories is a part
     second: float  # gain in squared loss
     feature: int
     cut: int
@@ -68,24 +69,17 @@ class _Made(NamedTuple):
     left_bins: NDArray[np.bool_] | None
 
 
-def grow_tree(
-    prepared: Prepared, sample: Sample, settings: TreeSettings, n_classes: int, unit: float = 1.0
-) -> Tree:
-    """Grow a tree on all rows of `sample`, whose `rows` and `prepared.columns.order` it rearranges.
-
-    Weights of the sample are whole multiples of `unit`.
-    """
-    return _Growth(prepared, sample, settings, n_classes, unit).grow()
+def grow_tree(prepared: Prepared, sample: Sample, settings: TreeSettings, n_classes: int) -> Tree:
+    """Grow a tree on all rows of `sample`, whose `rows` and `prepared.columns.order` it rearranges."""
+    return _Growth(prepared, sample, settings, n_classes).grow()
 
 
 class _Growth:
-    def __init__(
-        self, prepared: Prepared, sample: Sample, settings: TreeSettings, n_classes: int, unit: float
-    ) -> None:
+    def __init__(self, prepared: Prepared, sample: Sample, settings: TreeSettings, n_classes: int) -> None:
         self.prepared, self.sample, self.settings = prepared, sample, settings
         self.loss_of = NodeLoss(settings.measure, n_classes)
-        self.columns, self.n_classes, self.unit = prepared.columns, n_classes, unit
-        self.least = float(settings.min_weight / unit)
+        self.columns, self.n_classes, self.unit = prepared.columns, n_classes, sample.unit
+        self.least = float(settings.min_weight / sample.unit)
         self.n, self.d = len(sample.rows), len(self.columns.kinds)
         self.leaves: list[_Leaf] = []
         self.sums: list[Floats] = []
@@ -201,7 +195,7 @@ class _Growth:
             np.array([leaf.lower for leaf in leaves]),
             np.array([leaf.upper for leaf in leaves]),
         )
-        candidates: dict[int, tuple[NDArray[np.int64], Floats]] = {}
+        candidates: dict[int, tuple[NDArray[np.int64], Floats, Floats]] = {}
 
         def look(task: int) -> None:
             first, last = self.ranges[task]
@@ -210,26 +204,32 @@ class _Growth:
                 self.rooms[task] = scratch(self.n, self.n_classes, 2 * count, self.any_sorted)
                 search(self.columns, self.sample, nodes, first, last, self.least, self.rooms[task])
             room: Scratch = self.rooms[task]
-            candidates[task] = room.found[:count], room.found_sums[:count]
+            candidates[task] = room.found[:count], room.found_sums[:count], room.found_worth[:count]
 
         self._run([partial(look, task) for task in range(len(self.ranges))], nodes.stops - nodes.starts)
-        cuts = np.concatenate([candidates[task][0] for task in range(len(self.ranges))])
-        left = np.concatenate([candidates[task][1] for task in range(len(self.ranges))])
+        found = [candidates[task] for task in range(len(self.ranges))]
+        cuts, left, worth = (np.concatenate(parts) for parts in zip(*found, strict=True))
         if len(cuts):
-            self._choose(able, nodes.sums, cuts, left)
+            self._choose(able, nodes.sums, cuts, left, worth)
 
-    def _choose(self, able: list[int], sums: Floats, cuts: NDArray[np.int64], left: Floats) -> None:
-        """The best cut of each node: by the loss; among equals by the squared loss, then the first column."""
+    def _choose(
+        self, able: list[int], sums: Floats, cuts: NDArray[np.int64], left: Floats, worth: Floats
+    ) -> None:
+        """The best cut of each node: by the loss; among equals by the squared loss, then the first column.
+
+        `worth` is the part of what a cut gains that counts.
+        """
         node, m = cuts[:, 0], len(cuts)
         total = sums[node]
         right = total - left
         after = self.loss_of(np.concatenate([left, right]))
         before = np.array([self.losses[i] for i in able])
-        gain = before[node] - after[:m] - after[m:]
+        drop = before[node] - after[:m] - after[m:]
+        gain = worth * drop
         equal = _EQUAL * before + 1e-300
         weight_left, weight_right = left.sum(axis=1), right.sum(axis=1)
         apart = left / weight_left[:, None] - right / weight_right[:, None]
-        second = weight_left * weight_right / total.sum(axis=1) * np.sum(apart**2, axis=1)
+        second = worth * weight_left * weight_right / total.sum(axis=1) * np.sum(apart**2, axis=1)
         best = np.full(len(sums), -np.inf)
         np.maximum.at(best, node, gain)
         among = np.flatnonzero(gain >= (best - equal)[node])
@@ -245,8 +245,9 @@ class _Growth:
             if value >= least:
                 _, feature, cut, how = cuts[at].tolist()
                 losses = float(after[at]), float(after[m + at])
+                fall = float(drop[at]) if value > 0.0 else 0.0
                 self.splits[able[i]] = BestCut(
-                    value, float(second[at]), feature, cut, how, left[at].copy(), losses
+                    value, fall, float(second[at]), feature, cut, how, left[at].copy(), losses
                 )
 
     def _run(self, tasks: Sequence[Callable[[], object]], rows: NDArray[np.int64]) -> None:
@@ -334,7 +335,7 @@ class _Growth:
             gap[node], nodes["missing_left"][node], missing_seen[node], chosen = self.made[node]
             split = self._cut(node)
             nodes["feature"][node], nodes["left"][node] = split.feature, child
-            nodes["threshold"][node], nodes["gain"][node] = _middle(*gap[node]), split.gain * self.unit
+            nodes["threshold"][node], nodes["gain"][node] = _middle(*gap[node]), split.drop * self.unit
             child += 2
             if chosen is not None:
                 nodes["threshold"][node], nodes["set"][node] = 0.0, len(sets)

@@ -77,7 +77,8 @@ def grow(training: Training, settings: TreeSettings, rows: NDArray[np.intp] | No
         units = in_use / weights.unit if np.any(in_use != 1.0) else units
     unit = weights.unit if len(units) else 1.0
     order = (labels.astype(np.int64) << 32) + np.arange(len(labels))
-    tree = grow_tree(prepared, Sample(order, labels, units), settings, training.n_classes, unit)
+    sample = Sample(order, labels, units, unit, weights.overdispersion)
+    tree = grow_tree(prepared, sample, settings, training.n_classes)
     P = node_probabilities(tree, settings.smoothing, settings.monotone)
     return GrownTree(tree, P, prepared.category_bins, prepared.missing_seen)
 

@@ -8,7 +8,7 @@ then computed by its own formula there and nowhere else. This carries Fayyad and
 only cuts between runs of different classes matter; for more than two classes that rule itself is used.
 
 The same holds for sets of categories in the order of their class share, whose cuts are the vertices of all
-possible partitions.
+possible partitions. What they gain is worth less than it seems, and how much it is worth is found here too.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.engine.categories import real_share, whole_step
 from propriety.engine.compiling import inner, kernel
 
 BINNED, CATEGORICAL, SORTED = 0, 1, 2
@@ -36,6 +37,7 @@ class SearchColumns(NamedTuple):
     n_bins: NDArray[np.int64]  # (d,): a missing value has this number as its bin
     order: NDArray[np.int64]  # (·, n): rank · 2³² + row, those of a node side by side
     monotone: NDArray[np.int64]  # (d,): −1, 0 or 1
+    levels: NDArray[np.float64]  # (d, 256): categories that share a bin
 
 
 class Sample(NamedTuple):
@@ -44,6 +46,8 @@ class Sample(NamedTuple):
     rows: NDArray[np.int64]  # label · 2³² + row, those of a node side by side
     labels: NDArray[np.uint8]
     weights: NDArray[np.float64]  # empty: all 1
+    unit: float = 1.0  # of the weights, in rows
+    dispersion: float = 1.0  # by how much more sums of the weights vary than numbers of rows
 
 
 class Nodes(NamedTuple):
@@ -70,6 +74,7 @@ class Scratch(NamedTuple):
     tops: NDArray[np.int64]  # (4,)
     found: NDArray[np.int64]  # (capacity, 4): node, feature, cut, how
     found_sums: NDArray[np.float64]  # (capacity, K): of the left side
+    found_worth: NDArray[np.float64]  # (capacity,): the part of the gain that counts
 
 
 def scratch(n: int, n_classes: int, capacity: int, any_sorted: bool) -> Scratch:
@@ -87,6 +92,7 @@ def scratch(n: int, n_classes: int, capacity: int, any_sorted: bool) -> Scratch:
         np.zeros(4, dtype=np.int64),
         np.zeros((capacity, 4), dtype=np.int64),
         np.zeros((capacity, n_classes)),
+        np.zeros(capacity),
     )
 
 
@@ -236,12 +242,51 @@ def _occupied(room, size, k, by_share):
 
 
 @inner
+def _worth(columns, sample, sums, feature, room):
+    """What a set of categories gains of what it seems to gain, going by the χ² of their class sums."""
+    total, classes, spread, held = 0.0, 0, 0.0, 0.0
+    for k in range(sums.size):
+        total += sums[k]
+        classes += sums[k] > 0
+    for b in range(columns.n_bins[feature] + 1):
+        weight = 0.0
+        for k in range(sums.size):
+            weight += room.cells[b, k]
+        if weight > 0:
+            held += min(columns.levels[feature, b], weight * sample.unit)
+            for k in range(sums.size):
+                expected = weight * sums[k] / total
+                if expected > 0:
+                    spread += (room.cells[b, k] - expected) ** 2 / expected
+    return whole_step(real_share(spread * sample.unit, (held - 2.0) * (classes - 1.0), sample.dispersion))
+
+
+@inner
 def _search_bins(columns, sample, nodes, node, feature, least, room, count):
-    """Cuts of a binned or categorical column."""
+    """Cuts of a binned or categorical column, with their worth."""
+    codes = columns.codes[columns.places[feature]]
+    _count(codes, sample, nodes.starts[node], nodes.stops[node], room.cells, columns.n_bins[feature])
+    worth, first = 1.0, count
+    if columns.kinds[feature] == CATEGORICAL:
+        worth = _worth(columns, sample, nodes.sums[node], feature, room)
+    if worth > 0.0:
+        count = _cuts_of_bins(columns, nodes, node, feature, least, room, count)
+    _price(room, first, count, worth)
+    return count
+
+
+@inner
+def _price(room, first, last, worth):
+    """Write down what the cuts first … last−1 are worth."""
+    for i in range(first, min(last, room.found_worth.size)):
+        room.found_worth[i] = worth
+
+
+@inner
+def _cuts_of_bins(columns, nodes, node, feature, least, room, count):
+    """Cuts of a binned or categorical column whose class sums are counted."""
     K, n_bins = room.cells.shape[1], columns.n_bins[feature]
     categorical = columns.kinds[feature] == CATEGORICAL
-    codes = columns.codes[columns.places[feature]]
-    _count(codes, sample, nodes.starts[node], nodes.stops[node], room.cells, n_bins)
     # Missing is one more category; of other columns it may go either way.
     first = 1 if K == 2 or not categorical else 0
     for k in range(first, K if categorical else first + 1):
@@ -283,7 +328,7 @@ def _search_bins(columns, sample, nodes, node, feature, least, room, count):
 @inner
 def _search_sorted(columns, sample, nodes, node, feature, least, room, count):
     """Cuts of a column whose rows are in the order of its values; a cut is a number of rows."""
-    K, start, stop = room.cells.shape[1], nodes.starts[node], nodes.stops[node]
+    K, start, stop, first = room.cells.shape[1], nodes.starts[node], nodes.stops[node], count
     order, unit = columns.order[columns.places[feature]], sample.weights.size == 0
     _clear(room)
     while stop > start and order[stop - 1] >> 32 == MISSING:
@@ -314,6 +359,7 @@ def _search_sorted(columns, sample, nodes, node, feature, least, room, count):
         count = _take_hulls(room, nodes, node, feature, any_missing, count)
     elif any_missing and before > 0:
         count = _take(room, room.left[1], nodes, node, feature, before, 0, False, least, count)
+    _price(room, first, count, 1.0)
     return count
 
 
