@@ -1,0 +1,1 @@
+"""The cheapest decisions out of the box: a stack of models that share their folds."""

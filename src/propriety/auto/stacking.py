@@ -71,7 +71,7 @@ def fit_stack(scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: A
 def cross_fitted(
     scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: Any, folds: NDArray[np.intp]
 ) -> Floats:
-    """Scores of the stack, of shape (n, S), where no row has had a part in the weights that made its score."""
+    """Scores of the stack, of shape (n, S); no row has had a part in the weights that made its score."""
     result = np.zeros(scores.shape[1:])
     for fold in range(int(folds.max()) + 1):
         rows = folds == fold
@@ -82,7 +82,7 @@ def cross_fitted(
 
 
 def on_scale(P: Floats, loss: Any) -> Floats:
-    """Probabilities of classes as scores of a loss, of shape (n, S), no further out than `LARGEST` in log-odds.
+    """Probabilities of classes as scores of a loss, of shape (n, S), no further out than `LARGEST`.
 
     >>> from propriety import losses
     >>> on_scale(np.array([[0.5, 0.5], [0.0, 1.0]]), losses.Log().composite())
@@ -96,15 +96,11 @@ def on_scale(P: Floats, loss: Any) -> Floats:
     return np.asarray(loss.link(P / P.sum(axis=1, keepdims=True)))
 
 
-def _mean_loss(
-    theta: Floats, scores: Floats, objective: Objective, weights: Weights
-) -> tuple[float, Floats]:
+def _mean_loss(theta: Floats, scores: Floats, objective: Objective, weights: Weights) -> tuple[float, Floats]:
     """Mean loss and its slopes in weights and intercept."""
     n_members, n, n_scores = scores.shape
     F = np.tensordot(theta[:n_members], scores, axes=1) + theta[n_members:]
     G, H = np.empty((n_scores, n)), np.empty((n_scores, n))
     objective.derivatives(F, "fisher", G, H, 1)
     G *= weights.array / weights.total
-    return weights.mean(objective.values(F, 1)), np.append(
-        np.einsum("jns,sn->j", scores, G), G.sum(axis=1)
-    )
+    return weights.mean(objective.values(F, 1)), np.append(np.einsum("jns,sn->j", scores, G), G.sum(axis=1))
