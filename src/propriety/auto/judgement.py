@@ -71,7 +71,7 @@ class Judgement:
     >>> P = np.column_stack([1 - p, p])[np.arange(400) % 8]
     >>> rows = Judged(np.array(["paid", "default"]), y, Weights(400), Costs.of_mistakes(2, 3))
     >>> print(rows.judgement({"linear": (P, 1.0, 0.1)}, P, 0.1))
-    1,000 decisions cost 625 (511 to 739). Deciding 'default' for everyone costs 1000: 375 (...) less is paid.
+    1,000 decisions cost 625 (516 to 734). Deciding 'default' for everyone costs 1000: 375 (...) less is paid.
     Its probabilities have a log loss of 0.5623, and are as sure as they may be: ... calibration is 1.
     Judged on 400 rows, by models that were not fitted to them.
     """
@@ -93,8 +93,8 @@ class Judgement:
             text[0] += f"{_with_interval(saved)} less is paid."
         else:
             text[0] += (
-                f"this data does not show that any model beats it (saved: {_with_interval(saved)}); more rows "
-                "or better columns are needed."
+                f"this data does not show that any model beats it (saved: {_with_interval(saved)}); it takes "
+                "more rows or better columns."
             )
         if len(self.members) > 1:
             alone = ", ".join(f"{s.name} {s.cost.value:.4g} (weight {s.weight:.2f})" for s in self.members)
@@ -165,10 +165,9 @@ class Judged:
 
     def _cheapest_constant(self) -> tuple[str, Floats]:
         """The decision that is cheapest for everyone, in words, and what it costs each row."""
-        n_decisions = self.costs.matrix.shape[-1]
-        each = np.stack(
-            [self.costs.of_rows(self.codes, np.full(len(self.codes), k)) for k in range(n_decisions)]
-        )
+        everyone = np.ones_like(self.codes)
+        decisions = range(self.costs.matrix.shape[-1])
+        each = np.stack([self.costs.of_rows(self.codes, k * everyone) for k in decisions])
         best = int(np.argmin(self.weights.mean(each)))
         if best == len(self.classes):
             return "Abstaining for everyone", each[best]
