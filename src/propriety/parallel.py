@@ -11,13 +11,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 
 import joblib
 
 _pool: ThreadPoolExecutor | None = None
 _lock = Lock()
+
+
+@cache
+def n_cores() -> int:
+    """Cores that this process may use, asked once: joblib reads several files of the system to know."""
+    return int(joblib.cpu_count())
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -27,10 +33,10 @@ def n_threads(n_jobs: int | None) -> int:
     2
     """
     if n_jobs is None or n_jobs == -1:
-        return int(joblib.cpu_count())
+        return n_cores()
     if isinstance(n_jobs, bool) or int(n_jobs) != n_jobs or n_jobs == 0:
         raise ValueError(f"n_jobs must be a non-zero integer or None, got {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + int(n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, n_cores() + 1 + int(n_jobs))
 
 
 def run(tasks: Iterable[Callable[[], object]], n_jobs: int | None) -> None:
@@ -77,7 +83,7 @@ def _executor() -> ThreadPoolExecutor:
     global _pool  # noqa: PLW0603
     with _lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(max(32, joblib.cpu_count()), thread_name_prefix="propriety")
+            _pool = ThreadPoolExecutor(max(32, n_cores()), thread_name_prefix="propriety")
         return _pool
 
 
