@@ -127,7 +127,7 @@ def names() -> list[str]:
 
 def load(name: str) -> tuple[pd.DataFrame, np.ndarray]:
     """A table, its columns numeric or categorical, NaN for missing, and labels 0 and 1."""
-    X, y = _sklearn(name) if name.startswith("sklearn-") else _uci(name)
+    X, y = _sklearn(name) if name.startswith("sklearn-") else read(name, POSITIVE[name])
     if len(y) > ROWS:
         chosen = np.sort(np.random.default_rng(0).permutation(len(y))[:ROWS])
         X, y = X.iloc[chosen].reset_index(drop=True), y[chosen]
@@ -143,17 +143,17 @@ def _sklearn(name: str) -> tuple[pd.DataFrame, np.ndarray]:
     return data.data, (data.target % 2 == 0).to_numpy().astype(int)
 
 
-def _uci(name: str) -> tuple[pd.DataFrame, np.ndarray]:
+def read(name: str, positive: str | list[str]) -> tuple[pd.DataFrame, np.ndarray]:
+    """A file of the folder, whole; class 1 is a label, or any of a list (or of the letters of a text)."""
     where = folder()
     if name == "covertype":  # too long for a reader in plain Python
         table = pd.read_csv(where / "covtype.csv.gz")
-        return table.iloc[:, :-1].astype(float), (table.iloc[:, -1] == 2).to_numpy().astype(int)
+        return table.iloc[:, :-1].astype(float), (table.iloc[:, -1] == int(positive)).to_numpy().astype(int)
     spec = importlib.util.spec_from_file_location("load_uci", where / "load_uci.py")
     reader = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reader)
     rows, labels, columns, _ = reader.load(name)
     labels = np.array([label.strip() for label in labels])
-    positive = POSITIVE[name]
     whole = isinstance(positive, str) and positive in labels
     y = np.isin(labels, [positive] if whole else list(positive)).astype(int)
     table = pd.DataFrame(rows, columns=[f"{i}_{c}" for i, c in enumerate(columns)], dtype=object)

@@ -82,6 +82,10 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
     max_iter : int, default=100
         Rounds.
     learning_rate : float, default=0.1
+    max_step : float or None, default=3.0
+        The most that a round may move the log-odds of a row it is fitted to, before the learning rate; None
+        is any distance, as in the papers on boosting. Without a bound, leaves of a rare class take a
+        probability of 0.002 to 1 in one step.
     max_leaf_nodes : int, default=31
     max_depth : int, default=None
     max_intervals : int, default=None
@@ -176,6 +180,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         init: str = "base_rate",
         max_iter: int = 100,
         learning_rate: float = 0.1,
+        max_step: float | None = 3.0,
         max_leaf_nodes: int = 31,
         max_depth: int | None = None,
         max_intervals: int | None = None,
@@ -222,6 +227,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         self.init = init
         self.max_iter = max_iter
         self.learning_rate = learning_rate
+        self.max_step = max_step
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
         self.max_intervals = max_intervals

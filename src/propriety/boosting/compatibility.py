@@ -26,13 +26,15 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
             "warm_start": bool(estimator.warm_start),
             "monotonic_cst": estimator.monotonic_cst is not None,
             "learning_rate": estimator.learning_rate != 1,
+            "max_step": estimator.max_step is not None,
         }
+        remedies = {"learning_rate": "set it to 1", "max_step": "set it to None"}
         wrong = [name for name, given in unfit.items() if given]
         if wrong:
             raise ValueError(
                 f"coefficient='corrective' changes the coefficients of all learners in every round, which "
-                f"does not go with {wrong[0]}={getattr(estimator, wrong[0])!r}; leave "
-                f"{wrong[0]} {'at 1' if wrong[0] == 'learning_rate' else 'out'}, or use coefficient='line'"
+                f"does not go with {wrong[0]}={getattr(estimator, wrong[0])!r}; "
+                f"{remedies.get(wrong[0], 'leave it out')}, or use coefficient='line'"
             )
 
 

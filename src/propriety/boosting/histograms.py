@@ -175,6 +175,16 @@ class Bins(Cells):
         np.add.at(joined, self._labels, sums)
         return joined[self._labels]
 
+    def ranges(self, scores: Floats) -> tuple[Floats, Floats]:
+        """The least and the largest score of the rows of each bin, or of the bins that are joined."""
+        low, high = self._ranges(self._column, self._index, scores, BINS)
+        if self._labels is None:
+            return low, high
+        joined = np.full(BINS, np.inf), np.full(BINS, -np.inf)
+        np.minimum.at(joined[0], self._labels, low)
+        np.maximum.at(joined[1], self._labels, high)
+        return joined[0][self._labels], joined[1][self._labels]
+
     def add(self, values: Floats, scores: Floats) -> None:
         """Add each bin's value to the scores of its rows."""
 

@@ -63,11 +63,22 @@ def _add_values(leaf_of, first, last, values, scores):
         scores[i] += values[leaf_of[i]]
 
 
+@kernel
+def _widen(cell_of, index, scores, first, last, low, high):
+    """Widen the cells' ranges by the scores of the rows index[first:last] (all, if it is empty)."""
+    for i in range(first, last):
+        row = np.uint64(index[i]) if index.size else np.uint64(i)
+        cell = cell_of[row]
+        low[cell] = min(low[cell], scores[row])
+        high[cell] = max(high[cell], scores[row])
+
+
 class Cells(ABC):
     """The parts of the data on each of which a weak learner is constant.
 
     What differs between the leaves of a tree and the bins of a feature is how rows are summed
-    (``_sums``) and how values are handed out (``add``). ``lower`` and ``upper`` bound the values.
+    (``_sums``), how their scores lie (``ranges``) and how values are handed out (``add``). ``lower`` and
+    ``upper`` bound the values.
     """
 
     lower: Floats
@@ -84,6 +95,26 @@ class Cells(ABC):
     @abstractmethod
     def add(self, values: Floats, scores: Floats) -> None:
         """Add each cell's value to the scores of its rows."""
+
+    @abstractmethod
+    def ranges(self, scores: Floats) -> tuple[Floats, Floats]:
+        """The least and the largest score of the rows of each cell, ∞ and −∞ where it has none."""
+
+    def _ranges(
+        self, cell_of: NDArray[np.unsignedinteger], index: NDArray[np.uint32], scores: Floats, n_cells: int
+    ) -> tuple[Floats, Floats]:
+        """The ranges over the rows of all processes."""
+        parts = []
+
+        def widen(start: int, stop: int) -> None:
+            part = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
+            _widen(cell_of, index, scores, start, stop, *part)
+            parts.append((-part[0], part[1]))
+
+        used = len(index) if len(index) else len(scores)
+        parallel.for_blocks(widen, used, n_jobs=self._n_jobs, block=_ROWS)
+        ends = self._reduce.max(tuple(np.max(parts, axis=0).ravel().tolist()))
+        return -np.array(ends[:n_cells]), np.array(ends[n_cells:])
 
     def sums(self, g: Floats, h: Floats) -> tuple[Floats, Floats]:
         """Weighted sums of gradient and curvature per cell."""
@@ -162,6 +193,11 @@ class Leaves(Cells):
 
         self._for_blocks(add, len(g))
         return (parts[0] if len(parts) == 1 else np.sum(parts, axis=0))[:-1]
+
+    def ranges(self, scores: Floats) -> tuple[Floats, Floats]:
+        """The least and the largest score of the rows of each leaf."""
+        low, high = self._ranges(self._leaf_of, _EVERY, scores, len(self.ids) + 1)
+        return low[:-1], high[:-1]
 
     def add(self, values: Floats, scores: Floats) -> None:
         """Add each leaf's value to the scores of its rows."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.boosting.reach import Reach
 from propriety.engine.reduce import ALONE, Reduce
 from propriety.weights import Weights
 
@@ -64,6 +65,10 @@ class BinaryObjective:
         """Distance between the scores of the probabilities ε and 1 − ε."""
         return float(np.ptp(self.composite.link(np.array([epsilon, 1 - epsilon]))))
 
+    def reach(self, delta: float) -> Reach:
+        """How far a score may move that moves log-odds by at most δ."""
+        return Reach.of_link(self.composite.link, delta)
+
 
 class SimplexObjective:
     """A loss on the simplex of labels 0 … K−1; the score is F, of shape (n, K)."""
@@ -105,6 +110,17 @@ class SimplexObjective:
         low[0], high[0] = epsilon, 1 - epsilon
         scores = self.loss.link(np.array([low, high]))
         return float(abs(scores[1, 0] - scores[0, 0]))
+
+    def reach(self, delta: float) -> Reach:
+        """How far a class's score may move that moves its log-odds, against any other class, by at most δ."""
+        inner = self.loss.one_vs_rest
+        if inner is not None:
+            return Reach.of_link(inner.link, delta)
+        # The score is a multiple of the log-probability, up to a constant in each row.
+        shares = np.full(self.n_scores, 0.5 / (self.n_scores - 1))
+        shares[0] = 0.5
+        scores = self.loss.link(shares[None, :])[0]
+        return Reach.of_size(delta * float((scores[0] - scores[1]) / np.log(shares[0] / shares[1])))
 
 
 Objective = BinaryObjective | SimplexObjective

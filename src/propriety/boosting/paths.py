@@ -252,6 +252,9 @@ class _Path:
         settings, y, weights = lesson.settings, lesson.objective.y, lesson.weights.take(train)
         objective = BinaryObjective(base.shrunk(gain), y[train])
         start = start_of(settings, objective, weights)
+        most = np.inf if settings.max_step is None else objective.reach(settings.max_step).constant
+        if most is None:
+            return None
         l2 = settings.l2_regularization
         rounds = sweep.SweepRounds(
             float(start[0]),
@@ -259,6 +262,7 @@ class _Path:
             sweep.STEPS[settings.step],
             settings.learning_rate,
             l2 * self._unit(objective, start, weights) if l2 else 0.0,
+            float(most),
         )
         labels = self.labels.astype(np.float64)
         chosen = train.astype(np.uint32)

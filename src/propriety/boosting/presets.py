@@ -32,6 +32,7 @@ __all__ = [
 _PLAIN = {
     "init": "zero",
     "learning_rate": 1.0,
+    "max_step": None,
     "min_samples_leaf": 1,
     "min_weight_leaf": 0.0,
     "weak_learner": "stump",

@@ -12,6 +12,7 @@ from propriety.boosting import curves
 from propriety.boosting.learners import Units, learner_of
 from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import Objective, derivatives
+from propriety.boosting.reach import Reach
 from propriety.boosting.settings import BoostingSettings
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import largest, row_weights, weighted_sum
@@ -62,6 +63,7 @@ class Booster:
         self._gradients()
         self._current = True  # whether the gradients are those of the scores
         self._units = self._measure()
+        self._reach = self._how_far()
         self._corrective: Any = None
 
     def resume(self, ensemble: curves.Ensemble) -> None:
@@ -157,7 +159,7 @@ class Booster:
             delta = coefficients.bregman(edge, total, span)
         else:
             delta = 1.0
-        delta *= settings.learning_rate
+        delta = self._shortened(delta, k, h) * settings.learning_rate
         self.scores[:, k] += delta * h
         return curves.scaled(item, delta)
 
@@ -177,6 +179,16 @@ class Booster:
         return chosen if len(chosen) else rows[rng.integers(len(rows), size=1)]
 
     def _values(self, cells: Cells, k: int) -> Floats:
+        """Values of the cells, by the step, within reach."""
+        values, reach = self._steps(cells, k), self._reach
+        if reach.constant is not None:
+            return values.clip(-reach.constant, reach.constant)
+        down, up = reach.within(*cells.ranges(self.scores[:, k]))
+        if self.settings.monotone[k].any():
+            down, up = down.min(), up.min()  # bounds of their own could put two leaves out of order
+        return values.clip(-down, up)
+
+    def _steps(self, cells: Cells, k: int) -> Floats:
         """Values of the cells, by the step."""
         settings, g, h = self.settings, self._G[k], self._H[k]
         l2 = settings.l2_regularization * float(self._units.curvature[k])
@@ -190,10 +202,7 @@ class Booster:
             g, h = G[k], H[k]
             tops = largest(g, h, settings.n_jobs, self._reduce)
         values = cells.step(g, h, tops, l2)
-        if settings.step == "sign":
-            return np.sign(values)
-        # Where the curvature all but vanishes, a step is not longer than twice the way from end to end.
-        return values if settings.step == "gradient" else values.clip(-2.0 * self._span, 2.0 * self._span)
+        return np.sign(values) if settings.step == "sign" else values
 
     def _exact(self, cells: Cells, k: int, l2: float) -> Floats:
         trial, G, H = self.scores.copy(), np.empty_like(self._G), np.empty_like(self._H)
@@ -205,6 +214,24 @@ class Booster:
             return G[k], H[k]
 
         return cells.line_search(after, self._G[k], self._H[k], l2, self._span)
+
+    def _how_far(self) -> Reach:
+        """How far a round may move a score."""
+        if self.settings.max_step is not None:
+            return self.objective.reach(self.settings.max_step)
+        # Where the curvature all but vanishes, a step is not longer than twice the way from end to end.
+        return Reach.of_size(2.0 * self._span if self.settings.step in ("fisher", "newton") else np.inf)
+
+    def _shortened(self, delta: float, k: int, h: Floats) -> float:
+        """The coefficient, or as much of it as no row's reach forbids."""
+        if self.settings.max_step is None:
+            return delta
+        down, up = self._reach.at(self.scores[:, k])
+        share = delta * h / np.where(delta * h > 0, up, -down)
+        if self._out is not None:
+            share[self._out] = 0.0
+        (excess,) = self._reduce.max((float(share.max(initial=1.0)),))
+        return delta / excess
 
     @cached_property
     def _span(self) -> float:

@@ -28,6 +28,7 @@ class BoostingSettings:
     sequential: bool
     max_iter: int
     learning_rate: float
+    max_step: float | None
     max_leaf_nodes: int
     max_depth: int | None
     max_intervals: int | None
@@ -79,6 +80,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         sequential=given.choice("multiclass", ("auto", "ovr", "sequential")) == "sequential",
         max_iter=given.number("max_iter", 0, whole=True),
         learning_rate=given.number("learning_rate", 0, above=True),
+        max_step=given.number_or_none("max_step", 0, above=True),
         max_leaf_nodes=2 if weak_learner == "stump" else leaves,
         max_depth=given.number_or_none("max_depth", 1, whole=True),
         max_intervals=given.number_or_none("max_intervals", 2, 255, whole=True),

@@ -51,6 +51,7 @@ class SweepRounds(NamedTuple):
     step: int
     learning_rate: float
     l2: float
+    most: float  # that a value may be before the learning rate
 
 
 @lru_cache(maxsize=64)
@@ -105,7 +106,8 @@ def _run(binned, sample, rounds, loss, out):
         best, _ = choose_feature(cells, binned.n_bins, allowed, sign, rounds.l2, scale)
         best_values(cells[BINS * best : BINS * (best + 1)], scale, rounds.l2, lower, upper, values)
         for k in range(BINS):
-            values[k] = rounds.learning_rate * (np.sign(values[k]) if sign else values[k])
+            value = np.sign(values[k]) if sign else values[k]
+            values[k] = rounds.learning_rate * min(max(value, -rounds.most), rounds.most)
         column = binned.columns[best]
         for i in range(n):
             F[i] += values[column[i]]

@@ -1,0 +1,126 @@
+"""Rare classes: average precision, log loss and cost of boosting with and without a bound on its steps.
+
+Every model is fitted to 70 % of the rows and judged on the others. Costs are those of a false alarm, c, and
+of a miss, 1 − c, decided at p ≥ c, in parts of what the better of "never" and "always" costs:
+
+    python benchmarks/rare.py                    # every set, as Markdown tables
+    python benchmarks/rare.py covertype sim-1000 # some of them
+
+Real sets are rare classes of the folder that `quality_data` looks for; without it the simulated ones are left.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+import quality_data
+from sklearn.metrics import average_precision_score, log_loss
+from sklearn.model_selection import train_test_split
+
+from propriety import BoostingClassifier
+from propriety.evaluation import expected_cost
+
+COSTS = (0.01, 0.05, 0.2, 0.5)
+ROUNDS, LEAVES, RATE = 100, 31, 0.1
+ROWS = 100_000
+CLIP = 1e-15
+
+#: Sets of the folder, and the label that is rare there.
+REAL = {
+    "covertype": "4",
+    "shuttle": ["2", "3", "6", "7"],
+    "ann-thyroid": "1",
+    "nursery": "very_recom",
+    "page-blocks": "3",
+    "letter": "A",
+    "winequality-white": "8",
+    "yeast": "VAC",
+    "abalone": [str(rings) for rings in range(20, 40)],
+    "sick": "sick",
+    "hypothyroid": "hypothyroid",
+    "satimage": "4",
+}
+SIMULATED = {"sim-100": (20_000, 1e-2), "sim-1000": (50_000, 1e-3), "sim-10000": (100_000, 1e-4)}
+
+
+def load(name: str):
+    """A table and labels, at most `ROWS` rows."""
+    if name in SIMULATED:
+        return simulate(*SIMULATED[name])
+    X, y = quality_data.read(name, REAL[name])
+    chosen = np.random.default_rng(0).permutation(len(y))[:ROWS]
+    return X.iloc[chosen].reset_index(drop=True), y[chosen]
+
+
+def simulate(n: int, rate: float):
+    """Ten features, of which four matter, and log-odds with a kink and a product, shifted to the rate."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 10))
+    t = 2 * np.abs(X[:, 0]) + X[:, 1] * X[:, 2] + X[:, 3]
+    low, high = -40.0, 10.0
+    for _ in range(60):
+        shift = 0.5 * (low + high)
+        low, high = (shift, high) if np.mean(1 / (1 + np.exp(-t - shift))) < rate else (low, shift)
+    return X, (rng.random(n) < 1 / (1 + np.exp(-t - shift))).astype(int)
+
+
+def models():
+    """Ours with several bounds, and peers of the same size."""
+    from lightgbm import LGBMClassifier
+    from xgboost import XGBClassifier
+
+    size = {"max_iter": ROUNDS, "max_leaf_nodes": LEAVES, "learning_rate": RATE}
+    made = {"any step": BoostingClassifier(max_step=None, **size)}
+    made |= {f"max_step={d:g}": BoostingClassifier(max_step=d, **size) for d in (1.0, 2.0, 3.0, 4.0)}
+    made["LightGBM"] = LGBMClassifier(n_estimators=ROUNDS, num_leaves=LEAVES, learning_rate=RATE, verbose=-1)
+    made["XGBoost"] = XGBClassifier(
+        n_estimators=ROUNDS,
+        max_leaves=LEAVES,
+        max_depth=0,
+        grow_policy="lossguide",
+        learning_rate=RATE,
+        tree_method="hist",
+        enable_categorical=True,
+    )
+    return made
+
+
+def judge(model, X, y) -> list[float]:
+    """Average precision, log loss and relative costs on rows that the fit has not seen."""
+    parts = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
+    p = model.fit(parts[0], parts[2]).predict_proba(parts[1])[:, 1].astype(float)
+    test = parts[3]
+    costs = []
+    for c in COSTS:
+        trivial = min(c * np.mean(test == 0), (1 - c) * np.mean(test == 1))
+        costs.append(expected_cost(test, p >= c, fp_cost=c, fn_cost=1 - c) / trivial)
+    return [average_precision_score(test, p), log_loss(test, p.clip(CLIP, 1 - CLIP)), *costs]
+
+
+def main(chosen: list[str]) -> None:
+    """Print a table for each measure, a row for each set."""
+    names = chosen or ([*REAL] if quality_data.folder() else []) + [*SIMULATED]
+    columns = list(models())
+    measures = ["average precision", "log loss × 1000", *(f"relative cost at c = {c}" for c in COSTS)]
+    values = np.empty((len(names), len(columns), len(measures)))
+    shares = []
+    for i, name in enumerate(names):
+        X, y = load(name)
+        shares.append(f"{len(y):,} rows, {100 * np.mean(y):.2g} %")
+        for j, model in enumerate(models().values()):
+            began = time.perf_counter()
+            values[i, j] = judge(model, X, y)
+            seconds = time.perf_counter() - began
+            print(name, columns[j], values[i, j].round(4), f"{seconds:.1f} s", file=sys.stderr, flush=True)
+    values[..., 1] *= 1000
+    for m, measure in enumerate(measures):
+        print(f"\n{measure}:\n\n| set | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
+        for name, share, row in zip(names, shares, values[..., m], strict=True):
+            print(f"| {name} ({share}) | {' | '.join(f'{v:.3f}' for v in row)} |")
+        print(f"| mean | {' | '.join(f'{v:.3f}' for v in values[..., m].mean(axis=0))} |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
