@@ -90,15 +90,15 @@ def test_data_frames_give_names(problem, frame):
         model.predict(frame({f"other {j}": X[:, j] for j in range(X.shape[1])}))
 
 
-def test_costs_decide_and_tailor(problem):
+def test_costs_decide_and_tailor_only_if_asked(problem):
     X, y = problem
     model = LinearClassifier(fp_cost=1, fn_cost=4).fit(X, y)
-    assert isinstance(model.loss_.loss, losses.Tailored)
-    assert model.loss_.loss.cost == 0.2
+    assert model.loss_.loss == losses.Log()
+    np.testing.assert_array_equal(model.coef_, LinearClassifier().fit(X, y).coef_)
     np.testing.assert_array_equal(model.predict(X), (model.predict_proba(X)[:, 1] >= 0.2).astype(int))
-    stated = LinearClassifier("Log", fp_cost=1, fn_cost=4).fit(X, y)
-    assert stated.loss_.loss == losses.Log()
-    assert stated.predict(X).sum() > LinearClassifier().fit(X, y).predict(X).sum()
+    assert model.predict(X).sum() > LinearClassifier().fit(X, y).predict(X).sum()
+    tailored = LinearClassifier("tailored(3)", fp_cost=1, fn_cost=4).fit(X, y)
+    assert tailored.loss_.loss == losses.Tailored(0.2, 3)
 
 
 def test_label_flip_of_a_symmetric_loss(problem):

@@ -32,9 +32,9 @@ def test_tailored_boundary_turns_to_the_true_one(spiral, loss):
     assert tailored.converged_
 
 
-def test_costs_alone_tailor(spiral):
+def test_the_loss_is_tailored_to_the_costs(spiral):
     X, y = spiral
-    model = LinearClassifier(fp_cost=3, fn_cost=7).fit(X, y)
+    model = LinearClassifier("tailored", fp_cost=3, fn_cost=7).fit(X, y)
     assert 20 < boundary_angle(model) < 35
 
 
@@ -61,7 +61,7 @@ def test_slopes_that_run_off_are_said_or_avoided(problem):
         LinearClassifier("Tailored(0.3, 10)").fit(X, y)
     held = LinearClassifier("Tailored(0.3, 10)", alpha=1e-2).fit(X, y)
     assert np.abs(held.coef_).max() < 10
-    by_cost = LinearClassifier(fp_cost=3, fn_cost=7).fit(X, y)
+    by_cost = LinearClassifier("tailored", fp_cost=3, fn_cost=7).fit(X, y)
     assert by_cost.loss_.loss == losses.Tailored(0.3, 4)
     assert np.abs(by_cost.coef_).max() < 2
 

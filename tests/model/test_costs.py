@@ -61,10 +61,10 @@ def test_costs_follow_the_named_class(row):
 def test_the_tailored_loss_of_a_linear_model_follows_the_named_class():
     X, y = data()
     row = catalogue.entry("linear")
-    first = small(row, fn_cost=4, pos_label="bad").fit(X, y)
+    first = small(row, loss="tailored", fn_cost=4, pos_label="bad").fit(X, y)
     assert first.loss_.loss == losses.Tailored(1 - 0.2)
     # The same problem with labels whose order is turned round.
-    turned = small(row, fn_cost=4).fit(X, (y == "bad").astype(int))
+    turned = small(row, loss="tailored", fn_cost=4).fit(X, (y == "bad").astype(int))
     np.testing.assert_allclose(first.predict_proba(X)[:, 0], turned.predict_proba(X)[:, 1], atol=1e-6)
     np.testing.assert_array_equal(first.predict(X) == "bad", turned.predict(X) == 1)
 

@@ -24,8 +24,9 @@ from propriety.data.table import Table
 from propriety.data.training import Training
 from propriety.losses.value import positive
 from propriety.model import contract
-from propriety.model.base import ProperClassifier, shares, squeezed_stages
+from propriety.model.base import shares, squeezed_stages
 from propriety.model.fitted_loss import fitted_loss
+from propriety.model.offsets import OffsetClassifier
 from propriety.storage.checks import Arrays
 
 _SEEDS = np.iinfo(np.int32).max
@@ -33,10 +34,10 @@ _EARLY = 2000  # rows from which boosting stops early by a part of them
 Floats = NDArray[np.float64]
 
 
-class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
+class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     """Boosting of any proper loss, with its own probabilities and decisions.
 
-    The score starts at the link of the weighted base rate; each round adds a tree (or another weak learner)
+    The score starts at the link of the weighted base rate (at the best constant on top of an ``offset``); each round adds a tree (or another weak learner)
     fitted to the loss's gradient and curvature; the loss's link turns the score into a probability;
     ``fp_cost`` and ``fn_cost`` turn that into a decision, class 1 iff p ≥ fp_cost / (fp_cost + fn_cost).
 
@@ -285,11 +286,13 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
+        offset_val: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
         tp_benefit: Any = None,
         tn_benefit: Any = None,
         cost_matrix: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -302,10 +305,13 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
             relative to their mean. Rows of weight 0 take no part.
-        X_val, y_val, sample_weight_val : optional
+        X_val, y_val, sample_weight_val, offset_val : optional
             Rows for early stopping.
         fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
             Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        offset : array of shape (n,), or (n, K) for more than two classes, optional
+            The score of each row before the first round: an exposure, or the score of a model to improve
+            upon. ``predict`` and its kin then take it as well.
 
         Returns
         -------
@@ -322,11 +328,12 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             tp_benefit=tp_benefit,
             tn_benefit=tn_benefit,
             cost_matrix=cost_matrix,
+            offset=offset,
         )
         again = self.warm_start and hasattr(self, "_forest")
         if again:
             self._check_same(X, training)
-        held_out = read_held_out(training, X_val, y_val, sample_weight_val)
+        held_out = read_held_out(training, X_val, y_val, sample_weight_val, offset_val)
         gain, chosen = self._gain(X, y, sample_weight, training)
         lesson = prepare(
             training,
@@ -361,7 +368,7 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
         model: BoostingClassifier = self
         if self.stakes:  # they are in the weights of the training rows
             model, sample_weight = clone(self).set_params(stakes=False), training.weights.array
-        path = gain_path(model, X, y, sample_weight=sample_weight)
+        path = gain_path(model, X, y, sample_weight=sample_weight, offset=training.offset)
         return path.best_gain, {"gain_path_": path, "gain_": path.best_gain}
 
     def _held_out_costs(self, lesson: Lesson, X_val: Any) -> Costs:
@@ -401,19 +408,19 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             probabilities /= probabilities.sum(axis=1, keepdims=True)
         return probabilities
 
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Yield the score after each round."""
-        return squeezed_stages(self._staged_scores(X))
+    def staged_decision_function(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
+        """Yield the score after each round, from that of the offset on."""
+        return squeezed_stages(self._staged_scores(X, offset))
 
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+    def staged_predict_proba(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield the probabilities after each round."""
-        for scores in self._staged_scores(X):
+        for scores in self._staged_scores(X, offset):
             yield self._probabilities(scores)
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[NDArray[Any]]:
         """Yield the decisions after each round."""
         costs = self.costs_for(X)
-        for probabilities in self.staged_predict_proba(X):
+        for probabilities in self.staged_predict_proba(X, offset=offset):
             yield self.decide(probabilities, costs)
 
     def _contributions(self, table: Table) -> Floats:
@@ -479,9 +486,10 @@ class BoostingClassifier(CallbackSupportMixin, ProperClassifier):
             for f, bins in enumerate(self._binner.category_bins)
         ]
 
-    def _staged_scores(self, X: Any) -> Iterator[Floats]:
+    def _staged_scores(self, X: Any, offset: Any) -> Iterator[Floats]:
         table, forest, n_jobs = self._table(X), self._forest, self._threads
         scores, k = np.tile(self._start_score, (table.n_rows, 1)), forest.n_scores
+        scores = self._shifted(scores, offset)
         chunks = list(table.chunks(self._encoders()))
         if self._is_curves():
             chunks = [(start, stop, forest.columns(values, n_jobs)) for start, stop, values in chunks]

@@ -33,7 +33,7 @@ class BoostingFit:
     ) -> None:
         self._lesson, self._settings = lesson, lesson.settings
         self._booster = Booster(
-            lesson.binned, lesson.binner, lesson.objective, lesson.weights, lesson.settings, lesson.start
+            lesson.binned, lesson.binner, lesson.objective, lesson.weights, lesson.settings, lesson.start_scores
         )
         self._learners: list[Any] = [] if earlier is None else earlier.split()
         self._validation = lesson.validation(costs)

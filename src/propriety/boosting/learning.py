@@ -16,7 +16,7 @@ from propriety.boosting.settings import BoostingSettings
 from propriety.boosting.shapes import Marginals
 from propriety.costs import Costs
 from propriety.data.table import Table
-from propriety.data.training import Training
+from propriety.data.training import Training, n_scores_of, read_offset
 from propriety.weights import Weights
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class HeldOut:
     where: Table | NDArray[np.intp]
     codes: NDArray[np.intp]
     weights: Weights
+    offset: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ class Lesson:
     def n_scores(self) -> int:
         """Scores per row: 1 for two classes."""
         return self.objective.n_scores
+
+    @property
+    def start_scores(self) -> Floats:
+        """The scores of the rows before the first round, of shape (n, K), or (K,) if all are the same."""
+        return shifted(self.start, self.training.offset)
 
     @property
     def marginals(self) -> Marginals | None:
@@ -107,7 +113,7 @@ class Lesson:
             self.binner,
             objective_of(self.objective.loss, codes, len(classes)),
             self.held_out.weights,
-            self.start,
+            shifted(self.start, self.held_out.offset),
             self.settings.scoring,
             classes[codes],
             classes,
@@ -134,7 +140,8 @@ def prepare(
         held_out = replace(held_out, weights=held_out.weights.times(factors[held_out.codes]))
     elif held_out is None and settings.early_stopping:
         rows = _hold_out(settings, training.codes, weights)
-        held_out = HeldOut(rows, training.codes[rows], weights.take(rows))
+        offset = None if training.offset is None else training.offset[rows]
+        held_out = HeldOut(rows, training.codes[rows], weights.take(rows), offset)
         weights = weights.without(rows)
     objective = objective_of(loss, training.codes, training.n_classes)
     check_coefficient(settings, objective)
@@ -142,7 +149,7 @@ def prepare(
         binned = continued.binner.transform(training.table, settings.n_jobs)
         start, binner, rounds = continued.start, continued.binner, continued.rounds
     else:
-        start, rounds = start_of(settings, objective, weights), 0
+        start, rounds = start_of(settings, objective, weights, training.offset), 0
         # A search over losses gives its models the bins to share.
         binner, binned = (shared_bins or SharedBins()).bins(
             training.table,
@@ -155,11 +162,25 @@ def prepare(
     return Lesson(training, settings, objective, weights, factors, held_out, start, binner, binned, rounds)
 
 
-def start_of(settings: BoostingSettings, objective: Objective, weights: Weights) -> Floats:
-    """The score before the first round: that of the base rates, or 0 as in the papers on boosting."""
+def shifted(start: Floats, offset: Floats | None) -> Floats:
+    """The start of the scores: the same for all rows, or on top of each row's offset."""
+    return start if offset is None else start + offset
+
+
+def start_of(
+    settings: BoostingSettings, objective: Objective, weights: Weights, offset: Floats | None = None
+) -> Floats:
+    """The score before the first round: that of the base rates, or 0 as in the papers on boosting.
+
+    With an offset, the constant of least loss on top of it is what the base rates are without one.
+    """
     if settings.init == "zero":
         return np.zeros(objective.n_scores)
-    return objective.start(weights)
+    if offset is None:
+        return objective.start(weights)
+    from propriety.boosting.constant import best_constant
+
+    return best_constant(objective, weights, offset, settings.n_jobs)
 
 
 def class_factors(class_weight: Any, training: Training) -> Floats | None:
@@ -183,10 +204,16 @@ def class_factors(class_weight: Any, training: Training) -> Floats | None:
     return factors * (totals.sum() / np.sum(totals * factors))
 
 
-def read_held_out(training: Training, X_val: Any, y_val: Any, sample_weight_val: Any) -> HeldOut | None:
+def read_held_out(
+    training: Training, X_val: Any, y_val: Any, sample_weight_val: Any, offset_val: Any
+) -> HeldOut | None:
     """Rows for early stopping that the user gives, or None."""
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val must be given together")
+    if offset_val is not None and (X_val is None or training.offset is None):
+        raise ValueError("offset_val is the offset of X_val, and goes with the offset of X: give both")
+    if X_val is not None and training.offset is not None and offset_val is None:
+        raise ValueError("offset is given and offset_val is not: X_val needs an offset as well")
     if X_val is None:
         return None
     table, labels = training.schema.read(X_val), column_or_1d(y_val, warn=True)
@@ -198,7 +225,10 @@ def read_held_out(training: Training, X_val: Any, y_val: Any, sample_weight_val:
     if unknown.any():
         raise ValueError(f"y_val holds labels that are not in y: {np.unique(labels[unknown]).tolist()}")
     codes = np.searchsorted(training.classes, labels).astype(np.intp)
-    return HeldOut(table, codes, Weights.read(sample_weight_val, len(labels), name="sample_weight_val"))
+    weights = Weights.read(sample_weight_val, len(labels), name="sample_weight_val")
+    if offset_val is not None:
+        offset_val = read_offset(offset_val, len(codes), n_scores_of(training.n_classes), "offset_val")
+    return HeldOut(table, codes, weights, offset_val)
 
 
 def _hold_out(settings: BoostingSettings, codes: NDArray[np.intp], weights: Weights) -> NDArray[np.intp]:

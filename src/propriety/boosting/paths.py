@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 
 from propriety import losses as algebra
 from propriety import parallel
-from propriety.boosting.learning import Lesson, prepare, start_of
+from propriety.boosting.learning import Lesson, prepare, shifted, start_of
 from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
 from propriety.boosting.settings import settings_of
 from propriety.losses.links import Logit
@@ -116,6 +116,7 @@ def gain_path(
     cv: Any = 5,
     sample_weight: Any = None,
     score: Any = "Log()",
+    offset: Any = None,
 ) -> GainPath:
     """Cross-validate many gains (and losses) at once, on the same bins and folds.
 
@@ -137,6 +138,8 @@ def gain_path(
         Folds; a number makes that many stratified ones, drawn by the model's ``random_state``.
     score : loss, default="Log()"
         How held-out probabilities are scored: any proper loss, ``Misclassification()`` for the error rate.
+    offset : array, optional
+        As in ``fit``.
 
     Returns
     -------
@@ -156,7 +159,7 @@ def gain_path(
     given = GAINS if gains is None else [positive("gains", g) for g in gains]
     _check(model, given)
     base = [model._composite()] if losses is None else [algebra.as_composite(c) for c in losses]
-    training = model._read(X, y, sample_weight)
+    training = model._read(X, y, sample_weight, offset=offset)
     settings = settings_of(model, training, model._new_seed(again=False))
     loss = fitted_loss(model.loss, model.link, training.n_classes, multiclass=model.multiclass)
     lesson = prepare(training, settings, loss, class_weight=model.class_weight)
@@ -208,6 +211,7 @@ class _Path:
     def __init__(self, lesson: Lesson, multiclass: str, folds: Any, score: Any) -> None:
         self.lesson, self.multiclass, self.folds, self.score = lesson, multiclass, folds, score
         self.labels, settings = lesson.training.codes, lesson.settings
+        self.offset = lesson.training.offset
         self.compiled = (
             settings.weak_learner == "histogram"
             and settings.step in ("sign", "gradient", "fisher")
@@ -251,23 +255,28 @@ class _Path:
             return None
         settings, y, weights = lesson.settings, lesson.objective.y, lesson.weights.take(train)
         objective = BinaryObjective(base.shrunk(gain), y[train])
-        start = start_of(settings, objective, weights)
+        start = shifted(self._start(objective, weights, train), self.offset)
         most = np.inf if settings.max_step is None else objective.reach(settings.max_step).constant
         if most is None:
             return None
         l2 = settings.l2_regularization
         rounds = sweep.SweepRounds(
-            float(start[0]),
+            np.array(np.broadcast_to(start, (len(y), 1))[:, 0]),
             float(gain),
             sweep.STEPS[settings.step],
             settings.learning_rate,
-            l2 * self._unit(objective, start, weights) if l2 else 0.0,
+            l2 * self._unit(objective, start if start.ndim == 1 else start[train], weights) if l2 else 0.0,
             float(most),
         )
         labels = self.labels.astype(np.float64)
         chosen = train.astype(np.uint32)
         swept = sweep.SweptRows(labels, row_weights(self._weights(train)), chosen, np.asarray(test))
         return sweep.held_out_scores(lesson.binned, swept, rounds, loss, settings.max_iter)
+
+    def _start(self, objective: BinaryObjective, weights: Weights, train: Any) -> Floats:
+        """The score before the first round, on top of the offset of the rows to train on."""
+        offset = None if self.offset is None else self.offset[train]
+        return start_of(self.lesson.settings, objective, weights, offset)
 
     def _weights(self, train: Any) -> Weights:
         """The weights of all rows, with 0 for those that a fold does not train on."""
@@ -281,7 +290,8 @@ class _Path:
 
         n = len(weights)
         G, H = np.empty((1, n)), np.empty((1, n))
-        derivatives(objective, np.tile(start, (n, 1)), self.lesson.settings.criterion, G, H, 1)
+        F = np.array(np.broadcast_to(start, (n, 1)))
+        derivatives(objective, F, self.lesson.settings.criterion, G, H, 1)
         return weighted_sum(H[0], row_weights(weights), 1) / weights.total
 
     def _by_rounds(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats:
@@ -293,12 +303,13 @@ class _Path:
         weights = self._weights(train)
         loss = fitted_loss(base, None, n_classes, multiclass=self.multiclass, gain=gain)
         objective = objective_of(loss, self.labels, n_classes)
-        start = start_of(settings, objective, weights)
+        start = shifted(start_of(settings, objective, weights, self.offset), self.offset)
         booster = Booster(lesson.binned, lesson.binner, objective, weights, settings, start)
         held = lesson.binned._replace(
             rows=lesson.binned.rows[test], columns=np.ascontiguousarray(lesson.binned.columns[:, test])
         )
-        scores, kept = np.tile(start, (len(test), 1)).astype(np.float64), []
+        own = start if start.ndim == 1 else start[test]
+        scores, kept = np.array(np.broadcast_to(own, (len(test), lesson.n_scores)), dtype=np.float64), []
         for number in range(settings.max_iter):
             items = booster.advance(number)
             ensemble = curves.join(items, lesson.n_scores, lesson.binner)

@@ -33,8 +33,8 @@ class Booster:
     weights : Weights
         Rows of weight 0 take no part.
     settings : BoostingSettings
-    start : ndarray of shape (K,)
-        The score before the first round.
+    start : ndarray of shape (K,), or (n, K)
+        The score before the first round, which rows may have of their own.
     reduce : Reduce
         Where totals over rows become totals over the rows of all processes.
     """
@@ -56,7 +56,7 @@ class Booster:
         self._rows = None if kept is None else np.flatnonzero(kept).astype(np.uint32)
         self._out = None if kept is None else ~kept
         self._row_weights = row_weights(weights, reduce)
-        self.scores = np.tile(start, (n, 1)).astype(np.float64)
+        self.scores = np.array(np.broadcast_to(start, (n, objective.n_scores)), dtype=np.float64)
         self._G, self._H = np.empty((objective.n_scores, n)), np.empty((objective.n_scores, n))
         self._learner = learner_of(binned, binner, self._row_weights, settings, reduce)
         self._random = settings.subsample < 1.0 or min(settings.tree_features, settings.split_features) < d

@@ -44,9 +44,9 @@ class SweptRows(NamedTuple):
 
 
 class SweepRounds(NamedTuple):
-    """What every round does."""
+    """What every round does, and the scores before the first."""
 
-    start: float
+    start: Floats
     gain: float
     step: int
     learning_rate: float
@@ -87,7 +87,7 @@ def _run(binned, sample, rounds, loss, out):
     The loss is σ φ(F/σ), so its gradient is φ′ at F/σ. Returns the rounds done before a score left the table.
     """
     n, d = binned.rows.shape
-    F, scaled = np.full(n, rounds.start), np.empty(n)
+    F, scaled = rounds.start.copy(), np.empty(n)
     g, h = np.empty(n), np.empty(n)
     used, sign = sample.chosen.size, rounds.step == SIGN
     ints, cells = np.empty((used, 2), dtype=np.int64), np.empty((d * BINS, 2), dtype=np.int64)

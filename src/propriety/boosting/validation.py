@@ -47,7 +47,7 @@ class Validation:
     objective : Objective
         The loss, bound to their labels.
     weights : Weights
-    start : ndarray of shape (K,)
+    start : ndarray of shape (K,), or (n, K)
     scoring : "loss", a scorer or its name
     labels : ndarray
         The labels as the user gave them, for the scorer.
@@ -69,7 +69,9 @@ class Validation:
         self._binned, self._binner, self._objective = binned, binner, objective
         self._weights, self._labels, self._reduce = weights, labels, reduce
         self._row_weights = row_weights(weights, reduce)
-        self._scores = np.tile(start, (len(binned.rows), 1)).astype(np.float64)
+        self._scores = np.array(
+            np.broadcast_to(start, (len(binned.rows), objective.n_scores)), dtype=np.float64
+        )
         self._snapshot = Snapshot(classes, objective, self._scores, decide)
         self._scorer = None if isinstance(scoring, str) and scoring == "loss" else get_scorer(scoring)
         self.history: list[float] = []

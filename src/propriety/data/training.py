@@ -40,6 +40,8 @@ class Training:
         Names as scikit-learn knows them.
     costs : Costs
         What decisions cost, for each row if that is how it was stated.
+    offset : ndarray of shape (n, n_scores), or None
+        What the score of each row has before anything is learned.
     """
 
     table: Table
@@ -49,6 +51,7 @@ class Training:
     weights: Weights
     feature_names: NDArray[Any] | None
     costs: Costs
+    offset: NDArray[np.float64] | None = None
 
     @classmethod
     def read(
@@ -62,6 +65,7 @@ class Training:
         categorical: Any = None,
         terms: CostTerms | None = None,
         stakes: bool = False,
+        offset: Any = None,
     ) -> Training:
         """Check everything that `fit` of the named estimator was given.
 
@@ -84,7 +88,9 @@ class Training:
         costs = (terms or CostTerms()).costs(classes, given)
         if stakes:
             weights = staked(weights, costs, codes)
-        return cls(table, schema, classes, codes, weights, feature_names, costs)
+        if offset is not None:
+            offset = read_offset(offset, len(codes), n_scores_of(len(classes)))
+        return cls(table, schema, classes, codes, weights, feature_names, costs, offset)
 
     @property
     def n_classes(self) -> int:
@@ -111,6 +117,33 @@ class Training:
         """1 for rows of class 1 or, of several classes, of the largest one."""
         largest = 1 if self.n_classes == 2 else int(np.argmax(self.class_weights))
         return (self.codes == largest).astype(np.float64)
+
+
+def n_scores_of(n_classes: int) -> int:
+    """Scores per row: one for two classes, else one for each class."""
+    return 1 if n_classes == 2 else n_classes
+
+
+def read_offset(
+    offset: Any, n_rows: int, n_scores: int, name: str = "offset"
+) -> NDArray[np.float64]:
+    """Offsets of rows, of shape (n_rows, n_scores); one score may be given as (n_rows,).
+
+    >>> read_offset([0.5, -1], 2, 1).tolist()
+    [[0.5], [-1.0]]
+    """
+    try:
+        values = np.array(offset, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold one number for each row, got {offset!r:.60}") from None
+    wanted = f"({n_rows},)" if n_scores == 1 else f"({n_rows}, {n_scores}), one number for each class"
+    if values.shape not in ((n_rows, n_scores), (n_rows,) if n_scores == 1 else None):
+        raise ValueError(f"{name} must have shape {wanted}, got {values.shape}")
+    values = values.reshape(n_rows, n_scores)
+    missing = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(missing):
+        raise ValueError(f"{name} must be finite in every row, and is {values[missing[0]]} in row {missing[0]}")
+    return values
 
 
 def staked(weights: Weights, costs: Costs, codes: NDArray[np.intp]) -> Weights:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.data.folds import fold_numbers
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
 from propriety.data.training import NUMBERS
 from propriety.linear import state, summary
-from propriety.linear.learning import LinearRows, complaint, learn, linear_scores
+from propriety.linear.learning import complaint, learn, linear_scores
+from propriety.linear.row_tailoring import RowTailored, focus_of
+from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.linear.settings import LinearSettings, loss_to_fit
-from propriety.model.base import ProperClassifier, shares
+from propriety.linear.strength import N_FOLDS, cross_fit
+from propriety.model.base import shares
+from propriety.model.offsets import OffsetClassifier
 from propriety.separators.linalg import Floats
 from propriety.separators.separation import SeparationWarning
 from propriety.storage.checks import Arrays
 
 
-class LinearClassifier(ProperClassifier):
+class LinearClassifier(OffsetClassifier):
     r"""A linear score F = Xb + b₀ fitted to any proper loss with any link.
 
     It minimizes Σ wᵢ ℓ(yᵢ, p(Fᵢ))/(s Σ wᵢ) + alpha (l1_ratio ‖b‖₁ + ½ (1 − l1_ratio) ‖b‖²). The loss is
@@ -32,11 +38,11 @@ class LinearClassifier(ProperClassifier):
     Parameters
     ----------
     loss : loss, composite, simplex loss or str, default="auto"
-        "auto" is ``Tailored(c)`` for c = fp_cost/(fp_cost + fn_cost) when the costs differ, else the log
-        loss; the log loss as well when each row has costs of its own, and no one threshold counts. A
-        loss that is not convex in the score starts from the log loss's fit and follows a path of
-        growing focus to its own; "auto" stops on the way where more focus would let the slopes grow without
-        bound (`loss_` says where).
+        "auto" is the log loss, whatever the costs. "tailored" is ``Tailored(c)`` for
+        c = fp_cost/(fp_cost + fn_cost) and, where rows have costs of their own, for the c of each row;
+        "tailored(5)" has the focus 5 in the place of 10. A loss that is not convex in the score starts from
+        the log loss's fit and follows a path of growing focus to its own; "tailored" stops on the way where
+        more focus would let the slopes grow without bound (`loss_` says where).
     link : link or str, optional
         The loss's default link if not given; not together with a composite.
     fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
@@ -54,8 +60,10 @@ class LinearClassifier(ProperClassifier):
     abstain_label : label, default="abstain"
     stakes : bool, default=False
         Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
-    alpha : float, default=0
-        Strength of the penalty.
+    alpha : float or "cv", default=0
+        Strength of the penalty. "cv" chooses it among 15 from 10 to 1e-6 by the loss on held-out rows of
+        five folds, which follow the content of the rows alone; it is then the penalty of columns of unit
+        standard deviation, so that units do not matter.
     l1_ratio : float in [0, 1], default=0
         0 is the ridge, 1 the lasso (fitted by proximal Newton steps), between them the elastic net.
     fit_intercept : bool, default=True
@@ -87,6 +95,11 @@ class LinearClassifier(ProperClassifier):
     intercept_ : array of shape (1,) or (K,)
     classes_ : array
     loss_ : the composite, or the loss on the simplex, that was fitted
+        If it was tailored to each row, that of a row at the mean costs.
+    alpha_ : float
+        The strength of the penalty.
+    alphas_, cv_loss_ : arrays
+        With ``alpha="cv"``, the strengths tried and the mean loss of held-out rows at each.
     n_iter_ : int
     trace_ : array
         The objective before the first step and after each; it never rises.
@@ -133,7 +146,7 @@ class LinearClassifier(ProperClassifier):
         pos_label: Any = None,
         abstain_label: Any = "abstain",
         stakes: bool = False,
-        alpha: float = 0.0,
+        alpha: Any = 0.0,
         l1_ratio: float = 0.0,
         fit_intercept: bool = True,
         solver: str = "fisher",
@@ -178,6 +191,7 @@ class LinearClassifier(ProperClassifier):
         tp_benefit: Any = None,
         tn_benefit: Any = None,
         cost_matrix: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -191,6 +205,9 @@ class LinearClassifier(ProperClassifier):
             A row of weight k counts as k rows; rows of weight 0 take no part.
         fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
             Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        offset : array of shape (n,), or (n, K) for more than two classes, optional
+            Added to the score of each row, with no coefficient: the log of an exposure, or the score of a
+            model to improve upon. ``predict`` and its kin then take it as well.
 
         Returns
         -------
@@ -205,12 +222,21 @@ class LinearClassifier(ProperClassifier):
             tp_benefit=tp_benefit,
             tn_benefit=tn_benefit,
             cost_matrix=cost_matrix,
+            offset=offset,
         )
         settings = LinearSettings.read(self)
-        rows = LinearRows.of(training)
         loss = loss_to_fit(self, training.costs)
-        fit = learn(rows, loss, settings, self._start(training.n_features, training.n_classes))
+        rows = LinearRows.of(training, loss)
+        start = self._start(training.n_features, training.n_classes)
+        if settings.chosen:
+            crossed = cross_fit(training, loss, settings, fold_numbers(training, N_FOLDS), start)
+            fit, settings = crossed.fit, replace(settings, alpha=crossed.alpha)
+            curve = {"alphas_": crossed.alphas, "cv_loss_": crossed.curve}
+        else:
+            fit, curve = learn(rows, loss, settings, start), {}
         warning = complaint(rows, fit, settings)
+        for name in ("alphas_", "cv_loss_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self._keep(
             training,
             fit.loss,
@@ -220,6 +246,8 @@ class LinearClassifier(ProperClassifier):
             trace_=np.array(fit.trace),
             converged_=fit.converged,
             report_=fit.report,
+            alpha_=settings.alpha,
+            **curve,
             _centre=fit.columns.mean,
             _spread=fit.columns.spread,
             _separated=str(warning) if isinstance(warning, SeparationWarning) else None,
@@ -262,7 +290,13 @@ class LinearClassifier(ProperClassifier):
         return shares(np.abs(self.coef_).mean(axis=0) * self._spread)
 
     def summary(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, level: float = 0.95
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        level: float = 0.95,
     ) -> summary.Summary:
         """Coefficients with standard errors, z, p values and intervals; the loss beside the null model's.
 
@@ -278,20 +312,27 @@ class LinearClassifier(ProperClassifier):
         check_is_fitted(self)
         rows: LinearRows | None = self.__dict__.get("_training")
         if X is not None:
-            rows = self._rows_of(X, y, sample_weight)
+            rows = self._rows_of(X, y, sample_weight, offset)
         if rows is None:
             raise ValueError("the rows of the fit are not stored with the model: call summary(X, y)")
+        loss = self._loss_of(rows)
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
-        return summary.summarize(self, rows, names, number("level", level, 0, 1))
+        return summary.summarize(self, rows, loss, names, number("level", level, 0, 1))
 
-    def _rows_of(self, X: Any, y: Any, sample_weight: Any) -> LinearRows:
+    def _loss_of(self, rows: LinearRows) -> FittedLoss:
+        """The loss of rows: the fitted one, tailored to each row if that is how it was fitted."""
+        if rows.thresholds is None or focus_of(self.loss) is None:
+            return self.loss_
+        return RowTailored(self.loss_.loss.cost, self.loss_.loss.focus)
+
+    def _rows_of(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> LinearRows:
         """Rows to be summed up, which must have the columns and the classes of the fit."""
         self._table(X)
-        training = self._read(X, y, sample_weight)
+        training = self._read(X, y, sample_weight, offset=offset)
         fitted, given = self.classes_.tolist(), training.classes.tolist()
         if given != fitted:
             raise ValueError(f"y must hold the classes of the fit, {fitted}, got {given}")
-        return LinearRows.of(training)
+        return LinearRows.of(training, loss_to_fit(self, training.costs))
 
     # --- keeping it -------------------------------------------------------------------------------
 

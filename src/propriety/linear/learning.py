@@ -6,55 +6,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from propriety import losses
 from propriety.data.table import is_sparse
-from propriety.data.training import Training
 from propriety.linear import solvers
 from propriety.linear.descent import Run
 from propriety.linear.design import Design
 from propriety.linear.moments import Moments, moments
-from propriety.linear.objective import BinaryLoss, Objective, SimplexRows, row_losses
+from propriety.linear.objective import BinaryLoss, Objective, SimplexRows
 from propriety.linear.penalties import Penalty
+from propriety.linear.row_tailoring import RowTailored, TailoredRows
+from propriety.linear.rows import FittedLoss, LinearRows, composite_of
 from propriety.linear.separating import MarginTask, separate
 from propriety.linear.settings import LinearSettings
 from propriety.linear.solvers import AnyLoss
-from propriety.linear.tailoring import RoughLoss, SlopeWarning, ran_off, stations
+from propriety.linear.tailoring import RoughLoss, SlopeWarning, focuses_below, ran_off, stations
 from propriety.separators import separation
-from propriety.separators.linalg import Codes, Floats, with_ones
+from propriety.separators.linalg import Floats, with_ones
 
 _SAMPLE = 20_000
 #: Probability from which separation is suspected.
 _EXTREME = 1e-6
-
-
-@dataclass(frozen=True)
-class LinearRows:
-    """The rows that take part in a fit: all of positive weight."""
-
-    X: Any
-    codes: Codes
-    weight: Floats
-    classes: NDArray[Any]
-
-    @classmethod
-    def of(cls, training: Training, chosen: Any = slice(None)) -> LinearRows:
-        """The rows of positive weight among those chosen."""
-        X, codes = training.table.matrix, training.codes
-        weight = training.weights.array
-        if not isinstance(chosen, slice):
-            X, codes, weight = X[chosen], codes[chosen], weight[chosen]
-        kept = weight > 0
-        if not np.all(kept):
-            X, codes, weight = X[kept], codes[kept], weight[kept]
-        return cls(X, codes, weight, training.classes)
-
-    @property
-    def n_classes(self) -> int:
-        """K."""
-        return len(self.classes)
+#: The losses of two classes.
+TwoClasses = BinaryLoss | TailoredRows
 
 
 @dataclass(frozen=True)
@@ -75,21 +50,47 @@ class LinearFit:
 
 
 def learn(
-    rows: LinearRows, loss: AnyLoss, settings: LinearSettings, start: tuple[Floats, Floats] | None = None
+    rows: LinearRows, loss: FittedLoss, settings: LinearSettings, start: tuple[Floats, Floats] | None = None
 ) -> LinearFit:
     """Fit a composite (two classes) or a loss on the simplex (more); from `start` if it is given."""
-    solvers.check(settings.solver, loss, settings.alpha, settings.l1_ratio)
+    check(rows, loss, settings)
     columns = moments(rows.X, rows.weight)
     if settings.solver.smooth is None:
-        return _by_margins(rows, loss, settings, columns, start)
+        return _by_margins(rows, composite_of(loss), settings, columns, start)
     design = Design(rows.X, settings.intercept, settings.n_jobs, columns)
-    penalty = Penalty.make(design, settings.alpha, settings.l1_ratio)
+    penalty = Penalty.make(design, settings.alpha, settings.l1_ratio, settings.scaled)
     theta = None if start is None else design.pack(*start)
-    if isinstance(loss, losses.Composite):
+    fit = _by_steps(design, rows, loss, penalty, settings, theta, columns)
+    # Scores with an offset are not those of the runs.
+    return fit if rows.offset is None else replace(fit, span=None)
+
+
+def check(rows: LinearRows, loss: FittedLoss, settings: LinearSettings) -> None:
+    """Refuse a solver that cannot fit this."""
+    solvers.check(settings.solver, composite_of(loss), settings.alpha, settings.l1_ratio)
+    if settings.solver.smooth is None and (rows.offset is not None or isinstance(loss, RowTailored)):
+        what = "an offset" if rows.offset is not None else "a loss tailored to each row"
+        raise ValueError(
+            f"solver={settings.solver.name!r} takes the margins of the columns alone, so it cannot fit {what}; "
+            f"solvers that would do: {', '.join(solvers.SMOOTH)}"
+        )
+
+
+def _by_steps(
+    design: Design,
+    rows: LinearRows,
+    loss: FittedLoss,
+    penalty: Penalty,
+    settings: LinearSettings,
+    theta: Floats | None,
+    columns: Moments,
+) -> LinearFit:
+    """Steps of a smooth solver, for one problem or one for each class."""
+    if isinstance(loss, losses.Composite | RowTailored):
         run, loss, off = _two_classes(design, rows, loss, penalty, settings, theta)
-        unit = row_losses(loss, rows.codes, 2)[0].scale
-        return replace(_joined(design, [run], loss, columns, unit), ran_off=off)
-    parts = row_losses(loss, rows.codes, rows.n_classes)
+        unit = rows.losses(loss)[0].scale
+        return replace(_joined(design, [run], composite_of(loss), columns, unit), ran_off=off)
+    parts = rows.losses(loss)
     unit = parts[0].scale
     if len(parts) > 1:
         begins = [None if theta is None else theta[:, k : k + 1] for k in range(rows.n_classes)]
@@ -136,48 +137,60 @@ def _joined(design: Design, runs: list[Run], loss: AnyLoss, columns: Moments, un
 def _two_classes(
     design: Design,
     rows: LinearRows,
-    loss: losses.Composite,
+    loss: losses.Composite | RowTailored,
     penalty: Penalty,
     settings: LinearSettings,
     theta: Floats | None,
-) -> tuple[Run, losses.Composite, bool]:
+) -> tuple[Run, losses.Composite | RowTailored, bool]:
     """The run, its loss, and whether the slopes ran off.
 
     If `settings` are flexible, it stops at the last station of the loss where they do not.
     """
-    y = rows.codes.astype(np.float64)
-    run = minimize_binary(design, BinaryLoss(loss, y), rows.weight, penalty, settings, theta)
-    scores = run.point.scores
-    separated = np.all((scores[:, 0] > float(loss.link(0.5))) == (y > 0))
-    if loss.properties()["convex"] or separated or not ran_off(loss, scores):
+
+    def fit(loss: losses.Composite | RowTailored, begin: Floats | None) -> Run:
+        (part,) = rows.losses(loss)
+        assert isinstance(part, TwoClasses)
+        return minimize_binary(design, part, rows.weight, penalty, settings, begin)
+
+    run, composite = fit(loss, theta), composite_of(loss)
+    assert isinstance(composite, losses.Composite)
+    scores = rows.shifted(run.point.scores)
+    separated = np.all((scores[:, 0] > float(composite.link(0.5))) == (rows.codes > 0))
+    if composite.properties()["convex"] or separated or not ran_off(composite, scores):
         return run, loss, False
     if settings.flexible:
-        for earlier in reversed(stations(loss)[1:-1]):
-            again = minimize_binary(design, BinaryLoss(earlier, y), rows.weight, penalty, settings, None)
-            if not ran_off(earlier, again.point.scores):
+        for earlier in reversed(_between(loss)):
+            again = fit(earlier, None)
+            if not ran_off(composite, rows.shifted(again.point.scores)):
                 return again, earlier, False
     return run, loss, True
 
 
+def _between(loss: losses.Composite | RowTailored) -> list[losses.Composite] | list[RowTailored]:
+    """The stations between the log loss and the loss."""
+    if isinstance(loss, RowTailored):
+        return [replace(loss, focus=focus) for focus in focuses_below(loss.focus)]
+    return list(stations(loss)[1:-1])
+
+
 def minimize_binary(
     design: Design,
-    loss: BinaryLoss,
+    loss: TwoClasses,
     weight: Floats,
     penalty: Penalty,
     settings: LinearSettings,
     theta: Floats | None,
 ) -> Run:
     """Fit along the stations of the loss: on a sample of the rows first if there are very many."""
-    composite, y = loss.composite, loss.y
-    route = stations(composite) if theta is None else (composite,)
     if theta is None:
-        stride = _sample_stride(design, weight, 1000 if len(route) == 1 else 100)
-        few, labels = weight[::stride].copy(), y[::stride].copy()
-        if stride > 1 and 0 < labels @ few < few.sum():
-            theta = _along(route, design.sample(stride), labels, few, penalty, settings)
-            route = (composite,)
-    if len(route) > 1:
-        theta = _along(route[:-1], design, y, weight, penalty, settings)
+        way = _way(loss)
+        stride = _sample_stride(design, weight, 100 if way else 1000)
+        few, sample = weight[::stride].copy(), loss.sample(stride) if stride > 1 else loss
+        if stride > 1 and 0 < sample.y @ few < few.sum():
+            route = [*_way(sample), _rough(sample)]
+            theta = _along(route, design.sample(stride), few, penalty, settings)
+        elif way:
+            theta = _along(way, design, weight, penalty, settings)
     objective = Objective(design, loss, weight, penalty)
     begin = objective.start() if theta is None else theta
     return settings.solver.minimize(objective, begin, settings.tol, settings.max_iter)
@@ -191,19 +204,28 @@ def _sample_stride(design: Design, weight: Floats, per_column: int) -> int:
     return stride if stride > 2 and np.count_nonzero(weight[::stride]) > 0 else 1
 
 
+def _way(loss: TwoClasses) -> list[TwoClasses]:
+    """The losses of the stations before a loss, the log loss first; none if the loss is convex."""
+    if isinstance(loss, TailoredRows):
+        first = BinaryLoss(losses.Log().composite(), loss.y, loss.offset)
+        return [first, *(loss.with_focus(focus) for focus in focuses_below(loss.loss.focus))]
+    return [RoughLoss(station, loss.y, loss.offset) for station in stations(loss.composite)[:-1]]
+
+
+def _rough(loss: TwoClasses) -> TwoClasses:
+    """The loss itself or, if it is not convex, quick values of it."""
+    if isinstance(loss, TailoredRows) or len(stations(loss.composite)) == 1:
+        return loss
+    return RoughLoss(loss.composite, loss.y, loss.offset)
+
+
 def _along(
-    route: tuple[losses.Composite, ...],
-    design: Design,
-    y: Floats,
-    weight: Floats,
-    penalty: Penalty,
-    settings: LinearSettings,
+    route: list[TwoClasses], design: Design, weight: Floats, penalty: Penalty, settings: LinearSettings
 ) -> Floats | None:
     """Follow the minimum along the stations, to 1e-4."""
     theta = None
-    for composite in route:
-        rough = BinaryLoss(composite, y) if len(route) == 1 else RoughLoss(composite, y)
-        objective = Objective(design, rough, weight, penalty)
+    for loss in route:
+        objective = Objective(design, loss, weight, penalty)
         begin = objective.start() if theta is None else theta
         theta = settings.solver.minimize(objective, begin, 1e-4, settings.max_iter).point.theta
     return theta
@@ -296,14 +318,16 @@ def _separation(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> s
         low, high = fit.loss.inverse(np.array(fit.span))
         if low > _EXTREME and 1 - high > _EXTREME:
             return None
-    scores = linear_scores(rows.X, fit.coef, fit.intercept, settings.n_jobs)
+    scores = rows.shifted(linear_scores(rows.X, fit.coef, fit.intercept, settings.n_jobs))
     P = fit.loss.inverse(scores[:, 0])[:, None] if two else fit.loss.inverse(scores)
     for k in range(scores.shape[1]):
         is_class = rows.codes == (1 if two else k)
         right = np.where(is_class, P[:, k], 1 - P[:, k])
         if fit.converged and np.max(right) < 1 - _EXTREME:
             continue
-        message = separation.message(rows.X, is_class, right - 0.5, settings.intercept)
+        # An offset may be what is right: then the columns have to be looked at.
+        margins = right - (0.5 if rows.offset is None else 1.0)
+        message = separation.message(rows.X, is_class, margins, settings.intercept)
         if message is not None:
             return message
     return None

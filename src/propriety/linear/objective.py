@@ -23,7 +23,10 @@ from propriety.separators.linalg import Codes, Floats
 
 
 class RowsLoss(Protocol):
-    """The loss of rows with given labels: a `BinaryLoss` or a `SimplexRows`."""
+    """The loss of rows with given labels: a `BinaryLoss`, a `SimplexRows` or `TailoredRows`.
+
+    Scores F are those of the columns; a loss with an offset adds it by itself.
+    """
 
     n_scores: int
     scale: float
@@ -44,9 +47,18 @@ class RowsLoss(Protocol):
         """Second derivatives of each row: shape (m, K, K)."""
         ...
 
-    def start(self, weight: Floats) -> Floats:
-        """Scores of the base rates."""
+    def expected_squares(self, F: Floats) -> Floats:
+        """E[∂ℓ ∂ℓᵀ] at the stated probabilities, of shape (n, K, K)."""
         ...
+
+    def start(self, weight: Floats) -> Floats:
+        """Scores of the base rates, less the mean offset."""
+        ...
+
+
+def shifted(F: Floats, offset: Floats | None, rows: slice) -> Floats:
+    """Scores of some rows with their offset, if there is one."""
+    return F if offset is None else F + offset[rows]
 
 
 #: Rows up to which the formulas of a loss are cheaper than the table of them that is made for many rows.
@@ -54,61 +66,75 @@ _FEW = 10_000
 
 
 class BinaryLoss:
-    """A composite loss of labels in {0, 1}."""
+    """A composite loss of labels in {0, 1}, at scores that may have an offset of shape (n,)."""
 
     n_scores = 1
 
-    def __init__(self, composite: Composite, y: Floats) -> None:
-        self.composite, self.y, self.few = composite, y, len(y) <= _FEW
+    def __init__(self, composite: Composite, y: Floats, offset: Floats | None = None) -> None:
+        self.composite, self.y, self.offset, self.few = composite, y, offset, len(y) <= _FEW
         loss = composite.loss
         floor = 0.5 * (float(loss.loss(1, 1.0)) + float(loss.loss(0, 0.0)))
         self.scale = (float(loss.entropy(0.5)) - floor) / np.log(2)
 
     def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row."""
-        y, F = self.y[rows], F[:, 0]
+        y, F = self.y[rows], shifted(F[:, 0], self.offset, rows)
         return self.composite.value(y, F) if self.few else self.composite.values(y, F, n_jobs=1)
 
     def gradients(self, rows: slice, F: Floats) -> Floats:
         """Derivative by the score."""
-        y, F = self.y[rows], F[:, 0]
+        y, F = self.y[rows], shifted(F[:, 0], self.offset, rows)
         g = self.composite.gradient(y, F) if self.few else self.composite.derivatives(y, F, n_jobs=1)[0]
         return g[:, None]
 
     def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
         """Both, by one pass of the formulas or one look at the table."""
-        values, g = self.composite.values_and_gradients(self.y[rows], F[:, 0], n_jobs=1, table=not self.few)
+        F = shifted(F[:, 0], self.offset, rows)
+        values, g = self.composite.values_and_gradients(self.y[rows], F, n_jobs=1, table=not self.few)
         return values, g[:, None]
 
     def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """Fisher weight or Hessian of each row."""
-        y, F, c = self.y[rows], F[:, 0], self.composite
+        y, F, c = self.y[rows], shifted(F[:, 0], self.offset, rows), self.composite
         if self.few:
             h = c.fisher(F) if kind == "fisher" else c.hessian(y, F)
         else:
             h = c.derivatives(y, F, curvature=kind, n_jobs=1)[1]
         return h[:, None, None]
 
+    def expected_squares(self, F: Floats) -> Floats:
+        """E[∂ℓ²] at the stated probabilities."""
+        F, ones = shifted(F[:, 0], self.offset, slice(None)), np.ones(len(F))
+        p = np.asarray(self.composite.inverse(F))
+        up, down = (self.composite.derivatives(label * ones, F)[0] for label in (0, 1))
+        return (p * down**2 + (1 - p) * up**2)[:, None, None]
+
     def start(self, weight: Floats) -> Floats:
-        """Score of the base rate."""
-        return np.atleast_1d(self.composite.link(np.average(self.y, weights=weight)))
+        """Score of the base rate, less the mean offset: the best constant, or near it."""
+        base = np.atleast_1d(self.composite.link(np.average(self.y, weights=weight)))
+        return base if self.offset is None else base - np.average(self.offset, weights=weight)
+
+    def sample(self, stride: int) -> BinaryLoss:
+        """Every `stride`-th row."""
+        offset = None if self.offset is None else self.offset[::stride].copy()
+        return BinaryLoss(self.composite, self.y[::stride].copy(), offset)
 
 
 class SimplexRows:
-    """A loss on the simplex of labels 0 … K−1."""
+    """A loss on the simplex of labels 0 … K−1, at scores that may have an offset of shape (n, K)."""
 
-    def __init__(self, loss: SimplexLoss, y: Codes, n_classes: int) -> None:
-        self.loss, self.y, self.n_scores = loss, y.astype(np.intp), n_classes
+    def __init__(self, loss: SimplexLoss, y: Codes, n_classes: int, offset: Floats | None = None) -> None:
+        self.loss, self.y, self.n_scores, self.offset = loss, y.astype(np.intp), n_classes, offset
         uniform = np.full((1, n_classes), 1 / n_classes)
         self.scale = float(loss.entropy(uniform)[0]) / np.log(n_classes)
 
     def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row."""
-        return self.loss.value(self.y[rows], F)
+        return self.loss.value(self.y[rows], shifted(F, self.offset, rows))
 
     def gradients(self, rows: slice, F: Floats) -> Floats:
         """Derivative by the scores."""
-        return self.loss.derivatives(self.y[rows], F)[0]
+        return self.loss.derivatives(self.y[rows], shifted(F, self.offset, rows))[0]
 
     def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
         """Both."""
@@ -116,26 +142,41 @@ class SimplexRows:
 
     def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """The Hessian of each row, or its mean at the stated probabilities, shape (m, K, K)."""
+        F = shifted(F, self.offset, rows)
         return self.loss.fisher(F) if kind == "fisher" else self.loss.hessian(self.y[rows], F)
 
+    def expected_squares(self, F: Floats) -> Floats:
+        """E[∂ℓ ∂ℓᵀ] at the stated probabilities."""
+        F = shifted(F, self.offset, slice(None))
+        P, total = self.loss.inverse(F), np.zeros((len(F), self.n_scores, self.n_scores))
+        for k in range(self.n_scores):
+            g = self.loss.derivatives(np.full(len(F), k), F)[0]
+            total += P[:, k, None, None] * g[:, :, None] * g[:, None, :]
+        return total
+
     def start(self, weight: Floats) -> Floats:
-        """Scores of the class shares."""
+        """Scores of the class shares, less the mean offset."""
         shares = np.bincount(self.y, weights=weight, minlength=self.n_scores)
-        return self.loss.link((shares / shares.sum())[None, :])[0]
+        base = self.loss.link((shares / shares.sum())[None, :])[0]
+        return base if self.offset is None else base - np.average(self.offset, axis=0, weights=weight)
 
 
-def row_losses(loss: Composite | SimplexLoss, codes: Codes, n_classes: int) -> list[RowsLoss]:
+def row_losses(
+    loss: Composite | SimplexLoss, codes: Codes, n_classes: int, offset: Floats | None = None
+) -> list[RowsLoss]:
     """What is minimized: one problem, or for a loss of one class against the rest one for each class.
 
     >>> from propriety.losses import simplex
     >>> [part.n_scores for part in row_losses(simplex.MH(), np.array([0, 1, 2]), 3)]
     [1, 1, 1]
     """
+    scores = [None] * n_classes if offset is None else list(np.ascontiguousarray(offset.T))
     if isinstance(loss, Composite):
-        return [BinaryLoss(loss, codes.astype(np.float64))]
+        return [BinaryLoss(loss, codes.astype(np.float64), scores[0])]
     if loss.one_vs_rest is not None:
-        return [BinaryLoss(loss.one_vs_rest, (codes == k).astype(np.float64)) for k in range(n_classes)]
-    return [SimplexRows(loss, codes, n_classes)]
+        labels = [(codes == k).astype(np.float64) for k in range(n_classes)]
+        return [BinaryLoss(loss.one_vs_rest, y, o) for y, o in zip(labels, scores, strict=True)]
+    return [SimplexRows(loss, codes, n_classes, offset)]
 
 
 @dataclass(frozen=True)

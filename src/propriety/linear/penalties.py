@@ -15,6 +15,7 @@ from propriety.separators.linalg import Floats
 class Penalty:
     """α (l1_ratio Σ|b| + ½ (1 − l1_ratio) Σb²) over the slopes b, in the design's own coordinates.
 
+    It is on the coefficients of X or, `scaled`, on those of columns of unit standard deviation.
     ``l1`` and ``l2`` are of shape (p, 1): factors of |θ| and ½ θ², zero for the intercept. [B §15] advises
     to shrink the slopes alone when a loss is tailored, so that the level can follow the cost.
     """
@@ -23,11 +24,12 @@ class Penalty:
     l2: Floats
 
     @classmethod
-    def make(cls, design: Design, alpha: float, l1_ratio: float) -> Penalty:
-        """The penalty on the coefficients of X, written for the standardized ones."""
+    def make(cls, design: Design, alpha: float, l1_ratio: float, scaled: bool = False) -> Penalty:
+        """The penalty, written for the standardized coefficients."""
         l1, l2 = np.zeros((design.p, 1)), np.zeros((design.p, 1))
-        l1[: design.d, 0] = alpha * l1_ratio * design.inverse_scale
-        l2[: design.d, 0] = alpha * (1 - l1_ratio) * design.inverse_scale**2
+        inverse = (design.inverse_scale > 0).astype(np.float64) if scaled else design.inverse_scale
+        l1[: design.d, 0] = alpha * l1_ratio * inverse
+        l2[: design.d, 0] = alpha * (1 - l1_ratio) * inverse**2
         return cls(l1, l2)
 
     @property

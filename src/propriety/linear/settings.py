@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from propriety import losses
 from propriety.costs import Costs
 from propriety.data.parameters import Parameters
 from propriety.linear import solvers
-from propriety.linear.solvers import AnyLoss, Solver
+from propriety.linear.row_tailoring import focus_of, tailored_to
+from propriety.linear.rows import FittedLoss
+from propriety.linear.solvers import Solver
 from propriety.model.fitted_loss import fitted_loss
 
 
@@ -27,24 +28,33 @@ class LinearSettings:
     features: str | int
     n_jobs: int | None
     flexible: bool = False  # may stop at an earlier station of a loss that runs off
+    chosen: bool = False  # alpha is to be chosen by cross-validation, and
+    scaled: bool = False  # is the penalty of columns of unit standard deviation
 
     @classmethod
     def read(cls, model: Any) -> LinearSettings:
         """The parameters of a LinearClassifier."""
         given = Parameters(model)
         solver = solvers.named(model.solver)
+        chosen = isinstance(model.alpha, str) and model.alpha == "cv"
+        if chosen and solver.smooth is None:
+            raise ValueError(
+                f"alpha='cv' needs one of the solvers {', '.join(solvers.SMOOTH)}, got {solver.name!r}"
+            )
         max_iter = given.number_or_none("max_iter", 1, whole=True)
         given.choice("multiclass", ("auto", "ovr"))
         return cls(
             solver,
-            given.number("alpha", 0),
+            0.0 if chosen else given.number("alpha", 0),
             given.number("l1_ratio", 0, 1),
             bool(model.fit_intercept),
             given.number("tol", 0, above=True),
             solver.max_iter if max_iter is None else max_iter,
             _features(model.features),
             model.n_jobs,
-            isinstance(model.loss, str) and model.loss == "auto",
+            flexible=focus_of(model.loss) is not None,
+            chosen=chosen,
+            scaled=chosen,
         )
 
 
@@ -56,14 +66,13 @@ def _features(features: Any) -> str | int:
     raise ValueError(f"features must be 'one', 'all', 'active' or a positive integer, got {features!r}")
 
 
-def loss_to_fit(model: Any, costs: Costs) -> AnyLoss:
+def loss_to_fit(model: Any, costs: Costs) -> FittedLoss:
     """The composite that a LinearClassifier fits, or for more than two classes the loss on the simplex.
 
-    "auto" is tailored to costs that all rows share; where each row has its own, no one threshold counts, and
-    it is the log loss.
+    "auto" is the log loss, whatever the costs; "tailored" is tailored to them, and to those of each row where
+    they differ.
     """
-    loss, n_classes = model.loss, costs.n_classes
-    shared = n_classes == 2 and not costs.by_row
-    if isinstance(loss, str) and loss == "auto" and shared and costs.boundary != 0.5:
-        loss = losses.Tailored(costs.boundary)
-    return fitted_loss(loss, model.link, n_classes, multiclass=model.multiclass)
+    focus = focus_of(model.loss)
+    if focus is not None:
+        return tailored_to(costs, focus, model.link)
+    return fitted_loss(model.loss, model.link, costs.n_classes, multiclass=model.multiclass)

@@ -17,6 +17,7 @@ def state_of(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
         "separated": model._separated,
+        "alpha": float(model.alpha_),
     }
     arrays = {
         "coef": model.coef_,
@@ -25,6 +26,8 @@ def state_of(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "centre": model._centre,
         "spread": model._spread,
     }
+    if hasattr(model, "alphas_"):
+        arrays |= {"alphas": model.alphas_, "cv_loss": model.cv_loss_}
     return state, arrays
 
 
@@ -40,6 +43,12 @@ def restore(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     model.n_iter_, model.converged_ = take(state, "n_iter", int), take(state, "converged", bool)
     model._separated = take(state, "separated", (str, type(None)))
     model.report_ = None
+    # Files of 0.1.0 do not say the strength of the penalty, which then is the parameter.
+    model.alpha_ = take(state, "alpha", float) if "alpha" in state else float(model.alpha)
+    require(0 <= model.alpha_ < np.inf, "its penalty is no number")
+    if "alphas" in arrays or "cv_loss" in arrays:
+        model.alphas_ = arrays.take("alphas", "f8", (None,), finite=True)
+        model.cv_loss_ = arrays.take("cv_loss", "f8", (len(model.alphas_),))
     # Files of 0.1.0 do not say where the columns lie.
     model._centre, model._spread = np.zeros(d), np.ones(d)
     if "centre" in arrays or "spread" in arrays:

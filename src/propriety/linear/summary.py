@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from propriety.linear import fisher
 from propriety.linear.design import Design
-from propriety.linear.learning import LinearRows
 from propriety.linear.moments import moments
-from propriety.linear.objective import RowsLoss, row_losses
-from propriety.linear.solvers import AnyLoss
+from propriety.linear.objective import Objective, RowsLoss
+from propriety.linear.penalties import Penalty
+from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.separators.linalg import Floats, inverse_of, negligible
 
 
@@ -77,22 +78,23 @@ def _show(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def summarize(model: Any, rows: LinearRows, names: list[str], level: float) -> Summary:
+def summarize(
+    model: Any, rows: LinearRows, loss_fitted: FittedLoss, names: list[str], level: float
+) -> Summary:
     """The summary of a fitted model on checked rows."""
     columns = moments(rows.X, rows.weight)
     design = Design(rows.X, bool(model.fit_intercept), model.n_jobs, columns)
     terms = [*names, "(intercept)"] if model.fit_intercept else names
-    unknown, rank = _unidentified(design, rows.weight, model.alpha * (1 - model.l1_ratio))
+    unknown, rank = _unidentified(design, rows.weight, model.alpha_ * (1 - model.l1_ratio))
     parts: list[dict[str, Any]] = []
     total = null = 0.0
-    for labels, loss, chosen in _problems(model.loss_, rows):
+    for labels, loss, chosen in _problems(loss_fitted, rows):
         theta = design.pack(model.coef_[chosen], model.intercept_[chosen])
         scores = design.scores(theta)
         covariances = _covariances(design, loss, rows.weight, scores)
         parts += _tables(design, covariances, theta, terms, labels, level, unknown)
         total += float(rows.weight @ loss.values(slice(None), scores))
-        base = np.tile(loss.start(rows.weight), (design.n, 1))
-        null += float(rows.weight @ loss.values(slice(None), base))
+        null += float(rows.weight @ loss.values(slice(None), _best_constant(loss, rows.weight, design.n)))
     table = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     if rows.n_classes == 2:
         del table["class"]
@@ -114,9 +116,16 @@ def summarize(model: Any, rows: LinearRows, names: list[str], level: float) -> S
         )
     if model._separated is not None:
         facts["separation"] = f"errors and p values mean nothing, for {model._separated}"
-    if model.alpha > 0:
+    if model.alpha_ > 0:
         facts["penalty"] = "coefficients are shrunk by the penalty; errors and p values ignore the bias"
     return Summary(table, facts)
+
+
+def _best_constant(loss: RowsLoss, weight: Floats, n: int) -> Floats:
+    """Scores of the null model, on top of the offset if there is one."""
+    design = Design(np.empty((n, 0)), True)
+    objective = Objective(design, loss, weight, Penalty.make(design, 0.0, 0.0))
+    return fisher.minimize(objective, objective.start(), 1e-10, 100).point.scores
 
 
 def _unidentified(design: Design, weight: Floats, ridge: float) -> tuple[NDArray[np.bool_], int]:
@@ -140,9 +149,9 @@ def _some(terms: list[str], chosen: NDArray[np.bool_], most: int = 8) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _problems(loss: AnyLoss, rows: LinearRows) -> list[tuple[NDArray[Any], RowsLoss, list[int]]]:
+def _problems(loss: FittedLoss, rows: LinearRows) -> list[tuple[NDArray[Any], RowsLoss, list[int]]]:
     """Labels, the loss of the rows, and rows of coef_: of one problem, or of each class against the rest."""
-    parts, every = row_losses(loss, rows.codes, rows.n_classes), list(range(rows.n_classes))
+    parts, every = rows.losses(loss), list(range(rows.n_classes))
     if len(parts) > 1:
         return [(rows.classes[k : k + 1], parts[k], [k]) for k in every]
     two = parts[0].n_scores == 1
@@ -189,27 +198,12 @@ def _tables(
 def _covariances(design: Design, rows: RowsLoss, weight: Floats, scores: Floats) -> tuple[Floats, Floats]:
     """Model-based and sandwich covariance of θ, classes one after the other."""
     every = slice(None)
-    fisher = _gram(design, rows.curvatures(every, scores, "fisher") * weight[:, None, None])
+    expected = _gram(design, rows.curvatures(every, scores, "fisher") * weight[:, None, None])
     seen = rows.gradients(every, scores)
     seen_squares = seen[:, :, None] * seen[:, None, :]
-    model = _sandwich(fisher, _gram(design, _expected_squares(rows, scores) * weight[:, None, None]))
+    model = _sandwich(expected, _gram(design, rows.expected_squares(scores) * weight[:, None, None]))
     hessian = _gram(design, rows.curvatures(every, scores, "newton") * weight[:, None, None])
     return model, _sandwich(hessian, _gram(design, seen_squares * weight[:, None, None]))
-
-
-def _expected_squares(rows: Any, scores: Floats) -> Floats:
-    """E[∂ℓ ∂ℓᵀ] at the fitted probabilities, shape (n, K, K)."""
-    if rows.n_scores == 1:
-        F, ones = scores[:, 0], np.ones(len(scores))
-        p = np.asarray(rows.composite.inverse(F))
-        up = rows.composite.derivatives(0 * ones, F)[0]
-        down = rows.composite.derivatives(ones, F)[0]
-        return (p * down**2 + (1 - p) * up**2)[:, None, None]
-    P, total = rows.loss.inverse(scores), 0.0
-    for k in range(rows.n_scores):
-        g = rows.loss.derivatives(np.full(len(scores), k), scores)[0]
-        total = total + P[:, k, None, None] * g[:, :, None] * g[:, None, :]
-    return np.asarray(total)
 
 
 def _gram(design: Design, rows: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from propriety import losses
-from propriety.linear.objective import BinaryLoss
+from propriety.linear.objective import BinaryLoss, shifted
 from propriety.separators.linalg import Floats
 
 
@@ -44,8 +44,16 @@ def stations(composite: losses.Composite) -> tuple[losses.Composite, ...]:
         unit = float(loss.entropy(0.5)) / np.log(2)
         mixtures = [(1 - t) * losses.Log() + (t / unit) * loss for t in (0.5, 0.9)]
         return (first, *(m.with_link(link) for m in mixtures), composite)
-    doublings = 2.0 ** np.arange(0, np.ceil(np.log2(max(loss.focus, 1e-300))))
-    return (first, *(loss.replace(focus=float(k)).with_link(link) for k in doublings), composite)
+    return (first, *(loss.replace(focus=k).with_link(link) for k in focuses_below(loss.focus)), composite)
+
+
+def focuses_below(focus: float) -> list[float]:
+    """The focus of each station between the log loss and a tailored loss.
+
+    >>> focuses_below(5)
+    [1.0, 2.0, 4.0]
+    """
+    return [float(2.0**k) for k in np.arange(0, np.ceil(np.log2(max(focus, 1e-300))))]
 
 
 class RoughLoss(BinaryLoss):
@@ -55,8 +63,8 @@ class RoughLoss(BinaryLoss):
     Special functions in a value can cost a hundred times its derivative.
     """
 
-    def __init__(self, composite: losses.Composite, y: Floats) -> None:
-        super().__init__(composite, y)
+    def __init__(self, composite: losses.Composite, y: Floats, offset: Floats | None = None) -> None:
+        super().__init__(composite, y, offset)
         self.few = True
         low, high = composite.link(np.array([1e-9, 1 - 1e-9]))
         grid = np.linspace(low, high, 2049)
@@ -76,7 +84,7 @@ class RoughLoss(BinaryLoss):
 
     def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row; beyond the grid, that of its end."""
-        y, F = self.y[rows], F[:, 0]
+        y, F = self.y[rows], shifted(F[:, 0], self.offset, rows)
         inside = np.clip(F, self.splines[0].x[0], self.splines[0].x[-1])
         slopes = [spline(inside, 1) for spline in self.splines]
         zero, one = (s(inside) + d * (F - inside) for s, d in zip(self.splines, slopes, strict=True))

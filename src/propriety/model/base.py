@@ -53,6 +53,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     fn_cost: Any
     #: Whether ``fit`` was given costs of its rows, so that ``predict`` needs them as well.
     _needs_costs: bool = False
+    #: Whether ``fit`` was given an offset, which scores then need as well.
+    _needs_offset: bool = False
     classes_: NDArray[Any]
     loss_: Any
     n_features_in_: int
@@ -104,7 +106,9 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    def _read(self, X: Any, y: Any, sample_weight: Any = None, **costs_of_rows: Any) -> Training:
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **costs_of_rows: Any
+    ) -> Training:
         """Check what ``fit`` was given, the costs included."""
         training = Training.read(
             type(self).__name__,
@@ -115,6 +119,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
             categorical=getattr(self, "categorical_features", None),
             terms=CostTerms.of(self).with_rows(costs_of_rows),
             stakes=getattr(self, "stakes", False),
+            offset=offset,
         )
         decision_labels(training.classes, training.costs, self)
         return training
@@ -131,6 +136,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(shared_attributes(training, loss), **learned)
         self._needs_costs = training.costs.by_row and not self.has_row_costs
+        self._needs_offset = training.offset is not None
         warn_of_side(training.classes, training.costs, getattr(self, "pos_label", None))
         return self
 
@@ -192,7 +198,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Floats:
         """The score F: that of ``classes_[1]``, of shape (n,), for two classes, (n, K) for more."""
-        return _squeezed(self._scores(self._table(X)))
+        return squeezed(self._scores(self._table(X)))
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K), through the link of the loss."""
@@ -234,17 +240,23 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
             "tn_benefit": tn_benefit,
             "cost_matrix": cost_matrix,
         }
+        return self._decided(X, self.predict_proba(X), given, budget)
+
+    def _decided(
+        self, X: Any, probabilities: Floats, given: dict[str, Any], budget: float | None
+    ) -> NDArray[Any]:
+        """Decisions for rows whose probabilities are known, by the costs that ``predict`` was given."""
         costs = self.costs_for(X, **given)
         if self._needs_costs and all(value is None for value in given.values()):
             warnings.warn(
                 "fit was given costs of its rows, and predict was not: these decisions follow the costs of "
                 "the constructor; give predict the costs of these rows",
                 MissingCostsWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         if budget is not None:
-            return self.classes_[costs.decide_within(self.predict_proba(X), budget)]
-        return self.decide(self.predict_proba(X), costs)
+            return self.classes_[costs.decide_within(probabilities, budget)]
+        return self.decide(probabilities, costs)
 
     def decide(self, probabilities: Floats, costs: Costs | None = None) -> NDArray[Any]:
         """The labels of least expected cost for rows of ``predict_proba``; by `costs`, or by the stated ones.
@@ -376,7 +388,8 @@ def decision_labels(classes: NDArray[Any], costs: Costs, estimator: Any) -> NDAr
     return np.array([*classes.tolist(), label], dtype=object)
 
 
-def _squeezed(scores: Floats) -> Floats:
+def squeezed(scores: Floats) -> Floats:
+    """Scores of shape (n,) for two classes."""
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
@@ -393,4 +406,4 @@ def shares(amounts: NDArray[Any]) -> Floats:
 def squeezed_stages(stages: Iterator[Floats]) -> Iterator[Floats]:
     """Scores after each round, copied, of shape (n,) for two classes."""
     for scores in stages:
-        yield _squeezed(scores).copy()
+        yield squeezed(scores).copy()

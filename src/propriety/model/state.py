@@ -38,6 +38,8 @@ def shared_state(model: Any) -> dict[str, Any]:
         "columns": _schema_state(model._schema),
         "loss": encode(model.loss_, "the loss"),
     }
+    if model._needs_offset:
+        state["needs_offset"] = True
     if hasattr(model, "feature_names_in_"):
         state["feature_names"] = [str(name) for name in model.feature_names_in_]
     return state
@@ -60,6 +62,7 @@ def read_shared(model: Any, state: dict[str, Any]) -> None:
     model._schema = Schema((None,) * d, feature_names) if columns is None else read_schema(columns, d)
     stated = model._schema.names
     require(stated is None or feature_names in (None, stated), "feature_names are not those of the columns")
+    model._needs_offset = "needs_offset" in state and take(state, "needs_offset", bool)
     if "loss" in state:
         model.loss_ = read_loss(state.pop("loss"), len(classes))
 

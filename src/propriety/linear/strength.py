@@ -1,0 +1,166 @@
+"""How strong the penalty should be: fits along falling alphas, and their loss on rows they have not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.data.parameters import number
+from propriety.data.training import Training
+from propriety.linear import solvers
+from propriety.linear.descent import Run
+from propriety.linear.design import Design
+from propriety.linear.learning import LinearFit, TwoClasses, check, learn, linear_scores, minimize_binary
+from propriety.linear.moments import moments
+from propriety.linear.objective import BinaryLoss, Objective
+from propriety.linear.penalties import Penalty
+from propriety.linear.rows import FittedLoss, LinearRows
+from propriety.linear.settings import LinearSettings
+from propriety.separators.linalg import Floats
+
+#: Strengths that are tried, falling by half orders of magnitude. Loss and columns have their units, so that
+#: the values suit every table; in a million rows the least of them is a single row's.
+ALPHAS = np.logspace(1, -6, 15)
+N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Path:
+    """Coefficients along the path.
+
+    Attributes
+    ----------
+    alphas : array of shape (m,), decreasing
+    coefs : array of shape (m, K, d)
+    intercepts : array of shape (m, K)
+    objectives : array of shape (m,)
+        The objective reached at each alpha.
+    """
+
+    alphas: Floats
+    coefs: Floats
+    intercepts: Floats
+    objectives: Floats
+
+
+def follow(
+    rows: LinearRows, loss: FittedLoss, settings: LinearSettings, alphas: Any, eps: float = 1e-3
+) -> Path:
+    """Fit for falling alphas, given or so many from that without slopes to `eps` times it."""
+    if settings.solver.smooth is None:
+        raise ValueError(
+            f"a path needs one of the solvers {', '.join(solvers.SMOOTH)}, got {settings.solver.name!r}"
+        )
+    design = Design(rows.X, settings.intercept, settings.n_jobs, moments(rows.X, rows.weight))
+    parts = rows.losses(loss)
+    none = Penalty.make(design, 0.0, 0.0)
+    bare = [Objective(design, part, rows.weight, none) for part in parts]
+    if isinstance(alphas, int):
+        top = max(_largest(objective, settings.l1_ratio) for objective in bare)
+        alphas = top * np.logspace(0, np.log10(number("eps", eps, 0, 1, above=True)), alphas)
+    alphas = np.sort(np.asarray([number("alpha", a, 0) for a in alphas]))[::-1]
+    check(rows, loss, replace(settings, alpha=float(alphas[0])))
+    thetas = [objective.start() for objective in bare]
+    unit = parts[0].scale * (loss.factor if len(parts) > 1 else 1.0)
+    coefs, intercepts, objectives = [], [], []
+    for alpha in alphas:
+        penalty = Penalty.make(design, float(alpha), settings.l1_ratio, settings.scaled)
+        runs = [
+            _run(Objective(design, part, rows.weight, penalty), theta, rows.weight, settings)
+            for part, theta in zip(parts, thetas, strict=True)
+        ]
+        thetas = [run.point.theta for run in runs]
+        coef, intercept = design.unpack(np.column_stack(thetas))
+        coefs.append(coef)
+        intercepts.append(intercept)
+        objectives.append(unit * sum(run.point.value for run in runs))
+    return Path(alphas, np.array(coefs), np.array(intercepts), np.array(objectives))
+
+
+def _run(objective: Objective, theta: Floats, weight: Floats, settings: LinearSettings) -> Run:
+    """From the minimum of the last alpha on; a loss that is not convex by its stations, as `fit` does."""
+    loss = objective.loss
+    convex = isinstance(loss, BinaryLoss) and loss.composite.properties()["convex"]
+    if isinstance(loss, TwoClasses) and not convex:
+        return minimize_binary(objective.design, loss, weight, objective.penalty, settings, None)
+    return settings.solver.minimize(objective, theta, settings.tol, settings.max_iter)
+
+
+def _largest(objective: Objective, l1_ratio: float) -> float:
+    """Alpha from which the lasso has no slopes: the largest slope of the objective at the base rate."""
+    design = objective.design
+    g = np.abs(objective.at(objective.start()).gradient[: design.d])
+    inverse = design.inverse_scale[:, None]
+    raw = np.divide(g, inverse, out=np.zeros_like(g), where=inverse > 0)
+    return float(raw.max(initial=0.0)) / max(l1_ratio, 1e-3) or 1.0
+
+
+def held_out_losses(rows: LinearRows, loss: FittedLoss, way: Path, n_jobs: int | None) -> Floats:
+    """Mean loss of the rows at each alpha."""
+    pairs = zip(way.coefs, way.intercepts, strict=True)
+    return np.array([rows.mean_loss(loss, linear_scores(rows.X, *pair, n_jobs)) for pair in pairs])
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """A fit whose penalty was chosen on rows that its candidates had not seen.
+
+    Attributes
+    ----------
+    alpha : float
+        The strength of least loss; of equal ones the largest.
+    alphas, curve : arrays of shape (m,)
+        The strengths, falling, and the mean loss of held-out rows at each.
+    fit : LinearFit
+        On all rows, with `alpha`.
+    scores : array of shape (n, n_scores)
+        The score of each training row, its offset included, by the fit with `alpha` to the other folds; NaN
+        for rows that are in no fold.
+    """
+
+    alpha: float
+    alphas: Floats
+    curve: Floats
+    fit: LinearFit
+    scores: Floats
+
+
+def cross_fit(
+    training: Training,
+    loss: FittedLoss,
+    settings: LinearSettings,
+    folds: NDArray[np.intp],
+    start: tuple[Floats, Floats] | None = None,
+) -> CrossFit:
+    """Choose alpha by the mean loss on held-out rows, and fit all rows with it.
+
+    `folds` has the number of each row's fold, or −1 for one that is never held out.
+    """
+    numbers = np.unique(folds[folds >= 0])
+    if len(numbers) < 2:
+        raise ValueError(
+            "alpha='cv' needs rows of each class in two folds at least, and there are too few that differ; "
+            "give alpha a number"
+        )
+    paths, losses, weights = [], [], []
+    for fold in numbers:
+        held_out = LinearRows.of(training, loss, np.flatnonzero(folds == fold))
+        way = follow(LinearRows.of(training, loss, np.flatnonzero(folds != fold)), loss, settings, ALPHAS)
+        paths.append(way)
+        weights.append(held_out.weight.sum())
+        losses.append(held_out_losses(held_out, loss, way, settings.n_jobs) if weights[-1] else ALPHAS * 0)
+    curve = np.average(losses, axis=0, weights=weights)
+    best = int(np.argmin(curve))
+    alpha = float(ALPHAS[best])
+    fit = learn(LinearRows.of(training, loss), loss, replace(settings, alpha=alpha), start)
+    scores = np.full((training.n_rows, len(fit.coef)), np.nan)
+    for fold, way in zip(numbers, paths, strict=True):
+        rows = np.flatnonzero(folds == fold)
+        X = training.table.matrix[rows]
+        scores[rows] = linear_scores(X, way.coefs[best], way.intercepts[best], settings.n_jobs)
+    if training.offset is not None:
+        scores += training.offset
+    return CrossFit(alpha, ALPHAS, curve, fit, scores)
