@@ -20,7 +20,7 @@ FLOORS = (
     ("evaluation",),
     ("engine",),
     ("separators",),
-    ("linear", "boosting", "tree", "rules"),
+    ("linear", "boosting", "forest", "tree", "rules"),
     ("tuning",),
     ("tables",),
     ("plots",),

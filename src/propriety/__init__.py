@@ -20,6 +20,7 @@ from propriety.version import __version__
 if TYPE_CHECKING:
     from propriety import evaluation, plots
     from propriety.boosting import BoostingClassifier
+    from propriety.forest import ForestClassifier
     from propriety.linear import LinearClassifier
     from propriety.model.files import load
     from propriety.rules import RuleClassifier
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoostingClassifier",
+    "ForestClassifier",
     "LinearClassifier",
     "LossSearchCV",
     "RuleClassifier",

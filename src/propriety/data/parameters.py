@@ -67,6 +67,13 @@ class Parameters:
         """One of the allowed words."""
         return choice(name, getattr(self._estimator, name), allowed)
 
+    def flag(self, name: str) -> bool:
+        """True or False."""
+        value = getattr(self._estimator, name)
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {value!r}")
+        return bool(value)
+
     def renamed(self, old: str, new: str) -> Any:
         """The value of a parameter that has a new name; the old one still works, with a warning."""
         value = getattr(self._estimator, old)

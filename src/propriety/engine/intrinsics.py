@@ -1,4 +1,4 @@
-"""A machine instruction that Python has no word for."""
+"""Machine instructions that Python has no word for."""
 
 from __future__ import annotations
 
@@ -27,5 +27,17 @@ def prefetch(typingctx, array, position):
         address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
         builder.call(function, [address, word(0), word(3), word(1)])
         return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@instead(lambda word: (int(word) & -int(word)).bit_length() - 1)
+@intrinsic
+def trailing_zeros(typingctx, word):
+    """Position of the lowest bit that is set in a word of 64 bits, which must not be 0."""
+    signature = types.uint64(types.uint64)
+
+    def codegen(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
 
     return signature, codegen

@@ -38,6 +38,7 @@ class Entry:
 
 ESTIMATORS = (
     Entry("BoostingClassifier", "propriety.boosting", "boosting", "propriety boosting"),
+    Entry("ForestClassifier", "propriety.forest", "forest", "propriety forest"),
     Entry("LinearClassifier", "propriety.linear", "linear", "propriety linear"),
     Entry("TreeClassifier", "propriety.tree", "tree", "propriety tree"),
     Entry("RuleClassifier", "propriety.rules", "rules", "propriety rules"),

@@ -14,7 +14,7 @@ from propriety import parallel
 from propriety.engine.layout import SET_WORDS
 from propriety.engine.predictor import TREE_NODE
 from propriety.tree.columns import Prepared
-from propriety.tree.measure import NodeLoss
+from propriety.model.measure import NodeLoss
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import collapse_prices
 from propriety.tree.search import (

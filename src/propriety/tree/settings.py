@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.data.parameters import Parameters, choice, monotone_signs, number
 from propriety.data.training import Training
-from propriety.tree.measure import Measure, measure_of
+from propriety.model.measure import Measure, measure_of
 
 #: Total weight, in rows, up to which splits are exact by default.
 _EXACT = 20_000

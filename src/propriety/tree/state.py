@@ -10,7 +10,7 @@ from propriety.engine.predictor import Forest
 from propriety.engine.stored import category_arrays, forest_arrays, read_categories, read_forest
 from propriety.storage.checks import Arrays, require, take
 from propriety.storage.values import check_links
-from propriety.tree.measure import measure_of
+from propriety.model.measure import measure_of
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import PruningPath
 

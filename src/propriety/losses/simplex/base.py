@@ -113,6 +113,15 @@ class SimplexLoss(Value, ABC):
         P = check_distributions("P", P)
         return self.value(P, self.link(P))
 
+    def entropy_term(self, p: Array) -> Array | None:
+        """The h with which the entropy is Σ_k h(p_k), at shares p of one class; None if there is none.
+
+        >>> from propriety.losses import simplex
+        >>> simplex.Brier().entropy_term(np.array([0.0, 0.5, 1.0])), simplex.Brier().entropy([[0.5, 0.5]])
+        (array([0.   , 0.125, 0.   ]), array([0.25]))
+        """
+        return None
+
     def gradient(self, y: ArrayLike, F: ArrayLike) -> Array:
         """∂ℓ/∂F, shape (n, K)."""
         return self.derivatives(y, F)[0]

@@ -61,6 +61,11 @@ class _Softmax(SimplexLoss):
         count = np.maximum(np.isfinite(logs).sum(axis=-1, keepdims=True), 1)
         return logs - finite.sum(axis=-1, keepdims=True) / count
 
+    def entropy_term(self, p: Array) -> Array:
+        """h(p) = (p − p^(γ+1))/(γ (γ + 1)), and −p log p for γ = 0."""
+        g = self._exponent
+        return -special.xlogy(p, p) if g == 0 else (p - p ** (g + 1)) / (g * (g + 1))
+
     def _value(self, Y: Array, F: Array) -> Array:
         g = self._exponent
         log_p = special.log_softmax(F, axis=-1)

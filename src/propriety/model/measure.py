@@ -30,6 +30,13 @@ class Measure(Protocol):
         """Loss of the probabilities for the classes `y`."""
         ...
 
+    def share_entropy(self, p: Floats, q: Floats) -> Floats:
+        """The h of one class's share p = 1 − q: for two classes H itself, else the h of H = Σ_k h(p_k).
+
+        A loss on the simplex whose entropy is no such sum is taken one class against the rest.
+        """
+        ...
+
     @property
     def fitted(self) -> Any:
         """What is fitted: a composite, a loss on the simplex, or a loss that has no link of its own."""
@@ -55,6 +62,10 @@ class BinaryMeasure:
     def score(self, P: Floats) -> Floats:
         """F(p), one column."""
         return np.asarray(self.link.link(P[:, 1], P[:, 0]))[:, None]
+
+    def share_entropy(self, p: Floats, q: Floats) -> Floats:
+        """H(p)."""
+        return np.asarray(self.binary.entropy(p, q))
 
     def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
         """ℓ(y, p)."""
@@ -92,6 +103,11 @@ class SimplexMeasure:
         """Scores, one column for each class."""
         return self.whole.link(P)
 
+    def share_entropy(self, p: Floats, q: Floats) -> Floats:
+        """The h of H = Σ_k h(p_k), or ½ H of the binary loss, one class against the rest."""
+        term = self.whole.entropy_term(p)
+        return np.asarray(0.5 * self.whole.binary.loss.entropy(p, q)) if term is None else term
+
     def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
         """Loss of each row."""
         return self.whole.loss(y, P)
@@ -122,6 +138,10 @@ class RestMeasure:
     def score(self, P: Floats) -> Floats:
         """Links of the probabilities, or their centred logarithms."""
         return simplex.Log().link(P) if self.link is None else np.asarray(self.link.link(P, _rest(P)))
+
+    def share_entropy(self, p: Floats, q: Floats) -> Floats:
+        """factor · H(p)."""
+        return self.factor * np.asarray(self.binary.entropy(p, q))
 
     def loss(self, y: NDArray[np.intp], P: Floats) -> Floats:
         """factor · Σ_k ℓ(1[y = k], p_k)."""

@@ -1,0 +1,11 @@
+"""Random forests and extra trees, any entropy.
+
+``classifier`` is what users see; ``settings`` checks what they give, ``learning`` grows the trees, ``state`` is
+what a file keeps. ``sample`` puts the rows in an order of their own, ``entropy`` the loss in a table; ``search``
+finds the split of a node and ``growing`` grows a tree, in arrays of ``layout``; ``votes`` are what the grown
+forest says, ``explaining`` puts what columns add to them on the scale of the score.
+"""
+
+from propriety.forest.classifier import ForestClassifier
+
+__all__ = ["ForestClassifier"]

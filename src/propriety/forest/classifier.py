@@ -1,0 +1,244 @@
+"""ForestClassifier: many random trees, grown by any proper loss, and their mean."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from propriety.data.table import Table
+from propriety.forest.settings import settings_of
+from propriety.model.base import ProperClassifier, shares
+from propriety.storage.checks import Arrays
+
+Floats = NDArray[np.float64]
+
+
+class ForestClassifier(ProperClassifier):
+    """A random forest, or extra trees, whose splits follow the entropy of any proper loss.
+
+    Each tree is grown on rows drawn with replacement, and each of its splits is the best one among some
+    columns drawn at random: the one that most lowers Σ W·H(p), the loss of the rows at their class shares.
+    Probabilities are the mean of the trees' leaves and of half a tree that says the base rates, so that none is
+    0 or 1. Extra trees, ``splitter="random", bootstrap=False``, draw one cut of each column at random too.
+
+    The model depends on the rows, not on their order, and a row of weight k is k rows: copies are drawn one by
+    one, by random numbers that belong to what a row holds. Columns may come in any order as well.
+
+    Parameters
+    ----------
+    loss : loss, composite or str, default="auto"
+        Whose entropy decides the splits; "auto" is the log loss. It needs no gradient: `CostWeighted` will
+        do. With three classes or more the loss on the simplex, or one class against the rest.
+    link : link or str, default=None
+        Link of the score; None: the loss's own, or the logit.
+    fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
+        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
+        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
+        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
+        ``predict``.
+    tp_benefit, tn_benefit : as the costs, default=0.0
+        What right decisions bring: a hit, and a right negative.
+    cost_matrix : array of shape (K, K) or (K, K + 1), or callable, default=None
+        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
+        what it costs to abstain, and then ``predict`` may return ``abstain_label``.
+    pos_label : label, default=None
+        The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
+    abstain_label : label, default="abstain"
+    stakes : bool, default=False
+        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
+    n_estimators : int, default=100
+        Number of trees.
+    splitter : {"best", "random"}, default="best"
+        The best cut of each drawn column, or one at random between its least and its largest bin in the node.
+    bootstrap : bool, default=True
+        Draw the rows of each tree: every copy of a row as often as a Poisson number with mean 1 says.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Columns that each split looks at: a function of their number, a number, a share, or all. Columns that
+        are equal count once. More are drawn if none of these can be split.
+    max_depth : int or None, default=None
+    max_leaf_nodes : int or None, default=None
+        With a limit, the leaf that gains most is split next.
+    min_samples_leaf : float, default=1
+        Least weight of a leaf in its tree's draw.
+    smoothing : float, default=0.5
+        How many trees that say the base rates are added to the others.
+    max_bins : int, default=255
+    oob_score : bool, default=False
+        Whether to compute ``oob_decision_function_`` and ``oob_score_``.
+    categorical_features : "from_dtype", None, mask or list of columns, default="from_dtype"
+    multiclass : {"auto", "ovr"}, default="auto"
+        With "ovr" every loss is taken one class against the rest.
+    n_jobs : int, default=None
+        Threads; None means all cores. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    oob_decision_function_ : ndarray of shape (n, K)
+        Probabilities of the training rows by the trees that were not grown on them, smoothed in the same way; as
+        in scikit-learn, they have the name of a score. A row of several copies has the mean over copies.
+    oob_score_ : float
+        Mean loss of these: the smaller the better, unlike scikit-learn's.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from propriety import ForestClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ForestClassifier(oob_score=True, random_state=0).fit(X, y)
+    >>> bool(model.oob_score_ < 0.15), model.oob_decision_function_.shape
+    (True, (569, 2))
+    """
+
+    def __init__(
+        self,
+        loss: Any = "auto",
+        *,
+        link: Any = None,
+        fp_cost: Any = 1.0,
+        fn_cost: Any = 1.0,
+        tp_benefit: Any = 0.0,
+        tn_benefit: Any = 0.0,
+        cost_matrix: Any = None,
+        pos_label: Any = None,
+        abstain_label: Any = "abstain",
+        stakes: bool = False,
+        n_estimators: int = 100,
+        splitter: str = "best",
+        bootstrap: bool = True,
+        max_features: Any = "sqrt",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: float = 1,
+        smoothing: float = 0.5,
+        max_bins: int = 255,
+        oob_score: bool = False,
+        categorical_features: Any = "from_dtype",
+        multiclass: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.link = link
+        self.fp_cost = fp_cost
+        self.fn_cost = fn_cost
+        self.tp_benefit = tp_benefit
+        self.tn_benefit = tn_benefit
+        self.cost_matrix = cost_matrix
+        self.pos_label = pos_label
+        self.abstain_label = abstain_label
+        self.stakes = stakes
+        self.n_estimators = n_estimators
+        self.splitter = splitter
+        self.bootstrap = bootstrap
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.smoothing = smoothing
+        self.max_bins = max_bins
+        self.oob_score = oob_score
+        self.categorical_features = categorical_features
+        self.multiclass = multiclass
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
+    ) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            NaN is missing; an infinite value is an ordinary extreme one.
+        y : array of shape (n,)
+            Labels of any type.
+        sample_weight : array of shape (n,), optional
+            A row of weight k counts as k rows if all weights are whole numbers, with a mean of 64 at most;
+            other weights are taken relative to their mean, and multiply the draws of their rows. Rows of
+            weight 0 take no part.
+        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
+            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+
+        Returns
+        -------
+        self
+        """
+        from propriety.forest.learning import learn
+
+        training = self._read(
+            X,
+            y,
+            sample_weight,
+            fp_cost=fp_cost,
+            fn_cost=fn_cost,
+            tp_benefit=tp_benefit,
+            tn_benefit=tn_benefit,
+            cost_matrix=cost_matrix,
+        )
+        settings = settings_of(self, training)
+        learned = learn(training, settings)
+        for name in ("oob_decision_function_", "oob_score_"):
+            self.__dict__.pop(name, None)
+        attributes = {"_measure": settings.measure, "_grown": learned.grown}
+        if learned.out_of_bag is not None:
+            attributes |= {"oob_decision_function_": learned.out_of_bag, "oob_score_": learned.loss}
+        return self._keep(training, settings.measure.fitted, **attributes)
+
+    # --- using the model --------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the classes, of shape (n, K): the smoothed mean of the trees."""
+        table = self._table(X)
+        return self._grown.probabilities(table, self._threads)
+
+    def _scores(self, table: Table) -> Floats:
+        return self._measure.score(self._grown.probabilities(table, self._threads))
+
+    # --- reading it -------------------------------------------------------------------------------
+
+    def importances(self) -> Floats:
+        """Share of each feature in the total gain of all splits; without any split all are 0.
+
+        Trees grown to the last row gain by columns of many values even where these say nothing.
+        """
+        check_is_fitted(self, "_grown")
+        nodes = self._grown.forest.nodes
+        split = nodes[nodes["feature"] >= 0]
+        return shares(np.bincount(split["feature"], weights=split["gain"], minlength=self.n_features_in_))
+
+    def _contributions(self, table: Table) -> Floats:
+        """What the splits change on the way to the leaves, on the scale of the score."""
+        from propriety.forest.explaining import score_parts
+
+        grown, jobs = self._grown, self._threads
+        P = grown.probabilities(table, jobs)
+        return score_parts(self._measure, grown.start, P, grown.parts(table, jobs))
+
+    # --- keeping it -------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        from propriety.forest.state import write_state
+
+        return write_state(self)
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        from propriety.forest.state import read_state
+
+        read_state(self, state, arrays)

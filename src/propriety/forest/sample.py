@@ -1,0 +1,136 @@
+"""The training rows in an order of their own, so that random draws depend on what they hold and nothing else.
+
+Trees see bins and classes. Rows that agree in these are one row with as many copies, columns that agree are one
+column; columns are put in order by a hash of their bins and classes, rows by a hash of their bins. Then a row's
+place is the same however the table was sorted, and whether it was given k times or with the weight k. Classes
+count by their weight, not by their names: the heavier comes first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.data.training import Training
+from propriety.engine.binning import Binner
+from propriety.engine.compiling import kernel
+from propriety.engine.layout import BINS
+from propriety.forest.layout import MOST_COPIES, Sample
+from propriety.weights import Weights
+
+#: Mean weight of a row up to which whole weights are drawn copy by copy.
+_COPY_BY_COPY = 64
+
+
+@dataclass(frozen=True)
+class OrderedSample:
+    """The sample, and how it came about.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (d,)
+        The column of the table that each column of the sample stands for.
+    places : ndarray of shape (n,)
+        The row of the sample that stands for each row of the table; −1 for rows without weight.
+    unit : float
+        Weights of the sample are whole numbers of it.
+    """
+
+    sample: Sample
+    columns: NDArray[np.intp]
+    places: NDArray[np.intp]
+    unit: float
+
+
+def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8]) -> OrderedSample:
+    """Put the binned table, of shape (d, n), in its order."""
+    weights, kept = training.weights, training.weights.kept
+    rows = np.arange(training.n_rows) if kept is None else np.flatnonzero(kept)
+    codes = codes if kept is None else np.ascontiguousarray(codes[:, rows])
+    labels, rank = training.codes[rows], _ranks(training.class_weights)[training.codes[rows]]
+    copies = _copies(weights, rows)
+    columns = _distinct_columns(codes, rank, copies, binner, training.n_classes)
+    codes = codes[columns]
+    hashes = np.zeros(len(rows), dtype=np.uint64)
+    _hash_rows(
+        codes, np.random.default_rng(0).integers(2**64, size=(len(columns), BINS), dtype=np.uint64), hashes
+    )
+    hashes = (hashes & ~np.uint64(BINS - 1)) | rank.astype(np.uint64)
+    if copies is None:
+        assert weights.values is not None
+        whole = np.rint(weights.values[rows] / weights.unit).astype(np.int64)
+        order = np.lexsort((whole, hashes))
+        firsts = np.arange(len(rows))
+    else:
+        order = np.argsort(hashes, kind="stable")
+        firsts = _first_of_equal(hashes[order], codes, order)
+    places = np.full(training.n_rows, -1)
+    places[rows[order]] = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(rows))))
+    chosen = order[firsts]
+    sample = Sample(
+        np.ascontiguousarray(codes[:, chosen]),
+        binner.n_bins[columns],
+        np.array([binner.category_bins[f] is not None for f in columns], dtype=np.uint8),
+        labels[chosen].astype(np.uint8),
+        np.ones(len(chosen), np.int64) if copies is None else np.add.reduceat(copies[order], firsts),
+        whole[chosen] if copies is None else np.empty(0, dtype=np.int64),
+    )
+    return OrderedSample(sample, columns, places, weights.unit if copies is None else 1.0)
+
+
+def _copies(weights: Weights, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
+    """How many copies each row stands for; None if weights are relative, or too many to draw one by one."""
+    few = weights.total <= min(_COPY_BY_COPY * len(rows), MOST_COPIES) or weights.values is None
+    if not weights.copies or not few:
+        return None
+    return weights.array[rows].astype(np.int64)
+
+
+def _ranks(class_weights: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Place of each class, the heaviest first."""
+    ranks = np.empty(len(class_weights), dtype=np.intp)
+    ranks[np.argsort(-class_weights, kind="stable")] = np.arange(len(class_weights))
+    return ranks
+
+
+def _distinct_columns(
+    codes: NDArray[np.uint8],
+    rank: NDArray[np.intp],
+    copies: NDArray[np.int64] | None,
+    binner: Binner,
+    n_classes: int,
+) -> NDArray[np.intp]:
+    """Columns in the order of a hash of their class counts; of equal ones the first."""
+    keys = []
+    for f, column in enumerate(codes):
+        counts = np.bincount(column * n_classes + rank, weights=copies, minlength=BINS * n_classes)
+        kind = bytes([binner.category_bins[f] is not None])
+        keys.append(hashlib.blake2b(kind + counts.astype(np.int64).tobytes(), digest_size=8).digest())
+    chosen: list[int] = []
+    for f in sorted(range(len(keys)), key=lambda f: (keys[f], f)):
+        same = (g for g in reversed(chosen) if keys[g] == keys[f])
+        if not any(np.array_equal(codes[g], codes[f]) for g in same):
+            chosen.append(f)
+    return np.array(chosen, dtype=np.intp)
+
+
+@kernel
+def _hash_rows(codes, words, hashes):
+    """hashes[i] += Σ_f words[f, code]."""
+    for f in range(codes.shape[0]):
+        for i in range(codes.shape[1]):
+            hashes[i] += words[f, codes[f, i]]
+
+
+def _first_of_equal(
+    hashes: NDArray[np.uint64], codes: NDArray[np.uint8], order: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Where rows begin that differ from the one before, for rows in the order of their hashes."""
+    same = np.flatnonzero(hashes[1:] == hashes[:-1]) + 1
+    really = np.all(codes[:, order[same]] == codes[:, order[same - 1]], axis=0)
+    begins = np.ones(len(hashes), dtype=bool)
+    begins[same[really]] = False
+    return np.flatnonzero(begins)
