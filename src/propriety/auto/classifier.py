@@ -177,14 +177,13 @@ class AutoClassifier(ProperClassifier):
         settings = settings_of(self)
         loss = fitted_loss(self.loss, self.link, training.n_classes)
         learned = learn(training, settings, loss, groups)
-        return self._keep(training, loss, judgement_=learned.judgement, **_attributes(learned.members, learned.stack))
+        parts = _attributes(learned.members, learned.stack)
+        return self._keep(training, loss, judgement_=learned.judgement, **parts)
 
     # --- using the model --------------------------------------------------------------------------
 
     def _scores(self, table: Table) -> Floats:
-        each = [
-            on_scale(member.probabilities(table, self._schema), self.loss_) for member in self._members
-        ]
+        each = [on_scale(member.probabilities(table, self._schema), self.loss_) for member in self._members]
         return self._stack(np.stack(each))
 
     # --- reading it -------------------------------------------------------------------------------

@@ -1,21 +1,31 @@
-"""The members of the stack: how each is fitted, and what it says of rows out of fold."""
+"""The members of the stack: how each is fitted, what it says of rows out of fold, and how it is read."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from propriety.auto.stacking import on_scale
+from propriety.boosting import BoostingClassifier
 from propriety.data.numbers import Numbers
 from propriety.data.table import Schema, Table
 from propriety.data.training import Training
+from propriety.forest import ForestClassifier
+from propriety.linear import LinearClassifier
 from propriety.model.base import ProperClassifier
+from propriety.rules import RuleClassifier
+from propriety.tree import TreeClassifier
 
 Floats = NDArray[np.float64]
+
+
+# --- a fitted member ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +64,13 @@ class Member:
         parts = self.model._contributions(self._read(table, schema))
         if self.numbers is not None:
             parts = _owned(parts, self.numbers.owners, table.n_features)
-        base = parts[:, :, -1]
-        start = on_scale(self.model._probabilities(base), loss)
+        start = on_scale(self.model._probabilities(parts[:, :, -1]), loss)
         end = on_scale(self.model._probabilities(parts.sum(axis=2)), loss)
         way = parts[:, :, :-1].sum(axis=2)
         stretch = np.divide(end - start, way, out=np.zeros_like(way), where=np.abs(way) > 1e-9)
-        parts = np.concatenate([parts[:, :, :-1] * stretch[:, :, None], start[:, :, None]], axis=2)
-        parts[:, :, -1] += end - parts.sum(axis=2)
-        return parts
+        result = np.concatenate([parts[:, :, :-1] * stretch[:, :, None], start[:, :, None]], axis=2)
+        result[:, :, -1] += end - result.sum(axis=2)
+        return result
 
     def importances(self, n_features: int) -> Floats:
         """How much each feature counts."""
@@ -78,3 +87,156 @@ def _owned(parts: Floats, owners: tuple[int, ...], n_features: int) -> Floats:
         result[:, :, feature] += parts[:, :, number]
     result[:, :, -1] = parts[:, :, -1]
     return result
+
+
+# --- fitting --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The rows to learn from and their folds.
+
+    Attributes
+    ----------
+    training : Training
+    folds : ndarray of shape (n,)
+        −1 for rows that are never held out.
+    grouped : bool
+        Whether rows of a fold belong together, so that a row out of bag is not a row unseen.
+    seed, n_jobs : int
+    """
+
+    training: Training
+    folds: NDArray[np.intp]
+    grouped: bool
+    seed: int
+    n_jobs: int
+
+    def fit(self, model: ProperClassifier, table: Table, rows: Any = None, **given: Any) -> Any:
+        """Fit a model to all rows of a table, or to some of them."""
+        training = self.training
+        labels, weight = training.classes[training.codes], training.weights.values
+        if rows is not None:
+            table, labels = table.take(rows), labels[rows]
+            weight = None if weight is None else weight[rows]
+        with warnings.catch_warnings():
+            # The folds have chosen: what a member has to say of its own fit says nothing of the stack.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(table.matrix, labels, weight, **given)
+
+    def refitted(self, model: ProperClassifier) -> Floats:
+        """What copies of a model say of each fold that are fitted to the others; NaN of rows in no fold."""
+        table, P = self.training.table, np.full((self.training.n_rows, self.training.n_classes), np.nan)
+        for fold in np.unique(self.folds[self.folds >= 0]):
+            rows = np.flatnonzero(self.folds == fold)
+            copy = type(model)(**model.get_params(deep=False))
+            self.fit(copy, table, np.flatnonzero(self.folds != fold))
+            P[rows] = copy.predict_proba(table.take(rows).matrix)
+        return P
+
+    def some(self, n_rows: int) -> Task:
+        """The same task with about so many of the rows, of each class and each fold in proportion."""
+        training = self.training
+        order = np.lexsort((self.folds, training.codes))
+        rows = np.sort(order[np.linspace(0, len(order) - 1, n_rows).astype(np.intp)])
+        few = replace(
+            training,
+            table=training.table.take(rows),
+            codes=training.codes[rows],
+            weights=training.weights.take(rows),
+            costs=training.costs.take(rows),
+        )
+        return replace(self, training=few, folds=self.folds[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A member, and its probabilities of the training rows by models that were not fitted to them."""
+
+    member: Member
+    P: Floats
+
+
+def fit_linear(task: Task) -> Fitted:
+    """Ridge logistic regression over standardized numbers, its strength chosen by the folds."""
+    training = task.training
+    numbers = Numbers.fit(training.table, training.schema, training.weights)
+    table = Schema.fit(numbers(training.table, training.schema), None)[1]
+    model = task.fit(LinearClassifier("Log", alpha="cv", n_jobs=task.n_jobs), table, folds=task.folds)
+    scores = model.oof_decision_function_.reshape(training.n_rows, -1)
+    return Fitted(Member("linear", model, numbers), model._probabilities(scores))
+
+
+def fit_forest(task: Task) -> Fitted:
+    """Extra trees on drawn rows; what they say out of bag stands for the folds, unless rows have groups."""
+    model = ForestClassifier(
+        "Log",
+        n_estimators=300,
+        splitter="random",
+        oob_score=not task.grouped,
+        categorical_features=_categorical(task),
+        random_state=task.seed,
+        n_jobs=task.n_jobs,
+    )
+    P = task.refitted(model) if task.grouped else None
+    task.fit(model, task.training.table)
+    return Fitted(Member("forest", model), model.oob_decision_function_ if P is None else P)
+
+
+def fit_boosting(task: Task) -> Fitted:
+    """Boosted trees, the number of rounds chosen by the folds."""
+    model = BoostingClassifier(
+        "Log",
+        max_iter="cv",
+        categorical_features=_categorical(task),
+        random_state=task.seed,
+        n_jobs=task.n_jobs,
+    )
+    task.fit(model, task.training.table, folds=task.folds)
+    scores = model.oof_decision_function_.reshape(task.training.n_rows, -1)
+    return Fitted(Member("boosting", model), model._probabilities(scores))
+
+
+def fit_tree(task: Task) -> Fitted:
+    """One tree, pruned by cross-validation."""
+    return _refitted(
+        task,
+        "tree",
+        TreeClassifier(
+            "Log",
+            ccp_alpha="one_se",
+            categorical_features=_categorical(task),
+            random_state=task.seed,
+            n_jobs=task.n_jobs,
+        ),
+    )
+
+
+def fit_rules(task: Task) -> Fitted:
+    """A few rules."""
+    return _refitted(
+        task, "rules", RuleClassifier("Log", categorical_features=_categorical(task), n_jobs=task.n_jobs)
+    )
+
+
+def _refitted(task: Task, name: str, model: ProperClassifier) -> Fitted:
+    P = task.refitted(model)
+    return Fitted(Member(name, task.fit(model, task.training.table)), P)
+
+
+def _categorical(task: Task) -> list[int] | None:
+    columns = [f for f, values in enumerate(task.training.schema.categories) if values is not None]
+    return columns or None
+
+
+#: The stack, in the order of the members' price; and what can be read.
+STACK: tuple[tuple[str, Callable[[Task], Fitted]], ...] = (
+    ("linear", fit_linear),
+    ("forest", fit_forest),
+    ("boosting", fit_boosting),
+)
+READABLE: tuple[tuple[str, Callable[[Task], Fitted]], ...] = (
+    ("linear", fit_linear),
+    ("tree", fit_tree),
+    ("rules", fit_rules),
+)

@@ -48,7 +48,8 @@ def read_state(
         numbers = _numbers(given["numbers"], model._schema)
         d = model.n_features_in_ if numbers is None else len(numbers.owners)
         require(inner.n_features_in_ == d, "a member and its columns do not fit")
-        require(numbers is not None or inner._schema.categories == model._schema.categories, "other categories")
+        same = numbers is not None or inner._schema.categories == model._schema.categories
+        require(same, f"the member {name[:40]!r} has other categories")
         members.append(Member(name, inner, numbers))
     n_scores = 1 if len(model.classes_) == 2 else len(model.classes_)
     require(members and len({member.name for member in members}) == len(members), "members have no names")
