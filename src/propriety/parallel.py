@@ -9,12 +9,14 @@ section.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache, partial
 from threading import Lock
 
 import joblib
+from threadpoolctl import ThreadpoolController
 
 _pool: ThreadPoolExecutor | None = None
 _lock = Lock()
@@ -37,6 +39,22 @@ def n_threads(n_jobs: int | None) -> int:
     if isinstance(n_jobs, bool) or int(n_jobs) != n_jobs or n_jobs == 0:
         raise ValueError(f"n_jobs must be a non-zero integer or None, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max(1, n_cores() + 1 + int(n_jobs))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Products of matrices by one thread each, while our own threads share the rows.
+
+    On a busy machine the threads of a BLAS that waits for each other can take a hundred times as long for a
+    small product. The libraries are looked for once: that takes milliseconds.
+    """
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def run(tasks: Iterable[Callable[[], object]], n_jobs: int | None) -> None:

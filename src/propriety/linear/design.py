@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from propriety import parallel
 from propriety.data.table import is_sparse
@@ -25,6 +24,8 @@ from propriety.separators.linalg import Floats
 
 _BLOCK_VALUES = 1 << 17  # values of X in a block: 1 MB
 _PARTS = 16  # partial sums
+#: Columns up to which rows are shared among threads; above, a product of matrices has threads of its own.
+NARROW = 256
 _FAR = 100.0  # standard deviations from 0 at which a column is centred
 _HUGE = 1e150  # beyond this, squares are no floats
 
@@ -180,7 +181,7 @@ class Design:
         if parts == 1:
             task(0)
             return
-        with threadpool_limits(1, "blas"):
+        with parallel.one_blas_thread():
             parallel.run([partial(task, k) for k in range(parts)], self.n_jobs)
 
     def scores(self, theta: Floats) -> Floats:
@@ -209,7 +210,7 @@ class Design:
         root = h if signed else np.sqrt(h)
         n = len(h)
         block = max(256, _BLOCK_VALUES // max(q, 1))
-        parts = max(1, min(_PARTS if q <= 256 else 1, n // block))
+        parts = max(1, min(_PARTS if q <= NARROW else 1, n // block))
         edges = np.linspace(0, n, parts + 1).astype(np.intp)
         sums = np.zeros((parts, q, q))
 
@@ -233,7 +234,7 @@ class Design:
         if parts == 1:
             task(0)
         else:
-            with threadpool_limits(1, "blas"):
+            with parallel.one_blas_thread():
                 parallel.run([partial(task, k) for k in range(parts)], self.n_jobs)
         return sums.sum(axis=0)
 

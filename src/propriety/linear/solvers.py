@@ -8,14 +8,16 @@ are, without one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from propriety import losses
+from propriety import losses, parallel
 from propriety.linear import fisher, lbfgs, proximal, separating
 from propriety.linear.descent import Run
+from propriety.linear.design import NARROW
 from propriety.linear.objective import Objective
 from propriety.linear.separating import MarginTask, Rounds
 from propriety.losses import Composite
@@ -65,7 +67,8 @@ class Solver:
         """Run a smooth solver from θ on."""
         run = self.lasso if objective.penalty.has_l1 else self.smooth
         assert run is not None, f"{self.name} was not checked"
-        return run(objective, theta, tol, max_iter)
+        with parallel.one_blas_thread() if objective.design.p <= NARROW else nullcontext():
+            return run(objective, theta, tol, max_iter)
 
     def lacks(self, loss: AnyLoss, alpha: float, l1_ratio: float) -> str | None:
         """What it needs and does not have, with the reason; None if it would do."""
