@@ -142,13 +142,15 @@ class Weights:
             squares, count = float(np.sum((weight * deviations) ** 2)), float(len(weight))
         return float(np.sqrt(count / (count - 1) * squares) / total) if count > 1 else math.inf
 
-    def estimate(self, values: ArrayLike, *, scale: float = 1.0) -> Estimate:
-        """The mean with its 95% interval, times `scale`.
+    def estimate(
+        self, values: ArrayLike, *, scale: float = 1.0, groups: NDArray[np.intp] | None = None
+    ) -> Estimate:
+        """The mean with its 95% interval, times `scale`; with `groups`, a group is one observation.
 
         >>> Weights.read(None, 4).estimate([0.0, 1.0, 1.0, 0.0]).value
         0.5
         """
-        mean, error = self.mean(values), self.standard_error(values)
+        mean, error = self.mean(values), self.standard_error(values, groups)
         error = error if math.isfinite(error) else 0.0
         return Estimate(scale * mean, scale * (mean - Z95 * error), scale * (mean + Z95 * error))
 

@@ -213,6 +213,17 @@ def test_class_weight_and_its_correction(rng):
     np.testing.assert_allclose(corrected.predict_proba(X).sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize("weight", [1e-320, 1e308])
+def test_only_the_ratio_of_class_weights_counts(rng, weight):
+    X = rng.normal(size=(200, 2))
+    y = X[:, 0] + rng.normal(size=200) > 0
+    model = BoostingClassifier(max_iter=3, correct_class_weight=True)
+    same = model.set_params(class_weight={False: weight, True: weight}).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(
+        same, model.set_params(class_weight=None).fit(X, y).predict_proba(X), atol=1e-12
+    )
+
+
 def test_early_stopping_keeps_the_best_round(rng):
     X = rng.normal(size=(1_500, 5))
     y = rng.random(1_500) < 1 / (1 + np.exp(-X[:, 0]))

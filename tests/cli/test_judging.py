@@ -7,17 +7,18 @@ import pyarrow as pa
 import pytest
 from samples import columns
 
-from propriety.cli.judging import Judgement, baselines, judge, split_rows
-from propriety.cli.loading import TrainingTable
+from propriety.cli.judging import Judgement, baselines, judge
 from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import Order, Recipe
+from propriety.cli.splitting import split_rows
 from propriety.cli.study import run_study
+from propriety.cli.training import TrainingTable
 from propriety.costs import Costs
-from propriety.tables import Overrides, infer, open_source
+from propriety.tables import Overrides, TableCosts, infer, open_source
 from propriety.tree import TreeClassifier
 from propriety.weights import Weights
 
-ORDER = Order(Costs.of_mistakes(1, 4))
+ORDER, COSTS = Order(), Costs.of_mistakes(1, 4)
 
 
 def test_a_row_of_weight_k_is_k_rows():
@@ -25,8 +26,8 @@ def test_a_row_of_weight_k_is_k_rows():
     p = rng.uniform(size=90)
     y, weight = rng.uniform(size=90) < p, rng.integers(0, 9, 90)
     copies = np.repeat(np.arange(90), weight)
-    weighted = Judgement("m", y, p, Weights.read(weight, 90), ORDER)
-    repeated = Judgement("m", y[copies], p[copies], Weights(len(copies)), ORDER)
+    weighted = Judgement("m", y, p, Weights.read(weight, 90), COSTS)
+    repeated = Judgement("m", y[copies], p[copies], Weights(len(copies)), COSTS)
     one, other = weighted.numbers(), repeated.numbers()
     assert one.pop("model") == other.pop("model")
     assert one == pytest.approx(other, rel=1e-12)
@@ -34,11 +35,11 @@ def test_a_row_of_weight_k_is_k_rows():
 
 def test_the_numbers_are_those_of_the_decisions():
     y = np.array([True, True, False, False, False])
-    judged = Judgement("m", y, np.array([0.1, 0.9, 0.2, 0.1, 0.1]), Weights(5), ORDER)
+    judged = Judgement("m", y, np.array([0.1, 0.9, 0.2, 0.1, 0.1]), Weights(5), COSTS)
     numbers = judged.numbers()
     assert numbers["cost_per_1000"] == pytest.approx(1000 * (4 + 1) / 5)
     assert (numbers["false_alarms_per_1000"], numbers["misses_per_1000"]) == (200, 200)
-    never, always = baselines("sick", judged)
+    never, always = baselines(("well", "sick"), judged)
     assert never.numbers()["cost_per_1000"] == pytest.approx(1600)
     assert always.numbers()["cost_per_1000"] == pytest.approx(600)
 
@@ -49,7 +50,7 @@ def test_the_numbers_are_those_of_the_decisions():
 )
 def test_a_split_that_cannot_be_meant_is_refused(folds, holdout, message):
     with pytest.raises(UsageError, match=message):
-        split_rows(np.array([True, False] * 10), folds, holdout, 0)
+        split_rows(np.array([1, 0] * 10), folds, holdout, 0)
 
 
 # --- choosing among recipes ---------------------------------------------------------------------------
@@ -74,8 +75,8 @@ def rows_of(frame):
 
 
 RECIPES = [
-    Recipe("shallow", "shallow", lambda order, n: Recording(max_leaf_nodes=2)),
-    Recipe("deep", "deep", lambda order, n: Recording(max_leaf_nodes=4)),
+    Recipe("shallow", "shallow", lambda order, costs, n: Recording(max_leaf_nodes=2)),
+    Recipe("deep", "deep", lambda order, costs, n: Recording(max_leaf_nodes=4)),
 ]
 N = 120
 
@@ -89,7 +90,7 @@ def training(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a\n1\n")
     with open_source(str(tmp_path / "t.csv")) as source:
         frame = findings.columns.encode(table)[0]
-        yield TrainingTable(source, findings, frame, findings.positive, None)
+        yield TrainingTable(source, findings, frame, findings.codes, stated=TableCosts.read({"fn_cost": "4"}, []))
 
 
 def test_each_training_part_chooses_without_the_rows_that_judge_it(training):

@@ -55,7 +55,7 @@ def test_curvature_is_the_slope_of_the_gradient(loss):
     objective, theta = make_objective(loss)
     point = objective.at(theta)
     hessian = objective.curvature(point, "newton")
-    product = objective.curvature_product(objective.row_curvatures(point, "newton"))
+    product = objective.curvature_product(point, "newton")
     p, K = theta.shape
     for i, k in np.ndindex(p, K):
         step = np.zeros_like(theta)
@@ -65,6 +65,27 @@ def test_curvature_is_the_slope_of_the_gradient(loss):
         ) / 2e-5
         np.testing.assert_allclose(hessian[:, k * p + i].reshape(K, p).T, slope, atol=1e-6)
         np.testing.assert_allclose(product(step), slope, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["Log", *SIMPLEX], ids=repr)
+@pytest.mark.parametrize("stride", [1, 3])
+def test_curvatures_in_pieces_are_those_of_all_rows_at_once(loss, stride, monkeypatch):
+    objective, theta = make_objective(loss, 700)
+    point = objective.at(theta)
+    v = np.random.default_rng(1).standard_normal(theta.shape)
+
+    def curvatures():
+        matrix = objective.curvature(point, "fisher", stride)
+        return (
+            matrix,
+            objective.curvature_diagonal(point, "fisher"),
+            objective.curvature_product(point, "fisher")(v),
+        )
+
+    at_once = curvatures()
+    monkeypatch.setattr("propriety.linear.objective._AT_ONCE", 1)
+    for small, whole in zip(curvatures(), at_once, strict=True):
+        np.testing.assert_allclose(small, whole, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("loss", ["Log", simplex.Brier()], ids=repr)

@@ -126,6 +126,9 @@ def test_matrices_are_differences_of_the_gradient(loss, F, y):
     scale = 1 + np.abs(numeric).max(axis=(1, 2), keepdims=True)
     assert hessian.shape == fisher.shape == (6, 4, 4)
     assert np.all(np.abs(hessian - numeric) <= 1e-6 * scale)
+    V = np.sin(7 * F + np.arange(4))
+    for times, matrix in ((loss.hessian_times(labels, F, V), hessian), (loss.fisher_times(F, V), fisher)):
+        assert np.all(np.abs(times - np.einsum("mab,mb->ma", matrix, V)) <= 1e-12 * scale[:, 0])
     # Their diagonals are those of the one pass that boosting takes.
     for matrix, kind in ((hessian, "newton"), (fisher, "fisher")):
         diagonal = loss.derivatives(labels, F, curvature=kind)[1]

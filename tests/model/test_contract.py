@@ -18,7 +18,7 @@ from propriety.model.base import ProperClassifier
 
 ROWS = catalogue.ESTIMATORS
 #: Parameters that make a fit small, for the estimators that have them.
-SMALL = {"max_iter": 20, "n_rules": 4, "min_samples_leaf": 3, "random_state": 0, "alpha": 0.01}
+SMALL = {"max_iter": 20, "n_estimators": 20, "n_rules": 4, "min_samples_leaf": 3, "random_state": 0, "alpha": 0.01}
 
 
 def small(row, **params):

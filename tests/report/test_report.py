@@ -163,8 +163,8 @@ def test_warnings_of_rare_classes_and_few_mistakes():
     y = np.r_[np.ones(5), np.zeros(200)]
     assert "only 5 of the 205" in checks.rare_classes(y, ("no", "yes"))[0]
     assert checks.rare_classes(np.repeat([0.0, 1.0], 60), ("no", "yes")) == []
-    assert "no mistake" in checks.few_mistakes(y, y, Costs.of_mistakes(1, 1))[0]
-    assert checks.few_mistakes(y, 1 - y, Costs.of_mistakes(1, 1)) == []
+    assert "no mistake" in checks.few_mistakes(y, y)[0]
+    assert checks.few_mistakes(y, 1 - y) == []
 
 
 def test_drift_is_seen_where_it_is_and_not_where_it_is_not():

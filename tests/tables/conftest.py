@@ -30,6 +30,6 @@ def models(table):
         estimator = entry.type(fp_cost=1, fn_cost=9, **SMALL.get(entry.key, {}))
         numbers = Numbers.fit(frame) if estimator.reads_numbers else None
         X = frame if numbers is None else numbers(frame)
-        estimator.fit(X, findings.positive.astype(int))
+        estimator.fit(X, findings.codes.astype(int))
         result[entry.key] = TableModel(estimator, findings.columns, findings.target, numbers, {"rows": 160})
     return result

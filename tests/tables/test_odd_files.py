@@ -7,6 +7,7 @@ import json
 import re
 import zipfile
 
+import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -112,6 +113,28 @@ def test_a_long_row_is_named_with_its_number_in_the_sheet(tmp_path):
         read(tmp_path / "t.xlsx", excel([["a", "b"], [None], [1, 2], [1, 2, 3]]))
 
 
+def with_value(text, value, kind=""):
+    """The formulas of a sheet with a value of a kind."""
+    return re.sub(r"<c r=\"(\w+)\"><f>(.*?)</f><v ?/?>(</v>)?", rf'<c r="\1"{kind}><f>\2</f>{value}', text)
+
+
+@pytest.mark.parametrize("change", [str, lambda text: with_value(text, "")], ids=["empty", "not there"])
+@pytest.mark.parametrize("piece", [4, 1 << 20])
+def test_a_formula_without_its_value_is_named(piece, change, tmp_path, monkeypatch):
+    monkeypatch.setattr("propriety.tables.excel._PIECE", piece)
+    data = excel([["age", "color"], [31, "red"], ["=A2+13", "blue"]], change)
+    with pytest.raises(TableError, match="cell A3 of sheet 'Sheet' holds a formula and no value.*save"):
+        read(tmp_path / "t.xlsx", data)
+
+
+def test_a_formula_with_its_value_is_read(tmp_path):
+    rows = [["age", "color"], [31, "red"], ["=A2+13", "blue"]]
+    data = excel(rows, lambda text: with_value(text, "<v>44</v>"))
+    assert read(tmp_path / "t.xlsx", data) == ROWS
+    data = excel(rows, lambda text: with_value(text, "<v></v>", ' t="str"'))  # an empty text
+    assert read(tmp_path / "t.xlsx", data) == {"age": ["31", None], "color": ["red", "blue"]}
+
+
 # --- JSON ---------------------------------------------------------------------------------------------
 
 BAD_JSON = {
@@ -161,9 +184,9 @@ def parquet(table, **options):
     return buffer.getvalue().to_pybytes()
 
 
-def arrow(table):
+def arrow(table, new=pa.ipc.new_file):
     buffer = pa.BufferOutputStream()
-    with pa.ipc.new_file(buffer, table.schema) as writer:
+    with new(buffer, table.schema) as writer:
         writer.write_table(table)
     return buffer.getvalue().to_pybytes()
 
@@ -175,6 +198,7 @@ def zipped(data):
     return buffer.getvalue()
 
 
+LONG = pa.array(["x" * 10_000] * 2_000)
 MANY = b"a,b\n" + b"0,0\n" * 500_000
 BOMBS = {
     "t.csv.gz": lambda: gzip.compress(MANY),
@@ -184,6 +208,11 @@ BOMBS = {
     "t.xlsx": lambda: excel([["a"], [1]], lambda text: text + " " * 2_000_000),
     "t.parquet": lambda: parquet(pa.table({"a": pa.repeat(0, 1_000_000)})),
     "t.arrow": lambda: arrow(pa.table({"a": pa.nulls(1_000_000)})),
+    "text.parquet": lambda: parquet(pa.table({"a": LONG})),
+    "lists.parquet": lambda: parquet(pa.table({"a": pa.array([["x" * 10_000] * 20] * 100)})),
+    "fixed.parquet": lambda: parquet(pa.table({"a": pa.array([b"x" * 10_000] * 2_000, pa.binary(10_000))})),
+    "text.arrow": lambda: arrow(pa.table({"a": LONG.dictionary_encode()})),
+    "text.arrows": lambda: arrow(pa.table({"a": LONG.dictionary_encode()}), pa.ipc.new_stream),
     "t.parquet.gz": lambda: gzip.compress(parquet(pa.table({"a": pa.repeat(0, 1_000_000)}))),
 }
 
@@ -198,6 +227,21 @@ def test_a_small_file_that_becomes_a_huge_table_is_refused(name, tmp_path, monke
     ):
         read(tmp_path / name, data, max_expansion=factor)
     read(tmp_path / name, data, max_expansion=1e6)
+
+
+@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="this pyarrow has no views")
+def test_views_of_one_text_count_once_a_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "FREE", 1 << 20)
+    text = pa.py_buffer(b"x" * 10_000)
+    view = np.array(
+        [10_000, int.from_bytes(b"xxxx", "little"), 0, 0], np.int32
+    )  # length, prefix, buffer, place
+    views = pa.Array.from_buffers(pa.string_view(), 2_000, [None, pa.py_buffer(np.tile(view, 2_000)), text])
+    data = arrow(pa.table({"a": views}))
+    assert len(data) < 100_000
+    with pytest.raises(TableError, match="more than 100 times its size"):
+        read(tmp_path / "t.arrow", data, max_expansion=100)
+    assert read(tmp_path / "t.arrow", data, max_expansion=1e6) == {"a": LONG.to_pylist()}
 
 
 @pytest.mark.parametrize("name", BOMBS)

@@ -36,7 +36,7 @@ def test_rows_without_a_label_are_left_out_and_three_classes_need_a_word():
     result = inferred(data, positive="b", keep=("x",))
     assert result.target.negatives == ("a", "c")
     assert len(result.rows) == 30
-    assert result.positive.sum() == 10
+    assert result.codes.sum() == 10
     assert "10 rows without a value" in result.notes[0]
 
 
@@ -44,8 +44,8 @@ def test_labels_are_read_as_text_whatever_they_are():
     target = Target("y", "1", ("0",))
     for values in ([1, 0, None], [1.0, 0.0, None], ["1", " 0 ", "NA"], [True, False, None]):
         expected = Target("y", "true", ("false",)) if values[0] is True else target
-        positive, known = expected.labels(pa.array(values), ("", "na"))
-        assert positive.tolist() == [True, False, False]
+        codes, known = expected.codes(pa.array(values), ("", "na"))
+        assert codes.tolist() == [1, 0, 0]
         assert known.tolist() == [True, True, False]
 
 

@@ -83,7 +83,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     max_iter : int, default=100
         Rounds.
     learning_rate : float, default=0.1
-    max_step : float or None, default=3.0
+    max_step : float or None, default=1.5
         The most that a round may move the log-odds of a row it is fitted to, before the learning rate; None
         is any distance, as in the papers on boosting. Without a bound, leaves of a rare class take a
         probability of 0.002 to 1 in one step.
@@ -181,7 +181,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         init: str = "base_rate",
         max_iter: int = 100,
         learning_rate: float = 0.1,
-        max_step: float | None = 3.0,
+        max_step: float | None = 1.5,
         max_leaf_nodes: int = 31,
         max_depth: int | None = None,
         max_intervals: int | None = None,

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from propriety.engine.sharing import SharedBins
 
 Floats = NDArray[np.float64]
+#: How many times a class may weigh more than another: the weights of rows are exact to 50 bits of their sum.
+_FAR_APART = 1e9
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,12 @@ def class_factors(class_weight: Any, training: Training) -> Floats | None:
     factors = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=np.float64)
     if not np.all(np.isfinite(factors) & (factors > 0)):
         raise ValueError(f"class_weight must be positive, got {class_weight!r}")
+    if factors.min() < factors.max() / _FAR_APART:
+        raise ValueError(
+            f"class_weight must not weigh one class more than {_FAR_APART:.0e} times another, got "
+            f"{class_weight!r}: the lighter class would not count at all; drop its rows instead"
+        )
+    factors = np.ldexp(factors, -np.frexp(factors.max())[1])  # what counts is how they compare
     return factors * (totals.sum() / np.sum(totals * factors))
 
 

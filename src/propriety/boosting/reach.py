@@ -1,10 +1,10 @@
 """How far a step may go: the trust region of a round.
 
-A leaf of few rows of a rare class has the value −G/H ≈ 1/p: to second order the loss asks for a step that takes
-p from 0.002 to 1. The expansion is good for about a unit of log-odds, whatever the loss; so that is where the
-step is bounded. A row of score F whose log-odds t(F) may move by δ may move its score by
+A leaf of few rows of a rare class has the value −G/H ≈ 1/p: to second order the loss asks for a step that
+takes p from 0.002 to 1. The expansion is good for about a unit of log-odds, whatever the loss; so that is
+where the step is bounded. A row whose log-odds t may move by δ may move its score by
 
-    up(F) = ψ(t + δ) − ψ(t),   down(F) = ψ(t) − ψ(t − δ),   ψ the link as a function of the log-odds,
+    up = ψ(t + δ) − ψ(t)   and   down = ψ(t) − ψ(t − δ),   ψ the link as a function of the log-odds,
 
 and a leaf by the least that its rows allow.
 """

@@ -9,10 +9,12 @@ import typer
 
 from propriety.cli import options as o
 from propriety.cli.commands import command
-from propriety.cli.judging import Judgement, baselines, judge, split_rows
+from propriety.cli.judging import Judgement, baselines, judge
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.recipes import RECIPES, named
+from propriety.cli.splitting import split_rows
 from propriety.cli.study import show_judgements
+from propriety.cli.words import has_threshold
 from propriety.weights import Z95
 
 ModelsOption = Annotated[
@@ -36,31 +38,36 @@ def compare_command(
     """Compare models by the cost of their decisions: ours, and others' if they are installed.
 
     Others are scikit-learn's, LightGBM's and XGBoost's. Every model is fitted with its default settings to
-    the same rows, and decides at the threshold of the costs.
+    the same rows, and decides by the costs.
 
     \b
     Examples:
       propriety compare loans.csv --target default --fn-cost 9
       propriety compare loans.csv -t default --models linear,boosting,lightgbm --folds 10
+      propriety compare loans.csv -t default --fn-cost amount --groups customer
     """  # noqa: D301
-    out, order = telling.output, asking.order(seed, jobs)
+    out, order = telling.output, asking.order(seed, jobs, budget=asking.budget)
     every = [name for name, recipe in RECIPES.items() if recipe.installed]
     recipes = named(every if models == "all" else [m.strip() for m in models.split(",") if m.strip()])
-    training = load_table(table, opening, meaning, target, positive=asking.positive, weight=asking.weight)
+    training = load_table(table, opening, meaning, target, asking)
     show_table(out, training, brief=True)
-    split = split_rows(training.y, asking.folds, asking.holdout, seed)
+    split = split_rows(
+        training.y, asking.folds, asking.holdout, seed, groups=training.groups, time=training.time
+    )
     with out.progress("fitting", len(recipes) * len(split.pairs)) as step, out.collected_warnings():
         judged = [judge([recipe], order, training, split, step)[0] for recipe in recipes]
     judged.sort(key=lambda j: j.weights.mean(j.row_costs))
-    everything = [*judged, *baselines(training.findings.target.positive, judged[0])]
+    everything = [*judged, *baselines(training.classes, judged[0])]
     show_judgements(out, f"Cost of 1,000 decisions, judged by {split.text}", everything)
     out.say(verdict(judged))
+    costs = training.costs
     out.result(
         {
             "command": "compare",
             "rows": len(training.y),
             "judged_by": split.text,
-            "threshold": order.costs.threshold,
+            "costs": training.stated.document(),
+            "threshold": costs.threshold if has_threshold(costs) else None,
             "judgements": [j.numbers() for j in everything],
             "differences": [difference(judged[0], j) for j in judged[1:]],
         }
@@ -70,7 +77,7 @@ def compare_command(
 def difference(best: Judgement, other: Judgement) -> dict[str, Any]:
     """What the other model costs more in 1,000 decisions, row by row, with its standard error."""
     more = other.row_costs - best.row_costs
-    mean, error = best.weights.mean(more), best.weights.standard_error(more)
+    mean, error = best.weights.mean(more), best.weights.standard_error(more, best.groups)
     return {"model": other.name, "more_per_1000": 1000 * mean, "error": 1000 * error}
 
 

@@ -47,10 +47,10 @@ def demo_command(
     demonstration.write_table(table)
     out.say("Is a tumour malignant? Missing a malignant one costs nine times a false alarm.", "bold")
     out.say("The first fit compiles for some seconds; later ones do not.")
-    costs = {"fp_cost": demonstration.FP_COST, "fn_cost": demonstration.FN_COST}
+    costs = {"fp_cost": f"{demonstration.FP_COST:g}", "fn_cost": f"{demonstration.FN_COST:g}"}
     shared: dict[str, Any] = {"seed": seed, "jobs": jobs, "quiet": not out.shows}
     target = demonstration.TARGET
-    options = f"--target {target} --fp-cost {costs['fp_cost']:g} --fn-cost {costs['fn_cost']:g}"
+    options = f"--target {target} --fp-cost {costs['fp_cost']} --fn-cost {costs['fn_cost']}"
     steps = (
         ("Fit a model for these costs, and judge it",
          f"fit tumours.csv {options} --model auto --save tumours.propriety --report report.html",

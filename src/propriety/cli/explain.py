@@ -11,7 +11,8 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.output import Output, UsageError, shown
 from propriety.cli.predict import ModelArgument, load_model
-from propriety.tables import TableError, TableModel
+from propriety.cli.words import in_words, stated_by
+from propriety.tables import TableCosts, TableError, TableModel
 from propriety.tables.conversion import as_text
 
 
@@ -47,7 +48,7 @@ def explain_command(
     if row < 1:
         raise UsageError(f"--row counts from 1, got {row}")
     with opening.open(table) as source:
-        model.columns.check(source.column_names)
+        model.check(source.column_names)
         one = find_row(source, row)
     explain_row(out, model, one, row)
 
@@ -64,31 +65,47 @@ def find_row(source: Any, row: int) -> Any:
 
 def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
     """Show the decision on a row and what led to it."""
-    P = model.predict_proba(one)
-    p, decided = float(P[0, 1]), int(model.costs.decide(P)[0])
-    decision = str(model.classes_[decided])
-    out.say(f"row {row}: probability of {model.target.positive!r} {p:.4g}", "bold")
-    out.say(
-        f"decided {decision}, since {p:.4g} is {'at least' if decided else 'below'} {model.threshold:.4g}; "
-        f"expected cost {model.costs.expected(P)[0, decided]:.4g}"
-    )
+    P, costs = model.predict_proba(one), model.costs_for(one, row)
+    decided = int(costs.decide(P)[0])
+    expected = costs.expected(P)[0]
+    decision = str(model.decisions[decided])
+    two = len(model.classes_) == 2
+    # The score that is taken apart: of two classes that of the positive, else that of the class decided.
+    explained = 1 if two else decided if decided < len(model.classes_) else int(np.argmax(P[0]))
+    label, p = str(model.classes_[explained]), float(P[0, explained])
+    out.say(f"row {row}: probability of {label!r} {p:.4g}", "bold")
+    threshold = float(np.ravel(costs.threshold)[0]) if two and not costs.abstains else None
+    if threshold is not None:
+        out.say(
+            f"decided {decision}, since {p:.4g} is {'at least' if decided else 'below'} {threshold:.4g}; "
+            f"expected cost {expected[decided]:.4g}"
+        )
+    else:
+        out.say(f"decided {decision}, whose expected cost is the least")
+        shown = [*map(float, P[0]), *[float("nan")] * costs.abstains]
+        options = zip(model.decisions.tolist(), shown, expected.tolist(), strict=True)
+        out.table("What may be decided", ("decision", "probability", "expected cost"), list(options), best=decided)
     rules = model.words(one)[0]
     for rule in rules:
         out.say(f"  because: {rule}")
     values = {c.name: as_text(one.column(c.name))[0].as_py() for c in model.columns.columns}
-    *parts, base = model.contributions(one)[0].tolist()
+    of_score = model.contributions(one)[0]
+    *parts, base = (of_score if of_score.ndim == 1 else of_score[explained]).tolist()
     score = sum(parts) + base
     ranked = sorted(zip(model.columns.names, parts, strict=True), key=lambda pair: -abs(pair[1]))
     rows = [(name, values[name] if values[name] is not None else "missing", part) for name, part in ranked]
-    title = f"What the columns add to the score {score:.4g} (of no column: {base:.4g})"
+    title = f"What the columns add to the score of {label!r}, {score:.4g} (of no column: {base:.4g})"
     out.table(title, ("column", "value", "adds"), rows[:25])
     out.result(
         {
             "command": "explain",
             "row": row,
+            "class": label,
             "probability": p,
+            "probabilities": dict(zip(model.classes_.tolist(), P[0].tolist(), strict=True)),
             "decision": decision,
-            "threshold": model.threshold,
+            "threshold": threshold,
+            "expected_costs": dict(zip(model.decisions.tolist(), expected.tolist(), strict=True)),
             "score": score,
             "base_score": base,
             "contributions": dict(ranked),
@@ -100,18 +117,16 @@ def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
 
 def describe(out: Output, model: TableModel) -> None:
     """Show what a model file holds."""
+    target, stated = model.target, stated_by(model)
+    meaning = ", ".join(map(repr, target.several)) if target.several else f"positive is {target.positive!r}"
     facts: dict[str, Any] = {
         "model": type(model.estimator).__name__,
         "loss": repr(model.loss_),
-        "target": f"{model.target.name!r}, positive is {model.target.positive!r}",
-        "costs": f"false alarm {model.costs.fp_cost:g}, miss {model.costs.fn_cost:g}",
-        "decides from": model.threshold,
+        "target": f"{target.name!r}, {meaning}",
     }
-    facts |= {
-        k: model.summary[k]
-        for k in ("table", "rows", "positives", "judged_by", "command")
-        if k in model.summary
-    }
+    facts |= _facts_of_costs(model, stated)
+    known = ("table", "rows", "positives", "classes", "judged_by", "budget", "command")
+    facts |= {k: model.summary[k] for k in known if k in model.summary}
     judged = model.summary.get("judgement", {})
     if "cost_per_1000" in judged:
         facts["cost of 1,000 decisions"] = (
@@ -130,3 +145,14 @@ def describe(out: Output, model: TableModel) -> None:
             "summary": model.summary,
         }
     )
+
+
+def _facts_of_costs(model: TableModel, stated: TableCosts) -> dict[str, Any]:
+    """What decisions cost, and from when on the positive class is decided."""
+    if model.has_row_costs:
+        return {"costs": in_words(stated), "decides from": "a threshold of each row"}
+    if stated.matrix is not None:
+        return {"costs": f"a matrix of {' × '.join(map(str, stated.matrix.values.shape))}: {stated.document()}"}
+    if len(model.classes_) > 2:
+        return {"costs": "every mistake costs 1"}
+    return {"costs": in_words(stated), "decides from": model.threshold}

@@ -54,16 +54,18 @@ def fit_command(
       propriety fit loans.csv --target default --fp-cost 1 --fn-cost 9 --save loans.propriety
       propriety fit loans.parquet -t default --model auto --folds 10 --report loans.html
       propriety fit loans.csv -t default --loss 'Beta(6, 14)' --model linear
+      propriety fit loans.csv -t default --fn-cost amount --fp-cost '0.5 + 0.1*amount' --time issued
+      propriety fit patients.csv -t state --cost-matrix costs.csv --groups hospital
       zcat loans.csv.gz | propriety fit - -t default --json
     """  # noqa: D301
     out = telling.output
-    order = asking.order(seed, jobs, settings=o.settings(settings), search=search)
+    order = asking.order(seed, jobs, settings=o.settings(settings), search=search, budget=asking.budget)
     recipes = _recipes(model)
     if search and asking.loss is not None:
         raise UsageError("give --loss or --search, not both")
     if report is not None:
         check_can_report()
-    training = load_table(table, opening, meaning, target, positive=asking.positive, weight=asking.weight)
+    training = load_table(table, opening, meaning, target, asking)
     show_table(out, training)
     study = run_study(out, training, order, recipes, folds=asking.folds, holdout=asking.holdout)
     show_study(out, study)

@@ -3,132 +3,143 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from propriety import losses
-from propriety.cli.loading import TrainingTable
-from propriety.cli.output import UsageError
-from propriety.cli.recipes import Fitted, Order, Recipe, fit
-from propriety.weights import Weights
+from propriety.cli.recipes import Arguments, Fitted, Order, Recipe, fit
+from propriety.cli.splitting import FOLDS, Split, split_rows
+from propriety.cli.training import TrainingTable
+from propriety.costs import Costs
+from propriety.evaluation.savings import savings_estimate
+from propriety.tables.costs import ABSTAIN
+from propriety.weights import Estimate, Weights
 
 Floats = NDArray[np.float64]
 #: Called after each fit, with what was done.
 Step = Callable[[str], None]
-_MANY = 5000  # rows from which one held-out part is enough
-FOLDS, _SHARE = 5, 0.25
-
-
-@dataclass(frozen=True)
-class Split:
-    """Pairs of training and judging rows, and how they came about."""
-
-    pairs: list[tuple[NDArray[np.intp], NDArray[np.intp]]]
-    text: str
-
-    @property
-    def is_holdout(self) -> bool:
-        """Whether one part was held out."""
-        return len(self.pairs) == 1
-
-    @property
-    def rows(self) -> NDArray[np.intp]:
-        """The judging rows, in the order of the probabilities."""
-        return np.concatenate([test for _, test in self.pairs])
-
-    def within(self, rows: NDArray[np.intp]) -> Split:
-        """The same split, of rows of a table that has others too."""
-        return Split([(rows[train], rows[test]) for train, test in self.pairs], self.text)
-
-
-def split_rows(
-    y: NDArray[np.bool_], folds: int | None, holdout: float | None, seed: int, *, one: bool = False
-) -> Split:
-    """Split the rows: by folds, by a held-out share, or whichever suits their number."""
-    if folds is not None and holdout is not None:
-        raise UsageError("give --folds or --holdout, not both")
-    if folds is None and holdout is None:
-        folds, holdout = (None, _SHARE) if one or len(y) >= _MANY else (FOLDS, None)
-    few = int(min(y.sum(), len(y) - y.sum()))
-    if folds is not None:
-        if folds < 2:
-            raise UsageError(f"--folds must be 2 or more, got {folds}")
-        folds = min(folds, few)
-        if folds < 2:
-            raise UsageError("one class has a single row, so that nothing can be judged: give more rows")
-        pairs = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
-        return Split(pairs, f"{folds}-fold cross-validation")
-    assert holdout is not None
-    if not 0 < holdout < 1:
-        raise UsageError(f"--holdout must be between 0 and 1, got {holdout:g}")
-    if few < 2:
-        raise UsageError("one class has a single row, so that nothing can be held out: give more rows")
-    try:
-        train, test = train_test_split(np.arange(len(y)), test_size=holdout, stratify=y, random_state=seed)
-    except ValueError:
-        raise UsageError(
-            f"--holdout {holdout:g} of {len(y)} rows leaves no row of each class in both parts"
-        ) from None
-    return Split(
-        [(np.sort(train), np.sort(test))], f"{holdout:.0%} of the rows, which the model has not seen"
-    )
+_CONSTANTS = 3  # decisions for everyone that are shown of several classes
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Probabilities of rows that the model had not seen, and what they are worth."""
+    """Decisions about rows that the model had not seen, and what they are worth.
+
+    Attributes
+    ----------
+    y : array of shape (n,)
+        The class of each row.
+    p : array of shape (n,) or (n, K), or None
+        Probabilities of the positive one of two classes, or of every class; None if there is no model.
+    costs : Costs
+        Of these rows.
+    budget : float or None
+        How many rows may be acted on, or which share of them.
+    groups : array of shape (n,), or None
+        Rows of a group are one observation.
+    constant : int or None
+        What is decided for every row, where there is no model.
+    """
 
     name: str
-    y: NDArray[np.bool_]
-    p: Floats
+    y: NDArray[Any]
+    p: Any
     weights: Weights
-    order: Order
+    costs: Costs
+    budget: float | None = None
+    groups: NDArray[np.intp] | None = None
     seconds: float = 0.0
+    constant: int | None = None
 
     @property
     def decided(self) -> NDArray[np.intp]:
-        """The class that is decided for each row."""
-        return self.order.costs.decide(self.p)
+        """What is decided for each row."""
+        if self.constant is not None:
+            return np.full(len(self.y), self.constant)
+        return self.costs.decide(self.p) if self.budget is None else self.costs.decide_within(self.p, self.budget)
 
     @property
     def row_costs(self) -> Floats:
         """What the decision on each row cost."""
-        return self.order.costs.of_rows(self.y, self.decided)
+        return self.costs.of_rows(self.y, self.decided)
+
+    def estimate(self, values: Any, scale: float = 1.0) -> Estimate:
+        """A mean over the rows, with its 95% interval."""
+        return self.weights.estimate(values, scale=scale, groups=self.groups)
+
+    @property
+    def savings(self) -> Estimate | None:
+        """Share saved of what the cheapest decision for everyone costs; None if that costs nothing."""
+        best = self.of_constants()[0][1]
+        if self.weights.mean(best) <= 0:
+            return None
+        return savings_estimate(self.row_costs, best, self.weights, self.groups)
+
+    def of_constants(self) -> list[tuple[int, Floats]]:
+        """What one decision for everyone costs each row, the cheapest first."""
+        n_decisions = self.costs.matrix.shape[-1]
+        rows = [self.costs.of_rows(self.y, np.full(len(self.y), k)) for k in range(n_decisions)]
+        order = np.argsort([self.weights.mean(row) for row in rows], kind="stable")
+        return [(int(k), rows[k]) for k in order]
 
     def numbers(self) -> dict[str, Any]:
         """Cost of 1,000 decisions with a 95% interval, mistakes in 1,000, quality of probabilities."""
-        cost, mean, decided = (
-            self.weights.estimate(self.row_costs, scale=1000),
-            self.weights.mean,
-            self.decided,
-        )
-        p = np.clip(self.p, 1e-15, 1 - 1e-15)
-        return {
+        cost, mean, decided = self.estimate(self.row_costs, scale=1000), self.weights.mean, self.decided
+        least = 0.0 if self.costs.matrix.min() >= 0 else -np.inf
+        result = {
             "model": self.name,
             "cost_per_1000": cost.value,
-            "cost_low": max(0.0, cost.low),
+            "cost_low": max(least, cost.low),
             "cost_high": cost.high,
-            "false_alarms_per_1000": 1000 * mean(decided > self.y),
-            "misses_per_1000": 1000 * mean(decided < self.y),
-            "log_loss": mean(losses.Log().loss(self.y.astype(float), p)),
-            "area_under_roc": float(roc_auc_score(self.y, self.p, sample_weight=self.weights.values)),
-            "seconds": self.seconds,
+            "total_cost": cost.value / 1000 * self.weights.total,
         }
+        if self.costs.n_classes == 2 and not self.costs.abstains:
+            result |= {
+                "false_alarms_per_1000": 1000 * mean(decided > self.y),
+                "misses_per_1000": 1000 * mean(decided < self.y),
+            }
+        else:
+            abstained = decided == self.costs.n_classes
+            result["mistakes_per_1000"] = 1000 * mean((decided != self.y) & ~abstained)
+            result |= {"abstained_per_1000": 1000 * mean(abstained)} if self.costs.abstains else {}
+        if self.budget is not None:
+            result["acted_on_per_1000"] = 1000 * mean(decided == self.costs.positive)
+        saved = self.savings if self.constant is None else None
+        if saved is not None:
+            result |= {"savings": saved.value, "savings_low": saved.low, "savings_high": saved.high}
+        return result | self._quality() | {"seconds": self.seconds}
+
+    def _quality(self) -> dict[str, Any]:
+        if self.p is None:
+            return {"log_loss": None, "area_under_roc": None}
+        area = None
+        if np.ndim(self.p) == 1 and len(np.unique(self.y)) == 2:
+            area = float(roc_auc_score(self.y, self.p, sample_weight=self.weights.values))
+        return {"log_loss": float(self.weights.mean(log_losses(self.y, self.p))), "area_under_roc": area}
 
 
-def baselines(label: str, like: Judgement) -> tuple[Judgement, Judgement]:
-    """Deciding the positive class never, and always, on the same rows."""
-    never, always = (
-        Judgement(f"{word} {label!r}", like.y, np.full(len(like.y), p), like.weights, like.order)
-        for word, p in (("never", 0.0), ("always", 1.0))
-    )
-    return never, always
+def log_losses(y: NDArray[Any], p: Floats, nearest: float = 1e-15) -> Floats:
+    """Log loss of each row, probabilities being kept away from 0."""
+    if p.ndim == 1:
+        return np.asarray(losses.Log().loss(y.astype(float), np.clip(p, nearest, 1 - nearest)))
+    return -np.log(np.clip(p[np.arange(len(y)), y], nearest, 1))
+
+
+def baselines(classes: Sequence[str], like: Judgement) -> tuple[Judgement, ...]:
+    """One decision for everyone, on the same rows: the positive class never and always, or the cheapest ones."""
+
+    def constant(name: str, decision: int) -> Judgement:
+        return Judgement(name, like.y, None, like.weights, like.costs, groups=like.groups, constant=decision)
+
+    if len(classes) == 2 and not like.costs.abstains:
+        return constant(f"never {classes[1]!r}", 0), constant(f"always {classes[1]!r}", 1)
+    labels = [*classes, ABSTAIN]
+    return tuple(constant(f"always {labels[k]!r}", k) for k, _ in like.of_constants()[:_CONSTANTS])
 
 
 def judge(
@@ -141,12 +152,22 @@ def judge(
     parts, began = [], time.perf_counter()
     for number, (train_rows, test_rows) in enumerate(split.pairs, 1):
         fitted = train(recipes, order, table, train_rows, step)
-        parts.append(fitted.probabilities(table.take(test_rows)[0]))
+        parts.append(fitted.probabilities(table.take(test_rows).frame))
         step(f"{fitted.recipe.title}, part {number} of {len(split.pairs)}")
     rows, seconds = split.rows, time.perf_counter() - began
     title = recipes[0].title if len(recipes) == 1 else "the best of several"
-    weights = table.weights.take(rows)
-    return Judgement(title, table.y[rows], np.concatenate(parts), weights, order, seconds), fitted
+    groups = None if table.groups is None else table.groups.values[rows]
+    judged = Judgement(
+        title,
+        table.y[rows],
+        np.concatenate(parts),
+        table.weights.take(rows),
+        table.costs.take(rows),
+        order.budget,
+        groups,
+        seconds,
+    )
+    return judged, fitted
 
 
 def train(
@@ -154,19 +175,40 @@ def train(
 ) -> Fitted:
     """Fit a model to some rows; of several recipes the one that is best within them."""
     recipe = recipes[0] if len(recipes) == 1 else choose(recipes, order, table, rows, step)
-    return fit(recipe, order, *table.take(rows))
+    part = table.take(rows)
+    ordered = part.groups is not None or part.time is not None
+    given = Arguments(
+        part.weight,
+        part.stated.parameters(part.classes),
+        part.of_rows,
+        None if part.groups is None else part.groups.values,
+        _inner(part, order).pairs if ordered and order.search else FOLDS,
+    )
+    return fit(recipe, order, part.frame, part.y, given)
+
+
+def _inner(part: TrainingTable, order: Order) -> Split:
+    """The split of training rows that chooses among models or losses."""
+    return split_rows(part.y, FOLDS, None, order.seed, groups=part.groups, time=part.time)
 
 
 def choose(
     recipes: list[Recipe], order: Order, table: TrainingTable, rows: NDArray[np.intp], step: Step
 ) -> Recipe:
-    """The recipe of least cross-validated loss on some rows: log loss or, if costs differ, Tailored(c)."""
-    c = order.costs.threshold
-    loss = losses.Log() if c == 0.5 else losses.Tailored(c)
-    split = split_rows(table.y[rows], FOLDS, None, order.seed).within(rows)
+    """The recipe of least cross-validated loss on some rows.
+
+    It is the log loss or, if two classes have the same costs in every row and these differ, Tailored(c).
+    """
+    costs = table.costs
+    tailored = not costs.by_row and costs.n_classes == 2 and not costs.abstains and costs.threshold != 0.5
+    split = _inner(table.take(rows), order).within(rows)
     means = []
     for recipe in recipes:
         judged, _ = judge([recipe], order, table, split, step)
-        p = np.clip(judged.p, 1e-12, 1 - 1e-12)
-        means.append(judged.weights.mean(loss.loss(judged.y.astype(float), p)))
+        if tailored:
+            p = np.clip(judged.p, 1e-12, 1 - 1e-12)
+            of_rows = losses.Tailored(costs.threshold).loss(judged.y.astype(float), p)
+        else:
+            of_rows = log_losses(judged.y, judged.p, 1e-12)
+        means.append(judged.weights.mean(of_rows))
     return recipes[int(np.argmin(means))]

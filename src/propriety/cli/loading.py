@@ -2,106 +2,117 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from propriety.cli.options import Meaning, Opening
-from propriety.cli.output import Output
-from propriety.tables import Column, Findings, Source, TableError, infer
-from propriety.tables.conversion import as_number
+from propriety.cli.options import Asking, Meaning, Opening, named_as_options
+from propriety.cli.output import Output, UsageError
+from propriety.cli.training import Role, TrainingTable
+from propriety.tables import Column, Findings, TableCosts, infer, open_source
+from propriety.tables.costs import LabelledMatrix, read_matrix
 from propriety.tables.errors import no_such_column
-from propriety.weights import Weights
+from propriety.tables.roles import groups_of, times_of, weights_of
 
 _SHOWN = 30  # columns in the table of columns
 
 
-@dataclass(frozen=True)
-class TrainingTable:
-    """A table that was read: what was worked out of it, its features, labels and weights."""
-
-    source: Source
-    findings: Findings
-    frame: Any
-    y: NDArray[np.bool_]
-    weight: NDArray[np.float64] | None
-
-    @property
-    def weights(self) -> Weights:
-        """The weights of the rows, for means and their errors."""
-        return Weights.read(self.weight, len(self.y))
-
-    def take(self, rows: NDArray[np.intp]) -> tuple[Any, NDArray[np.bool_], NDArray[np.float64] | None]:
-        """Features, labels and weights of some rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return self.frame.take(pa.array(rows)), self.y[rows], weight
-
-
-def load_table(
-    path: str,
-    opening: Opening,
-    meaning: Meaning,
-    target: str,
-    *,
-    positive: str | None = None,
-    weight: str | None = None,
-) -> TrainingTable:
-    """Read a table and work out its columns."""
+def load_table(path: str, opening: Opening, meaning: Meaning, target: str, asking: Asking) -> TrainingTable:
+    """Read a table, work out its columns, and evaluate the costs of its rows; nothing is fitted."""
+    asking.check()
     overrides = meaning.overrides
+    matrix = None if asking.cost_matrix is None else _matrix(asking)
     with opening.open(path) as source:
         if target not in source.column_names:
             raise no_such_column(target, source.column_names)
+        with named_as_options():
+            stated = replace(TableCosts.read(asking.terms, source.column_names), matrix=matrix)
         table = source.read()
-    findings = infer(table, target, positive=positive, overrides=overrides, weight=weight)
+    roles = [name for name in (asking.weights, asking.groups, asking.time) if name is not None]
+    for name in roles:
+        if name not in table.column_names:
+            raise no_such_column(name, table.column_names)
+    several = not stated.by_side and asking.positive is None
+    findings = infer(
+        table, target, positive=asking.positive, overrides=overrides, apart=roles, several=several
+    )
+    if matrix is not None:
+        matrix.check(target, findings.target.classes)
+    if asking.budget is not None and (len(findings.target.classes) > 2 or stated.abstains):
+        raise UsageError("--budget is for two classes and no abstaining: acting is to decide the positive one")
     if len(findings.rows) < table.num_rows:
         table = table.take(pa.array(findings.rows))
-    weights = None if weight is None else _weights(table, weight, findings.rows)
-    frame, _ = findings.columns.encode(table)
-    return TrainingTable(source, findings, frame, findings.positive, weights)
+    result = TrainingTable(
+        source,
+        findings,
+        findings.columns.encode(table)[0],
+        findings.codes,
+        None if asking.weights is None else weights_of(table, asking.weights, findings.rows),
+        stated,
+        groups=_groups(table, asking.groups, findings),
+        time=_time(table, asking.time, findings, overrides),
+    )
+    with named_as_options():
+        of_rows = stated.of_rows(table, findings.columns, rows=findings.rows)
+        result = replace(result, of_rows=of_rows)
+        result.costs  # noqa: B018 (refuses costs that make no sense)
+    return result
 
 
-def _weights(table: Any, name: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The column of weights; `rows` are the places of the table's rows in the file, for errors."""
-    if name not in table.column_names:
-        raise no_such_column(name, table.column_names)
-    try:
-        values = as_number(table.column(name), ("",)).to_numpy()
-    except pa.ArrowInvalid:
-        raise TableError(f"the weights in column {name!r} are not all numbers") from None
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
-        raise TableError(
-            f"the weight in row {rows[np.argmax(bad)] + 1} of column {name!r} is missing or negative"
+def _matrix(asking: Asking) -> LabelledMatrix:
+    assert asking.cost_matrix is not None
+    matrix = read_matrix(open_source(asking.cost_matrix).read(), asking.cost_matrix)
+    if asking.positive is not None and len(matrix.labels) > 2:
+        raise UsageError(
+            f"--positive makes two classes of the target, and --cost-matrix is for {len(matrix.labels)}: "
+            "leave one of them out"
         )
-    if not values.any():
-        raise TableError(f"the weights in column {name!r} are zero everywhere")
-    return values
+    return matrix
+
+
+def _groups(table: Any, name: str | None, findings: Findings) -> Role | None:
+    if name is None:
+        return None
+    return Role(name, groups_of(table, name, findings.rows, findings.columns.missing))
+
+
+def _time(table: Any, name: str | None, findings: Findings, overrides: Any) -> Role | None:
+    return None if name is None else Role(name, times_of(table, name, findings.rows, overrides, findings))
 
 
 def show_table(out: Output, table: TrainingTable, *, brief: bool = False) -> None:
     """What was worked out of the table; in brief without the list of columns."""
-    findings, target = table.findings, table.findings.target
-    positives = int(table.y.sum())
+    findings = table.findings
     out.say(
         f"{table.source.name}: {len(table.y):,} rows, {len(findings.columns.columns)} columns to learn from "
         f"({table.source.format}{''.join(', ' + n for n in table.source.notes)})",
         "bold",
     )
-    share = positives / len(table.y)
-    rest = " or ".join(map(repr, target.negatives[:3])) + (" …" if len(target.negatives) > 3 else "")
-    out.say(
-        f"target {target.name!r}: the positive class is {target.positive!r} ({target.because}), "
-        f"{positives:,} rows ({share:.1%}); the negative is {rest}"
-    )
+    out.say(_target(table))
+    for what, role in (("no group on both sides", table.groups), ("before and after", table.time)):
+        if role is not None:
+            out.say(f"rows are split by {role.name!r}: {what}")
     if not brief:
         _show_columns(out, table)
     for note in findings.notes:
         out.say(f"note: {note}")
     for warning in findings.warnings:
         out.warn(warning)
+
+
+def _target(table: TrainingTable) -> str:
+    """The classes and how many rows they have."""
+    target, counts = table.findings.target, np.bincount(table.y, minlength=len(table.classes))
+    if target.several:
+        shown = ", ".join(f"{c!r} {n:,} ({n / len(table.y):.1%})" for c, n in zip(table.classes, counts, strict=True))
+        return f"target {target.name!r}: {len(table.classes)} classes, {shown}"
+    rest = " or ".join(map(repr, target.negatives[:3])) + (" …" if len(target.negatives) > 3 else "")
+    return (
+        f"target {target.name!r}: the positive class is {target.positive!r} ({target.because}), "
+        f"{counts[1]:,} rows ({counts[1] / len(table.y):.1%}); the negative is {rest}"
+    )
 
 
 def _show_columns(out: Output, table: TrainingTable) -> None:

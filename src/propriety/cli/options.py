@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -11,10 +13,12 @@ from propriety import losses
 from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import Order
 from propriety.costs import Costs
-from propriety.tables import Overrides, Source, open_source
+from propriety.tables import Overrides, Source, TableError, open_source
+from propriety.tables.costs import DEFAULTS
 from propriety.tables.limits import EXPANSION
 
 _READING, _COLUMNS, _RUN = "Reading the table", "What the columns are", "Running"
+_COSTS, _SPLIT = "What decisions cost", "Rows that judge"
 
 TableArgument = Annotated[
     str,
@@ -45,6 +49,10 @@ def _reading(*names: str, help: str) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=_READING)
 
 
+def _cost(help: str) -> Any:
+    return typer.Option(help=help, rich_help_panel=_COSTS)
+
+
 def _columns(help: str) -> Any:
     return typer.Option(help=help, rich_help_panel=_COLUMNS)
 
@@ -56,20 +64,64 @@ class Asking:
     positive: Annotated[Text, typer.Option(help="The label that can be missed; worked out if not given.")] = (
         None
     )
-    fp_cost: Annotated[float, typer.Option(help="What a false alarm costs.")] = 1.0
-    fn_cost: Annotated[float, typer.Option(help="What a miss costs.")] = 1.0
+    fp_cost: Annotated[
+        Text, _cost("What a false alarm costs: a number, a range 5..20, columns such as 'amount*0.02'.")
+    ] = None
+    fn_cost: Annotated[Text, _cost("What a miss costs, the same way. Without costs, both are 1.")] = None
+    tp_benefit: Annotated[Text, _cost("What a hit brings: a number, or columns.")] = None
+    tn_benefit: Annotated[Text, _cost("What a right negative brings.")] = None
+    cost_matrix: Annotated[
+        Text,
+        _cost("A table of cost[true, decided], for any number of classes; a column abstain is to say nothing."),
+    ] = None
+    budget: Annotated[
+        float | None,
+        _cost("Judge decisions that act on so many rows at most, or on a share such as 0.1."),
+    ] = None
     loss: Annotated[
         Text, typer.Option(help="What to fit, for example 'Beta(6, 14)'; see propriety losses.")
     ] = None
     holdout: Annotated[
-        float | None, typer.Option(help="Judge on this share of the rows, which the model never sees.")
+        float | None,
+        typer.Option(help="Judge on this share of the rows, which the model never sees.", rich_help_panel=_SPLIT),
     ] = None
-    folds: Annotated[int | None, typer.Option(help="Judge by cross-validation with so many folds.")] = None
-    weight: Annotated[Text, typer.Option(help="A column of weights of the rows.")] = None
+    folds: Annotated[
+        int | None,
+        typer.Option(help="Judge by cross-validation with so many folds.", rich_help_panel=_SPLIT),
+    ] = None
+    groups: Annotated[
+        Text,
+        typer.Option(
+            help="A column of groups, such as customers: none is both learned from and judged on.",
+            rich_help_panel=_SPLIT,
+        ),
+    ] = None
+    time: Annotated[
+        Text,
+        typer.Option(
+            help="A column of dates or numbers: learn from what was before, judge on what came after.",
+            rich_help_panel=_SPLIT,
+        ),
+    ] = None
+    weights: Annotated[
+        Text, typer.Option("--weights", "--weight", help="A column of weights of the rows.")
+    ] = None
 
     def order(self, seed: int, jobs: int | None, **more: Any) -> Order:
-        """What is asked, checked."""
-        return Order(_costs(self.fp_cost, self.fn_cost), _loss(self.loss), seed, jobs, **more)
+        """What is asked of the fits, checked."""
+        return Order(_loss(self.loss), seed, jobs, **more)
+
+    @property
+    def terms(self) -> dict[str, str]:
+        """The costs of two classes that were given, as texts."""
+        return {name: text for name in DEFAULTS if (text := getattr(self, name)) is not None}
+
+    def check(self) -> None:
+        """Refuse, before a table is read, what cannot be meant whatever it holds."""
+        if self.cost_matrix is not None and self.terms:
+            given = ", ".join(option(name) for name in self.terms)
+            raise UsageError(f"give --cost-matrix or {given}, not both: the matrix has the cost of each mistake")
+        check_budget(self.budget)
 
 
 @dataclass(frozen=True)
@@ -158,11 +210,35 @@ class Telling:
         return Output(as_json=self.as_json, quiet=self.quiet)
 
 
-def _costs(fp_cost: float, fn_cost: float) -> Costs:
+def option(term: str) -> str:
+    """What the command line calls a term of the costs."""
+    return "--" + term.replace("_", "-")
+
+
+def check_budget(budget: float | None) -> None:
+    """Refuse a budget that is neither a number of rows nor a share."""
+    if budget is not None:
+        try:
+            Costs.of_mistakes().decide_within([0.5], budget)
+        except ValueError as error:
+            raise UsageError(f"--{error}") from None
+
+
+@contextmanager
+def named_as_options() -> Iterator[None]:
+    """What is wrong with costs, in the words of the command line."""
     try:
-        return Costs.of_mistakes(fp_cost, fn_cost)
+        yield
+    except TableError as error:
+        raise TableError(_as_options(error.problem), error.advice) from None
     except ValueError as error:
-        raise UsageError(str(error).replace("fp_cost", "--fp-cost").replace("fn_cost", "--fn-cost")) from None
+        raise UsageError(_as_options(str(error))) from None
+
+
+def _as_options(text: str) -> str:
+    for name in (*DEFAULTS, "cost_matrix"):
+        text = text.replace(name, option(name))
+    return text
 
 
 def _loss(text: str | None) -> Any:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import typer
+from numpy.typing import NDArray
 
 from propriety.cli import options as o
 from propriety.cli.commands import command
@@ -18,7 +19,6 @@ from propriety.cli.writing import open_sink
 from propriety.model.files import load
 from propriety.tables import Source, TableError, TableModel
 
-_COLUMNS = ("probability", "decision", "expected_cost")
 ModelArgument = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model file that propriety fit --save wrote.")
 ]
@@ -56,6 +56,13 @@ def predict_command(
     only_scores: Annotated[
         bool, typer.Option("--only-scores", help="Leave out the columns of the table.")
     ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Decide the positive class for so many rows at most, or for a share such as 0.1: those of "
+            "largest expected saving. The table is read twice."
+        ),
+    ] = None,
     prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",
     spreadsheet_safe: Annotated[
         bool,
@@ -73,13 +80,15 @@ def predict_command(
 ) -> None:
     """Add probability, decision and expected cost to each row of a table.
 
-    The table is read and written in pieces, so it may be larger than the memory. With --json the summary is
+    The table is read and written in pieces, so it may be larger than the memory. Costs that are made of columns
+    are made of those of this table. With several classes, each has its probability. With --json the summary is
     printed as JSON; it needs --out.
 
     \b
     Examples:
       propriety predict loans.propriety new.csv --out scored.parquet
       cat new.csv | propriety predict loans.propriety - > scored.csv
+      propriety predict customers.propriety customers.csv --budget 200 --out letters.csv
     """  # noqa: D301
     if telling.as_json and out_path is None:
         raise UsageError("--json needs --out: standard output would have both the rows and the summary")
@@ -87,18 +96,25 @@ def predict_command(
     model = load_model(model_path)
     if jobs is not None and "n_jobs" in model.estimator.get_params(deep=False):
         model.estimator.set_params(n_jobs=jobs)
-    with opening.open(table, max(4096, chunk_mb << 20)) as source:
+    size = max(4096, chunk_mb << 20)
+    chosen = None
+    if budget is not None:
+        check_can_choose(model, table, budget)
+        with opening.open(table, size) as source:
+            chosen = choose_within(model, source, budget)
+    with opening.open(table, size) as source:
         totals, unknown, besides = score_all(
-            model, source, out_path, prefix, only_scores=only_scores, safe=spreadsheet_safe
+            model, source, out_path, prefix, chosen, only_scores=only_scores, safe=spreadsheet_safe
         )
     for name, times in unknown.items():
         out.warn(
             f"column {name!r} has values in {times:,} rows that the model has not seen; taken as missing"
         )
-    summary = _summary(model, totals, out_path, besides)
+    summary = _summary(model, totals, out_path, besides) | {"budget": budget}
+    decided = ", ".join(f"{totals.decided[label]:,} decided {label!r}" for label in _told(model))
     out.say(
-        f"{totals.rows:,} rows, {totals.positive:,} decided {model.target.positive!r}; expected "
-        f"cost {summary['expected_cost_per_1000']:.1f} per 1,000. Written to {out_path}"
+        f"{totals.rows:,} rows, {decided}; expected cost {summary['expected_cost_per_1000']:.1f} per 1,000. "
+        f"Written to {out_path}"
     )
     out.result(summary)
 
@@ -108,9 +124,48 @@ class Totals:
     """Sums over the rows that were scored."""
 
     rows: int = 0
-    positive: int = 0
     cost: float = 0.0
     probability: float = 0.0
+    decided: Counter[str] = field(default_factory=Counter)
+
+
+def _told(model: TableModel) -> list[str]:
+    """The decisions whose number is told: of two classes the positive one."""
+    labels = [str(label) for label in model.decisions]
+    return labels[1:] if len(model.classes_) == 2 else labels
+
+
+def columns_of(model: TableModel) -> list[str]:
+    """Names of the columns that are added."""
+    if len(model.classes_) == 2:
+        return ["probability", "decision", "expected_cost"]
+    return [*(f"probability_{label}" for label in model.classes_), "decision", "expected_cost"]
+
+
+def check_can_choose(model: TableModel, table: str, budget: float) -> None:
+    """Refuse a budget that cannot be kept, before the table is read."""
+    o.check_budget(budget)
+    if len(model.decisions) != 2:
+        raise UsageError("--budget is for two classes and no abstaining: acting is to decide the positive one")
+    if table == "-":
+        raise UsageError("--budget needs the table twice, so it cannot be standard input: give a file")
+
+
+def choose_within(model: TableModel, source: Source, budget: float) -> NDArray[np.intp]:
+    """What is decided for each row of a table, if at most so many may be acted on."""
+    model.check(source.column_names)
+    P, costs, rows = [np.empty((0, 2))], [], 0
+    for chunk in source.chunks:
+        if chunk.num_rows:
+            P.append(model.estimator.predict_proba(model.features(chunk, rows + 1)[0]))
+            costs.append(model.costs_for(chunk, rows + 1))
+            rows += chunk.num_rows
+    if not rows:
+        raise TableError(f"{source.name} has a header and no rows")
+    of_all = costs[0]
+    if of_all.by_row:
+        of_all = replace(of_all, matrix=np.concatenate([c.matrix for c in costs]))
+    return of_all.decide_within(np.concatenate(P), budget)
 
 
 def score_all(
@@ -118,13 +173,17 @@ def score_all(
     source: Source,
     path: str | None,
     prefix: str,
+    chosen: NDArray[np.intp] | None = None,
     *,
     only_scores: bool = False,
     safe: bool = False,
 ) -> tuple[Totals, Counter[str], list[str]]:
-    """Write every piece with its scores; returns totals, unknown categories, and columns of no use."""
-    besides = model.columns.check(source.column_names)
-    names = [prefix + name for name in _COLUMNS]
+    """Write every piece with its scores; returns totals, unknown categories, and columns of no use.
+
+    `chosen` are the decisions, if they were made before.
+    """
+    besides = model.check(source.column_names)
+    names = [prefix + name for name in columns_of(model)]
     taken = [] if only_scores else [n for n in names if n in source.column_names]
     if taken:
         raise UsageError(f"the table has a column {taken[0]!r} already: give --prefix, or --only-scores")
@@ -134,7 +193,7 @@ def score_all(
     with open_sink(path, untyped=untyped, strings=strings, safe=safe) as write:
         for chunk in source.chunks:
             if chunk.num_rows:
-                columns, new = score(model, chunk, totals)
+                columns, new = score(model, chunk, totals, chosen)
                 unknown.update(new)
                 scored = chunk.select([]) if only_scores else chunk
                 for name, column in zip(names, columns, strict=True):
@@ -145,28 +204,39 @@ def score_all(
     return totals, unknown, besides
 
 
-def score(model: TableModel, chunk: Any, totals: Totals) -> tuple[tuple[Any, ...], dict[str, int]]:
-    """Probability, decision and expected cost of each row, added to the totals; and unknown categories."""
-    X, unknown = model.features(chunk, totals.rows + 1)
+def score(
+    model: TableModel, chunk: Any, totals: Totals, chosen: NDArray[np.intp] | None = None
+) -> tuple[list[Any], dict[str, int]]:
+    """Probabilities, decision and expected cost of each row, added to the totals; and unknown categories."""
+    first = totals.rows
+    X, unknown = model.features(chunk, first + 1)
     P = model.estimator.predict_proba(X)
-    decided = model.costs.decide(P)
-    cost = np.take_along_axis(model.costs.expected(P), decided[:, None], axis=1)[:, 0]
+    costs = model.costs_for(chunk, first + 1)
+    decided = costs.decide(P) if chosen is None else chosen[first : first + len(P)]
+    cost = np.take_along_axis(costs.expected(P), decided[:, None], axis=1)[:, 0]
+    labels = model.decisions[decided].tolist()
     totals.rows += len(P)
-    totals.positive += int(decided.sum())
+    totals.decided.update(labels)
     totals.cost += float(cost.sum())
     totals.probability += float(P[:, 1].sum())
-    labels = pa.array(model.classes_[decided].tolist(), pa.string())
-    return (pa.array(P[:, 1]), labels, pa.array(cost)), unknown
+    shown = P[:, 1:] if P.shape[1] == 2 else P
+    return [*map(pa.array, shown.T), pa.array(labels, pa.string()), pa.array(cost)], unknown
 
 
 def _summary(model: TableModel, totals: Totals, path: str | None, besides: list[str]) -> dict[str, Any]:
     n = max(1, totals.rows)
+    of_positive = {}
+    if len(model.classes_) == 2:
+        of_positive = {
+            "decided_positive": totals.decided[model.target.positive],
+            "positive": model.target.positive,
+            "mean_probability": totals.probability / n,
+        }
     return {
         "command": "predict",
         "rows": totals.rows,
-        "decided_positive": totals.positive,
-        "positive": model.target.positive,
-        "mean_probability": totals.probability / n,
+        **of_positive,
+        "decided": {str(label): totals.decided[str(label)] for label in model.decisions},
         "expected_cost_per_1000": 1000 * totals.cost / n,
         "columns_not_used": besides,
         "out": path,

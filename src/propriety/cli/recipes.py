@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from propriety.cli.output import UsageError
-from propriety.costs import Costs
 from propriety.model.catalogue import ESTIMATORS, Entry
 from propriety.tables.numbers import Numbers
 from propriety.tuning import LossSearchCV
@@ -28,23 +27,23 @@ FRAME, NUMBERS, CODES = "frame", "numbers", "codes"
 
 @dataclass(frozen=True)
 class Order:
-    """What is asked of a model."""
+    """What is asked of a model, whatever its rows."""
 
-    costs: Costs = field(default_factory=Costs.of_mistakes)
     loss: Any = None
     seed: int = 0
     jobs: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     search: bool = False
+    budget: float | None = None
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make one model for an order and a number of rows."""
+    """How to make one model for an order, parameters that state the costs, and a number of rows."""
 
     name: str
     title: str
-    make: Callable[[Order, int], Any]
+    make: Callable[[Order, dict[str, Any], int], Any]
     reads: str = ""  # as the estimator itself says
     module: str = ""
 
@@ -78,18 +77,34 @@ class Fitted:
         return str(self.estimator.verdict_) if isinstance(self.estimator, LossSearchCV) else ""
 
     def probabilities(self, frame: Any) -> Floats:
-        """Of the positive class."""
+        """Of the positive one of two classes, else of every class."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             P = self.estimator.predict_proba(_table(frame, self.reads, self.numbers))
-        return np.asarray(P[:, 1], dtype=np.float64)
+        return np.asarray(P[:, 1] if P.shape[1] == 2 else P, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What goes to a fit besides features and labels.
+
+    ``costs`` are parameters of our estimators that state the costs, ``of_rows`` those that differ by row, and
+    ``inner`` the splits by which a search judges losses.
+    """
+
+    weight: Floats | None = None
+    costs: dict[str, Any] = field(default_factory=dict)
+    of_rows: dict[str, Any] = field(default_factory=dict)
+    groups: NDArray[np.intp] | None = None
+    inner: Any = 5
 
 
 def fit(
-    recipe: Recipe, order: Order, frame: Any, y: NDArray[np.bool_], weight: Floats | None = None
+    recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Arguments | None = None
 ) -> Fitted:
     """Fit a model to an encoded table."""
-    estimator = recipe.make(order, len(y))
+    given = Arguments() if given is None else given
+    estimator = recipe.make(order, given.costs, len(y))
     try:
         estimator.set_params(**order.settings)
     except ValueError as error:
@@ -97,10 +112,13 @@ def fit(
     reads = recipe.reads_of(estimator)
     numbers = Numbers.fit(frame) if reads == NUMBERS else None
     arguments = _mark_categories(recipe.name, estimator, frame)
-    if weight is not None:
-        arguments["sample_weight"] = weight
+    if given.weight is not None:
+        arguments["sample_weight"] = given.weight
+    if not recipe.reads:  # others' models know no costs: theirs come in by the decisions
+        arguments |= given.of_rows
     if order.search:
-        estimator = LossSearchCV(estimator, "tailored", n_jobs=1)
+        estimator = LossSearchCV(estimator, "tailored", n_jobs=1, cv=given.inner)
+        arguments |= {} if given.groups is None else {"groups": given.groups}
     try:
         estimator.fit(_table(frame, reads, numbers), y.astype(np.int64), **arguments)
     except (ValueError, TypeError) as error:
@@ -140,10 +158,9 @@ def codes(frame: Any) -> Floats:
     return result
 
 
-def _of_catalogue(entry: Entry, order: Order, n: int) -> Any:
+def _of_catalogue(entry: Entry, order: Order, costs: dict[str, Any], n: int) -> Any:
     """An estimator of ours, with the settings that suit a table of n rows."""
     loss = {} if order.loss is None else {"loss": order.loss}
-    costs = {"fp_cost": order.costs.fp_cost, "fn_cost": order.costs.fn_cost}
     estimator = entry.type(**costs, **loss, **entry.type.table_settings(n))
     run = {"random_state": order.seed, "n_jobs": order.jobs}
     known = estimator.get_params(deep=False)
@@ -153,25 +170,25 @@ def _of_catalogue(entry: Entry, order: Order, n: int) -> Any:
 # --- others' ------------------------------------------------------------------------------------------
 
 
-def _logistic(order: Order, n: int) -> Any:
+def _logistic(order: Order, costs: dict[str, Any], n: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(max_iter=1000)
 
 
-def _hist(order: Order, n: int) -> Any:
+def _hist(order: Order, costs: dict[str, Any], n: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return HistGradientBoostingClassifier(random_state=order.seed)
 
 
-def _lightgbm(order: Order, n: int) -> Any:
+def _lightgbm(order: Order, costs: dict[str, Any], n: int) -> Any:
     from lightgbm import LGBMClassifier
 
     return LGBMClassifier(random_state=order.seed, n_jobs=order.jobs or -1, verbose=-1)
 
 
-def _xgboost(order: Order, n: int) -> Any:
+def _xgboost(order: Order, costs: dict[str, Any], n: int) -> Any:
     from xgboost import XGBClassifier
 
     return XGBClassifier(random_state=order.seed, n_jobs=order.jobs, enable_categorical=True)

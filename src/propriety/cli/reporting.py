@@ -39,62 +39,98 @@ def check_can_report() -> None:
 def report_of(study: Study, step: Step = lambda _: None) -> Report:
     """The report of a study; `step` is called after each rival."""
     table, findings, judged = study.table, study.table.findings, study.judgement
-    model, costs = study.model, study.order.costs
+    model, target = study.model, study.table.findings.target
     rivals, same = _rivals(study, step)
     rows = study.split.rows
     frame = table.frame.take(pa.array(rows))
     few = sample(len(rows))
-    parts = model.feature_contributions(frame.take(pa.array(few)))[:, :-1]
     features = {name: _values(frame.column(name)) for name in frame.column_names}
-    columns = [
-        ColumnFacts(
-            c.name,
-            c.kind,
-            findings.missing_cells.get(c.name, 0) / len(table.y),
-            _range(features[c.name]) if c.kind == "number" else details(c),
-        )
-        for c in findings.columns.columns
-    ]
-    positives = f"{int(table.y.sum()):,} ({table.y.mean():.1%}) are {findings.target.positive!r}"
-    weighted = {} if table.weight is None else {"weights": "given by a column"}
+    effects = None
+    if len(table.classes) == 2:
+        effects = Effects(few, model.feature_contributions(frame.take(pa.array(few)))[:, :-1])
+    sides = {"positive": target.positive, "negative": target.negative}
     return Report(
         judged.y,
         judged.p,
-        fp_cost=costs.fp_cost,
-        fn_cost=costs.fn_cost,
+        **_costs(study),
+        budget=judged.budget,
         sample_weight=judged.weights.values,
+        groups=judged.groups,
         name=study.recipe.title,
-        target=findings.target.name,
-        positive=findings.target.positive,
-        negative=findings.target.negative,
+        target=target.name,
+        **({"classes": table.classes} if target.several else sides),
         rivals=rivals,
         same=same,
         judged_by=study.split.text,
         parts=np.repeat(np.arange(len(study.split.pairs)), [len(test) for _, test in study.split.pairs]),
-        order=rows,
+        order=rows if table.time is None else table.time.values[rows],
         loss=model.loss_,
         chosen=_chosen(study),
         model=model.estimator,
+        of_model=table.classes,
         importances=dict(zip(model.columns.names, model.importances().tolist(), strict=True)),
         features=features,
-        effects=Effects(few, parts),
-        columns=columns,
+        effects=effects,
+        columns=_columns(study, features),
         left_out=findings.left_out,
         notes=findings.notes,
         warnings=findings.warnings,
-        about={
-            "table": table.source.name,
-            "rows": f"{len(table.y):,}, of which {positives}",
-            "positive class": f"{findings.target.positive!r}: {findings.target.because}",
-            **weighted,
-        },
+        about=_about(study),
         command=model.summary["command"],
     )
 
 
+def _costs(study: Study) -> dict[str, Any]:
+    """The terms of the costs for the judging rows, and how they were stated."""
+    table = study.table
+    if not table.stated.by_row:
+        return {**table.stated.parameters(table.classes), "stated": table.stated.texts}
+    of_rows = table.take(study.split.rows).of_rows
+    # A range is told as one; the decisions follow its mean.
+    ranges = {name: term for name, term in table.stated.terms.items() if isinstance(term, tuple)}
+    return {**of_rows, **ranges, "stated": table.stated.texts}
+
+
+def _columns(study: Study, features: dict[str, Any]) -> list[ColumnFacts]:
+    findings = study.table.findings
+    return [
+        ColumnFacts(
+            c.name,
+            c.kind,
+            findings.missing_cells.get(c.name, 0) / len(study.table.y),
+            _range(features[c.name]) if c.kind == "number" else details(c),
+        )
+        for c in findings.columns.columns
+    ]
+
+
+def _about(study: Study) -> dict[str, str]:
+    """Facts of the table."""
+    table, target = study.table, study.table.findings.target
+    counts = np.bincount(table.y, minlength=len(table.classes))
+    shares = [f"{n:,} ({n / len(table.y):.1%}) are {c!r}" for n, c in zip(counts, table.classes, strict=True)]
+    facts = {"table": table.source.name, "rows": f"{len(table.y):,}, of which "}
+    if target.several:
+        facts["rows"] += ", ".join(shares)
+    else:
+        facts["rows"] += shares[1]
+        facts["positive class"] = f"{target.positive!r}: {target.because}"
+    facts["judged by"] = study.split.text
+    if table.stated.by_row:
+        facts["columns of the costs"] = ", ".join(map(repr, table.stated.columns))
+    if table.weight is not None:
+        facts["weights"] = "given by a column"
+    for what, role in (("groups", table.groups), ("time", table.time)):
+        if role is not None:
+            facts[what] = f"by {role.name!r}"
+    return facts
+
+
 def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
     """Probabilities of logistic regression and of log-loss boosting, and which of them is the model."""
-    plain = replace(study.order, loss=losses.Log(), search=False, settings={})
+    # Without a name, the log loss of as many classes as there are is what boosting fits.
+    log = None if study.table.findings.target.several else losses.Log()
+    plain = replace(study.order, loss=log, search=False, settings={})
     rivals, same = {}, ""
     wanted = {"logistic regression": "logistic", _LOG_BOOSTING: "boosting"}
     if study.recipe.name == "boosting" and study.model.loss_ == _LOG and not study.order.settings:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from propriety.cli.judging import FOLDS, Judgement, Split, baselines, judge, split_rows, train
-from propriety.cli.loading import TrainingTable
+from propriety.cli.judging import Judgement, baselines, judge, train
 from propriety.cli.output import Output
 from propriety.cli.recipes import Fitted, Order, Recipe
+from propriety.cli.splitting import FOLDS, Split, split_rows
+from propriety.cli.training import TrainingTable
+from propriety.cli.words import deciding, has_threshold
 from propriety.tables import TableModel
 from propriety.version import __version__
 
@@ -55,7 +57,9 @@ def run_study(
     all rows once more, and chosen by all of them.
     """
     several = len(recipes) > 1
-    split = split_rows(table.y, folds, holdout, order.seed, one=several)
+    split = split_rows(
+        table.y, folds, holdout, order.seed, one=several, groups=table.groups, time=table.time
+    )
     parts = len(split.pairs) + (not split.is_holdout)
     with (
         out.progress("fitting", parts * (1 + several * FOLDS * len(recipes))) as step,
@@ -69,26 +73,34 @@ def run_study(
         split = replace(split, text=f"{split.text}, the model chosen anew in each part")
     judgement = replace(judgement, name=fitted.recipe.title)
     findings = table.findings
-    model = TableModel(fitted.model, findings.columns, findings.target, fitted.numbers)
-    without = baselines(findings.target.positive, judgement)
+    row_costs = table.stated if table.stated.by_row else None
+    model = TableModel(fitted.model, findings.columns, findings.target, fitted.numbers, row_costs=row_costs)
+    without = baselines(table.classes, judgement)
     study = Study(table, order, split, judgement, without, fitted, model)
     return replace(study, model=replace(model, summary=summary(study)))
 
 
 def summary(study: Study) -> dict[str, Any]:
     """What the model file keeps of the training."""
-    n = len(study.table.y)
+    table, n = study.table, len(study.table.y)
+    counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
+    of_classes = (
+        {"classes": dict(zip(table.classes, counts, strict=True))}
+        if table.findings.target.several
+        else {"positives": counts[1]}
+    )
     return {
-        "table": study.table.source.name,
+        "table": table.source.name,
         "rows": n,
-        "positives": int(study.table.y.sum()),
+        **of_classes,
         "rows_fitted": len(study.split.pairs[0][0]) if study.split.is_holdout else n,
         "model": study.recipe.name,
         "loss": repr(study.model.loss_),
         "chosen": study.verdict,
         "judged_by": study.split.text,
         "judgement": {k: v for k, v in study.judgement.numbers().items() if k not in ("model", "seconds")},
-        "left_out": dict(study.table.findings.left_out),
+        **({} if study.order.budget is None else {"budget": study.order.budget}),
+        "left_out": dict(table.findings.left_out),
         "seed": study.order.seed,
         "command": shlex.join(["propriety", *sys.argv[1:]]),
         "version": __version__,
@@ -97,47 +109,75 @@ def summary(study: Study) -> dict[str, Any]:
 
 def show_study(out: Output, study: Study) -> None:
     """The model, what its decisions cost, and what it goes by."""
-    costs = study.order.costs
     out.say()
     out.say(f"{study.recipe.title}, fitted to {study.model.summary['loss']}", "bold")
     if study.verdict:
         out.say(study.verdict)
-    out.say(
-        f"decides {study.model.target.positive!r} from a probability of {costs.threshold:.3g} on: a false "
-        f"alarm costs {costs.fp_cost:g}, a miss {costs.fn_cost:g}"
-    )
+    out.say(deciding(study.table.classes, study.table.stated, study.judgement.costs))
     judged = [study.judgement, *study.baselines]
     show_judgements(out, f"Cost of 1,000 decisions, judged by {study.split.text}", judged)
+    for line in summed_up(study.judgement, study.table.classes):
+        out.say(line)
     shares = study.model.importances()
     first = np.argsort(-shares)[:8]
     rows = [(study.model.columns.names[i], float(shares[i])) for i in first if shares[i] > 0]
     out.table("What counts", ("column", "share"), rows)
 
 
+#: What is shown of a judgement: the key, the heading, and the digits after the point.
+_SHOWN = (
+    ("false_alarms_per_1000", "false alarms", 1),
+    ("misses_per_1000", "misses", 1),
+    ("mistakes_per_1000", "mistakes", 1),
+    ("abstained_per_1000", "abstained", 1),
+    ("log_loss", "log loss", None),
+    ("area_under_roc", "ROC area", None),
+)
+
+
 def show_judgements(out: Output, title: str, judged: list[Judgement]) -> None:
     """A table of costs, mistakes and quality; the cheapest in bold."""
-    rows, numbers = [], [j.numbers() for j in judged]
+    numbers = [j.numbers() for j in judged]
+    shown = [column for column in _SHOWN if any(n.get(column[0]) is not None for n in numbers)]
+    rows = []
     for n in numbers:
-        flat = n["area_under_roc"] == 0.5 and n["seconds"] == 0
+        values = [float("nan") if n.get(key) is None else n[key] for key, _, _ in shown]
         rows.append(
             (
                 n["model"],
                 round(n["cost_per_1000"], 1),
                 f"{n['cost_low']:.0f} – {n['cost_high']:.0f}",
-                round(n["false_alarms_per_1000"], 1),
-                round(n["misses_per_1000"], 1),
-                float("nan") if flat else n["log_loss"],
-                float("nan") if flat else n["area_under_roc"],
+                *(v if digits is None else round(v, digits) for v, (_, _, digits) in zip(values, shown, strict=True)),
             )
         )
     best = int(np.argmin([n["cost_per_1000"] for n in numbers]))
-    names = ("model", "cost", "95% interval", "false alarms", "misses", "log loss", "ROC area")
-    out.table(title, names, rows, best=best)
+    out.table(title, ("model", "cost", "95% interval", *(heading for _, heading, _ in shown)), rows, best=best)
+
+
+def summed_up(judged: Judgement, classes: tuple[str, ...]) -> list[str]:
+    """The total, what is saved, and what a budget allows, in sentences; where there is more than two costs."""
+    numbers, lines = judged.numbers(), []
+    if judged.costs.by_row or len(classes) > 2:
+        lines.append(f"In all, {numbers['total_cost']:,.4g} on {judged.weights.total:,.0f} rows.")
+    if (judged.costs.by_row or len(classes) > 2) and "savings" in numbers:
+        lines[-1] += (
+            f" That saves {numbers['savings']:.1%} (95% interval {numbers['savings_low']:.1%} to "
+            f"{numbers['savings_high']:.1%}) of the cost of the cheapest decision for everyone."
+        )
+    if judged.budget is not None:
+        acted = int(np.sum(judged.decided == judged.costs.positive))
+        without = int(np.sum(judged.costs.decide(judged.p) == judged.costs.positive))
+        lines.append(
+            f"Within the budget {acted:,} of {len(judged.y):,} judging rows are acted on; without it, "
+            f"{without:,} would be. Deciding {classes[1]!r} for everyone is beyond it."
+        )
+    return lines
 
 
 def document(study: Study) -> dict[str, Any]:
     """The result for machines."""
-    findings, model = study.table.findings, study.model
+    findings, model, costs = study.table.findings, study.model, study.judgement.costs
+    threshold = costs.threshold if has_threshold(costs) else None
     return {
         "command": "fit",
         "rows": len(study.table.y),
@@ -145,6 +185,7 @@ def document(study: Study) -> dict[str, Any]:
             "name": findings.target.name,
             "positive": findings.target.positive,
             "negatives": findings.target.negatives,
+            "classes": findings.target.classes,
             "because": findings.target.because,
         },
         "columns": [{"name": c.name, "kind": c.kind} for c in findings.columns.columns],
@@ -152,7 +193,9 @@ def document(study: Study) -> dict[str, Any]:
         "model": study.recipe.name,
         "loss": model.summary["loss"],
         "verdict": study.verdict,
-        "threshold": study.order.costs.threshold,
+        "costs": study.table.stated.document(),
+        "threshold": threshold,
+        "budget": study.order.budget,
         "judged_by": study.split.text,
         "judgements": [j.numbers() for j in (study.judgement, *study.baselines)],
         "importances": dict(zip(model.columns.names, model.importances().tolist(), strict=True)),

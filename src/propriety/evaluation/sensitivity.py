@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.costs import Costs
 from propriety.data import uncertain
 from propriety.evaluation import inputs
 from propriety.weights import Estimate, Weights
@@ -19,9 +20,9 @@ class CostSensitivity:
 
     Attributes
     ----------
-    threshold : float
-        Of the expected costs: the one to decide at.
-    low, high : float
+    threshold : float, or array of shape (n,)
+        Of the expected costs: the one to decide at; one for each row if costs differ by row.
+    low, high : float, or array of shape (n,)
         The thresholds that the range of the costs allows.
     changed : Estimate
         Share of rows whose decision changes within the range, with its 95% interval.
@@ -34,22 +35,29 @@ class CostSensitivity:
     0.5
     """
 
-    threshold: float
-    low: float
-    high: float
+    threshold: Any
+    low: Any
+    high: Any
     changed: Estimate
     regret: Estimate
 
     def __str__(self) -> str:
+        low, threshold, high = (np.median(c) for c in (self.low, self.threshold, self.high))
         return (
-            f"thresholds from {self.low:.3g} to {self.high:.3g}: {100 * self.changed.value:.3g}% of the "
-            f"decisions hang on the costs; deciding at {self.threshold:.3g} costs {self.regret.value:.3g} a "
+            f"thresholds from {low:.3g} to {high:.3g}: {100 * self.changed.value:.3g}% of the "
+            f"decisions hang on the costs; deciding at {threshold:.3g} costs {self.regret.value:.3g} a "
             "decision more than knowing them"
         )
 
 
 def cost_sensitivity(
-    p: ArrayLike, fp_cost: Any = 1.0, fn_cost: Any = 1.0, *, sample_weight: ArrayLike | None = None
+    p: ArrayLike,
+    fp_cost: Any = 1.0,
+    fn_cost: Any = 1.0,
+    *,
+    tp_benefit: ArrayLike = 0.0,
+    tn_benefit: ArrayLike = 0.0,
+    sample_weight: ArrayLike | None = None,
 ) -> CostSensitivity:
     """How much decisions hang on costs that are known only within a range.
 
@@ -57,8 +65,10 @@ def cost_sensitivity(
     ----------
     p : array of shape (n,) or (n, 2)
         Probabilities of the class that can be missed, or ``predict_proba``, whose second column is taken.
-    fp_cost, fn_cost : float, pair (low, high) or frozen SciPy distribution
+    fp_cost, fn_cost : float, array of shape (n,), pair (low, high) or frozen SciPy distribution
         As in `recommend`: in a pair, every order of magnitude is as likely as another.
+    tp_benefit, tn_benefit : float or array of shape (n,)
+        What right decisions bring.
     sample_weight : array of shape (n,), optional
 
     Returns
@@ -74,17 +84,47 @@ def cost_sensitivity(
     """
     p = inputs.probabilities(p)
     weights = Weights.read(sample_weight, len(p))
-    fp, fn = uncertain.read("fp_cost", fp_cost), uncertain.read("fn_cost", fn_cost)
-    (alarms, a), (misses, b) = uncertain.nodes(fp), uncertain.nodes(fn)
-    threshold = uncertain.threshold(float(a @ alarms), float(b @ misses))
-    (fp_low, fp_high), (fn_low, fn_high) = uncertain.ends(fp), uncertain.ends(fn)
-    low, high = uncertain.threshold(fp_low, fn_high), uncertain.threshold(fp_high, fn_low)
+    # What counts is the excess of a wrong decision over the right one.
+    alarm, miss = _Excess.read("fp_cost", fp_cost, tn_benefit), _Excess.read("fn_cost", fn_cost, tp_benefit)
+    threshold = _threshold(alarm.mean, miss.mean)
+    low, high = _threshold(alarm.ends[0], miss.ends[1]), _threshold(alarm.ends[1], miss.ends[0])
     acts = p >= threshold
     regret = np.zeros(len(p))
-    for alarm, share in zip(alarms, a, strict=True):
-        for miss, other in zip(misses, b, strict=True):
-            act, stay = (1 - p) * alarm, p * miss
+    for of_alarm, share in zip(alarm.nodes, alarm.shares, strict=True):
+        for of_miss, other in zip(miss.nodes, miss.shares, strict=True):
+            act, stay = (1 - p) * of_alarm, p * of_miss
             regret += share * other * (np.where(acts, act, stay) - np.minimum(act, stay))
     return CostSensitivity(
         threshold, low, high, weights.estimate((p >= low) & (p < high)), weights.estimate(regret)
     )
+
+
+class _Excess(NamedTuple):
+    """A cost and the benefit that it forgoes: values with their shares, the mean and the ends."""
+
+    nodes: list[Any]
+    shares: list[float]
+    mean: Any
+    ends: tuple[Any, Any]
+
+    @classmethod
+    def read(cls, name: str, cost: Any, benefit: ArrayLike) -> _Excess:
+        benefit = np.asarray(benefit, dtype=np.float64)
+        if not uncertain.is_uncertain(cost) and (np.ndim(cost) or benefit.any()):
+            known = np.asarray(cost, dtype=np.float64) + benefit
+            return cls([known], [1.0], known, (known, known))
+        read = uncertain.read(name, cost)
+        values, shares = uncertain.nodes(read)
+        low, high = uncertain.ends(read)
+        nodes = [value + benefit for value in values]
+        return cls(nodes, shares.tolist(), float(shares @ values) + benefit, (low + benefit, high + benefit))
+
+
+def _threshold(alarm: Any, miss: Any) -> Any:
+    """fp/(fp + fn) of excess costs, numbers or one for each row; the end of a range may be 0."""
+    if np.ndim(alarm) == 0 and np.ndim(miss) == 0:
+        return uncertain.threshold(float(alarm), float(miss))
+    alarm, miss = np.broadcast_arrays(alarm, miss)
+    matrix = np.zeros((len(alarm), 2, 2))
+    matrix[:, 0, 1], matrix[:, 1, 0] = alarm, miss
+    return Costs.of_matrix(matrix).threshold

@@ -32,12 +32,12 @@ FEW = 64
 class EntropyTable(NamedTuple):
     """h in units of its largest value.
 
-    ``lines[s, i]`` are intercept and slope in the i-th cell of the smaller share: of the class itself (s = 0),
-    or of the others (s = 1). ``few[a, b]`` is the loss of a node with a rows of one class and b of the other.
+    ``lines`` are intercept and slope in each cell of the smaller share: of the class itself, then of the others.
+    ``few[FEW·a + b]`` is the loss of a node with a rows of one class and b of the other.
     """
 
-    lines: Floats  # (2, cells, 2)
-    few: Floats  # (FEW, FEW)
+    lines: Floats  # (2 · cells · 2,)
+    few: Floats  # (FEW · FEW,)
     unit: float
 
 
@@ -46,7 +46,7 @@ def entropy_table(measure: Measure, n_classes: int) -> EntropyTable:
 
     >>> from propriety.model.measure import measure_of
     >>> table = entropy_table(measure_of("Squared", None, 2), 2)
-    >>> round(table.unit * table.few[3, 1], 4)  # 4 · ¼ · ¾
+    >>> round(table.unit * table.few[3 * FEW + 1], 4)  # 4 · ¼ · ¾
     0.75
     """
     grid = _grid()
@@ -65,9 +65,9 @@ def entropy_table(measure: Measure, n_classes: int) -> EntropyTable:
         lines[side, :-1, 0] = value[:-1] / unit - slope * grid[:-1]
         lines[side, :-1, 1] = slope
         lines[side, -1, 0] = value[-1] / unit
-    few = np.zeros((FEW, FEW))
-    _fill_few(lines, few)
-    return EntropyTable(lines, few, unit)
+    few = np.zeros(FEW * FEW)
+    _fill_few(lines.ravel(), few)
+    return EntropyTable(lines.ravel(), few, unit)
 
 
 def _grid() -> Floats:
@@ -78,35 +78,42 @@ def _grid() -> Floats:
 
 
 @inner
-def class_loss(lines, own, total):
-    """W·h(c/W) of a class with the weight `own` in a node with the weight `total`."""
-    side, small = 0, own
-    if 2.0 * own > total:
-        side, small = 1, total - own
-    if small <= 0.0:
-        return 0.0
+def _line(lines, small, total, side):
+    """W·h of a class that is, or lacks, the smaller part of a node."""
     share = small / total
     cell = (np.float64(share).view(np.int64) >> _SHIFT) - _FIRST
-    cell = min(max(cell, np.int64(0)), _LAST)
-    return total * lines[side, cell, 0] + small * (lines[side, cell, 1] + _SQUARED * (1.0 - share))
+    at = np.uint64(2) * np.uint64(max(cell, np.int64(0)) + side * (_LAST + 1))
+    return total * lines[at] + small * (lines[at + np.uint64(1)] + _SQUARED * (1.0 - share))
+
+
+@inner
+def class_loss(lines, own, total):
+    """W·h(c/W) of a class with the weight `own` in a node with the weight `total`."""
+    rest = total - own
+    return _line(lines, min(own, rest), total, np.int64(own > rest))
+
+
+@inner
+def pair_loss(lines, a, b):
+    """Loss of a node with the weights a and b of two classes."""
+    return _line(lines, min(a, b), a + b, np.int64(b > a))
 
 
 @kernel
 def _fill_few(lines, few):
-    for a in range(few.shape[0]):
-        for b in range(few.shape[1]):
-            few[a, b] = class_loss(lines, np.float64(b), np.float64(a + b))
+    for a in range(FEW):
+        for b in range(FEW):
+            few[a * FEW + b] = pair_loss(lines, np.float64(a), np.float64(b)) if a + b > 0 else 0.0
 
 
 @inner
 def node_loss(lines, sums):
     """Loss of a node with these sums of the classes."""
-    total = 0.0
+    if sums.size == 2:
+        return pair_loss(lines, np.float64(sums[0]), np.float64(sums[1]))
+    total, loss = 0.0, 0.0
     for k in range(sums.size):
         total += np.float64(sums[k])
-    if sums.size == 2:
-        return class_loss(lines, np.float64(sums[1]), total)
-    loss = 0.0
     for k in range(sums.size):
         loss += class_loss(lines, np.float64(sums[k]), total)
     return loss

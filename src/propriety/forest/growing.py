@@ -60,7 +60,7 @@ def _may_split(rules, sums, depth):
     for k in range(sums.size):
         total += sums[k]
         classes += 1 if sums[k] > 0 else 0
-    return classes > 1 and depth < rules.max_depth and total >= 2.0 * rules.least
+    return classes > 1 and depth < rules.max_depth and total >= 2 * rules.least
 
 
 @inner
@@ -138,7 +138,7 @@ def _leaf(room, node, depth, unit):
     new.weight, new.value = total * unit, np.float64(room.sums[node, 1]) / total
 
 
-@inner
+@once
 def _queue(sample, rules, table, room, waiting, node, start, stop, depth):
     """Look for a split of a new node, and let it wait if there is one; returns how many wait then."""
     if not _may_split(rules, room.sums[node], depth):
@@ -179,21 +179,26 @@ def grow_tree(sample, rules, table, seed, unit, room):
     for f in range(room.features.size):
         room.features[f] = f
     _leaf(room, 0, 0, unit)
-    n_nodes, n_sets, n_leaves = 1, 0, 1
-    waiting = _queue(sample, rules, table, room, 0, 0, 0, n_rows, 0)
-    while waiting > 0 and (rules.max_leaves == 0 or n_leaves < rules.max_leaves):
+    n_nodes, n_sets, n_leaves, waiting = 1, 0, 1, 0
+    first, count, depth = 0, 1, 0  # the new nodes, which lie side by side
+    start = middle = np.int64(0)
+    stop = np.int64(n_rows)
+    while True:
+        for new in range(first, first + count):
+            begin, end = (start, stop) if count == 1 else ((start, middle) if new == first else (middle, stop))
+            waiting = _queue(sample, rules, table, room, waiting, new, begin, end, depth)
+        if waiting == 0 or (rules.max_leaves > 0 and n_leaves == rules.max_leaves):
+            break
         if rules.max_leaves > 0:
             _best_last(room, waiting)
         waiting -= 1
         found = room.waiting[waiting]
         start, stop, depth = found.start, found.stop, found.depth + 1
         n_sets = _split(room, waiting, n_nodes, n_sets, unit, table.unit)
-        left, right = _may_split(rules, room.sums[n_nodes], depth), False
-        right = _may_split(rules, room.sums[n_nodes + 1], depth)
-        if left or right:
+        middle = start
+        if _may_split(rules, room.sums[n_nodes], depth) or _may_split(rules, room.sums[n_nodes + 1], depth):
             middle = _partition(sample, room, waiting)
-            waiting = _queue(sample, rules, table, room, waiting, n_nodes, start, middle, depth)
-            waiting = _queue(sample, rules, table, room, waiting, n_nodes + 1, middle, stop, depth)
+        first, count = n_nodes, 2
         n_nodes += 2
         n_leaves += 1
     return n_nodes, n_sets

@@ -49,7 +49,7 @@ class Rules(NamedTuple):
     n_classes: int
     max_leaves: int  # 0: no limit
     max_depth: int
-    least: float  # weight of a leaf, in units
+    least: int  # weight of a leaf, in units
     split_features: int
     random_cuts: bool
     bootstrap: bool
@@ -72,7 +72,7 @@ class Room(NamedTuple):
     cells: NDArray[np.int64]  # (BINS · K,): all 0 between two searches
     bins: NDArray[np.int64]  # (BINS,): bins in the order of the cuts
     shares: NDArray[np.float64]  # (BINS,)
-    left: NDArray[np.int64]  # (3, K): sums so far, of the side that is judged, of missing values
+    left: NDArray[np.int64]  # (2, K): sums up to a cut, without and with missing values
     state: NDArray[np.uint64]  # of random numbers
     votes: NDArray[np.int64]  # (n, K) or (0, K): out of bag, in units of 2⁻⁴⁰
     voters: NDArray[np.int64]  # (n,) or (0,)
@@ -97,7 +97,7 @@ def make_room(sample: Sample, rules: Rules, max_nodes: int, dtype: np.dtype, out
         np.zeros(BINS * K, dtype=np.int64),
         np.empty(BINS, dtype=np.int64),
         np.empty(BINS),
-        np.empty((3, K), dtype=np.int64),
+        np.empty((2, K), dtype=np.int64),
         np.zeros(1, dtype=np.uint64),
         np.zeros((n if out_of_bag else 0, K), dtype=np.int64),
         np.zeros(n if out_of_bag else 0, dtype=np.int64),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -65,7 +66,7 @@ class _Growth:
             n_classes=self.n_classes,
             max_leaves=settings.max_leaves or 0,
             max_depth=min(settings.max_depth or n, n),
-            least=settings.min_weight / ordered.unit,
+            least=max(1, math.ceil(settings.min_weight / ordered.unit)),
             split_features=settings.split_features(d),
             random_cuts=settings.random_cuts,
             bootstrap=settings.bootstrap,

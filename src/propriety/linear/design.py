@@ -190,16 +190,16 @@ class Design:
         self.for_parts(lambda part, i, j: self.forward(i, j, scaled, theta, out[i:j]))
         return out
 
-    def gram(self, h: Floats, stride: int = 1, columns: Any = None) -> Floats:
-        """Xᵀ diag(h) X over every `stride`-th row, h of that length; of some columns if given.
+    def gram(self, h: Floats, rows: slice = slice(None), columns: Any = None) -> Floats:
+        """Xᵀ diag(h) X over some rows, h of their number; of some columns if given.
 
         Negative entries of h are allowed; without any, the product is that of a matrix with itself.
         """
         columns = np.arange(self.p) if columns is None else np.asarray(columns)
         real = columns[columns < self.d]
         q = len(columns)
-        rows = self.X[::stride] if stride > 1 else self.X
-        total = (self._sparse_gram if self.sparse else self._dense_gram)(rows, h, real, q)
+        X = self.X[rows] if len(h) < self.n else self.X
+        total = (self._sparse_gram if self.sparse else self._dense_gram)(X, h, real, q)
         factor = np.ones(q)
         factor[: len(real)] = self.inverse_scale[real]
         return total * factor[:, None] * factor

@@ -124,10 +124,8 @@ def _fix_gauge(matrix: Floats, p: int, K: int, objective: Objective) -> None:
 
 def _conjugate_gradients(objective: Objective, point: Iterate, kind: str, tol: float) -> Solve:
     """x ↦ A⁻¹x to a share of |x|, by conjugate gradients with a diagonal preconditioner."""
-    rows = objective.row_curvatures(point, kind)
-    product = objective.curvature_product(rows)
-    # The columns have unit variance, so their curvatures differ little: Σ h for all of them.
-    diagonal = np.einsum("maa->a", rows) + objective.penalty.l2
+    product = objective.curvature_product(point, kind)
+    diagonal = objective.curvature_diagonal(point, kind)
     inverse = 1 / np.where(diagonal > 0, diagonal, 1.0)
     # Forcing term: loose far from the minimum, tight near it, so that steps converge superlinearly, but no
     # tighter than the end calls for.

@@ -31,9 +31,7 @@ def minimize(objective: Objective, theta: Floats, tol: float, max_iter: int) -> 
 def start(objective: Objective, theta: Floats) -> LbfgsState:
     """State at θ, with the diagonal of the Fisher curvature there."""
     point = objective.at(theta)
-    rows = objective.row_curvatures(point, "fisher")
-    # The columns have unit variance, so their curvatures differ little: the sum of the rows' for all of them.
-    diagonal = np.einsum("maa->a", rows) + objective.penalty.l2
+    diagonal = objective.curvature_diagonal(point, "fisher")
     return LbfgsState(point, np.where(diagonal > 0, diagonal, 1.0))
 
 

@@ -21,7 +21,14 @@ from propriety.linear.rows import FittedLoss, LinearRows, composite_of
 from propriety.linear.separating import MarginTask, separate
 from propriety.linear.settings import LinearSettings
 from propriety.linear.solvers import AnyLoss
-from propriety.linear.tailoring import RoughLoss, SlopeWarning, focuses_below, ran_off, stations
+from propriety.linear.tailoring import (
+    RoughLoss,
+    SlopeWarning,
+    focuses_below,
+    ran_off,
+    stations,
+    without_factor,
+)
 from propriety.separators import separation
 from propriety.separators.linalg import Floats, with_ones
 
@@ -182,6 +189,8 @@ def minimize_binary(
     theta: Floats | None,
 ) -> Run:
     """Fit along the stations of the loss: on a sample of the rows first if there are very many."""
+    if isinstance(loss, BinaryLoss):
+        loss = BinaryLoss(without_factor(loss.composite)[1], loss.y, loss.offset)
     if theta is None:
         way = _way(loss)
         stride = _sample_stride(design, weight, 100 if way else 1000)

@@ -8,7 +8,7 @@ under every loss, s = 1 for the log loss, and `alpha` means the same for ``loss`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -47,6 +47,10 @@ class RowsLoss(Protocol):
         """Second derivatives of each row: shape (m, K, K)."""
         ...
 
+    def curvatures_times(self, rows: slice, F: Floats, kind: str, V: Floats) -> Floats:
+        """Second derivatives of each row times a row of V: shape (m, K)."""
+        ...
+
     def expected_squares(self, F: Floats) -> Floats:
         """E[∂ℓ ∂ℓᵀ] at the stated probabilities, of shape (n, K, K)."""
         ...
@@ -61,6 +65,8 @@ def shifted(F: Floats, offset: Floats | None, rows: slice) -> Floats:
     return F if offset is None else F + offset[rows]
 
 
+#: Second derivatives that are made at once: 4 MB.
+_AT_ONCE = 1 << 19
 #: Rows up to which the formulas of a loss are cheaper than the table of them that is made for many rows.
 _FEW = 10_000
 
@@ -101,6 +107,10 @@ class BinaryLoss:
         else:
             h = c.derivatives(y, F, curvature=kind, n_jobs=1)[1]
         return h[:, None, None]
+
+    def curvatures_times(self, rows: slice, F: Floats, kind: str, V: Floats) -> Floats:
+        """Fisher weight or Hessian of each row times a number."""
+        return self.curvatures(rows, F, kind)[:, 0] * V
 
     def expected_squares(self, F: Floats) -> Floats:
         """E[∂ℓ²] at the stated probabilities."""
@@ -144,6 +154,13 @@ class SimplexRows:
         """The Hessian of each row, or its mean at the stated probabilities, shape (m, K, K)."""
         F = shifted(F, self.offset, rows)
         return self.loss.fisher(F) if kind == "fisher" else self.loss.hessian(self.y[rows], F)
+
+    def curvatures_times(self, rows: slice, F: Floats, kind: str, V: Floats) -> Floats:
+        """The same matrices times a row of V each, shape (m, K)."""
+        F = shifted(F, self.offset, rows)
+        if kind == "fisher":
+            return self.loss.fisher_times(F, V)
+        return self.loss.hessian_times(self.y[rows], F, V)
 
     def expected_squares(self, F: Floats) -> Floats:
         """E[∂ℓ ∂ℓᵀ] at the stated probabilities."""
@@ -237,49 +254,79 @@ class Objective:
             return 0.0
         return float(np.max(self.penalty.violation(point.theta, point.gradient)))
 
-    def row_curvatures(self, point: Iterate, kind: str, stride: int = 1) -> Floats:
-        """Weighted second derivatives of every `stride`-th row, shape (m, K, K)."""
-        rows = slice(None, None, stride)
-        total = self.loss.curvatures(rows, np.ascontiguousarray(point.scores[rows]), kind)
-        factor = self.weight[rows]
-        if stride > 1:
-            factor = factor * (self.weight.sum() / max(factor.sum(), 1e-300))
-        return total * factor[:, None, None]
+    def row_curvatures(self, point: Iterate, kind: str, rows: slice = slice(None)) -> Floats:
+        """Weighted second derivatives of some rows, shape (m, K, K)."""
+        scores = np.ascontiguousarray(point.scores[rows])
+        return self.loss.curvatures(rows, scores, kind) * self.weight[rows][:, None, None]
 
     def curvature(self, point: Iterate, kind: str = "fisher", stride: int = 1, columns: Any = None) -> Floats:
-        """Matrix of second derivatives, coordinates ordered class by class: shape (K q, K q)."""
-        rows = self.row_curvatures(point, kind, stride)
+        """Matrix of second derivatives, coordinates ordered class by class: shape (K q, K q).
+
+        From every `stride`-th row, counted for all of them.
+        """
         columns = np.arange(self.design.p) if columns is None else columns
         q, K = len(columns), self.loss.n_scores
-        total = np.empty((K, q, K, q))
+        total = np.zeros((K, q, K, q))
+        for rows in self._pieces(0, self.design.n, stride):
+            C = self.row_curvatures(point, kind, rows)
+            for a in range(K):
+                for b in range(a, K):
+                    total[a, :, b, :] += self.design.gram(np.ascontiguousarray(C[:, a, b]), rows, columns)
         for a in range(K):
-            for b in range(a, K):
-                block = self.design.gram(np.ascontiguousarray(rows[:, a, b]), stride, columns)
-                total[a, :, b, :] = block
-                total[b, :, a, :] = block.T
+            for b in range(a):
+                total[a, :, b, :] = total[b, :, a, :].T
+        if stride > 1:
+            total *= self.weight.sum() / max(self.weight[::stride].sum(), 1e-300)
         matrix: Floats = total.reshape(K * q, K * q)
         matrix[np.diag_indices(K * q)] += np.tile(self.penalty.l2[columns, 0], K)
         return matrix
 
-    def curvature_product(self, rows: Floats) -> Callable[[Floats], Floats]:
-        """The map v ↦ (Xᵀ C X + penalty) v for row curvatures C, one pass over X each."""
-        design = self.design
+    def curvature_diagonal(self, point: Iterate, kind: str) -> Floats:
+        """About the diagonal of the curvature, shape (p, K), without a pass over X.
+
+        The columns have unit variance, so their curvatures differ little: the sum of the rows' for all.
+        """
+        total = np.zeros(self.loss.n_scores)
+        for rows in self._pieces(0, self.design.n):
+            total += np.einsum("maa->a", self.row_curvatures(point, kind, rows))
+        return total + self.penalty.l2
+
+    def curvature_product(self, point: Iterate, kind: str) -> Callable[[Floats], Floats]:
+        """The map v ↦ (Xᵀ C X + penalty) v for the row curvatures C at a point, one pass over X each.
+
+        Those of one score are kept; of several, each pass multiplies by them anew, some rows at a time.
+        """
+        design, K = self.design, self.loss.n_scores
+        kept = self.row_curvatures(point, kind)[:, 0] if K == 1 else None
+
+        def times(rows: slice, F: Floats) -> Floats:
+            if kept is not None:
+                return kept[rows] * F
+            return self.loss.curvatures_times(rows, point.scores[rows], kind, F) * self.weight[rows][:, None]
 
         def product(v: Floats) -> Floats:
             scaled = design.scaled(v)
             partial = np.zeros((design.parts, *self.shape))
 
             def work(part: int, i: int, j: int) -> None:
-                F = np.empty((j - i, self.loss.n_scores))
+                F = np.empty((j - i, K))
                 x = None if design.sparse else design.rows(i, j)
                 design.forward(i, j, scaled, v, F, x)
-                F = rows[i:j, 0] * F if F.shape[1] == 1 else np.einsum("mab,mb->ma", rows[i:j], F)
+                for rows in self._pieces(i, j):
+                    within = slice(rows.start - i, rows.stop - i)
+                    F[within] = times(rows, F[within])
                 design.backward(i, j, F, partial[part], x)
 
             design.for_parts(work)
             return design.finish(partial) + self.penalty.l2 * v
 
         return product
+
+    def _pieces(self, start: int, stop: int, stride: int = 1) -> Iterator[slice]:
+        """The rows from `start` to `stop` in pieces whose second derivatives are few enough to be at hand."""
+        size = max(256, _AT_ONCE // self.loss.n_scores**2) * stride
+        for first in range(start, stop, size):
+            yield slice(first, min(first + size, stop), stride)
 
     def restrict(self, columns: Codes) -> Objective:
         """The problem on some columns of X (and the intercept)."""

@@ -141,6 +141,10 @@ class TailoredRows:
             h = h + np.where(self.y[rows] > 0, -q, p) * tilt * relative
         return h[:, None, None]
 
+    def curvatures_times(self, rows: slice, F: Floats, kind: str, V: Floats) -> Floats:
+        """Fisher weight or Hessian of each row times a number."""
+        return self.curvatures(rows, F, kind)[:, 0] * V
+
     def expected_squares(self, F: Floats) -> Floats:
         """E[∂ℓ²] at the stated probabilities."""
         p, q, relative = self._at(slice(None), F)

@@ -25,6 +25,25 @@ def ran_off(composite: losses.Composite, scores: Floats) -> bool:
     return bool(np.mean(np.minimum(p, 1 - p) < 1e-6) > 0.5)
 
 
+def without_factor(composite: losses.Composite) -> tuple[float, losses.Composite]:
+    """A factor, and the loss that it multiplies: the same one for a loss and for its multiples.
+
+    Where a descent on a loss that is not convex ends may depend on the last bit, and with it on the factor.
+
+    >>> from propriety import losses
+    >>> without_factor((3 * losses.Tailored(0.3, 5)).composite())
+    (3.0, Tailored(0.3, 5).with_link(Logit()))
+    >>> without_factor((6 * losses.Squared() + 3 * losses.Log()).composite())
+    (6.0, (Squared() + 0.5 * Log()).with_link(Logit()))
+    """
+    loss = composite.loss
+    if not isinstance(loss, losses.Mixture):
+        return 1.0, composite
+    factor = loss.terms[0][0]
+    plain = losses.Mixture.of((a / factor, part) for a, part in loss.terms)
+    return factor, plain.with_link(composite.link)
+
+
 def stations(composite: losses.Composite) -> tuple[losses.Composite, ...]:
     """Composites to fit one after the other; the last is the given one.
 
@@ -33,7 +52,12 @@ def stations(composite: losses.Composite) -> tuple[losses.Composite, ...]:
     [Log(), Tailored(0.3, 1), Tailored(0.3, 2), Tailored(0.3, 4), Tailored(0.3, 5)]
     >>> stations(losses.Log().composite())
     (Log().with_link(Logit()),)
+    >>> [c.loss for c in stations((3 * losses.Tailored(0.3, 2)).composite())]
+    [3 * Log(), 3 * Tailored(0.3, 1), 3 * Tailored(0.3, 2)]
     """
+    factor, plain = without_factor(composite)
+    if factor != 1:
+        return tuple((factor * station.loss).with_link(station.link) for station in stations(plain))
     if composite.properties()["convex"]:
         return (composite,)
     loss, link = composite.loss, composite.link

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from propriety.costs import Costs
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
@@ -18,13 +17,13 @@ _SURE = 1e-3  # chance of a false warning, over all columns
 _LARGE = 0.15  # largest difference of shares that is worth a warning
 
 
-def rare_classes(y: Floats, labels: tuple[str, str]) -> list[str]:
+def rare_classes(y: Floats, labels: tuple[str, ...]) -> list[str]:
     """Warn of a class with few rows among those that judge.
 
     >>> rare_classes(np.array([1.0] * 60 + [0.0] * 3), ("no", "yes"))
     ["only 3 of the 63 judging rows are 'no': every number about them is rough"]
     """
-    counts = (int(np.sum(y < 0.5)), int(np.sum(y > 0.5)))
+    counts = [int(np.sum(y == k)) for k in range(len(labels))]
     return [
         f"only {count} of the {len(y):,} judging rows are {label!r}: every number about them is rough"
         for count, label in zip(counts, labels, strict=True)
@@ -32,9 +31,9 @@ def rare_classes(y: Floats, labels: tuple[str, str]) -> list[str]:
     ]
 
 
-def few_mistakes(y: Floats, p: Floats, costs: Costs) -> list[str]:
-    """Warn of intervals that rest on a handful of mistakes."""
-    mistakes = int(np.sum(costs.decide(p) != (y > 0.5)))
+def few_mistakes(y: Floats, decided: Any) -> list[str]:
+    """Warn of intervals that rest on a handful of mistakes, or of cases without a decision."""
+    mistakes = int(np.sum(decided != y))
     if mistakes >= _MISTAKES:
         return []
     made = {0: "no mistake was", 1: "one mistake was"}.get(mistakes, f"{mistakes} mistakes were")

@@ -11,13 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.costs import Costs
+from propriety.data.cost_terms import CostTerms
 from propriety.evaluation import inputs
+from propriety.evaluation.savings import savings_estimate
+from propriety.losses.point import check_probability
 from propriety.report import checks
 from propriety.report.lines import Line, compare
 from propriety.storage.atomic import atomically
-from propriety.weights import Weights
+from propriety.weights import Estimate, Weights
 
 Floats = NDArray[np.float64]
+#: The terms of the costs of a report.
+COSTS = ("fp_cost", "fn_cost", "tp_benefit", "tn_benefit", "cost_matrix")
+ABSTAIN = "abstain"
+_CONSTANTS = 3  # decisions for everyone that are held against a model of several classes
 
 
 @dataclass(frozen=True)
@@ -48,16 +55,28 @@ class Report:
     Parameters
     ----------
     y : array of shape (n,)
-        Whether each judging row is of the positive class: 0 or 1.
-    p : array of shape (n,)
-        Probabilities of the positive class.
-    fp_cost, fn_cost : float
-        What a false alarm and a miss cost.
+        The class of each judging row: 1 for the positive class and 0, or 0 … K − 1.
+    p : array of shape (n,) or (n, K)
+        Probabilities of the positive class, or of every class.
+    fp_cost, fn_cost : float, pair (low, high), or array of shape (n,)
+        What a false alarm and a miss cost; a pair is a range in which the cost is known to lie.
+    tp_benefit, tn_benefit : float, or array of shape (n,)
+        What right decisions bring.
+    cost_matrix : array of shape (K, K) or (n, K, K), optional
+        ``cost_matrix[true, decided]`` instead of those; with one more column for abstaining.
+    budget : int, or float in (0, 1), optional
+        How many rows may be acted on, or which share of them.
+    stated : mapping of names to text
+        How those were stated, such as ``{"fn_cost": "amount"}``.
     sample_weight : array of shape (n,), optional
+    groups : array of shape (n,), optional
+        Rows of a group count as one observation in intervals.
     name : str
         Of the model.
     target, positive, negative : str
         Names of what is predicted and of its two classes.
+    classes : sequence of str
+        Names of the classes, if they are more than two.
     rivals : mapping of names to probabilities
         Of other models, for the same rows.
     same : str
@@ -74,6 +93,8 @@ class Report:
         How the loss was chosen.
     model : fitted estimator, optional
         A tree is drawn, rules are told, an additive model has its curves.
+    of_model : sequence of str
+        Names of the classes in the order of the model; by default negative and positive.
     importances : mapping of names to shares
     features : mapping of names to arrays of shape (n,)
         Columns of the judging rows: floats, or text for categories.
@@ -100,13 +121,20 @@ class Report:
 
     y: Any
     p: Any
-    fp_cost: float = 1.0
-    fn_cost: float = 1.0
+    fp_cost: Any = 1.0
+    fn_cost: Any = 1.0
+    tp_benefit: Any = 0.0
+    tn_benefit: Any = 0.0
+    cost_matrix: Any = None
+    budget: float | None = None
+    stated: Mapping[str, str] = field(default_factory=dict)
     sample_weight: Any = None
+    groups: Any = None
     name: str = "the model"
     target: str = "class"
     positive: str = "1"
     negative: str = "0"
+    classes: Sequence[str] = ()
     rivals: Mapping[str, Any] = field(default_factory=dict)
     same: str = ""
     judged_by: str = "rows that the model has not seen"
@@ -115,6 +143,7 @@ class Report:
     loss: Any = None
     chosen: str = ""
     model: Any = None
+    of_model: Sequence[str] = ()
     importances: Mapping[str, float] = field(default_factory=dict)
     features: Mapping[str, Any] = field(default_factory=dict)
     effects: Effects | None = None
@@ -126,44 +155,58 @@ class Report:
     command: str = ""
 
     def __post_init__(self) -> None:
-        y, p = inputs.outcomes(np.asarray(self.y, dtype=float), 1), inputs.probabilities(self.p)
-        inputs.same_length(y=y, p=p)
+        y, p = _read_rows(self.y, self.p, len(self.classes))
         n = len(y)
+        classes = tuple(self.classes) or _numbered(p)
+        labels = (self.negative, self.positive) if p.ndim == 1 else classes
+        groups = None if self.groups is None else np.unique(np.asarray(self.groups), return_inverse=True)[1]
         for attribute, value in (
             ("y", y),
             ("p", p),
             ("sample_weight", inputs.weights(self.sample_weight, n)),
+            ("classes", classes),
+            ("of_model", tuple(self.of_model) or labels),
+            ("groups", groups),
         ):
             object.__setattr__(self, attribute, value)
-        taken = (self.name, *self._without_model())
-        for name, p in self.rivals.items():
+        taken = (self.name, *self._constants())
+        for name, rival in self.rivals.items():
             if name in taken:
                 raise ValueError(f"rivals[{name!r}] has the name of another way to decide; rename it")
-            if np.shape(p) != (n,):
-                raise ValueError(
-                    f"rivals[{name!r}] must have a probability for each of {n} rows, got {np.shape(p)}"
-                )
-        for name, values in self.features.items():
-            if np.shape(values) != (n,):
-                raise ValueError(
-                    f"features[{name!r}] must have a value for each of {n} rows, got {np.shape(values)}"
-                )
-        for what in ("parts", "order"):
-            values = getattr(self, what)
+            if np.shape(rival) != p.shape:
+                each = "a probability" if p.ndim == 1 else f"{p.shape[1]} probabilities"
+                raise ValueError(f"rivals[{name!r}] must have {each} for each of {n} rows, got {np.shape(rival)}")
+        of_rows = {f"features[{name!r}]": values for name, values in self.features.items()}
+        of_rows |= {what: getattr(self, what) for what in ("parts", "order", "groups")}
+        for what, values in of_rows.items():
             if values is not None and np.shape(values) != (n,):
                 raise ValueError(f"{what} must have an entry for each of {n} rows, got {np.shape(values)}")
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, rivals: Mapping[str, Any] | None = None, **facts: Any
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        positive: Any = None,
+        names: Mapping[Any, str] | None = None,
+        rivals: Mapping[str, Any] | None = None,
+        **facts: Any,
     ) -> Report:
-        """The report of a fitted classifier of two classes, judged on rows it has not seen.
+        """The report of a fitted classifier, judged on rows it has not seen.
 
         Parameters
         ----------
         estimator : fitted classifier
-            Costs are those it has; `fp_cost` and `fn_cost` say others.
+            Costs are those it has, or those of the model that a search, a pipeline or a calibration holds;
+            `fp_cost`, `fn_cost` and the other terms say others.
         X, y : the judging rows
+        positive : label, optional
+            The one of two classes that can be missed: the model's ``pos_label`` or the last one if not given.
+            Costs of the model stay those of its mistakes, whichever side they are seen from.
+        names : mapping of labels to text, optional
+            What the page calls the classes.
         rivals : mapping of names to fitted classifiers
         **facts
             Other parameters of `Report`.
@@ -175,20 +218,28 @@ class Report:
         >>> from propriety.report import Report
         >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
         >>> X = X.iloc[:, :4]
-        >>> model = LinearClassifier(fp_cost=9, fn_cost=1, alpha=0.01).fit(X[::2], y[::2])
-        >>> report = Report.from_estimator(model, X[1::2], y[1::2], positive="benign")
-        >>> report.lines[0].name, len(report.html()) > 10_000
-        ('LinearClassifier', True)
+        >>> model = LinearClassifier(fp_cost=1, fn_cost=9, pos_label=0, alpha=0.01).fit(X[::2], y[::2])
+        >>> report = Report.from_estimator(model, X[1::2], y[1::2], names={0: "malignant", 1: "benign"})
+        >>> report.lines[0].name, report.positive, len(report.html()) > 10_000
+        ('LinearClassifier', 'malignant', True)
         """
         from propriety.report.reading import facts_of
 
-        known = facts_of(estimator, X, y, rivals or {})
+        known = facts_of(estimator, X, y, rivals or {}, positive, names or {})
+        if any(name in facts for name in COSTS):
+            known = {name: value for name, value in known.items() if name not in (*COSTS, "stated")}
         return cls(**(known | facts))
 
     @property
     def costs(self) -> Costs:
-        """The costs of the two mistakes."""
-        return Costs.of_mistakes(self.fp_cost, self.fn_cost)
+        """What decisions cost."""
+        terms = CostTerms(**{name: getattr(self, name) for name in COSTS})
+        return terms.costs(np.arange(len(self.labels)))
+
+    @property
+    def sided(self) -> bool:
+        """Whether there are two classes and two decisions: alarms and misses."""
+        return self.p.ndim == 1 and not self.costs.abstains
 
     @property
     def weights(self) -> Weights:
@@ -196,33 +247,63 @@ class Report:
         return Weights.read(self.sample_weight, len(self.y))
 
     @property
-    def labels(self) -> tuple[str, str]:
-        """Negative and positive."""
-        return self.negative, self.positive
+    def labels(self) -> tuple[str, ...]:
+        """Negative and positive, or the classes."""
+        return (self.negative, self.positive) if self.p.ndim == 1 else tuple(self.classes)
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """What may be decided: the labels, and to abstain if that has a cost."""
+        return (*self.labels, ABSTAIN) if self.costs.abstains else self.labels
+
+    def decide(self, p: Any) -> NDArray[np.intp]:
+        """Decisions by the costs, within the budget."""
+        return self.costs.decide(p) if self.budget is None else self.costs.decide_within(p, self.budget)
 
     @property
     def lines(self) -> list[Line]:
         """The costs of 1,000 cases decided by the model, by neither looking, and by the rivals."""
-        costs, n = self.costs, len(self.y)
-        ways = {self.name: costs.decide(self.p)}
-        never, always = self._without_model()
-        ways |= {never: np.zeros(n, dtype=np.intp), always: np.ones(n, dtype=np.intp)}
-        ways |= {name: costs.decide(p) for name, p in self.rivals.items()}
-        return compare(self.y, ways, self.weights, costs)
+        n, constants = len(self.y), self._constants()
+        ways = {self.name: self.decide(self.p)}
+        ways |= {name: np.full(n, decision, dtype=np.intp) for name, decision in constants.items()}
+        ways |= {name: self.decide(np.asarray(p)) for name, p in self.rivals.items()}
+        return compare(self.y, ways, self.weights, self.costs, constants=constants, groups=self.groups)
 
-    def _without_model(self) -> tuple[str, str]:
-        return f"never {self.positive!r}", f"always {self.positive!r}"
+    @property
+    def savings(self) -> Estimate | None:
+        """Share saved of what the cheapest decision for everyone costs; None if that costs nothing."""
+        costs, true = self.costs, self.y.astype(np.intp)
+        rows = costs.of_rows(true, np.full(len(true), self._cheapest()[0]))
+        if self.weights.mean(rows) <= 0:
+            return None
+        return savings_estimate(costs.of_rows(true, self.decide(self.p)), rows, self.weights, self.groups)
+
+    def _cheapest(self) -> list[int]:
+        """Decisions for everyone, the cheapest first."""
+        costs, true = self.costs, self.y.astype(np.intp)
+        ways = range(costs.matrix.shape[-1])
+        means = [self.weights.mean(costs.of_rows(true, np.full(len(true), k))) for k in ways]
+        return [int(k) for k in np.argsort(means, kind="stable")]
+
+    def _constants(self) -> dict[str, int]:
+        """One decision for everyone: the positive class never and always, or the cheapest ones."""
+        if self.sided:
+            return {f"never {self.positive!r}": 0, f"always {self.positive!r}": 1}
+        return {f"always {self.decisions[k]!r}": k for k in self._cheapest()[:_CONSTANTS]}
 
     @property
     def findings(self) -> list[str]:
         """All warnings: those given, and those of the checks of the judging rows."""
         order = np.arange(len(self.y)) if self.order is None else np.asarray(self.order)
+        decided = self.decide(self.p)
         warnings = [*self.warnings, *checks.rare_classes(self.y, self.labels)]
-        warnings += checks.few_mistakes(self.y, self.p, self.costs)
+        warnings += checks.few_mistakes(self.y, decided)
         if self.parts is not None:
-            rows = self.costs.of_rows(self.y, self.costs.decide(self.p))
+            rows = self.costs.of_rows(self.y, decided)
             warnings += checks.parts_differ(np.asarray(self.parts), rows, self.weights)
-        warnings += checks.share_drifts(self.y, order, self.positive)
+        for k, label in enumerate(self.labels):
+            if k or self.p.ndim == 2:
+                warnings += checks.share_drifts((self.y == k).astype(np.float64), order, label)
         warnings += checks.columns_drift(dict(self.features), order)
         return warnings
 
@@ -237,3 +318,22 @@ class Report:
         text = self.html()
         with atomically(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _read_rows(y: Any, p: Any, n_classes: int) -> tuple[Floats, Floats]:
+    """Classes as numbers and probabilities, of one column for two classes."""
+    if np.ndim(p) != 2 or np.shape(p)[1] == 2:
+        codes, p = inputs.outcomes(np.asarray(y, dtype=float), 1), inputs.probabilities(p)
+    else:
+        codes, p = np.asarray(y, dtype=np.float64), check_probability("p", p)
+        k = p.shape[1]
+        if n_classes not in (0, k):
+            raise ValueError(f"classes must name the {k} columns of p, got {n_classes} names")
+        if not np.all(np.isin(codes, np.arange(k))):
+            raise ValueError(f"y must be classes from 0 to {k - 1}, the columns of p")
+    inputs.same_length(y=codes, p=p)
+    return codes, p
+
+
+def _numbered(p: Floats) -> tuple[str, ...]:
+    return () if p.ndim == 1 else tuple(str(k) for k in range(p.shape[1]))

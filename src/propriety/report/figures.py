@@ -18,6 +18,7 @@ _LEVELS = 8  # values of a category that are drawn
 #: Rows from which the probabilities of a Murphy curve are rounded, so that the picture stays small.
 CORNERS = 3000
 _COLUMNS = 3
+_POINTS = 500  # of a curve
 
 
 def _axes(size: tuple[float, float]) -> Any:
@@ -26,17 +27,11 @@ def _axes(size: tuple[float, float]) -> Any:
     return Figure(figsize=size, layout="constrained").subplots()
 
 
-def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: float) -> Any:
+def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: float | None) -> Any:
     """Mean cost-weighted loss of each model at every threshold, the one asked for marked."""
     with drawing():
         ax = _axes(_WIDE)
-        ax.axvline(
-            threshold,
-            color=GREY,
-            linewidth=0.9,
-            linestyle=":",
-            label=f"the costs asked for, c = {threshold:.3g}",
-        )
+        _mark(ax, threshold, "the costs asked for, c = {:.3g}")
         for i, (name, p) in enumerate(models.items()):
             grid = np.round(p, 3) if len(p) > CORNERS else p
             plots.MurphyDisplay(
@@ -47,17 +42,26 @@ def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: floa
     return ax.figure
 
 
-def reliability(y: Floats, p: Floats, weight: Floats) -> Any:
-    """The reliability diagram."""
+def _mark(ax: Any, threshold: float | None, label: str) -> None:
+    """A line where decisions change, if that is the same place for all rows."""
+    if threshold is not None:
+        name = label.format(threshold)
+        ax.axvline(threshold, color=GREY, linewidth=0.9, linestyle=":", label=name)
+
+
+def reliability(y: Floats, p: Floats, weight: Floats, label: str | None = None) -> Any:
+    """The reliability diagram, perhaps of one of several classes."""
     with drawing():
         ax = _axes(_SMALL)
         plots.ReliabilityDisplay.from_predictions(
             y, p, sample_weight=weight, pos_label=1, n_resamples=200 if len(y) < 50_000 else 50, ax=ax
         )
+        if label is not None:
+            ax.set_title(shortened(label, 40))
     return ax.figure
 
 
-def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, str], threshold: float) -> Any:
+def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, ...], threshold: float | None) -> Any:
     """Histograms of the probabilities of either class."""
     with drawing(), canvas(_axes(_SMALL)) as ax:
         edges = np.linspace(0, 1, 26)
@@ -69,9 +73,7 @@ def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, str], thresh
                 height, _ = np.histogram(p[rows], edges, weights=weight[rows] / weight[rows].sum())
                 ax.stairs(100 * height, edges, color=colour, linewidth=1.6, linestyle=dashes, label=label)
                 ax.stairs(100 * height, edges, color=colour, alpha=0.15, fill=True)
-        ax.axvline(
-            threshold, color=GREY, linewidth=0.9, linestyle=":", label=f"decided from {threshold:.3g} on"
-        )
+        _mark(ax, threshold, "decided from {:.3g} on")
         ax.set(
             xlabel=f"stated probability of {labels[1]}",
             ylabel="share of the rows of a class (%)",
@@ -82,7 +84,7 @@ def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, str], thresh
     return ax.figure
 
 
-def weights(loss: Any, threshold: float) -> Any | None:
+def weights(loss: Any, threshold: float | None) -> Any | None:
     """Where the loss fitted looks, beside the log loss; None for that itself and for one without a weight."""
     fitted = loss.loss if isinstance(loss, losses.Composite) else loss
     if not isinstance(fitted, losses.SmoothLoss) or fitted == losses.Log():
@@ -96,12 +98,43 @@ def weights(loss: Any, threshold: float) -> Any | None:
             # In log-odds, where equal steps are equal factors of the odds.
             height = one.weight(p) * p * (1 - p)
             ax.plot(p, height / height.max(), color=colour, linestyle=dashes, linewidth=1.5, label=name)
-        ax.axvline(threshold, color=GREY, linewidth=0.9, linestyle=":", label="the costs asked for")
+        _mark(ax, threshold, "the costs asked for")
         ax.set(
             xlabel="cost c of a false alarm (a miss: 1 − c)", ylabel="attention", xlim=(0, 1), ylim=(0, 1.1)
         )
         legend(ax)
     return ax.figure
+
+
+def budget(curve: evaluation.BudgetCurve, right: float, marked: int, given: bool) -> Any:
+    """Total cost against the number of rows acted on; `right` is what right decisions cost, `marked` a number."""
+    k = _thinned(len(curve.costs))
+    with drawing(), canvas(_axes(_SMALL)) as ax:
+        label = f"the budget, {marked:,}" if given else f"the model's own, {marked:,}"
+        ax.axvline(marked, color=GREY, linewidth=0.9, linestyle=":", label=label)
+        ends = right + curve.costs[[0, -1]]
+        ax.plot(k[[0, -1]], ends, color="#D55E00", linewidth=1.2, linestyle="--", label="at random")
+        ax.plot(k, right + curve.costs[k], color="#0072B2", linewidth=1.5, label="best first")
+        ax.set(xlabel="rows acted on", ylabel="total cost", xlim=(0, k[-1]))
+        legend(ax)
+    return ax.figure
+
+
+def lift(curve: evaluation.BudgetCurve) -> Any:
+    """Lift against the number of rows acted on."""
+    k = _thinned(len(curve.costs))[1:]
+    with drawing(), canvas(_axes(_SMALL)) as ax:
+        ax.axhline(1, color="#D55E00", linewidth=1.2, linestyle="--", label="at random")
+        ax.plot(k, curve.lift(k), color="#0072B2", linewidth=1.5, label="best first")
+        ax.set(xlabel="rows acted on", ylabel="lift", xlim=(0, k[-1]))
+        ax.set_ylim(bottom=0)
+        legend(ax)
+    return ax.figure
+
+
+def _thinned(n: int) -> Any:
+    """At most so many of n places that a picture stays small, the ends among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, _POINTS)).astype(np.intp))
 
 
 def effects(features: dict[str, Any], rows: Any, parts: Floats, chosen: list[str]) -> Any:
@@ -164,7 +197,7 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def tree(model: Any, labels: tuple[str, str]) -> Any:
+def tree(model: Any, labels: tuple[str, ...]) -> Any:
     """A tree."""
     from matplotlib import pyplot
 

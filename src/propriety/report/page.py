@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from propriety.report import sections
+from propriety.report import outcomes, sections
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, clean, join, tag
 from propriety.version import __version__
@@ -15,8 +15,10 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-ur
 _SECTIONS = (
     ("asked", "What the model was asked", sections.asked),
     ("costs", "What its decisions cost", sections.costs),
-    ("decisions", "Its decisions", sections.decisions),
-    ("other-costs", "If costs change", sections.other_costs),
+    ("decisions", "Its decisions", outcomes.decisions),
+    ("budget", "If only some can be acted on", outcomes.budget),
+    ("roughly", "Costs known only roughly", outcomes.roughly_known),
+    ("other-costs", "If costs change", outcomes.other_costs),
     ("probabilities", "Are its probabilities right?", sections.probabilities),
     ("matters", "What it goes by", sections.matters),
     ("data", "The data", sections.data),
@@ -26,7 +28,7 @@ _SECTIONS = (
 
 def page(report: Report) -> str:
     """The whole document."""
-    title = f"{report.target}: {report.positive}?"
+    title = f"{report.target}: {report.positive}?" if report.p.ndim == 1 else report.target
     written = [(name, heading, content) for name, heading, write in _SECTIONS if (content := write(report))]
     head = tag(
         "head",

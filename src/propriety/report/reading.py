@@ -3,55 +3,170 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+from sklearn.base import MetaEstimatorMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
+from propriety.data import uncertain
+from propriety.data.cost_terms import CostTerms
 from propriety.data.table import is_frame
-from propriety.model.contract import FittedModel
-from propriety.plots.display import respond
+from propriety.evaluation.scores import class_index
+from propriety.model.base import ProperClassifier
 from propriety.report.contents import Effects
-from propriety.tuning import LossSearchCV
 
 _SAMPLE = 1000  # rows that effects are worked out for
 
 
-def facts_of(estimator: Any, X: Any, y: Any, rivals: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of a `Report` of a fitted classifier of two classes.
+@dataclass(frozen=True)
+class Inside:
+    """The model within a classifier: what it decides by, and the rows as it reads them.
+
+    ``same_rows`` says whether it reads the rows as they are given, ``same_p`` whether its probabilities are
+    those of the classifier.
+    """
+
+    model: Any
+    X: Any
+    same_rows: bool = True
+    same_p: bool = True
+
+
+def inside(estimator: Any, X: Any) -> Inside:
+    """What a search has chosen, what a pipeline ends with, what a calibration or a threshold is put upon."""
+    found = Inside(estimator, X)
+    while True:
+        model = found.model
+        if isinstance(model, MetaEstimatorMixin) and "best_estimator_" in vars(model):
+            found = replace(found, model=model.best_estimator_)
+        elif isinstance(model, Pipeline):
+            rows = model[:-1].transform(found.X) if len(model) > 1 else found.X
+            found = replace(found, model=model[-1], X=rows, same_rows=found.same_rows and len(model) == 1)
+        elif isinstance(model, CalibratedClassifierCV):
+            # The parts are fitted to other rows each, and alike in what they cost.
+            fitted = model.calibrated_classifiers_[0].estimator
+            found = replace(found, model=fitted, same_p=False)
+        elif isinstance(model, FixedThresholdClassifier | TunedThresholdClassifierCV):
+            found = replace(found, model=model.estimator_)
+        elif isinstance(model, FrozenEstimator):
+            found = replace(found, model=model.estimator)
+        else:
+            return found
+
+
+def facts_of(
+    estimator: Any, X: Any, y: Any, rivals: Mapping[str, Any], positive: Any, names: Mapping[Any, str]
+) -> dict[str, Any]:
+    """Parameters of a `Report` of a fitted classifier.
 
     A model of this library says what it was fitted to, what its decisions cost and how it comes to them, also
-    as the best of a search; at the end of a pipeline only the first two, since it reads other columns. Other
-    classifiers have the importances of scikit-learn's convention, if any.
+    as the best of a search; at the end of a pipeline only the first two, since it reads other columns, and
+    under a calibration only what decisions cost. Other classifiers have the importances of scikit-learn's
+    convention, if any.
     """
-    outcomes, p = respond(estimator, X, y)
+    check_is_fitted(estimator)
+    classes = np.asarray(estimator.classes_)
+    within = inside(estimator, X)
+    owner = within.model if isinstance(within.model, ProperClassifier) else None
+    side = _side(classes, positive, owner)
+    labels = [str(names.get(label, label)) for label in classes.tolist()]
+    true = class_index(y, classes)
     features = columns_of(X)
-    model = estimator.best_estimator_ if isinstance(estimator, LossSearchCV) else estimator
     facts: dict[str, Any] = {
-        "y": outcomes,
-        "p": p,
+        "y": true if side is None else (true == side).astype(int),
+        "p": _probabilities(estimator, X, side),
         "name": type(estimator).__name__,
-        "negative": str(estimator.classes_[0]),
-        "positive": str(estimator.classes_[1]),
-        "rivals": {name: respond(rival, X, y)[1] for name, rival in rivals.items()},
-        "model": model,
+        "rivals": {name: _probabilities(rival, X, side, classes) for name, rival in rivals.items()},
+        "model": within.model if within.same_rows and within.same_p else None,
+        "of_model": labels,
         "features": features,
     }
-    last = model[-1] if isinstance(model, Pipeline) else model
-    if isinstance(last, FittedModel):
-        facts |= {"loss": last.loss_, "fp_cost": last.costs.fp_cost, "fn_cost": last.costs.fn_cost}
-    importances: Any = None
-    if isinstance(model, FittedModel):
-        importances = model.importances()
-        rows = sample(len(p))
-        few = nw.from_native(X)[rows].to_native() if is_frame(X) else np.asarray(X)[rows]
-        facts["effects"] = Effects(rows, model.contributions(few)[:, :-1])
+    if side is None:
+        facts["classes"] = labels
     else:
-        importances = getattr(model, "feature_importances_", None)
+        facts |= {"negative": labels[1 - side], "positive": labels[side]}
+    if owner is not None:
+        facts |= costs_of(owner, within.X, side)
+    if owner is not None and within.same_p:
+        facts["loss"] = owner.loss_
+    importances: Any = None
+    if owner is not None and within.same_rows and within.same_p:
+        importances = owner.importances()
+        rows = sample(len(true))
+        few = nw.from_native(X)[rows].to_native() if is_frame(X) else np.asarray(X)[rows]
+        parts = owner.contributions(few)
+        facts["effects"] = Effects(rows, parts[:, :-1]) if parts.ndim == 2 else None
+    elif owner is None:
+        importances = getattr(estimator, "feature_importances_", None)
     if importances is not None:
         facts["importances"] = dict(zip(features, np.asarray(importances, dtype=float).tolist(), strict=True))
     return facts
+
+
+def costs_of(model: ProperClassifier, X: Any, side: int | None) -> dict[str, Any]:
+    """What the decisions of a model about these rows cost, as terms of a report whose positive class is `side`.
+
+    Seen from the other class than the model's own, a miss is a false alarm.
+    """
+    terms, costs = CostTerms.of(model), model.costs_for(X)
+    if side is None:
+        return {} if costs.plain else {"cost_matrix": costs.matrix}
+    order = [1 - side, side]
+    matrix = costs.matrix[..., order, :][..., [*order, 2][: costs.matrix.shape[-1]]]
+    if terms.cost_matrix is not None:
+        return {"cost_matrix": matrix}
+    values: dict[str, Any] = {
+        "fp_cost": matrix[..., 0, 1],
+        "fn_cost": matrix[..., 1, 0],
+        "tp_benefit": 0.0 - matrix[..., 1, 1],
+        "tn_benefit": 0.0 - matrix[..., 0, 0],
+    }
+    values = {name: value if np.ndim(value) else float(value) for name, value in values.items()}
+    seen = {"fp_cost": "fp_cost", "fn_cost": "fn_cost", "tp_benefit": "tp_benefit", "tn_benefit": "tn_benefit"}
+    if costs.positive != side:
+        seen = {"fp_cost": "fn_cost", "fn_cost": "fp_cost", "tp_benefit": "tn_benefit", "tn_benefit": "tp_benefit"}
+    said = {name: getattr(terms, of_model) for name, of_model in seen.items()}
+    values |= {name: term for name, term in said.items() if uncertain.is_uncertain(term)}
+    return values | {"stated": {name: term for name, term in said.items() if isinstance(term, str)}}
+
+
+def _side(classes: Any, positive: Any, owner: ProperClassifier | None) -> int | None:
+    """Which of two classes is positive: as said, the model's, or the last; None for several classes."""
+    if len(classes) != 2:
+        if positive is not None:
+            raise ValueError(f"positive is for two classes, and there are {len(classes)}: {classes.tolist()[:10]}")
+        return None
+    if positive is None:
+        pos_label = None if owner is None else CostTerms.of(owner).pos_label
+        positive = classes.tolist()[1] if pos_label is None else pos_label
+    if positive not in classes.tolist():
+        raise ValueError(
+            f"positive={positive!r} is not one of the classes {classes.tolist()}; "
+            f"names={{{classes.tolist()[1]!r}: {positive!r}}} says what the page calls a class"
+        )
+    return int(classes.tolist().index(positive))
+
+
+def _probabilities(estimator: Any, X: Any, side: int | None, classes: Any = None) -> Any:
+    """Of the positive one of two classes, or of all."""
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"{type(estimator).__name__} has no predict_proba; wrap it in sklearn.calibration.CalibratedClassifierCV"
+        )
+    if classes is not None and np.asarray(estimator.classes_).tolist() != classes.tolist():
+        raise ValueError(
+            f"a rival, {type(estimator).__name__}, has the classes {np.asarray(estimator.classes_).tolist()}, and "
+            f"the model {classes.tolist()}"
+        )
+    P = np.asarray(estimator.predict_proba(X))
+    return P if side is None else P[:, side]
 
 
 def sample(n: int) -> Any:

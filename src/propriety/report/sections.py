@@ -11,52 +11,27 @@ import numpy as np
 
 from propriety import evaluation
 from propriety.model import contract
-from propriety.report import figures
+from propriety.report import figures, words
 from propriety.report.contents import Report
 from propriety.report.lines import Line
 from propriety.report.markup import Markup, bar, join, table, tag
 from propriety.report.svg import figure
-from propriety.weights import Estimate
+from propriety.report.words import between, number, percent, threshold_of
 
 _PACKAGES = ("propriety", "numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "matplotlib")
 _EFFECTS = 6  # columns whose effects are drawn
 _SHOWN = 200  # columns of a table that are listed
 _LEAVES = 40  # of a tree that is drawn
-
-
-def number(value: float) -> str:
-    """A number for people.
-
-    >>> number(1234.5), number(12.34), number(-0.1234), number(0)
-    ('1,234', '12.3', '−0.123', '0')
-    """
-    if value == 0:
-        return "0"
-    text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return text.replace("-", "−")
-
-
-def between(estimate: Estimate) -> str:
-    """An interval in words."""
-    return f"{number(estimate.low)} to {number(estimate.high)}"
-
-
-def times(ratio: float) -> str:
-    """How a miss compares with a false alarm."""
-    if ratio == 1:
-        return "A miss costs as much as a false alarm"
-    if ratio > 1:
-        return f"A miss costs {number(ratio)} times as much as a false alarm"
-    return f"A false alarm costs {number(1 / ratio)} times as much as a miss"
+_CLASSES = 6  # whose reliability is drawn
 
 
 # --- the top ------------------------------------------------------------------------------------------
 
 
 def summary(report: Report) -> Markup:
-    """The findings in a sentence, and four numbers."""
+    """The findings in a sentence, and some numbers."""
     lines = report.lines
-    model, simple = lines[0], min(lines[1:3], key=lambda line: line.cost.value)
+    model, simple = lines[0], min((line for line in lines if line.constant), key=lambda line: line.cost.value)
     saved = simple.saved
     assert saved is not None
     if not saved.sure:
@@ -68,21 +43,50 @@ def summary(report: Report) -> Markup:
         f"Decided by {report.name}, 1,000 cases cost {number(model.cost.value)} "
         f"(95% interval {between(model.cost)}), {verdict}"
     )
-    cards = (
+    cards = [
         (number(model.cost.value), "cost of 1,000 cases"),
         (number(saved.value), f"saved against {simple.name}, the better of deciding without a model"),
-        (number(model.misses), f"of 1,000 are missed: {report.positive!r}, decided otherwise"),
-        (
-            number(model.alarms),
-            f"of 1,000 are false alarms: {report.negative!r}, decided {report.positive!r}",
-        ),
-    )
+    ]
+    share = report.savings
+    if share is not None and (report.costs.by_row or not report.sided):
+        said = f"of its cost is saved (95% interval {percent(share.low)} to {percent(share.high)})"
+        cards.append((percent(share.value), said))
+    cards += _mistakes(report, model)
     items = [tag("li", tag("b", value), tag("span", what)) for value, what in cards]
-    positives = f"{int(report.y.sum()):,} of them {report.positive!r}"
-    rows = f"Judged by {report.judged_by}: {len(report.y):,} rows, {positives}."
     return join(
-        tag("p", text, class_="lead"), tag("ul", *items, class_="cards"), tag("p", rows, class_="quiet")
+        tag("p", text, class_="lead"),
+        tag("ul", *items, class_="cards"),
+        tag("p", _judged(report), class_="quiet"),
     )
+
+
+def _mistakes(report: Report, model: Line) -> list[tuple[str, str]]:
+    if report.sided:
+        cards = [
+            (number(model.misses), f"of 1,000 are missed: {report.positive!r}, decided otherwise"),
+            (
+                number(model.alarms),
+                f"of 1,000 are false alarms: {report.negative!r}, decided {report.positive!r}",
+            ),
+        ]
+    else:
+        cards = [(number(model.wrong), "of 1,000 are decided wrongly")]
+        if report.costs.abstains:
+            cards.append((number(model.abstained), "of 1,000 are left undecided"))
+    if report.budget is not None:
+        acted = int(np.sum(report.decide(report.p) == 1))
+        cards.append((f"{acted:,}", f"of {len(report.y):,} rows are acted on within the budget"))
+    return cards
+
+
+def _judged(report: Report) -> str:
+    """How many rows judge, of which classes, and how they were kept from the model."""
+    if report.p.ndim == 1:
+        of_classes = f"{int(report.y.sum()):,} of them {report.positive!r}"
+    else:
+        counts = np.bincount(report.y.astype(np.intp), minlength=len(report.labels))
+        of_classes = ", ".join(f"{n:,} {label!r}" for n, label in zip(counts, report.labels, strict=True))
+    return f"Judged by {report.judged_by}: {len(report.y):,} rows, {of_classes}."
 
 
 def warnings(report: Report) -> Markup | None:
@@ -100,14 +104,7 @@ def warnings(report: Report) -> Markup | None:
 
 def asked(report: Report) -> Markup:
     """What was to be minimized."""
-    c = report.costs
-    text = (
-        f"{times(c.fn_cost / c.fp_cost)} ({number(c.fp_cost)} for deciding {report.positive!r} wrongly, "
-        f"{number(c.fn_cost)} for "
-        f"missing it). So the cheapest decision is {report.positive!r} from a probability of "
-        f"{number(c.threshold)} on."
-    )
-    parts: list[Any] = [tag("p", text)]
+    parts: list[Any] = [words.asked(report)]
     if report.loss is not None:
         parts.append(
             tag(
@@ -118,7 +115,7 @@ def asked(report: Report) -> Markup:
                 report.chosen or "It was given.",
             )
         )
-        drawn = figures.weights(report.loss, c.threshold)
+        drawn = figures.weights(report.loss, threshold_of(report))
         if drawn is not None:
             parts.append(
                 figure(
@@ -136,20 +133,23 @@ def asked(report: Report) -> Markup:
 def costs(report: Report) -> Markup:
     """Cost per 1,000 cases against every other way to decide."""
     lines = report.lines
-    top = max(line.cost.high for line in lines) or 1.0
+    top = max(max(line.cost.high for line in lines), 0.0) or 1.0
     rows = [
         (
             line.name,
             number(line.cost.value),
             between(line.cost),
             bar(line.cost.value / top, low=line.cost.low / top, high=line.cost.high / top),
-            number(line.alarms),
-            number(line.misses),
+            *((number(line.alarms), number(line.misses)) if report.sided else ()),
+            *(() if report.sided else (number(line.wrong),)),
+            *((number(line.abstained),) if report.costs.abstains else ()),
             _saving(line),
         )
         for line in lines
     ]
-    columns = ("decided by", "cost", "95% interval", "", "false alarms", "misses", "the model saves")
+    kinds = ("false alarms", "misses") if report.sided else ("mistakes",)
+    kinds += ("undecided",) if report.costs.abstains else ()
+    columns = ("decided by", "cost", "95% interval", "", *kinds, "the model saves")
     note = (
         "Intervals are of the mean over the judging rows. What the model saves is worked out row by row, "
         "so its interval "
@@ -158,70 +158,46 @@ def costs(report: Report) -> Markup:
     extra = (
         tag("p", f"{report.same[:1].upper()}{report.same[1:]} is this model itself.") if report.same else None
     )
-    return join(table("Cost of 1,000 cases, and mistakes among them", columns, rows, numeric=(1, 2, 4, 5, 6)),
-                extra, tag("p", note, class_="quiet"))  # fmt: skip
+    if report.groups is not None:
+        note += " Rows of a group count as one observation."
+    numeric = (1, 2, *range(4, len(columns)))
+    return join(
+        table("Cost of 1,000 cases, and mistakes among them", columns, rows, numeric=numeric),
+        extra,
+        _total(report),
+        tag("p", note, class_="quiet"),
+    )
+
+
+def _total(report: Report) -> Markup | None:
+    """What the judging rows cost in all, where each has its own costs."""
+    if not report.costs.by_row:
+        return None
+    costs = report.costs.of_rows(report.y.astype(np.intp), report.decide(report.p))
+    total = report.weights.estimate(costs, scale=report.weights.total, groups=report.groups)
+    text = (
+        f"The {len(report.y):,} judging rows cost {number(total.value)} in all (95% interval {between(total)}), "
+        f"{number(report.weights.mean(costs))} a row."
+    )
+    share = report.savings
+    if share is not None:
+        text += (
+            f" That saves {percent(share.value)} ({percent(share.low)} to {percent(share.high)}) of what the "
+            "better of always and never costs."
+        )
+    return tag("p", text)
 
 
 def _saving(line: Line) -> str:
     return "" if line.saved is None else f"{number(line.saved.value)} ({between(line.saved)})"
 
 
-def decisions(report: Report) -> Markup:
-    """The decision table at the costs."""
-    c, decided, true = report.costs, report.costs.decide(report.p) == 1, report.y > 0.5
-
-    def cell(rows: Any, each: float) -> str:
-        share = 1000 * report.weights.mean(rows)
-        price = f", at {number(each)}: {number(share * each)}" if each else ", at no cost"
-        return f"{number(share)} of 1,000 ({int(rows.sum()):,} rows){price}"
-
-    rows = [
-        (f"is {report.negative!r}", cell(~true & ~decided, 0), cell(~true & decided, c.fp_cost)),
-        (f"is {report.positive!r}", cell(true & ~decided, c.fn_cost), cell(true & decided, 0)),
-    ]
-    columns = ("", f"decided {report.negative!r}", f"decided {report.positive!r}")
-    best = evaluation.best_threshold(
-        report.y, report.p, fp_cost=c.fp_cost, fn_cost=c.fn_cost, sample_weight=report.sample_weight
-    )
-    saved = max(report.lines[0].cost.value - 1000 * best.cost, 0.0)
-    text = (
-        f"The threshold {number(c.threshold)} follows from the costs. The one that would have been "
-        "cheapest on these very "
-        f"rows is {number(best.value)}; it would have saved {number(saved)} per 1,000 cases, "
-        "chance included."
-    )
-    return join(table("Decisions at the costs asked for", columns, rows), tag("p", text))
-
-
-def other_costs(report: Report) -> Markup:
-    """The Murphy diagram."""
-    drawn = figures.murphy(
-        report.y, {report.name: report.p, **report.rivals}, report.sample_weight, report.costs.threshold
-    )
-    text = (
-        "The costs may be uncertain, or change. This judges the same probabilities at every ratio of costs."
-    )
-    if len(report.p) > figures.CORNERS:
-        text += " With this many rows, probabilities are rounded to 0.001 for the picture."
-    return join(
-        tag("p", text),
-        figure(
-            "murphy", drawn,
-            f"Murphy diagram: mean cost of decisions at every cost of a false alarm, of {report.name} and "
-            "others.",
-            "Murphy diagram: lower is better. At each c, a false alarm costs c and a miss 1 − c, and "
-            "decisions are made "
-            "for just these costs. A model whose line is nowhere above another's is the better one "
-            "whatever the costs. "
-            "The band is the 95% interval at each c; the grey line is one constant probability for all.",
-        ),
-    )  # fmt: skip
-
-
 def probabilities(report: Report) -> Markup:
     """Reliability and scores."""
+    if report.p.ndim == 2:
+        return _probabilities_of_several(report)
     reliability = figures.reliability(report.y, report.p, report.sample_weight)
-    scores = figures.scores(report.y, report.p, report.sample_weight, report.labels, report.costs.threshold)
+    scores = figures.scores(report.y, report.p, report.sample_weight, report.labels, threshold_of(report))
     pair = tag(
         "div",
         figure(
@@ -243,6 +219,35 @@ def probabilities(report: Report) -> Markup:
     )
     brier = evaluation.mean_loss(report.y, report.p, "Squared", sample_weight=report.sample_weight)
     return join(pair, tag("p", f"Log loss {number(log)}, Brier score {number(brier)}.", class_="quiet"))
+
+
+def _probabilities_of_several(report: Report) -> Markup:
+    """The reliability of the probabilities of each class against the others."""
+    P, true = report.p, report.y.astype(np.intp)
+    pictures = [
+        figure(
+            f"reliability-{k}",
+            figures.reliability((true == k).astype(np.float64), P[:, k], report.sample_weight, label),
+            f"Reliability diagram of {label}: its observed share against its stated probability.",
+            f"{label}: where the model says 30%, is it in 30% of cases? The band is what chance allows a model "
+            "that is right.",
+        )
+        for k, label in enumerate(report.labels[:_CLASSES])
+    ]
+    mean = report.weights.mean
+    rows = [
+        (label, percent(mean(true == k)), percent(mean(P[:, k])), f"{P[:, k].min():.3g} to {P[:, k].max():.3g}")
+        for k, label in enumerate(report.labels)
+    ]
+    columns = ("class", "share of the rows", "mean of the stated probabilities", "range of these")
+    log = -mean(np.log(np.clip(P[np.arange(len(true)), true], 1e-15, 1)))
+    brier = mean(((P - np.eye(P.shape[1])[true]) ** 2).sum(axis=1))
+    scores = f"Log loss {number(log)}, Brier score {number(brier)}, the sum over the classes."
+    return join(
+        tag("div", *pictures, class_="pair"),
+        table("Shares and stated probabilities", columns, rows, numeric=(1, 2, 3)),
+        tag("p", scores, class_="quiet"),
+    )
 
 
 def matters(report: Report) -> Markup | None:
@@ -274,27 +279,27 @@ def _inside(report: Report) -> Markup | None:
 def _tree(report: Report) -> Markup:
     if report.model.get_n_leaves() > _LEAVES:
         return _text(report)
-    caption = (
-        f"The tree itself. A box has the probability of {report.positive!r} and the training rows that come "
-        "by; leaves, in bold, decide."
-    )
-    drawn = figures.tree(report.model, report.labels)
+    of = f"probability of {report.of_model[1]!r}" if report.p.ndim == 1 else "probabilities of the classes"
+    caption = f"The tree itself. A box has the {of} and the training rows that come by; leaves, in bold, decide."
+    drawn = figures.tree(report.model, tuple(report.of_model))
     return figure("tree", drawn, "The decision tree.", caption, paper=True)
 
 
 def _text(report: Report) -> Markup:
     classes = report.model.classes_
     words = [tag("h3", "The model in words"), tag("pre", report.model.export_text(), tabindex="0")]
-    if tuple(map(str, classes)) != report.labels:
-        meaning = (f"{c} is {label!r}" for c, label in zip(classes, report.labels, strict=True))
+    if tuple(map(str, classes)) != tuple(report.of_model):
+        meaning = (f"{c} is {label!r}" for c, label in zip(classes, report.of_model, strict=True))
         words.append(tag("p", f"Here {', '.join(meaning)}.", class_="quiet"))
     return join(*words)
 
 
-def _curves(report: Report) -> Markup:
+def _curves(report: Report) -> Markup | None:
+    if report.p.ndim == 2:
+        return None
     caption = (
         "The model itself: the score is the sum of these curves, one for each column, and of surfaces where "
-        f"two columns meet. Above 0 a value speaks for {report.positive!r}, below against; the grey bars are "
+        f"two columns meet. Above 0 a value speaks for {report.of_model[1]!r}, below against; the grey bars are "
         "where the training rows lie."
     )
     drawn = figures.shapes(report.model.shape_functions())
@@ -302,7 +307,7 @@ def _curves(report: Report) -> Markup:
 
 
 def _effects(report: Report) -> Markup | None:
-    if report.effects is None or not report.features:
+    if report.effects is None or not report.features or report.p.ndim == 2:
         return None
     spread = np.abs(report.effects.parts - report.effects.parts.mean(axis=0)).mean(axis=0)
     names = list(report.features)
@@ -312,7 +317,7 @@ def _effects(report: Report) -> Markup | None:
     drawn = figures.effects(dict(report.features), report.effects.rows, report.effects.parts, chosen)
     caption = (
         "What the columns that count most add to the score, over their values: above 0 they speak for "
-        f"{report.positive!r}, below against. The line is the mean, the band holds 80% of the rows: it is "
+        f"{report.of_model[1]!r}, below against. The line is the mean, the band holds 80% of the rows: it is "
         "wide where a column's effect depends on others."
     )
     return figure("effects", drawn, f"What {', '.join(chosen)} add to the score.", caption)

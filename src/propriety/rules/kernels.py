@@ -7,10 +7,8 @@ and k copies of a row count as one of weight k.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from propriety.caching import CACHE
 from propriety.engine.compiling import kernel
 
 _ROWS = 4096  # rows whose weights stay in the first cache while all features pass over them
@@ -19,8 +17,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Rows = NDArray[np.uint32]
-# A sum in the order that is fastest; the same for any number of threads, since blocks of rows are.
-summing = njit(nogil=True, cache=CACHE, error_model="numpy", _nrt=False, fastmath={"reassoc"})
 
 
 @kernel
@@ -82,32 +78,6 @@ def list_rows(holds: Bytes, rows: Rows) -> None:
         if holds[i]:
             rows[k] = i
             k += 1
-
-
-@summing
-def part_sums(
-    g: Floats, h: Floats, y: Bytes, holds: Bytes, weight: Floats, start: int, stop: int
-) -> tuple[float, ...]:
-    """Weight and curvature of class 0 and 1 where a rule does not hold, then where it does.
-
-    An empty `weight` is 1 everywhere.
-    """
-    w00, h00, w01, h01, w10, h10, w11, h11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(_U(start), _U(stop)):
-        one, inside = np.float64(y[i]), np.float64(holds[i])
-        scale = weight[i] if weight.size else 1.0
-        w, c = scale * abs(g[i]), scale * max(h[i], 0.0)
-        w1, c1 = w * one, c * one
-        w0, c0 = w - w1, c - c1  # exact: one of them is 0
-        w01 += w1 * (1.0 - inside)
-        h01 += c1 * (1.0 - inside)
-        w00 += w0 * (1.0 - inside)
-        h00 += c0 * (1.0 - inside)
-        w11 += w1 * inside
-        h11 += c1 * inside
-        w10 += w0 * inside
-        h10 += c0 * inside
-    return w00, h00, w01, h01, w10, h10, w11, h11
 
 
 @kernel

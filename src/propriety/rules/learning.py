@@ -126,7 +126,7 @@ def empirical_risk(sample: RuleSample, state: RuleState, costs: Costs) -> float:
     """Mean cost of the decisions on the training rows; with equal costs, the share of errors."""
     p = np.asarray(state.composite.inverse(state.point.F))
     decided = costs.decide(np.column_stack([1 - p, p]))
-    return float(sample.weights.mean(costs.of_rows(sample.y, decided)))
+    return sample.mean(np.asarray(costs.of_rows(sample.y, decided), dtype=np.float64))
 
 
 def step(

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses, parallel
+from propriety.engine.fixed_point import largest, row_weights, sum_cells, weighted_sum, wide_scale
 from propriety.rules import kernels
 from propriety.separators import uls
 from propriety.separators.margins import Margins
@@ -30,6 +31,7 @@ _EXACT = 1e-11
 _STEPS = 200
 _ROWS = 1 << 17  # rows that are not worth a second thread,
 _FEW = 1 << 16  # even where each takes longest
+_EVERY = np.empty(0, dtype=np.uint32)  # no list of rows: all of them
 Floats = NDArray[np.float64]
 Holds = NDArray[np.uint8]
 
@@ -56,6 +58,7 @@ class RuleSample:
 
     def __init__(self, y: NDArray[np.uint8], weights: Weights, n_jobs: int) -> None:
         self.y, self.weights, self.n_jobs = y, weights, n_jobs
+        self._row_weights = row_weights(weights)
         self._weight = np.empty(0) if weights.values is None else weights.values  # as the kernels want it
         self._last: tuple[ScoredRows, Holds, Floats] | None = None
         self._n_jobs = n_jobs if len(y) > _ROWS else 1
@@ -64,6 +67,10 @@ class RuleSample:
     def base_rate(self) -> float:
         """Share of class 1."""
         return float(self.weights.mean(self.y))
+
+    def mean(self, values: Floats) -> float:
+        """Weighted mean of one value a row, the same in any order of the rows."""
+        return weighted_sum(values, self._row_weights, self._n_jobs) / self.weights.total
 
     def at(self, composite: losses.Composite, F: Floats) -> ScoredRows:
         """Gradient and curvature at scores."""
@@ -90,16 +97,31 @@ class RuleSample:
         """
         if self._last is not None and self._last[0] is point and self._last[1] is holds:
             return self._last[2]
-        by_block: dict[int, tuple[float, ...]] = {}
+        cells = 2 * holds + self.y
+        tops = largest(point.g, point.h, self._n_jobs)
+        sums = self._exact(point, cells, tops) if np.all(np.isfinite(tops)) else self._beyond(point, cells)
+        self._last = (point, holds, sums.reshape(2, 2, 2))
+        return self._last[2]
+
+    def _exact(self, point: ScoredRows, cells: Holds, tops: tuple[float, float]) -> Floats:
+        """Sums of the cells in fixed point: the same in any order of the rows."""
+        scale = wide_scale(*tops, self.weights.total)
+        parts: list[NDArray[np.int64]] = []
 
         def add(start: int, stop: int) -> None:
-            by_block[start] = kernels.part_sums(point.g, point.h, self.y, holds, self._weight, start, stop)
+            part = np.zeros((4, 2), dtype=np.int64)
+            sum_cells(cells, _EVERY, point.g, point.h, self._row_weights, scale, start, stop, part)
+            parts.append(part)
 
         self._blocks(add)
-        # Block after block, whichever thread was first.
-        sums = [math.fsum(column) for column in zip(*(by_block[k] for k in sorted(by_block)), strict=True)]
-        self._last = (point, holds, np.array(sums).reshape(2, 2, 2))
-        return self._last[2]
+        # The gradients of a class have one sign.
+        return np.abs(np.sum(parts, axis=0) / np.array([scale.gradient, scale.curvature]))
+
+    def _beyond(self, point: ScoredRows, cells: Holds) -> Floats:
+        """The same of scores so far off that a loss is infinite: that, and no digit, is what counts."""
+        weight = self.weights.array
+        columns = [np.bincount(cells, weight * np.abs(values), minlength=4) for values in (point.g, point.h)]
+        return np.column_stack(columns)
 
     def errs(self, holds: Holds) -> bool:
         """Whether a rule is right on some rows and wrong on others."""

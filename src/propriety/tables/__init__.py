@@ -5,6 +5,7 @@ and kept (`columns`); a model over them reads any later table by the same rules 
 """
 
 from propriety.tables.columns import Column, Columns
+from propriety.tables.costs import LabelledMatrix, TableCosts
 from propriety.tables.errors import TableError
 from propriety.tables.inference import Findings, Overrides, infer
 from propriety.tables.model import TableModel
@@ -15,8 +16,10 @@ __all__ = [
     "Column",
     "Columns",
     "Findings",
+    "LabelledMatrix",
     "Overrides",
     "Source",
+    "TableCosts",
     "TableError",
     "TableModel",
     "Target",

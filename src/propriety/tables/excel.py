@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import Any
+from xml.etree.ElementTree import iterparse
 
 from propriety.tables.cells import cell_text, text_chunks
 from propriety.tables.errors import TableError
@@ -14,6 +16,8 @@ from propriety.tables.reading import Read, Reading, in_memory, names_of
 
 _MOST_ROWS = 1 << 20  # of a sheet, by the format itself
 _AT_ONCE = 100  # rows taken of openpyxl
+_PIECE = 1 << 20  # bytes of a sheet looked at
+_FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
 
 
 def read_excel(stream: Any, how: Reading) -> Read:
@@ -27,6 +31,7 @@ def read_excel(stream: Any, how: Reading) -> Read:
             f"its sheets are {', '.join(map(repr, book.sheetnames))}",
         )
     title = how.sheet if how.sheet is not None else book.sheetnames[0]
+    _check_formulas(book, title, how.name)
     rows = _rows(book, title, how.name)
     head = next(rows, None)
     if head is None:
@@ -71,6 +76,43 @@ def _open(stream: Any, how: Reading) -> Any:
         ) from None
     how.files.callback(book.close)
     return book
+
+
+def _check_formulas(book: Any, title: str, name: str) -> None:
+    """Refuse a formula whose value is not in the file: it would be read as missing.
+
+    Spreadsheet programs write both; programs that write files for them often leave the value out.
+    """
+    try:
+        sheet = book[title]
+        with book._archive.open(sheet._worksheet_path) as text:
+            pieces = iter(lambda: text.read(_PIECE), b"")
+            # A tag may lie across two pieces.
+            if not any(_FORMULA.search(a[-32:] + b) for a, b in pairwise(chain([b""], pieces))):
+                return
+        with book._archive.open(sheet._worksheet_path) as text:
+            cell = next(_without_value(text), None)
+    except Exception:  # whatever is wrong with the sheet, reading its rows will say
+        return
+    if cell is not None:
+        raise TableError(
+            f"{name}: cell {cell} of sheet {title!r} holds a formula and no value",
+            "open the file in a spreadsheet program, which works it out, and save it",
+        )
+
+
+def _without_value(text: Any) -> Iterator[str]:
+    """Places of the cells that have a formula and no value."""
+    for _, element in iterparse(text):
+        tag = element.tag.rpartition("}")[2]
+        if tag == "c":
+            parts = {child.tag.rpartition("}")[2]: child.text for child in element}
+            # An empty value is that of a formula which gives an empty text; of any other there is none.
+            is_text = element.get("t") == "str" and "v" in parts
+            if "f" in parts and not (parts.get("v") or is_text):
+                yield element.get("r", "?")
+        if tag in ("c", "row"):
+            element.clear()
 
 
 def _rows(book: Any, title: str, name: str) -> Iterator[tuple[int, list[Any]]]:

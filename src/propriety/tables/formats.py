@@ -7,17 +7,17 @@ from the first ones.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from propriety.tables.arrow_files import read_arrow, read_parquet
 from propriety.tables.errors import TableError
 from propriety.tables.excel import read_excel
 from propriety.tables.json_files import read_json
-from propriety.tables.limits import Counted
-from propriety.tables.reading import Read, Reading, check_unique, in_memory, names_of
+from propriety.tables.reading import Read, Reading, names_of
 from propriety.tables.text_files import (
     Rejoined,
     Utf8Reader,
@@ -29,9 +29,6 @@ from propriety.tables.text_files import (
 
 _HEAD = 1 << 16
 _SHOWN = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
-
-
-# --- delimited text -----------------------------------------------------------------------------------
 
 
 def read_csv(stream: Any, how: Reading) -> Read:
@@ -102,64 +99,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-# --- Parquet and Arrow --------------------------------------------------------------------------------
-
-
-def read_parquet(stream: Any, how: Reading) -> Read:
-    """Parquet, a group of rows after the other."""
-    import pyarrow.parquet as pq
-
-    stream = in_memory(stream)
-    file = how.files.enter_context(pq.ParquetFile(stream))
-    names, about = file.schema_arrow.names, file.metadata
-    check_unique(names, how.name)
-    size = _size(stream)
-    how.limit.check_cells(about.num_rows, len(names), size)
-    how.limit.check(sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups)), size)
-    width = max(1, len(names)) * 16
-    batches = file.iter_batches(batch_size=max(1000, how.chunk_bytes // width))
-    return Read(names, _checked(batches, how, lambda: size))
-
-
-def read_arrow(stream: Any, how: Reading) -> Read:
-    """Arrow's own formats: files, Feather, streams."""
-    start = bytes(stream.peek(4)[:4])
-    if start == b"\xff\xff\xff\xff":
-        counted = Counted(stream)
-        reader = pa.ipc.open_stream(pa.PythonFile(counted, "r"))
-        check_unique(reader.schema.names, how.name)
-        return Read(reader.schema.names, _checked(reader, how, lambda: counted.count))
-    if start == b"FEA1":
-        # Arrow's reader of this format does not check what it reads: a damaged file ends the process.
-        raise TableError(
-            f"{how.name} is a Feather file of version 1, which is not read any more",
-            "write it anew: pandas.read_feather(old).to_feather(new)",
-        )
-    stream = in_memory(stream)
-    size = _size(stream)
-    file = pa.ipc.open_file(stream)
-    check_unique(file.schema.names, how.name)
-    batches = (file.get_batch(i) for i in range(file.num_record_batches))
-    return Read(file.schema.names, _checked(batches, how, lambda: size))
-
-
-def _size(stream: Any) -> int:
-    place = stream.tell()
-    size = stream.seek(0, 2)
-    stream.seek(place)
-    return int(size)
-
-
-def _checked(batches: Iterable[Any], how: Reading, size: Callable[[], int]) -> Iterator[Any]:
-    """The batches as tables, after a look at all they hold: a damaged file states what is not so."""
-    n_rows = 0
-    for batch in batches:
-        n_rows += batch.num_rows
-        how.limit.check_cells(n_rows, batch.num_columns, size())
-        batch.validate(full=True)
-        yield pa.Table.from_batches([batch])
 
 
 READERS: dict[str, Callable[[Any, Reading], Read]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,7 @@ class Findings:
 
     columns: Columns
     target: Target
-    positive: NDArray[np.bool_]
+    codes: NDArray[np.intp]  # the place of each row's class in target.classes
     rows: NDArray[np.intp]
     left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -64,9 +64,13 @@ def infer(
     *,
     positive: str | None = None,
     overrides: Overrides | None = None,
-    weight: str | None = None,
+    apart: Collection[str] = (),
+    several: bool = False,
 ) -> Findings:
     """Work out the columns of a training table and the meaning of its target.
+
+    Columns that are set `apart`, such as weights, are no features unless the overrides keep them. With
+    `several`, a target of three labels or more has as many classes.
 
     Raises
     ------
@@ -86,18 +90,18 @@ def infer(
         if name not in names:
             raise no_such_column(name, names)
     missing = conversion.MISSING if overrides.missing is None else ("", *overrides.missing)
-    meaning = find_target(table.column(target), target, missing, positive)
-    label, known = meaning.labels(table.column(target), missing)
+    meaning = find_target(table.column(target), target, missing, positive, several=several)
+    codes, known = meaning.codes(table.column(target), missing)
     rows = np.flatnonzero(known)
-    result = Findings(Columns((), missing), meaning, label[rows], rows)
-    if len(rows) < len(label):
-        result.notes.append(f"{len(label) - len(rows)} rows without a value of {target!r} were left out")
+    result = Findings(Columns((), missing), meaning, codes[rows], rows)
+    if len(rows) < len(codes):
+        result.notes.append(f"{len(codes) - len(rows)} rows without a value of {target!r} were left out")
         table = table.take(pa.array(rows))
-    _find_columns(table, {target, weight} - {None}, overrides, missing, result)
+    _find_columns(table, {target, *apart} - (set(overrides.keep) - {target}), overrides, missing, result)
     if not result.columns.columns:
         reasons = "; ".join(f"{n!r}: {why}" for n, why in list(result.left_out.items())[:5])
         raise TableError(f"no column is left to learn from ({reasons})", "keep one by --keep")
-    result.warnings += look_for_leaks(table, result.columns, result.positive)
+    result.warnings += look_for_leaks(table, result.columns, result.codes)
     return result
 
 
@@ -105,7 +109,7 @@ def infer(
 
 
 def _find_columns(
-    table: Any, apart: set[Any], overrides: Overrides, missing: Sequence[str], result: Findings
+    table: Any, apart: set[str], overrides: Overrides, missing: Sequence[str], result: Findings
 ) -> None:
     decimal = overrides.decimal or _find_decimal(table, apart, missing)
     if decimal == "," and overrides.decimal is None:
@@ -133,7 +137,7 @@ def _find(
         return None, f"holds {array.type}"
     forced = _forced(name, overrides)
     if forced in (None, "number"):
-        numbers = _try_number(array, missing, decimal)
+        numbers = try_number(array, missing, decimal)
         if numbers is not None:
             result.missing_cells[name] = numbers.null_count
             return Column(name, "number"), _useless_number(name, numbers)
@@ -146,7 +150,7 @@ def _find(
     text = conversion.text_or_missing(array, missing)
     result.missing_cells[name] = text.null_count
     if forced in (None, "date"):
-        column = _try_date(name, array, missing, overrides.dates.get(name), result)
+        column = try_date(name, array, missing, overrides.dates.get(name), result)
         if column is not None:
             return column, "" if column.parts else "constant"
         if forced:
@@ -166,7 +170,8 @@ def _forced(name: str, overrides: Overrides) -> str | None:
     return None
 
 
-def _try_number(array: Any, missing: Sequence[str], decimal: str) -> Any | None:
+def try_number(array: Any, missing: Sequence[str], decimal: str) -> Any | None:
+    """The values as numbers, null where missing; None if one is no number."""
     if pa.types.is_temporal(array.type):
         return None
     try:
@@ -176,7 +181,7 @@ def _try_number(array: Any, missing: Sequence[str], decimal: str) -> Any | None:
     return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
 
 
-def _find_decimal(table: Any, apart: set[Any], missing: Sequence[str]) -> str:
+def _find_decimal(table: Any, apart: set[str], missing: Sequence[str]) -> str:
     """A comma, if some column is numbers only when written with it, and none has a decimal point."""
     comma = False
     for name in table.column_names:
@@ -224,9 +229,10 @@ def _useless_text(name: str, text: Any, distinct: int) -> str:
     return ""
 
 
-def _try_date(
+def try_date(
     name: str, array: Any, missing: Sequence[str], form: str | None, result: Findings
 ) -> Column | None:
+    """The column as dates, with the form that fits every value; None if none does."""
     if pa.types.is_temporal(array.type):
         when = conversion.as_date(array, missing, conversion.ISO)
         form = conversion.ISO

@@ -17,16 +17,18 @@ _SAMPLE = 100_000  # rows that leaks are looked for in
 _FEW = 10  # rows of a class below which nothing is said
 
 
-def look_for_leaks(table: Any, columns: Columns, y: NDArray[np.bool_]) -> list[str]:
-    """A warning for each column that tells the target alone."""
-    step = max(1, -(-len(y) // _SAMPLE))
-    y = y[::step]
-    if min(y.sum(), len(y) - y.sum()) < _FEW:
+def look_for_leaks(table: Any, columns: Columns, codes: NDArray[np.intp]) -> list[str]:
+    """A warning for each column that tells the target alone: of several classes, each of them."""
+    step = max(1, -(-len(codes) // _SAMPLE))
+    codes = codes[::step]
+    counts = np.bincount(codes)
+    if len(counts) < 2 or counts.min() < _FEW:
         return []
+    outcomes = [codes == k for k in range(1 if len(counts) == 2 else 0, len(counts))]
     frame, _ = columns.encode(table.take(pa.array(np.arange(0, table.num_rows, step))))
     warnings = []
     for column in columns.columns:
-        area = max(_area(frame.column(f), y) for f in column.features)
+        area = max(min(_area(frame.column(f), y) for y in outcomes) for f in column.features)
         if area >= _LEAK:
             warnings.append(
                 f"column {column.name!r} alone nearly tells the target (area under the curve {area:.3f}): is "

@@ -17,8 +17,10 @@ from propriety.model import files
 from propriety.model.base import ProperClassifier, shares
 from propriety.storage.checks import Arrays, require
 from propriety.tables.columns import Columns
+from propriety.tables.costs import ABSTAIN, TableCosts
+from propriety.tables.errors import TableError, no_such_column
 from propriety.tables.numbers import Numbers
-from propriety.tables.state import read_state, write_state
+from propriety.tables.state import read_row_costs, read_state, write_state
 from propriety.tables.targets import Target
 
 Floats = NDArray[np.float64]
@@ -32,13 +34,15 @@ class TableModel:
 
     Attributes
     ----------
-    estimator : a fitted classifier of this package; its class 1 is the positive label
+    estimator : a fitted classifier of this package, whose classes are 0, 1, … in the order of `classes_`
     columns : Columns
     target : Target
     numbers : Numbers or None
         Made of the features before the estimator sees them, for models that take numbers only.
     summary : dict
         What is known of the training: rows, judgement, versions, the command.
+    row_costs : TableCosts or None
+        Costs that differ by row; else they are those of the estimator.
     """
 
     estimator: ProperClassifier
@@ -46,11 +50,12 @@ class TableModel:
     target: Target
     numbers: Numbers | None = None
     summary: dict[str, Any] = field(default_factory=dict)
+    row_costs: TableCosts | None = None
 
     @property
     def classes_(self) -> NDArray[np.str_]:
-        """The labels, negative and positive."""
-        return np.array([self.target.negative, self.target.positive])
+        """The labels; of two classes the negative and the positive."""
+        return np.array(self.target.classes)
 
     @property
     def loss_(self) -> Any:
@@ -59,13 +64,38 @@ class TableModel:
 
     @property
     def costs(self) -> Costs:
-        """What its decisions follow."""
+        """What its decisions follow; `costs_for` if they differ by row."""
+        if self.row_costs is not None:
+            raise ValueError(
+                f"the costs differ by row, by the columns {', '.join(map(repr, self.row_costs.columns))}: "
+                "costs_for(table) has those of its rows"
+            )
         return self.estimator.costs
 
     @property
+    def has_row_costs(self) -> bool:
+        """Whether the costs are made of columns of the table."""
+        return self.row_costs is not None
+
+    def costs_for(self, table: Any, first_row: int = 1) -> Costs:
+        """What the decisions about these rows follow; ``first_row`` is the number of the first, for errors."""
+        if self.row_costs is None:
+            return self.costs
+        table = as_arrow(table)
+        rows = np.arange(table.num_rows) + first_row - 1
+        of_rows = self.row_costs.of_rows(table, self.columns, rows=rows)
+        return self.row_costs.of_terms(of_rows, self.target.classes)
+
+    @property
     def threshold(self) -> float:
-        """The probability from which the positive class is decided."""
+        """The probability from which the positive class is decided, if it is the same for every row."""
         return float(self.costs.threshold)
+
+    @property
+    def decisions(self) -> NDArray[np.str_]:
+        """What may be decided: the labels and, if that has a cost, to abstain."""
+        abstains = self.row_costs is None and self.costs.abstains
+        return np.append(self.classes_, ABSTAIN) if abstains else self.classes_
 
     @property
     def view(self) -> str:
@@ -73,6 +103,16 @@ class TableModel:
         return self.estimator.view
 
     # --- using it ---------------------------------------------------------------------------------
+
+    def check(self, names: Any) -> list[str]:
+        """Refuse a table without a column that the model or its costs need; returns those it has besides."""
+        besides = self.columns.check(names)
+        needed = () if self.row_costs is None else self.row_costs.columns
+        for name in needed:
+            if name not in names:
+                error = no_such_column(name, names)
+                raise TableError(f"{error.problem}, which the costs need", error.advice)
+        return [name for name in besides if name not in needed]
 
     def features(self, table: Any, first_row: int = 1) -> tuple[Any, dict[str, int]]:
         """What the estimator reads of a table, and counts of unknown categories."""
@@ -90,14 +130,19 @@ class TableModel:
         """Probabilities of the labels, for an Arrow table or any data frame."""
         return self.estimator.predict_proba(self.features(table)[0])
 
-    def predict(self, table: Any) -> NDArray[np.str_]:
-        """Labels decided by the costs."""
-        return self.classes_[self.costs.decide(self.predict_proba(table))]
+    def predict(self, table: Any, *, budget: float | None = None) -> NDArray[np.str_]:
+        """Labels decided by the costs; with a budget the positive one for at most so many rows, or a share."""
+        costs, P = self.costs_for(table), self.predict_proba(table)
+        decided = costs.decide(P) if budget is None else costs.decide_within(P, budget)
+        return np.asarray(self.decisions[decided])
 
     # --- reading it -------------------------------------------------------------------------------
 
     def contributions(self, table: Any) -> Floats:
-        """What each column adds to the score of each row, the score of no column last; they add up to it."""
+        """What each column adds to the score of each row, the score of no column last; they add up to it.
+
+        Of shape (n, columns + 1) for two classes, (n, K, columns + 1) for more.
+        """
         parts = self.feature_contributions(self.columns.encode(as_arrow(table))[0])
         return _summed(parts, self.columns.owners, len(self.columns.columns))
 
@@ -138,7 +183,10 @@ class TableModel:
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Columns, target and the estimator inside, as plain values and as arrays: what its file holds."""
         document, arrays = files.pack(self.estimator)
-        return write_state(self.columns, self.target, self.numbers, self.summary, document), arrays
+        state = write_state(self.columns, self.target, self.numbers, self.summary, document)
+        if self.row_costs is not None:
+            state["costs"] = self.row_costs.texts
+        return state, arrays
 
     @classmethod
     def from_state(cls, parameters: dict[str, Any], state: dict[str, Any], arrays: Arrays) -> Self:
@@ -146,15 +194,15 @@ class TableModel:
         require(parameters == {}, "a table model has no parameters")
         estimator = files.unpack(state.pop("model", None), arrays)
         columns, target, numbers, summary = read_state(state, estimator)
-        return cls(estimator, columns, target, numbers, summary)
+        return cls(estimator, columns, target, numbers, summary, read_row_costs(state, target))
 
 
 def _summed(parts: Floats, owners: Sequence[int], n_owners: int) -> Floats:
     """Parts of scores summed to what owns them; the last one, of nothing, stays."""
-    total = np.zeros((len(parts), n_owners + 1))
+    total = np.zeros((*parts.shape[:-1], n_owners + 1))
     for part, owner in enumerate(owners):
-        total[:, owner] += parts[:, part]
-    total[:, -1] = parts[:, -1]
+        total[..., owner] += parts[..., part]
+    total[..., -1] = parts[..., -1]
     return total
 
 

@@ -11,6 +11,8 @@ from propriety.model.base import ProperClassifier
 from propriety.storage.checks import names, require, take
 from propriety.storage.values import decode, encode
 from propriety.tables.columns import KINDS, PARTS, Column, Columns
+from propriety.tables.costs import DEFAULTS, TableCosts
+from propriety.tables.expressions import Expression, ExpressionError
 from propriety.tables.numbers import KINDS as TERMS
 from propriety.tables.numbers import Numbers, Term
 from propriety.tables.targets import Target
@@ -30,7 +32,7 @@ def write_state(
         ],
         "missing": list(columns.missing),
         "decimal": columns.decimal,
-        "target": {**asdict(target), "negatives": list(target.negatives)},
+        "target": _target_state(target),
         "numbers": None if numbers is None else [asdict(term) for term in numbers.terms],
         "summary": encode(summary, "the summary"),
         "model": document,
@@ -42,15 +44,38 @@ def read_state(
 ) -> tuple[Columns, Target, Numbers | None, dict[str, Any]]:
     """The same again, checked against the estimator inside."""
     require(isinstance(estimator, ProperClassifier), "the model inside is no estimator")
-    require(len(estimator.classes_) == 2, "a table model has two classes")
-    require(not estimator.costs.by_row, "the costs are not two numbers")
+    require(not estimator.has_row_costs, "costs of rows are for the table, not for the model inside")
     columns, target = _columns(state), _target(take(state, "target", dict))
+    places = estimator.classes_.tolist() == list(range(len(target.classes)))
+    require(places, "the model inside is for other classes than the target")
     numbers = _numbers(state.pop("numbers", None), columns)
     d = len(columns.features) if numbers is None else len(numbers.owners)
     require(estimator.n_features_in_ == d, "the model and its columns do not fit")
     summary = decode(state.pop("summary", None))
     require(isinstance(summary, dict), "its summary is no mapping")
     return columns, target, numbers, summary
+
+
+def read_row_costs(state: dict[str, Any], target: Target) -> TableCosts | None:
+    """Costs that are made of columns, if the file has them."""
+    texts = state.pop("costs", None)
+    if texts is None:
+        return None
+    right = isinstance(texts, dict) and set(texts) == set(DEFAULTS)
+    require(right and all(isinstance(text, str) for text in texts.values()), "its costs are no texts")
+    require(not target.several, "costs of two mistakes are for two classes")
+    used = [name for text in texts.values() for name in _columns_in(text)]
+    costs = TableCosts.read(texts, used)
+    require(costs.by_row, "its costs do not differ by row")
+    return costs
+
+
+def _columns_in(text: str) -> tuple[str, ...]:
+    """The columns of a term; a number and a range have none."""
+    try:
+        return Expression.parse(text).columns
+    except ExpressionError:
+        return ()
 
 
 def _columns(state: dict[str, Any]) -> Columns:
@@ -72,10 +97,25 @@ def _columns(state: dict[str, Any]) -> Columns:
 
 
 def _target(given: dict[str, Any]) -> Target:
-    name, positive, because = (take(given, key, str) for key in ("name", "positive", "because"))
-    negatives = _texts(given.pop("negatives", None), "labels")
+    name, because = take(given, "name", str), take(given, "because", str)
+    several = _texts(given.pop("several", []), "labels")
+    if several:
+        require(len(several) > 2 and not given, "the target has no several classes")
+        return Target(name, because=because, several=several)
+    positive, negatives = take(given, "positive", str), _texts(given.pop("negatives", None), "labels")
     require(negatives and positive not in negatives and not given, "the target has no two classes")
     return Target(name, positive, negatives, because)
+
+
+def _target_state(target: Target) -> dict[str, Any]:
+    if target.several:
+        return {"name": target.name, "because": target.because, "several": list(target.several)}
+    return {
+        "name": target.name,
+        "positive": target.positive,
+        "negatives": list(target.negatives),
+        "because": target.because,
+    }
 
 
 def _numbers(given: Any, columns: Columns) -> Numbers | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -14,30 +15,58 @@ from propriety.data.labels import is_number, named_positive
 from propriety.tables import conversion
 from propriety.tables.errors import TableError
 
+_MOST = 20  # labels from which a target looks like a quantity
+
 
 @dataclass(frozen=True)
 class Target:
-    """The column to predict: its labels, which of them is positive, and how that was decided."""
+    """The column to predict: its labels, which of them is positive, and how that was decided.
+
+    Or, in `several`, three labels and more that are a class each; then none is positive.
+
+    Examples
+    --------
+    >>> Target("state", "ill", ("well", "unsure")).classes
+    ('not ill', 'ill')
+    >>> Target("state", several=("ill", "unsure", "well")).classes
+    ('ill', 'unsure', 'well')
+    """
 
     name: str
-    positive: str
-    negatives: tuple[str, ...]
+    positive: str = ""
+    negatives: tuple[str, ...] = ()
     because: str = ""
+    several: tuple[str, ...] = ()
 
     @property
     def negative(self) -> str:
         """The label of a decision against the positive class."""
         return self.negatives[0] if len(self.negatives) == 1 else f"not {self.positive}"
 
-    def labels(self, array: Any, missing: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether each row is positive, and whether its label is known."""
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What may be decided: the labels in order or, of two classes, the negative and the positive."""
+        return self.several or (self.negative, self.positive)
+
+    def codes(self, array: Any, missing: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """The place of each row's class in `classes`, 0 where its label is not known, and whether it is."""
         text = conversion.with_missing(conversion.as_text(array), _markers(missing))
-        positive = pc.fill_null(pc.equal(text, self.positive), False)
-        return conversion.as_numpy(positive).astype(bool), conversion.as_numpy(pc.is_valid(text)).astype(bool)
+        known = conversion.as_numpy(pc.is_valid(text)).astype(bool)
+        if self.several:
+            places = pc.index_in(text, value_set=pa.array(self.several, pa.string()), skip_nulls=True)
+        else:
+            places = pc.equal(text, self.positive)
+        places = pc.fill_null(pc.cast(places, pa.int64()), 0)
+        return conversion.as_numpy(places).astype(np.intp), known
 
 
-def find_target(array: Any, name: str, missing: Sequence[str], positive: str | None) -> Target:
-    """The labels of the target, and which is positive: as told, by its name, or the rarer one."""
+def find_target(
+    array: Any, name: str, missing: Sequence[str], positive: str | None, *, several: bool = False
+) -> Target:
+    """The labels of the target, and which is positive: as told, by its name, or the rarer one.
+
+    With `several`, three labels or more are a class each, unless one is said to be positive.
+    """
     conversion.check_usable(name, array.type)
     text = conversion.with_missing(conversion.as_text(array), _markers(missing))
     counts = {v["values"]: v["counts"] for v in pc.value_counts(text.drop_null()).to_pylist()}
@@ -57,8 +86,10 @@ def find_target(array: Any, name: str, missing: Sequence[str], positive: str | N
         return Target(name, positive, rest, "as stated")
     if len(labels) > 2:
         shown = ", ".join(f"{v!r} ({counts[v]})" for v in labels[:10]) + (" …" if len(labels) > 10 else "")
+        if several and len(labels) <= _MOST:
+            return Target(name, because="each label is a class", several=tuple(labels))
         advice = "say which is the positive one by --positive; the others are then the negatives"
-        if len(labels) > 20:
+        if len(labels) > _MOST:
             advice = "is it a quantity? Make a column of two classes from it, or say --positive VALUE"
         raise TableError(f"the target {name!r} has {len(labels)} different values: {shown}", advice)
     chosen, because = _which(labels, counts)

@@ -182,6 +182,27 @@ class SimplexLoss(Value, ABC):
         with np.errstate(all="ignore"):
             return self._fisher(F)
 
+    def hessian_times(self, y: ArrayLike, F: ArrayLike, V: Array) -> Array:
+        """The Hessian of each row times a row of V, shape (n, K): cheaper than the matrix."""
+        F = check_scores(F)
+        with np.errstate(all="ignore"):
+            return self._times(_labels(y, F.shape[-1]), F, V, False)
+
+    def fisher_times(self, F: ArrayLike, V: Array) -> Array:
+        """The same with the mean of the Hessian at the stated probabilities.
+
+        >>> from propriety.losses import simplex
+        >>> simplex.Log().fisher_times([[0.0, 0.0]], np.array([[1.0, 0.0]]))
+        array([[ 0.25, -0.25]])
+        """
+        F = check_scores(F)
+        with np.errstate(all="ignore"):
+            return self._times(F, F, V, True)
+
+    def _times(self, Y: Array, F: Array, V: Array, fisher: bool) -> Array:
+        matrices = self._fisher(F) if fisher else self._hessian(Y, F)
+        return np.einsum("...ab,...b->...a", matrices, V)
+
     def _hessian(self, Y: Array, F: Array) -> Array:
         return _symmetric(_slopes(lambda scores: self._derivatives(Y, scores, False)[0], F))
 

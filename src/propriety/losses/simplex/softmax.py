@@ -86,6 +86,14 @@ class _Softmax(SimplexLoss):
         p, _, c = self._parts(F, F, True)
         return self._spread(p, c)
 
+    def _times(self, Y: Array, F: Array, V: Array, fisher: bool) -> Array:
+        p, _, c = self._parts(Y, F, fisher)
+        # (e_k − p)·v is free of a constant in v: with 0 at the likeliest class nothing cancels.
+        top = np.argmax(p, axis=-1)[..., None]
+        V = V - np.take_along_axis(V, top, axis=-1)
+        steps = c * (V - np.sum(p * V, axis=-1, keepdims=True))
+        return steps - p * steps.sum(axis=-1, keepdims=True)
+
     def _parts(self, Y: Array, F: Array, fisher: bool) -> tuple[Array, Array, Array]:
         """p, b and c; with `fisher` the mean of c."""
         log_p = special.log_softmax(F, axis=-1)

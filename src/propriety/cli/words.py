@@ -1,0 +1,61 @@
+"""What costs and decisions are, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from propriety.costs import Costs
+from propriety.tables import TableCosts, TableModel
+
+_WORDS = {
+    "fp_cost": "a false alarm costs {}",
+    "fn_cost": "a miss {}",
+    "tp_benefit": "a hit brings {}",
+    "tn_benefit": "a right negative {}",
+}
+
+
+def has_threshold(costs: Costs) -> bool:
+    """Whether decisions are one threshold of one probability."""
+    return costs.n_classes == 2 and not costs.abstains and not costs.by_row
+
+
+def deciding(classes: Sequence[str], stated: TableCosts, costs: Costs) -> str:
+    """By what a decision is made.
+
+    >>> deciding(("no", "yes"), TableCosts(), Costs.of_mistakes())
+    "decides 'yes' from a probability of 0.5 on: a false alarm costs 1, a miss 1"
+    """
+    if has_threshold(costs):
+        said = "by the cost matrix" if stated.matrix is not None else in_words(stated)
+        return f"decides {classes[-1]!r} from a probability of {costs.threshold:.3g} on: {said}"
+    if costs.by_row:
+        low, middle, high = np.quantile(np.minimum(costs.threshold, 1.0), [0.05, 0.5, 0.95])
+        return (
+            f"decides {classes[-1]!r} from a threshold of each row on, {middle:.3g} in the middle and {low:.3g} to "
+            f"{high:.3g} for nine in ten: {in_words(stated)}"
+        )
+    if stated.matrix is None:
+        return "decides the most probable class: every mistake costs 1"
+    rest = ", or abstains where that costs less" if costs.abstains else ""
+    return f"decides the class of least expected cost by the cost matrix{rest}"
+
+
+def in_words(stated: TableCosts) -> str:
+    """What mistakes cost and right decisions bring.
+
+    >>> in_words(TableCosts.read({"fn_cost": "amount", "tp_benefit": "2"}, ["amount"]))
+    'a false alarm costs 1, a miss amount, a hit brings 2'
+    """
+    texts = stated.texts
+    said = [words.format(texts[name]) for name, words in _WORDS.items() if name.endswith("cost") or texts[name] != "0"]
+    return ", ".join(said) + (" (ranges stand for their means)" if stated.roughly else "")
+
+
+def stated_by(model: TableModel) -> TableCosts:
+    """The costs of a model as they were stated."""
+    if model.row_costs is not None:
+        return model.row_costs
+    return TableCosts.of_parameters(model.estimator.get_params(deep=False), model.target.classes)

@@ -1,0 +1,140 @@
+"""Numbers and costs in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from propriety.data import uncertain
+from propriety.report.contents import Report
+from propriety.report.markup import Markup, join, table, tag
+from propriety.weights import Estimate
+
+_TERMS = {
+    "fp_cost": "a false alarm costs",
+    "fn_cost": "a miss costs",
+    "tp_benefit": "a hit brings",
+    "tn_benefit": "a right negative brings",
+}
+
+
+def number(value: float) -> str:
+    """A number for people.
+
+    >>> number(1234.5), number(12.34), number(-0.1234), number(0)
+    ('1,234', '12.3', '−0.123', '0')
+    """
+    if value == 0:
+        return "0"
+    text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A share for people.
+
+    >>> percent(0.1234), percent(-0.5)
+    ('12.3%', '−50.0%')
+    """
+    return f"{share:.1%}".replace("-", "−")
+
+
+def between(estimate: Estimate) -> str:
+    """An interval in words."""
+    return f"{number(estimate.low)} to {number(estimate.high)}"
+
+
+def times(ratio: float) -> str:
+    """How a miss compares with a false alarm."""
+    if ratio == 1:
+        return "A miss costs as much as a false alarm"
+    if ratio > 1:
+        return f"A miss costs {number(ratio)} times as much as a false alarm"
+    return f"A false alarm costs {number(1 / ratio)} times as much as a miss"
+
+
+def threshold_of(report: Report) -> float | None:
+    """The one probability from which the positive class is decided, if there is one."""
+    costs = report.costs
+    return float(costs.threshold) if report.sided and not costs.by_row else None
+
+
+def asked(report: Report) -> Markup:
+    """What decisions cost, and what follows from it."""
+    if report.cost_matrix is not None and np.ndim(report.cost_matrix) == 2:
+        return _matrix(report)
+    if report.p.ndim == 2 and report.cost_matrix is None:
+        return tag("p", "Every mistake costs the same, so the most probable class is decided.")
+    if report.costs.by_row:
+        return _of_rows(report)
+    c, benefits = report.costs, bool(report.tp_benefit or report.tn_benefit)
+    said = f"{number(c.fp_cost)} for deciding {report.positive!r} wrongly, {number(c.fn_cost)} for missing it"
+    text = (
+        f"{times(c.fn_cost / c.fp_cost)} ({said}{', against the right decision' if benefits else ''}). So the "
+        f"cheapest decision is {report.positive!r} from a probability of {number(c.threshold)} on."
+    )
+    parts: list[Any] = [tag("p", text)]
+    if benefits or any(uncertain.is_uncertain(getattr(report, name)) for name in _TERMS):
+        parts.append(_terms(report))
+    if report.budget is not None:
+        parts.append(tag("p", _budget(report)))
+    return join(*parts)
+
+
+def _of_rows(report: Report) -> Markup:
+    """Costs that differ by row: each term, and the thresholds that follow."""
+    if report.cost_matrix is not None:
+        return tag("p", "Each row has its own cost matrix; the decision of least expected cost is taken.")
+    low, middle, high = np.quantile(np.clip(report.costs.threshold, 0, 1), [0.05, 0.5, 0.95])
+    text = (
+        f"Each row has its own costs, so each is decided at its own threshold: {report.positive!r} from a "
+        f"probability of {number(middle)} on for the row in the middle, and from {number(low)} to "
+        f"{number(high)} for nine rows in ten."
+    )
+    budget = None if report.budget is None else tag("p", _budget(report))
+    return join(tag("p", text), _terms(report), budget)
+
+
+def _terms(report: Report) -> Markup:
+    rows = []
+    for name, meaning in _TERMS.items():
+        value = getattr(report, name)
+        if name.endswith("benefit") and not np.any(value):
+            continue
+        if np.ndim(value) and not uncertain.is_uncertain(value):
+            spread = f"{number(np.mean(value))} ({number(np.min(value))} to {number(np.max(value))})"
+            shown = report.stated.get(name, "one for each row")
+        elif uncertain.is_uncertain(value):
+            ends = uncertain.ends(uncertain.read(name, value))
+            spread = number(uncertain.mean(name, value))
+            shown = f"{number(ends[0])} to {number(ends[1])}, known only roughly"
+        else:
+            shown, spread = report.stated.get(name, number(float(value))), number(float(value))
+        rows.append((meaning, shown, spread))
+    return table("What decisions cost and bring", ("", "stated as", "on average"), rows, numeric=(2,))
+
+
+def _budget(report: Report) -> str:
+    assert report.budget is not None
+    share = f"{report.budget:.3g} of the rows" if report.budget < 1 else f"{report.budget:,.0f} rows"
+    return (
+        f"At most {share} may be acted on: those of largest expected saving are, and only where there is one. A "
+        f"number of rows is of the {len(report.y):,} that judge."
+    )
+
+
+def _matrix(report: Report) -> Markup:
+    values = np.asarray(report.cost_matrix, dtype=np.float64)
+    rows = [
+        (f"is {label!r}", *(number(cost) for cost in row))
+        for label, row in zip(report.labels, values.tolist(), strict=True)
+    ]
+    columns = ("", *(f"decided {label!r}" for label in report.labels), *(("undecided",) * report.costs.abstains))
+    text = "Each decision has its cost for each class, and the one of least expected cost is taken"
+    text += ", which may be to abstain." if report.costs.abstains else "."
+    if report.sided:
+        text += f" That is {report.positive!r} from a probability of {number(report.costs.threshold)} on."
+    budget = None if report.budget is None else tag("p", _budget(report))
+    numeric = tuple(range(1, len(columns)))
+    return join(tag("p", text), table("What each decision costs", columns, rows, numeric=numeric), budget)
