@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,12 @@ class AutoClassifier(ProperClassifier):
     interpretable : bool, default=False
         Keep one model that can be read, the best by folds of a linear model, a tree and rules, and say what
         that costs against all members together.
+    members : sequence of str, default=("linear", "forest", "boosting")
+        Whom to weigh: those, "tree" and "rules".
+    n_estimators : int, default=300
+        Trees of the forest.
+    max_iter : int, default=500
+        Most rounds of boosting; the folds say how many it takes.
     n_folds : int, default=5
     categorical_features : "from_dtype", None, mask or list of columns, default="from_dtype"
     verbose : int, default=0
@@ -88,8 +95,6 @@ class AutoClassifier(ProperClassifier):
     >>> print(model.judgement_)  # doctest: +SKIP
     """
 
-    _renamed: ClassVar[dict[str, str]] = {}
-
     def __init__(
         self,
         loss: Any = "auto",
@@ -105,6 +110,9 @@ class AutoClassifier(ProperClassifier):
         stakes: bool = False,
         time_budget: float | None = None,
         interpretable: bool = False,
+        members: Sequence[str] = ("linear", "forest", "boosting"),
+        n_estimators: int = 300,
+        max_iter: int = 500,
         n_folds: int = 5,
         categorical_features: Any = "from_dtype",
         verbose: int = 0,
@@ -123,6 +131,9 @@ class AutoClassifier(ProperClassifier):
         self.stakes = stakes
         self.time_budget = time_budget
         self.interpretable = interpretable
+        self.members = members
+        self.n_estimators = n_estimators
+        self.max_iter = max_iter
         self.n_folds = n_folds
         self.categorical_features = categorical_features
         self.verbose = verbose

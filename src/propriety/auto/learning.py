@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.auto.judgement import Judged, Judgement
-from propriety.auto.members import READABLE, STACK, Fitted, Member, Task
+from propriety.auto.members import MEMBERS, READABLE, Fitted, Member, Task
 from propriety.auto.settings import AutoSettings
 from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
 from propriety.data.folds import fold_numbers
@@ -43,9 +42,17 @@ def learn(training: Training, settings: AutoSettings, loss: Any, groups: Any = N
     judged = Judged(
         training.classes, training.codes[rows], training.weights.take(rows), training.costs.take(rows)
     )
-    task = Task(training, folds, groups is not None, settings.seed, settings.n_jobs)
+    task = Task(
+        training,
+        folds,
+        groups is not None,
+        settings.n_estimators,
+        settings.max_iter,
+        settings.seed,
+        settings.n_jobs,
+    )
     ladder = Ladder(task, judged, loss, rows, settings)
-    ladder.climb(STACK)
+    ladder.climb(settings.members)
     return ladder.readable() if settings.interpretable else ladder.stacked()
 
 
@@ -67,19 +74,19 @@ class Ladder:
         """Since the fit began."""
         return time.perf_counter() - self.began
 
-    def climb(self, members: tuple[tuple[str, Callable[[Task], Fitted]], ...]) -> None:
+    def climb(self, names: tuple[str, ...]) -> None:
         """Fit one member after the other, while there is time."""
-        for name, fit in members:
-            if name in self.fitted or not self._affords(name, fit):
+        for name in names:
+            if name in self.fitted or not self._affords(name):
                 continue
-            fitted = fit(self.task)
+            fitted = MEMBERS[name](self.task)
             self.fitted[name] = fitted, self.seconds
             if self.settings.verbose:
                 standing = self.judged.standing(name, fitted.P[self.rows])
                 cost = f"1,000 decisions cost {standing.cost.value:.4g}"
                 print(f"{name}: {cost}, log loss {standing.log_loss:.4g}, {self.seconds:.1f} s", flush=True)
 
-    def _affords(self, name: str, fit: Callable[[Task], Fitted]) -> bool:
+    def _affords(self, name: str) -> bool:
         """Whether the time that is left will do, by a trial on some rows; the first member always does."""
         if self.settings.time_budget is None or not self.fitted:
             return True
@@ -88,7 +95,7 @@ class Ladder:
         few = max(_FEW, int(_SHARE * n))
         if left > 0 and few < n:
             started = time.perf_counter()
-            fit(self.task.some(few))
+            MEMBERS[name](self.task.some(few))
             took = time.perf_counter() - started
             needs = took * n / few
             left -= took
@@ -116,7 +123,7 @@ class Ladder:
         """The best model that can be read, and what that costs."""
         whole = self._honest(self._scores(list(self.fitted)))
         self.climb(READABLE)
-        names = [name for name, _ in READABLE if name in self.fitted]
+        names = [name for name in READABLE if name in self.fitted]
         best = min(names, key=lambda name: self.judged.log_loss(self.fitted[name][0].P[self.rows]))
         scores = self._scores([best])
         stack = fit_stack(scores, self.judged.codes, self.judged.weights, self.loss)

@@ -103,12 +103,14 @@ class Task:
         −1 for rows that are never held out.
     grouped : bool
         Whether rows of a fold belong together, so that a row out of bag is not a row unseen.
-    seed, n_jobs : int
+    n_estimators, max_iter, seed, n_jobs : int
     """
 
     training: Training
     folds: NDArray[np.intp]
     grouped: bool
+    n_estimators: int
+    max_iter: int
     seed: int
     n_jobs: int
 
@@ -171,7 +173,7 @@ def fit_forest(task: Task) -> Fitted:
     """Extra trees on drawn rows; what they say out of bag stands for the folds, unless rows have groups."""
     model = ForestClassifier(
         "Log",
-        n_estimators=300,
+        n_estimators=task.n_estimators,
         splitter="random",
         oob_score=not task.grouped,
         categorical_features=_categorical(task),
@@ -229,14 +231,13 @@ def _categorical(task: Task) -> list[int] | None:
     return columns or None
 
 
-#: The stack, in the order of the members' price; and what can be read.
-STACK: tuple[tuple[str, Callable[[Task], Fitted]], ...] = (
-    ("linear", fit_linear),
-    ("forest", fit_forest),
-    ("boosting", fit_boosting),
-)
-READABLE: tuple[tuple[str, Callable[[Task], Fitted]], ...] = (
-    ("linear", fit_linear),
-    ("tree", fit_tree),
-    ("rules", fit_rules),
-)
+#: How each is fitted.
+MEMBERS: dict[str, Callable[[Task], Fitted]] = {
+    "linear": fit_linear,
+    "tree": fit_tree,
+    "rules": fit_rules,
+    "forest": fit_forest,
+    "boosting": fit_boosting,
+}
+#: Those that can be read.
+READABLE = ("linear", "tree", "rules")
