@@ -13,12 +13,14 @@ from propriety.auto.judgement import Judged, Judgement
 from propriety.auto.members import MEMBERS, READABLE, Fitted, Member, Task
 from propriety.auto.settings import AutoSettings
 from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
-from propriety.data.folds import fold_numbers
+from propriety.data.folds import fold_numbers, row_hashes
 from propriety.data.training import Training
 
 Floats = NDArray[np.float64]
 #: Rows of a trial that tells how long a member will take: so many, or a share of all.
 _FEW, _SHARE = 1000, 0.1
+#: Share of rows that may be copies of others without a notice.
+_COPIED = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ def learn(training: Training, settings: AutoSettings, loss: Any, groups: Any = N
     task = Task(
         training,
         folds,
-        groups is not None,
+        groups is not None or _has_copies(training),
         settings.n_estimators,
         settings.max_iter,
         settings.seed,
@@ -144,3 +146,12 @@ class Ladder:
             return np.asarray(self.loss.inverse(F))
         p = np.asarray(self.loss.inverse(F[:, 0]))
         return np.column_stack([1 - p, p])
+
+
+def _has_copies(training: Training) -> bool:
+    """Whether more than a few rows are there several times, in the table or by their weight."""
+    rows = np.flatnonzero(training.weights.array > 0)
+    copies = training.weights.array[rows] if training.weights.copies else np.ones(len(rows))
+    _, place = np.unique(row_hashes(training, rows), return_inverse=True)
+    together = np.bincount(place, weights=copies)
+    return bool(together[together > 1].sum() > _COPIED * together.sum())

@@ -101,14 +101,15 @@ class Task:
     training : Training
     folds : ndarray of shape (n,)
         −1 for rows that are never held out.
-    grouped : bool
-        Whether rows of a fold belong together, so that a row out of bag is not a row unseen.
+    together : bool
+        Whether rows of a fold belong together, as groups or as copies: then a row out of bag need not be a
+        row unseen.
     n_estimators, max_iter, seed, n_jobs : int
     """
 
     training: Training
     folds: NDArray[np.intp]
-    grouped: bool
+    together: bool
     n_estimators: int
     max_iter: int
     seed: int
@@ -170,17 +171,17 @@ def fit_linear(task: Task) -> Fitted:
 
 
 def fit_forest(task: Task) -> Fitted:
-    """Extra trees on drawn rows; what they say out of bag stands for the folds, unless rows have groups."""
+    """Extra trees on drawn rows; what they say out of bag stands for the folds, if rows stand alone."""
     model = ForestClassifier(
         "Log",
         n_estimators=task.n_estimators,
         splitter="random",
-        oob_score=not task.grouped,
+        oob_score=not task.together,
         categorical_features=_categorical(task),
         random_state=task.seed,
         n_jobs=task.n_jobs,
     )
-    P = task.refitted(model) if task.grouped else None
+    P = task.refitted(model) if task.together else None
     task.fit(model, task.training.table)
     return Fitted(Member("forest", model), model.oob_decision_function_ if P is None else P)
 
