@@ -72,10 +72,12 @@ def models():
     from lightgbm import LGBMClassifier
     from xgboost import XGBClassifier
 
-    size = {"max_iter": ROUNDS, "max_leaf_nodes": LEAVES, "learning_rate": RATE}
+    size = {"max_iter": ROUNDS, "max_leaf_nodes": LEAVES, "learning_rate": RATE, "n_jobs": 1}
     made = {"any step": BoostingClassifier(max_step=None, **size)}
     made |= {f"max_step={d:g}": BoostingClassifier(max_step=d, **size) for d in (1.0, 1.5, 3.0)}
-    made["LightGBM"] = LGBMClassifier(n_estimators=ROUNDS, num_leaves=LEAVES, learning_rate=RATE, verbose=-1)
+    made["LightGBM"] = LGBMClassifier(
+        n_estimators=ROUNDS, num_leaves=LEAVES, learning_rate=RATE, n_jobs=1, verbose=-1
+    )
     made["XGBoost"] = XGBClassifier(
         n_estimators=ROUNDS,
         max_leaves=LEAVES,
@@ -83,6 +85,7 @@ def models():
         grow_policy="lossguide",
         learning_rate=RATE,
         tree_method="hist",
+        n_jobs=1,
         enable_categorical=True,
     )
     return made

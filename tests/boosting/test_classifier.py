@@ -81,7 +81,7 @@ def test_exact_leaves_have_zero_edge(data):
     X, y = data
     composite = losses.as_composite("Log()")
     model = BoostingClassifier(
-        step="exact", max_iter=1, learning_rate=1.0, max_leaf_nodes=4, min_samples_leaf=50
+        step="exact", max_step=None, max_iter=1, learning_rate=1.0, max_leaf_nodes=4, min_samples_leaf=50
     )
     F = model.fit(X, y).decision_function(X)
     gradient = composite.gradient(y, F)

@@ -24,7 +24,7 @@ from propriety.data.table import Table
 from propriety.data.training import Training
 from propriety.losses.value import positive
 from propriety.model import contract
-from propriety.model.base import shares, squeezed_stages
+from propriety.model.base import shares, squeezed, squeezed_stages
 from propriety.model.fitted_loss import fitted_loss
 from propriety.model.offsets import OffsetClassifier
 from propriety.storage.checks import Arrays
@@ -80,8 +80,11 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         Collins, Schapire and Singer, or ("corrective") all learners so far by the numbers of least loss.
     init : {"base_rate", "zero"}, default="base_rate"
         The score before the first round: that of the base rate, or 0 as in the papers on boosting.
-    max_iter : int, default=100
-        Rounds.
+    max_iter : int or "cv", default=100
+        Rounds. "cv" takes the number of least loss on held-out rows: five models, each without a fifth of the
+        rows, grow side by side until the loss over all of their held-out rows has not fallen for
+        ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows. The folds depend on the
+        content of the rows alone, not on their order or on ``random_state``.
     learning_rate : float, default=0.1
     max_step : float or None, default=1.5
         The most that a round may move the log-odds of a row it is fitted to, before the learning rate; None
@@ -141,7 +144,11 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     n_iter_ : int
         Rounds kept.
     train_score_, validation_score_ : ndarray
-        Minus the loss (or the scorer's value) after each round, when early stopping is on.
+        Minus the loss (or the scorer's value) after each round, when early stopping is on; with
+        ``max_iter="cv"``, minus the loss of the held-out rows of all folds.
+    oof_decision_function_ : ndarray of shape (n,) or (n, K)
+        With ``max_iter="cv"``, the score of each training row by the model that was fitted to the other
+        folds; NaN for rows in no fold.
     gain_, gain_path_ : float, GainPath
         The gain and how it was chosen, with ``gain="cv"``.
 
@@ -179,7 +186,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         criterion: str = "auto",
         coefficient: str = "fixed",
         init: str = "base_rate",
-        max_iter: int = 100,
+        max_iter: Any = 100,
         learning_rate: float = 0.1,
         max_step: float | None = 1.5,
         max_leaf_nodes: int = 31,
@@ -293,6 +300,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         tn_benefit: Any = None,
         cost_matrix: Any = None,
         offset: Any = None,
+        groups: Any = None,
+        folds: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -312,12 +321,18 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         offset : array of shape (n,), or (n, K) for more than two classes, optional
             The score of each row before the first round: an exposure, or the score of a model to improve
             upon. ``predict`` and its kin then take it as well.
+        groups : array of shape (n,), optional
+            Rows that belong together, which the folds of ``max_iter="cv"`` keep together.
+        folds : array of shape (n,), optional
+            The fold of each row, for ``max_iter="cv"``: whole numbers from 0 on, −1 for a row that is never
+            held out. By default five that follow the content of the rows.
 
         Returns
         -------
         self
         """
         from propriety.boosting.fitting import BoostingFit
+        from propriety.boosting.folding import with_rounds
 
         training = self._read(
             X,
@@ -344,14 +359,21 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,
             shared_bins=self._shared_bins,
         )
+        if lesson.settings.rounds_by_folds:
+            lesson, folded = with_rounds(lesson, groups, folds)
+            chosen |= {"validation_score_": -folded.curve, "oof_decision_function_": squeezed(folded.scores)}
+        elif groups is not None or folds is not None:
+            raise ValueError(
+                "groups and folds are for max_iter='cv', and max_iter is a number; leave them out"
+            )
         earlier = self._forest if again else None
         fit = BoostingFit(self, lesson, self._held_out_costs(lesson, X_val), earlier, X, y)
         try:
             fit.run()
         except KeyboardInterrupt:
-            self._keep(training, lesson.objective.loss, **fit.attributes(), **chosen)
+            self._keep(training, lesson.objective.loss, **(fit.attributes() | chosen))
             raise
-        self._keep(training, lesson.objective.loss, **fit.attributes(), **chosen)
+        self._keep(training, lesson.objective.loss, **(fit.attributes() | chosen))
         fit.end()
         return self
 

@@ -13,6 +13,15 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
     """Refuse what does not go together, before anything is fitted."""
     if not isinstance(estimator.early_stopping, (bool, np.bool_)):
         raise ValueError(f"early_stopping must be True or False, got {estimator.early_stopping!r}")
+    if isinstance(estimator.max_iter, str):
+        for name in ("early_stopping", "warm_start"):
+            if getattr(estimator, name):
+                raise ValueError(
+                    f"max_iter='cv' finds the number of rounds anew, which does not go with {name}=True; leave "
+                    f"{name} out, or give a number of rounds"
+                )
+        if estimator.coefficient == "corrective":
+            raise ValueError("max_iter='cv' does not go with coefficient='corrective'; give a number of rounds")
     if weak_learner == "histogram":
         for name in ("monotonic_cst", "interaction_cst"):
             if getattr(estimator, name) is not None:

@@ -181,8 +181,8 @@ def gain_path(
 
 
 def _check(model: Any, gains: Sequence[float]) -> None:
-    if model.max_iter < 1:
-        raise ValueError(f"a path needs max_iter of 1 or more, got {model.max_iter!r}")
+    if isinstance(model.max_iter, str) or model.max_iter < 1:
+        raise ValueError(f"a path needs a number max_iter of 1 or more, got {model.max_iter!r}")
     if model.early_stopping:
         raise ValueError("a path of gains has a fixed number of rounds; leave early_stopping out")
     if list(gains) != [1.0] and (model.step not in ("gradient", "sign") or model.coefficient != "fixed"):

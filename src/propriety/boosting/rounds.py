@@ -179,8 +179,13 @@ class Booster:
         return chosen if len(chosen) else rows[rng.integers(len(rows), size=1)]
 
     def _values(self, cells: Cells, k: int) -> Floats:
-        """Values of the cells, by the step, within reach."""
+        """Values of the cells, by the step, within reach.
+
+        Splits are found without the bound: gains that know it were measured, and are no better.
+        """
         values, reach = self._steps(cells, k), self._reach
+        if self.settings.coefficient != "fixed" and self.settings.step in ("gradient", "sign"):
+            return values  # these are at most 1, and what they are multiplied by is bounded
         if reach.constant is not None:
             return values.clip(-reach.constant, reach.constant)
         down, up = reach.within(*cells.ranges(self.scores[:, k]))

@@ -15,6 +15,9 @@ from propriety.boosting.objective import COEFFICIENTS, CRITERIA, STEPS
 from propriety.data.parameters import Parameters, number
 from propriety.data.training import Training
 
+#: Of ``max_iter="cv"``: the number of folds, and of rounds at most.
+N_FOLDS, MOST_ROUNDS = 5, 500
+
 
 @dataclass(frozen=True)
 class BoostingSettings:
@@ -27,6 +30,8 @@ class BoostingSettings:
     init: str
     sequential: bool
     max_iter: int
+    rounds_by_folds: bool
+    n_folds: int
     learning_rate: float
     max_step: float | None
     max_leaf_nodes: int
@@ -70,6 +75,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     step = given.choice("step", STEPS)
     criterion = given.choice("criterion", ("auto", "fisher", "newton", "gradient"))
     least = given.least_weight("min_samples_leaf", total)
+    by_folds = isinstance(model.max_iter, str) and given.choice("max_iter", ("cv",)) == "cv"
     check_learner(model, weak_learner)
     return BoostingSettings(
         weak_learner=weak_learner,
@@ -78,7 +84,9 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         coefficient=given.choice("coefficient", COEFFICIENTS),
         init=given.choice("init", ("base_rate", "zero")),
         sequential=given.choice("multiclass", ("auto", "ovr", "sequential")) == "sequential",
-        max_iter=given.number("max_iter", 0, whole=True),
+        max_iter=MOST_ROUNDS if by_folds else given.number("max_iter", 0, whole=True),
+        rounds_by_folds=by_folds,
+        n_folds=N_FOLDS,
         learning_rate=given.number("learning_rate", 0, above=True),
         max_step=given.number_or_none("max_step", 0, above=True),
         max_leaf_nodes=2 if weak_learner == "stump" else leaves,

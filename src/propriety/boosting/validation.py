@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -95,8 +96,17 @@ class Validation:
 
     def best(self, tol: float) -> int:
         """The first entry of the history that no later one beats by more than ``tol``."""
-        best = 0
-        for i, score in enumerate(self.history):
-            if score > self.history[best] + tol:
-                best = i
-        return best
+        return first_best(self.history, tol)
+
+
+def first_best(scores: Sequence[float] | NDArray[np.float64], tol: float) -> int:
+    """The position of the first score that no later one beats by more than ``tol``.
+
+    >>> first_best([0.0, 2.0, 1.0, 2.1], 0.5)
+    1
+    """
+    best = 0
+    for i, score in enumerate(scores):
+        if score > scores[best] + tol:
+            best = i
+    return best

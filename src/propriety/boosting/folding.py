@@ -1,0 +1,132 @@
+"""Rounds by folds: as many as the pooled loss of rows that were not learned from says.
+
+One model a fold grows in lockstep with the others over the same bins, its own fold having weight 0; the scores
+of that fold's rows follow along. After each round they make one loss over all rows. Where it has turned, the
+number of rounds is that of its least value, and the model is fitted once more, to all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.boosting import curves
+from propriety.boosting.learning import Lesson, shifted, start_of
+from propriety.boosting.rounds import Booster
+from propriety.boosting.validation import first_best
+from propriety.data.folds import fold_numbers, read_folds
+from propriety.engine.fixed_point import row_weights, weighted_sum
+from propriety.engine.layout import Binned
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedRounds:
+    """What folds say of the number of rounds.
+
+    Attributes
+    ----------
+    rounds : int
+    scores : ndarray of shape (n, K)
+        Scores after so many rounds, of models that have not learned from the row's fold; NaN for rows that
+        are never held out.
+    curve : ndarray
+        Mean loss of the held-out rows after 0, 1, 2, … rounds.
+    """
+
+    rounds: int
+    scores: Floats
+    curve: Floats
+
+
+class FoldModel:
+    """The model without one fold, and the scores of that fold's rows."""
+
+    def __init__(self, lesson: Lesson, rows: NDArray[np.intp]) -> None:
+        weights = lesson.weights.without(rows)
+        offset = lesson.training.offset
+        start = shifted(start_of(lesson.settings, lesson.objective, weights, offset), offset)
+        every = np.broadcast_to(start, (lesson.training.n_rows, lesson.n_scores))
+        self.rows, self.scores = rows, every[rows].astype(np.float64)
+        self._lesson, binned = lesson, lesson.binned
+        self._booster = Booster(binned, lesson.binner, lesson.objective, weights, lesson.settings, start)
+        self._held = Binned(
+            binned.rows[rows],
+            np.ascontiguousarray(binned.columns[:, rows]),
+            binned.n_bins,
+            binned.categorical,
+        )
+
+    def advance(self, number: int) -> None:
+        """Fit one more round and let the held-out scores follow."""
+        learners = self._booster.advance(number)
+        ensemble = curves.join(learners, self._lesson.n_scores, self._lesson.binner)
+        ensemble.add_binned_scores(self._held, self.scores, self._lesson.settings.n_jobs)
+
+
+def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = True) -> FoldedRounds:
+    """The number of rounds, at most ``settings.max_iter``, of least loss on rows that were held out.
+
+    Parameters
+    ----------
+    lesson : Lesson
+        Its ``settings.n_iter_no_change`` is how many rounds may pass without a new least loss, and ``tol``
+        what makes one, in parts of the loss before the first round.
+    folds : ndarray of shape (n,)
+        The fold of each row, as `fold_numbers` gives it; a negative one is never held out.
+    stop : bool
+        Whether to stop when the loss has turned; if not, ``max_iter`` is the number of rounds.
+    """
+    settings = lesson.settings
+    models = [FoldModel(lesson, np.flatnonzero(folds == k)) for k in np.unique(folds[folds >= 0])]
+    scores = np.full((len(folds), lesson.n_scores), np.nan)
+    losses = PooledLoss(lesson, folds)
+    for model in models:
+        scores[model.rows] = model.scores
+    curve, best = [losses(scores)], scores.copy()
+    tol = settings.tol * abs(curve[0])
+    for number in range(settings.max_iter if models else 0):
+        for model in models:
+            model.advance(number)
+            scores[model.rows] = model.scores
+        curve.append(losses(scores))
+        rounds = first_best(-np.array(curve), tol)
+        if not stop or rounds == number + 1:
+            best = scores.copy()
+        elif number + 1 - rounds >= settings.n_iter_no_change:
+            break
+    rounds = first_best(-np.array(curve), tol) if stop else len(curve) - 1
+    return FoldedRounds(rounds, best, np.array(curve))
+
+
+class PooledLoss:
+    """Mean loss of the rows that are held out, the same in any order of the rows."""
+
+    def __init__(self, lesson: Lesson, folds: NDArray[np.intp]) -> None:
+        self._objective, self._n_jobs = lesson.objective, lesson.settings.n_jobs
+        weights = lesson.weights.without(folds < 0)
+        self._out = ~(weights.array > 0)
+        self._weights = row_weights(weights)
+
+    def __call__(self, scores: Floats) -> float:
+        """Of these scores."""
+        known = np.where(self._out[:, None], 0.0, scores)
+        values = np.where(self._out, 0.0, self._objective.values(known, self._n_jobs))
+        return weighted_sum(values, self._weights, self._n_jobs) / max(self._weights.total, 1.0)
+
+
+def with_rounds(lesson: Lesson, groups: Any = None, folds: Any = None) -> tuple[Lesson, FoldedRounds]:
+    """The lesson with as many rounds as folds say: those given, or those by the content of the rows."""
+    settings, training = lesson.settings, lesson.training
+    if folds is not None and groups is not None:
+        raise ValueError("give groups or folds, not both")
+    if folds is None:
+        numbers = fold_numbers(training, settings.n_folds, groups=groups)
+    else:
+        numbers = read_folds(folds, training.n_rows)
+    folded = rounds_by_folds(lesson, numbers)
+    return replace(lesson, settings=replace(settings, max_iter=folded.rounds)), folded
