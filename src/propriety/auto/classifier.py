@@ -64,8 +64,6 @@ class AutoClassifier(ProperClassifier):
         Whom to weigh: those, "tree" and "rules".
     n_estimators : int, default=300
         Trees of the forest.
-    max_iter : int, default=500
-        Most rounds of boosting; the folds say how many it takes.
     n_folds : int, default=5
     categorical_features : "from_dtype", None, mask or list of columns, default="from_dtype"
     verbose : int, default=0
@@ -112,7 +110,6 @@ class AutoClassifier(ProperClassifier):
         interpretable: bool = False,
         members: Sequence[str] = ("linear", "forest", "boosting"),
         n_estimators: int = 300,
-        max_iter: int = 500,
         n_folds: int = 5,
         categorical_features: Any = "from_dtype",
         verbose: int = 0,
@@ -133,7 +130,6 @@ class AutoClassifier(ProperClassifier):
         self.interpretable = interpretable
         self.members = members
         self.n_estimators = n_estimators
-        self.max_iter = max_iter
         self.n_folds = n_folds
         self.categorical_features = categorical_features
         self.verbose = verbose

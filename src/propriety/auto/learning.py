@@ -49,7 +49,6 @@ def learn(training: Training, settings: AutoSettings, loss: Any, groups: Any = N
         folds,
         groups is not None or _has_copies(training),
         settings.n_estimators,
-        settings.max_iter,
         settings.seed,
         settings.n_jobs,
     )

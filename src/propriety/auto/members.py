@@ -104,14 +104,13 @@ class Task:
     together : bool
         Whether rows of a fold belong together, as groups or as copies: then a row out of bag need not be a
         row unseen.
-    n_estimators, max_iter, seed, n_jobs : int
+    n_estimators, seed, n_jobs : int
     """
 
     training: Training
     folds: NDArray[np.intp]
     together: bool
     n_estimators: int
-    max_iter: int
     seed: int
     n_jobs: int
 
@@ -191,6 +190,11 @@ def fit_boosting(task: Task) -> Fitted:
     model = BoostingClassifier(
         "Log",
         max_iter="cv",
+        max_depth=6,
+        min_samples_leaf=1,
+        l2_regularization=3.0,
+        max_features=0.6,
+        subsample=0.8,
         categorical_features=_categorical(task),
         random_state=task.seed,
         n_jobs=task.n_jobs,

@@ -20,7 +20,6 @@ class AutoSettings:
     interpretable: bool
     members: tuple[str, ...]
     n_estimators: int
-    max_iter: int
     n_folds: int
     verbose: int
     seed: int
@@ -35,7 +34,6 @@ def settings_of(model: Any) -> AutoSettings:
         interpretable=bool(model.interpretable),
         members=_members(model.members),
         n_estimators=given.number("n_estimators", 1, whole=True),
-        max_iter=given.number("max_iter", 1, whole=True),
         n_folds=given.number("n_folds", 2, whole=True),
         verbose=model.verbose,
         seed=int(check_random_state(model.random_state).randint(2**31)),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from propriety import parallel
 from propriety.boosting.objective import Objective, objective_of
 from propriety.weights import Weights
 
@@ -64,7 +65,8 @@ def fit_stack(scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: A
 
     bounds = [(0.0, None)] * n_members + [(None, None)] * n_scores
     options = {"maxiter": 500, "ftol": 1e-15, "gtol": 1e-10}
-    theta = minimize(evaluate, fair, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    with parallel.one_blas_thread():
+        theta = minimize(evaluate, fair, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
     return Stack(theta[:n_members], theta[n_members:])
 
 
