@@ -47,9 +47,7 @@ def test_a_constant_offset_changes_the_start_alone(table, learner):
     constant = np.full(len(y), 1.5)
     model = BoostingClassifier(**SMALL, weak_learner=learner).fit(X, y, offset=constant)
     np.testing.assert_allclose(model._start_score, plain._start_score - 1.5, atol=1e-12)
-    np.testing.assert_allclose(
-        model.predict_proba(X, offset=constant), plain.predict_proba(X), atol=1e-9
-    )
+    np.testing.assert_allclose(model.predict_proba(X, offset=constant), plain.predict_proba(X), atol=1e-9)
 
 
 def test_without_splits_it_is_the_best_constant_on_top(table):

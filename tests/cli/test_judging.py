@@ -90,7 +90,9 @@ def training(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a\n1\n")
     with open_source(str(tmp_path / "t.csv")) as source:
         frame = findings.columns.encode(table)[0]
-        yield TrainingTable(source, findings, frame, findings.codes, stated=TableCosts.read({"fn_cost": "4"}, []))
+        yield TrainingTable(
+            source, findings, frame, findings.codes, stated=TableCosts.read({"fn_cost": "4"}, [])
+        )
 
 
 def test_each_training_part_chooses_without_the_rows_that_judge_it(training):

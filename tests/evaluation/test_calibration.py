@@ -121,5 +121,5 @@ def test_slope_without_mistakes_has_no_bound():
     assert evaluation.calibration_slope([1, 1, 0, 0], [0.2, 0.3, 0.6, 0.7]) == -np.inf
     with pytest.raises(ValueError, match="one class"):
         evaluation.calibration_slope([1, 1], [0.2, 0.3])
-    with pytest.raises(ValueError, match="3 columns"):
+    with pytest.raises(ValueError, match="2 classes"):
         evaluation.calibration_slope([0, 1], np.full((2, 3), 1 / 3))

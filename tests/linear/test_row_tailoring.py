@@ -64,7 +64,8 @@ def test_the_offset_is_part_of_the_score():
     )
     half = slice(1, None, 2)
     np.testing.assert_allclose(
-        with_offset.sample(2).gradients(EVERY, F[::2, None]), with_offset.gradients(slice(0, None, 2), F[::2, None])
+        with_offset.sample(2).gradients(EVERY, F[::2, None]),
+        with_offset.gradients(slice(0, None, 2), F[::2, None]),
     )
     assert with_offset.curvatures(half, F[half, None], "newton").shape == (3, 1, 1)
 
@@ -78,9 +79,7 @@ def test_equal_thresholds_give_the_model_of_the_one_tailored_loss(problem, alpha
     each.fit(X, y, fp_cost=stake, fn_cost=4 * stake)
     assert each.loss_ == one.loss_
     np.testing.assert_allclose(each.coef_, one.coef_, atol=1e-8)
-    np.testing.assert_allclose(
-        each.decision_function(X), each.decision_function(X), atol=1e-12
-    )
+    np.testing.assert_allclose(each.decision_function(X), each.decision_function(X), atol=1e-12)
     staked = LinearClassifier("tailored(4)", alpha=alpha, stakes=True, tol=1e-10)
     staked.fit(X, y, fp_cost=stake, fn_cost=4 * stake)
     weighted = LinearClassifier("Tailored(0.2, 4)", alpha=alpha, tol=1e-10).fit(X, y, sample_weight=stake)

@@ -85,7 +85,19 @@ class Judgement:
     left_out: tuple[str, ...] = ()
     price: Estimate | None = None
 
+    @classmethod
+    def none(cls, name: str) -> Judgement:
+        """Of a model of one member, for which no rows were left to judge by."""
+        unknown = Estimate(np.nan, np.nan, np.nan)
+        alone = Standing(name, unknown, weight=1.0)
+        return cls(Standing("model", unknown), (alone,), Standing("", unknown), unknown, np.nan, 0)
+
     def __str__(self) -> str:
+        if self.n_rows == 0:
+            return (
+                "No row could be held out, because each class is one row with its copies: nothing is known "
+                "of what decisions will cost."
+            )
         cost, saved = self.model.cost, self.saved
         text = [f"1,000 decisions cost {_with_interval(cost)}. {self.constant.name} costs "]
         text[0] += f"{self.constant.cost.value:.4g}: "
@@ -154,11 +166,15 @@ class Judged:
             tuple(self.standing(key, *member) for key, member in members.items()),
             Standing(name, self._cost(constant)),
             self._cost(constant - row_costs),
-            calibration_slope(self.codes, kept, sample_weight=self.weights.values),
+            self._slope(kept),
             int(np.count_nonzero(self.weights.array)),
             left_out,
             price,
         )
+
+    def _slope(self, P: Floats) -> float:
+        labels = np.arange(P.shape[1]) if P.shape[1] > 2 else None
+        return calibration_slope(self.codes, P, sample_weight=self.weights.values, labels=labels)
 
     def _cost(self, of_rows: Floats) -> Estimate:
         return self.weights.estimate(of_rows, scale=_DECISIONS)

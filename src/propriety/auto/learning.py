@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.auto.judgement import Judged, Judgement
-from propriety.auto.members import MEMBERS, READABLE, Fitted, Member, Task
+from propriety.auto.members import MEMBERS, READABLE, Fitted, Member, Task, fit_shrunken
 from propriety.auto.settings import AutoSettings
 from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
 from propriety.data.folds import fold_numbers, row_hashes
@@ -37,10 +37,7 @@ def learn(training: Training, settings: AutoSettings, loss: Any, groups: Any = N
     folds = fold_numbers(training, settings.n_folds, seed=settings.seed, groups=groups)
     rows = np.flatnonzero(folds >= 0)
     if len(np.unique(training.codes[rows])) < 2:
-        raise ValueError(
-            "AutoClassifier weighs its members by rows that they were not fitted to, and needs two rows that "
-            "differ of at least two classes for that; fit a LinearClassifier to so few"
-        )
+        return _without_folds(training, settings)
     judged = Judged(
         training.classes, training.codes[rows], training.weights.take(rows), training.costs.take(rows)
     )
@@ -145,6 +142,13 @@ class Ladder:
             return np.asarray(self.loss.inverse(F))
         p = np.asarray(self.loss.inverse(F[:, 0]))
         return np.column_stack([1 - p, p])
+
+
+def _without_folds(training: Training, settings: AutoSettings) -> Learned:
+    """A linear model that nobody judges: classes that are one row each, with copies, cannot be held out."""
+    member = fit_shrunken(training, settings.n_jobs)
+    intercept = np.zeros(1 if training.n_classes == 2 else training.n_classes)
+    return Learned((member,), Stack(np.ones(1), intercept), Judgement.none(member.name))
 
 
 def _has_copies(training: Training) -> bool:

@@ -169,6 +169,14 @@ def fit_linear(task: Task) -> Fitted:
     return Fitted(Member("linear", model, numbers), model._probabilities(scores))
 
 
+def fit_shrunken(training: Training, n_jobs: int) -> Member:
+    """Ridge logistic regression where no folds can choose its strength: that of one row."""
+    numbers = Numbers.fit(training.table, training.schema, training.weights)
+    model = LinearClassifier("Log", alpha=1 / training.weights.total, n_jobs=n_jobs)
+    X = numbers(training.table, training.schema)
+    return Member("linear", model.fit(X, training.classes[training.codes], training.weights.values), numbers)
+
+
 def fit_forest(task: Task) -> Fitted:
     """Extra trees on drawn rows; what they say out of bag stands for the folds, if rows stand alone."""
     model = ForestClassifier(

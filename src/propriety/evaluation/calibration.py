@@ -142,6 +142,7 @@ def calibration_slope(
     p: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
     """Slope b of the logistic recalibration a + b·log-odds: 1 is right, less says too much, more too little.
@@ -155,6 +156,8 @@ def calibration_slope(
         Probabilities of class 1, or of all classes in sorted order. Those nearer to 0 or 1 than 1e-12 count
         as that.
     sample_weight : array of shape (n,), optional
+    labels : array of shape (K,), optional
+        The classes of the columns in sorted order, if not all of them are in y; for more than two.
     pos_label : label, optional
         For two classes.
 
@@ -178,9 +181,15 @@ def calibration_slope(
     P = np.asarray(p, dtype=np.float64)
     if P.ndim == 2 and P.shape[1] > 2:
         P = check_probability("p", P)
-        labels, codes = np.unique(np.asarray(y), return_inverse=True)
-        if len(labels) != P.shape[1]:
-            raise ValueError(f"p has {P.shape[1]} columns, and y {len(labels)} classes")
+        present, codes = np.unique(np.asarray(y), return_inverse=True)
+        classes = present if labels is None else np.asarray(labels)
+        if len(classes) != P.shape[1]:
+            raise ValueError(
+                f"p has {P.shape[1]} columns, and there are {len(classes)} classes; give labels, one a column"
+            )
+        if not np.isin(present, classes).all():
+            raise ValueError(f"y holds labels that are not among labels={classes.tolist()}")
+        codes = np.searchsorted(classes, present)[codes]
         inputs.same_length(y=codes, p=P)
         weight = inputs.weights(sample_weight, len(codes))
     else:
