@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 from running import run
 
+import propriety
 from propriety.demonstration import write_table
 
-PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
-COMMANDS = re.findall(r"^\$ propriety (.*)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+DOCS = Path(__file__).parents[2] / "docs"
+COSTS = (DOCS / "costs.md").read_text(encoding="utf-8")
+
+
+def commands_of(page):
+    return re.findall(r"^\$ propriety (.*)$", page, flags=re.MULTILINE)
+
+
+COMMANDS = commands_of((DOCS / "command-line.md").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +48,29 @@ def test_a_command_of_the_page_runs(line, place, monkeypatch):
         if not (place / "tumours.propriety").exists():
             run(*shlex.split(first))
     run(*shlex.split(line))
+
+
+def test_the_commands_of_the_page_of_costs_run(tmp_path, monkeypatch):
+    """One after the other, on the tables that the page makes in Python; its matrix is on the page."""
+    names = {}
+    for block in re.findall(r"```pycon\n(.*?)```", COSTS, flags=re.DOTALL):
+        if "loans = " in block or "state = " in block or "customers = " in block:
+            made = block.split(">>> doctor")[0].split(">>> model")[0].split(">>> mailing")[0]
+            exec("\n".join(line[4:] for line in made.splitlines() if line[:4] in (">>> ", "... ")), names)
+    monkeypatch.chdir(tmp_path)
+    names["loans"].assign(paid=names["paid"]).to_csv("loans.csv", index=False)
+    names["customers"].assign(buys=names["buys"]).to_csv("customers.csv", index=False)
+    names["pd"].DataFrame(names["x"], columns=["a", "b"]).assign(state=names["state"]).to_csv(
+        "patients.csv", index=False
+    )
+    Path("costs.csv").write_text(re.search(r"```text\n(.*?)```", COSTS, flags=re.DOTALL)[1])
+    lines = commands_of(COSTS)
+    assert len(lines) == 8
+    for line in lines:
+        run(*shlex.split(line))
+    for page in ("loans", "patients", "mailing", "rough"):
+        assert "<svg" in Path(f"{page}.html").read_text(encoding="utf-8")
+    letters = propriety.tables.open_source("letters.csv").read().column("decision").to_pylist()
+    assert letters.count("1") == 50
+    advice = propriety.tables.open_source("advice.csv").read().column("decision").to_pylist()
+    assert set(advice) == {"abstain", "cancer", "healthy", "polyp"}

@@ -6,13 +6,11 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))
 
-from samples import columns
+from samples import SMALL, columns
 
 from propriety.model import catalogue
 from propriety.tables import TableModel, infer
 from propriety.tables.numbers import Numbers
-
-SMALL = {"boosting": {"max_iter": 4}, "tree": {"max_leaf_nodes": 4}, "rules": {"n_rules": 3}}
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ import pyarrow as pa
 from propriety.tables import Overrides, infer
 
 ROWS = 160
+#: Parameters that keep the estimators small.
+SMALL = {"boosting": {"max_iter": 4}, "tree": {"max_leaf_nodes": 4}, "rules": {"n_rules": 3}}
 
 
 def columns(n=ROWS, seed=0):

@@ -1,12 +1,16 @@
 """A model over a table keeps the contract of a fitted model, whatever estimator is inside."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from samples import SMALL
 
 from propriety.model import catalogue, files
 from propriety.model.contract import FittedModel
-from propriety.tables import TableModel
+from propriety.tables import TableCosts, TableError, TableModel, infer
+from propriety.tables.numbers import Numbers
 
 KEYS = [entry.key for entry in catalogue.ESTIMATORS]
 
@@ -97,3 +101,67 @@ def test_any_data_frame_is_read(models, table):
     np.testing.assert_array_equal(model.predict_proba(table.to_pandas()), p)
     np.testing.assert_array_equal(model.predict_proba(polars.from_arrow(table)), p)
     np.testing.assert_array_equal(model.predict_proba(pa.Table.from_batches(table.to_batches(7))), p)
+
+
+# --- costs of rows, several classes -------------------------------------------------------------------
+
+
+def with_row_costs(model, **texts):
+    return replace(model, row_costs=TableCosts.read(texts, model.columns.names))
+
+
+def test_costs_of_columns_decide_each_row_and_come_back_from_the_file(models, table, tmp_path):
+    model = with_row_costs(models["tree"], fn_cost="age", fp_cost="100 - age")
+    assert model.has_row_costs
+    with pytest.raises(ValueError, match="differ by row, by the columns 'age'"):
+        model.costs  # noqa: B018
+    age = np.array([float(v) for v in table.column("age").to_pylist()])
+    p = model.predict_proba(table)[:, 1]
+    np.testing.assert_array_equal(model.predict(table) == "yes", p >= (100 - age) / 100)
+    model.save(tmp_path / "m")
+    again = files.load(tmp_path / "m")
+    assert again.row_costs.texts == model.row_costs.texts
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_a_column_of_the_costs_that_is_not_there_is_named(models, table):
+    model = with_row_costs(models["tree"], fn_cost="age")
+    model = replace(model, row_costs=TableCosts.read({"fn_cost": "price"}, ["price"]))
+    with pytest.raises(TableError, match="no column 'price', which the costs need"):
+        model.check(table.column_names)
+    with pytest.raises(TableError, match="no column 'price', which the costs need"):
+        model.predict(table)
+
+
+def test_a_budget_acts_on_the_rows_of_largest_saving(models, table):
+    model = models["tree"]
+    decided = model.predict(table, budget=7)
+    p = model.predict_proba(table)[:, 1]
+    assert np.sum(decided == "yes") == 7
+    assert p[decided == "yes"].min() >= np.sort(p)[-7]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_model_of_three_classes_keeps_the_contract(table, tmp_path, key):
+    findings = infer(table, "color", several=True)
+    frame, _ = findings.columns.encode(table)
+    matrix = np.array([[0.0, 1, 4, 0.5], [1, 0, 1, 0.5], [9, 1, 0, 0.5]])
+    estimator = catalogue.entry(key).type(cost_matrix=matrix, **SMALL.get(key, {}))
+    numbers = Numbers.fit(frame) if estimator.reads_numbers else None
+    estimator.fit(frame if numbers is None else numbers(frame), findings.codes)
+    model = TableModel(estimator, findings.columns, findings.target, numbers)
+    assert model.decisions.tolist() == ["blue", "green", "red", "abstain"]
+    expected = model.predict_proba(table) @ matrix
+    decided = model.predict(table)
+    np.testing.assert_allclose(
+        expected[np.arange(160), [model.decisions.tolist().index(d) for d in decided]], expected.min(axis=1)
+    )
+    parts = model.contributions(table)
+    assert parts.shape == (160, 3, len(model.columns.columns) + 1)
+    np.testing.assert_allclose(parts.sum(axis=-1), model.decision_function(table), atol=1e-9)
+    model.save(tmp_path / "m")
+    again = files.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(table), decided)
+    assert again.target == model.target

@@ -28,6 +28,7 @@ def term(**changes):
     return lambda s: s["numbers"][0].update(changes)
 
 
+COSTS = {"fp_cost": "1", "fn_cost": "5", "tp_benefit": "0", "tn_benefit": "0"}
 CHANGES = {
     "a column of no kind": (column(kind="code"), "of the kind 'code'"),
     "a column twice": (lambda s: s["columns"][1].update(name=s["columns"][0]["name"]), "occur twice"),
@@ -47,6 +48,24 @@ CHANGES = {
     "costs of each row": (
         lambda s: s["model"]["parameters"].update(fn_cost={"array": [1.0, 2.0], "dtype": "float64"}),
         "an entry for each of 2 rows",
+    ),
+    "a cost of a column in the model inside": (
+        lambda s: s["model"]["parameters"].update(fn_cost="age"),
+        "costs are not numbers|for the table",
+    ),
+    "costs that are no texts": (lambda s: s.update(costs={"fp_cost": 1}), "no texts"),
+    "costs that are code": (
+        lambda s: s.update(costs={**COSTS, "fn_cost": "__import__('os')"}),
+        "not valid",
+    ),
+    "costs without a column": (lambda s: s.update(costs=COSTS), "do not differ by row"),
+    "several classes of a model of two": (
+        lambda s: s.update(target={"name": "y", "because": "", "several": ["a", "b", "c"]}),
+        "other classes",
+    ),
+    "one class of several": (
+        lambda s: s.update(target={"name": "y", "because": "", "several": ["a"]}),
+        "no several classes",
     ),
     "a summary of text": (lambda s: s.update(summary="x"), "summary"),
     "more": (lambda s: s.update(more=1), "no use: more"),

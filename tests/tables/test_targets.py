@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 from samples import inferred
 
-from propriety.tables import TableError, Target
+from propriety.tables import TableError, Target, infer
 from propriety.tables.targets import find_target, in_order
 
 
@@ -75,3 +75,25 @@ def test_labels_are_in_the_order_of_numbers():
 def test_a_target_of_no_use_is_refused_with_the_reason(values, positive, message):
     with pytest.raises(TableError, match=message):
         find_target(pa.array(values, pa.string()), "y", ("",), positive)
+
+
+def test_three_labels_are_three_classes_if_they_may():
+    array = pa.array(["b", "10", "9", None, "b"])
+    target = find_target(array, "y", ("",), None, several=True)
+    assert target.classes == target.several == ("9", "10", "b")
+    codes, known = target.codes(array, ("",))
+    assert codes.tolist() == [2, 1, 0, 0, 2]
+    assert known.tolist() == [True, True, True, False, True]
+    assert find_target(array, "y", ("",), "b", several=True).classes == ("not b", "b")
+    assert find_target(pa.array(["no", "yes"]), "y", ("",), None, several=True).classes == ("no", "yes")
+
+
+def test_a_leak_of_several_classes_tells_each_of_them():
+    data = {"x": [i % 3 * 10 + i % 2 for i in range(60)], "y": ["abc"[i % 3] for i in range(60)]}
+    data["one"] = [int(v == "a") + i % 2 / 9 for i, v in enumerate(data["y"])]
+    strings = {k: pa.array([str(v) for v in vs]) for k, vs in data.items()}
+    warnings = infer(pa.table(strings), "y", several=True).warnings
+    # The middle one of three numbers is told by no order of them, a category tells all.
+    assert warnings == []
+    strings["name"] = pa.array([f"{v}!" for v in data["y"]])
+    assert ["'name'" in w for w in infer(pa.table(strings), "y", several=True).warnings] == [True]

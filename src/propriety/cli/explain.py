@@ -84,7 +84,9 @@ def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
         out.say(f"decided {decision}, whose expected cost is the least")
         shown = [*map(float, P[0]), *[float("nan")] * costs.abstains]
         options = zip(model.decisions.tolist(), shown, expected.tolist(), strict=True)
-        out.table("What may be decided", ("decision", "probability", "expected cost"), list(options), best=decided)
+        out.table(
+            "What may be decided", ("decision", "probability", "expected cost"), list(options), best=decided
+        )
     rules = model.words(one)[0]
     for rule in rules:
         out.say(f"  because: {rule}")
@@ -133,6 +135,10 @@ def describe(out: Output, model: TableModel) -> None:
             f"{judged['cost_per_1000']:.1f} ({judged['cost_low']:.0f} – {judged['cost_high']:.0f})"
         )
     out.table("Model", ("", ""), [(k, shown(v)) for k, v in facts.items()])
+    if stated.matrix is not None:
+        decided = [f"decided {label}" for label in model.decisions]
+        of_labels = zip(stated.matrix.labels, stated.matrix.values.tolist(), strict=True)
+        out.table("Costs", ("", *decided), [(f"is {label}", *row) for label, row in of_labels])
     shares = model.importances()
     columns = model.columns.columns
     rows = [(columns[i].name, columns[i].kind, float(shares[i])) for i in np.argsort(-shares)]
@@ -141,6 +147,7 @@ def describe(out: Output, model: TableModel) -> None:
         {
             "command": "explain",
             **facts,
+            "stated_costs": stated.document(),
             "importances": {name: share for name, _, share in rows},
             "summary": model.summary,
         }
@@ -152,7 +159,7 @@ def _facts_of_costs(model: TableModel, stated: TableCosts) -> dict[str, Any]:
     if model.has_row_costs:
         return {"costs": in_words(stated), "decides from": "a threshold of each row"}
     if stated.matrix is not None:
-        return {"costs": f"a matrix of {' × '.join(map(str, stated.matrix.values.shape))}: {stated.document()}"}
+        return {"costs": "a matrix, cost[true, decided]"}
     if len(model.classes_) > 2:
         return {"costs": "every mistake costs 1"}
     return {"costs": in_words(stated), "decides from": model.threshold}

@@ -61,7 +61,11 @@ class Judgement:
         """What is decided for each row."""
         if self.constant is not None:
             return np.full(len(self.y), self.constant)
-        return self.costs.decide(self.p) if self.budget is None else self.costs.decide_within(self.p, self.budget)
+        return (
+            self.costs.decide(self.p)
+            if self.budget is None
+            else self.costs.decide_within(self.p, self.budget)
+        )
 
     @property
     def row_costs(self) -> Floats:
@@ -82,7 +86,8 @@ class Judgement:
 
     def of_constants(self) -> list[tuple[int, Floats]]:
         """What one decision for everyone costs each row, the cheapest first."""
-        n_decisions = self.costs.matrix.shape[-1]
+        # Acting on everyone is beyond any budget.
+        n_decisions = self.costs.matrix.shape[-1] if self.budget is None else 1
         rows = [self.costs.of_rows(self.y, np.full(len(self.y), k)) for k in range(n_decisions)]
         order = np.argsort([self.weights.mean(row) for row in rows], kind="stable")
         return [(int(k), rows[k]) for k in order]
@@ -131,13 +136,14 @@ def log_losses(y: NDArray[Any], p: Floats, nearest: float = 1e-15) -> Floats:
 
 
 def baselines(classes: Sequence[str], like: Judgement) -> tuple[Judgement, ...]:
-    """One decision for everyone, on the same rows: the positive class never and always, or the cheapest ones."""
+    """One decision for everyone, on the same rows: the positive class never and always, or the cheapest."""
 
     def constant(name: str, decision: int) -> Judgement:
         return Judgement(name, like.y, None, like.weights, like.costs, groups=like.groups, constant=decision)
 
     if len(classes) == 2 and not like.costs.abstains:
-        return constant(f"never {classes[1]!r}", 0), constant(f"always {classes[1]!r}", 1)
+        never, always = constant(f"never {classes[1]!r}", 0), constant(f"always {classes[1]!r}", 1)
+        return (never, always) if like.budget is None else (never,)
     labels = [*classes, ABSTAIN]
     return tuple(constant(f"always {labels[k]!r}", k) for k, _ in like.of_constants()[:_CONSTANTS])
 

@@ -41,7 +41,9 @@ def load_table(path: str, opening: Opening, meaning: Meaning, target: str, askin
     if matrix is not None:
         matrix.check(target, findings.target.classes)
     if asking.budget is not None and (len(findings.target.classes) > 2 or stated.abstains):
-        raise UsageError("--budget is for two classes and no abstaining: acting is to decide the positive one")
+        raise UsageError(
+            "--budget is for two classes and no abstaining: acting is to decide the positive one"
+        )
     if len(findings.rows) < table.num_rows:
         table = table.take(pa.array(findings.rows))
     result = TrainingTable(
@@ -106,7 +108,9 @@ def _target(table: TrainingTable) -> str:
     """The classes and how many rows they have."""
     target, counts = table.findings.target, np.bincount(table.y, minlength=len(table.classes))
     if target.several:
-        shown = ", ".join(f"{c!r} {n:,} ({n / len(table.y):.1%})" for c, n in zip(table.classes, counts, strict=True))
+        shown = ", ".join(
+            f"{c!r} {n:,} ({n / len(table.y):.1%})" for c, n in zip(table.classes, counts, strict=True)
+        )
         return f"target {target.name!r}: {len(table.classes)} classes, {shown}"
     rest = " or ".join(map(repr, target.negatives[:3])) + (" …" if len(target.negatives) > 3 else "")
     return (

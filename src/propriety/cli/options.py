@@ -72,7 +72,9 @@ class Asking:
     tn_benefit: Annotated[Text, _cost("What a right negative brings.")] = None
     cost_matrix: Annotated[
         Text,
-        _cost("A table of cost[true, decided], for any number of classes; a column abstain is to say nothing."),
+        _cost(
+            "A table of cost[true, decided], for any number of classes; a column abstain is to say nothing."
+        ),
     ] = None
     budget: Annotated[
         float | None,
@@ -83,7 +85,9 @@ class Asking:
     ] = None
     holdout: Annotated[
         float | None,
-        typer.Option(help="Judge on this share of the rows, which the model never sees.", rich_help_panel=_SPLIT),
+        typer.Option(
+            help="Judge on this share of the rows, which the model never sees.", rich_help_panel=_SPLIT
+        ),
     ] = None
     folds: Annotated[
         int | None,
@@ -120,7 +124,9 @@ class Asking:
         """Refuse, before a table is read, what cannot be meant whatever it holds."""
         if self.cost_matrix is not None and self.terms:
             given = ", ".join(option(name) for name in self.terms)
-            raise UsageError(f"give --cost-matrix or {given}, not both: the matrix has the cost of each mistake")
+            raise UsageError(
+                f"give --cost-matrix or {given}, not both: the matrix has the cost of each mistake"
+            )
         check_budget(self.budget)
 
 

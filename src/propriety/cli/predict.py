@@ -80,9 +80,9 @@ def predict_command(
 ) -> None:
     """Add probability, decision and expected cost to each row of a table.
 
-    The table is read and written in pieces, so it may be larger than the memory. Costs that are made of columns
-    are made of those of this table. With several classes, each has its probability. With --json the summary is
-    printed as JSON; it needs --out.
+    The table is read and written in pieces, so it may be larger than the memory. Costs that are stated by
+    columns are made of those of this table. With several classes, each has its probability. With --json the
+    summary is printed as JSON; it needs --out.
 
     \b
     Examples:
@@ -146,7 +146,9 @@ def check_can_choose(model: TableModel, table: str, budget: float) -> None:
     """Refuse a budget that cannot be kept, before the table is read."""
     o.check_budget(budget)
     if len(model.decisions) != 2:
-        raise UsageError("--budget is for two classes and no abstaining: acting is to decide the positive one")
+        raise UsageError(
+            "--budget is for two classes and no abstaining: acting is to decide the positive one"
+        )
     if table == "-":
         raise UsageError("--budget needs the table twice, so it cannot be standard input: give a file")
 

@@ -99,9 +99,7 @@ class Arguments:
     inner: Any = 5
 
 
-def fit(
-    recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Arguments | None = None
-) -> Fitted:
+def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Arguments | None = None) -> Fitted:
     """Fit a model to an encoded table."""
     given = Arguments() if given is None else given
     estimator = recipe.make(order, given.costs, len(y))

@@ -21,7 +21,7 @@ from propriety.report import ColumnFacts, Effects, Report
 from propriety.report.reading import sample
 
 _LOG_BOOSTING = "log-loss boosting"
-_LOG = losses.Log().composite()
+_LOGS = (losses.Log().composite(), losses.simplex.Log())
 _BY_DEFAULT = {
     "log": "It is the default of this kind of model, whose decisions are cheap when its probabilities are "
     "right everywhere; the costs come in by the threshold.",
@@ -133,7 +133,7 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
     plain = replace(study.order, loss=log, search=False, settings={})
     rivals, same = {}, ""
     wanted = {"logistic regression": "logistic", _LOG_BOOSTING: "boosting"}
-    if study.recipe.name == "boosting" and study.model.loss_ == _LOG and not study.order.settings:
+    if study.recipe.name == "boosting" and study.model.loss_ in _LOGS and not study.order.settings:
         del wanted[_LOG_BOOSTING]
         same = _LOG_BOOSTING
     with warnings.catch_warnings():
@@ -148,7 +148,7 @@ def _chosen(study: Study) -> str:
         return f"It was chosen by cross-validated cost. {study.verdict}"
     if study.order.loss is not None:
         return "It was asked for by name."
-    return _BY_DEFAULT["log" if study.model.loss_ == _LOG else "other"]
+    return _BY_DEFAULT["log" if study.model.loss_ in _LOGS else "other"]
 
 
 def _values(column: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +103,8 @@ def _by_groups(
                 share = len(test) / len(y)
                 return Split([(train, test)], f"{share:.0%} of the rows, {apart}")
     raise UsageError(
-        f"rows cannot be split by --groups {groups.name!r} so that the training rows have every class: some class "
+        f"rows cannot be split by --groups {groups.name!r} so that the training rows have every "
+        "class: some class "
         "is in one group only"
     )
 
@@ -119,7 +121,7 @@ def _by_time(
         cuts = [ordered[min(len(y) - 1, round((1 - holdout) * len(y)))]]
     cuts = [*np.unique(cuts), np.inf]
     pairs = []
-    for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+    for begin, end in pairwise(cuts):
         test = np.flatnonzero((time.values >= begin) & (time.values < end))
         train = np.flatnonzero(time.values < begin)
         if groups is not None:
@@ -128,14 +130,19 @@ def _by_time(
             pairs.append((train, test))
     if not pairs:
         raise UsageError(
-            f"rows cannot be split by --time {time.name!r} so that the earlier ones have every class: give more "
+            f"rows cannot be split by --time {time.name!r} so that the earlier ones have every "
+            "class: give more "
             "rows, or another share by --holdout"
         )
     apart = "" if groups is None else f", no {groups.name!r} on both sides"
     if len(pairs) > 1:
-        return Split(pairs, f"{len(pairs)} parts in order of {time.name!r}, each by a model of what was before{apart}")
+        return Split(
+            pairs, f"{len(pairs)} parts in order of {time.name!r}, each by a model of what was before{apart}"
+        )
     share = len(pairs[0][1]) / len(y)
-    return Split(pairs, f"the latest {share:.0%} of the rows by {time.name!r}, by a model of what was before{apart}")
+    return Split(
+        pairs, f"the latest {share:.0%} of the rows by {time.name!r}, by a model of what was before{apart}"
+    )
 
 
 def _has_all(y: NDArray[np.intp], rows: NDArray[np.intp]) -> bool:

@@ -57,9 +57,7 @@ def run_study(
     all rows once more, and chosen by all of them.
     """
     several = len(recipes) > 1
-    split = split_rows(
-        table.y, folds, holdout, order.seed, one=several, groups=table.groups, time=table.time
-    )
+    split = split_rows(table.y, folds, holdout, order.seed, one=several, groups=table.groups, time=table.time)
     parts = len(split.pairs) + (not split.is_holdout)
     with (
         out.progress("fitting", parts * (1 + several * FOLDS * len(recipes))) as step,
@@ -147,29 +145,35 @@ def show_judgements(out: Output, title: str, judged: list[Judgement]) -> None:
                 n["model"],
                 round(n["cost_per_1000"], 1),
                 f"{n['cost_low']:.0f} – {n['cost_high']:.0f}",
-                *(v if digits is None else round(v, digits) for v, (_, _, digits) in zip(values, shown, strict=True)),
+                *(
+                    v if digits is None else round(v, digits)
+                    for v, (_, _, digits) in zip(values, shown, strict=True)
+                ),
             )
         )
     best = int(np.argmin([n["cost_per_1000"] for n in numbers]))
-    out.table(title, ("model", "cost", "95% interval", *(heading for _, heading, _ in shown)), rows, best=best)
+    out.table(
+        title, ("model", "cost", "95% interval", *(heading for _, heading, _ in shown)), rows, best=best
+    )
 
 
 def summed_up(judged: Judgement, classes: tuple[str, ...]) -> list[str]:
-    """The total, what is saved, and what a budget allows, in sentences; where there is more than two costs."""
+    """The total, what is saved, and what a budget allows, in sentences; nothing of two plain costs."""
     numbers, lines = judged.numbers(), []
     if judged.costs.by_row or len(classes) > 2:
         lines.append(f"In all, {numbers['total_cost']:,.4g} on {judged.weights.total:,.0f} rows.")
-    if (judged.costs.by_row or len(classes) > 2) and "savings" in numbers:
-        lines[-1] += (
-            f" That saves {numbers['savings']:.1%} (95% interval {numbers['savings_low']:.1%} to "
-            f"{numbers['savings_high']:.1%}) of the cost of the cheapest decision for everyone."
-        )
+        if "savings" in numbers:
+            lines[-1] += (
+                f" Savings against the cheapest decision for everyone: {numbers['savings']:.1%} "
+                "(95% interval "
+                f"{numbers['savings_low']:.1%} to {numbers['savings_high']:.1%})."
+            )
     if judged.budget is not None:
         acted = int(np.sum(judged.decided == judged.costs.positive))
         without = int(np.sum(judged.costs.decide(judged.p) == judged.costs.positive))
         lines.append(
             f"Within the budget {acted:,} of {len(judged.y):,} judging rows are acted on; without it, "
-            f"{without:,} would be. Deciding {classes[1]!r} for everyone is beyond it."
+            f"{without:,} would be."
         )
     return lines
 

@@ -34,7 +34,8 @@ def deciding(classes: Sequence[str], stated: TableCosts, costs: Costs) -> str:
     if costs.by_row:
         low, middle, high = np.quantile(np.minimum(costs.threshold, 1.0), [0.05, 0.5, 0.95])
         return (
-            f"decides {classes[-1]!r} from a threshold of each row on, {middle:.3g} in the middle and {low:.3g} to "
+            f"decides {classes[-1]!r} from a threshold of each row on, {middle:.3g} in the middle "
+            f"and {low:.3g} to "
             f"{high:.3g} for nine in ten: {in_words(stated)}"
         )
     if stated.matrix is None:
@@ -50,7 +51,11 @@ def in_words(stated: TableCosts) -> str:
     'a false alarm costs 1, a miss amount, a hit brings 2'
     """
     texts = stated.texts
-    said = [words.format(texts[name]) for name, words in _WORDS.items() if name.endswith("cost") or texts[name] != "0"]
+    said = [
+        words.format(texts[name])
+        for name, words in _WORDS.items()
+        if name.endswith("cost") or texts[name] != "0"
+    ]
     return ", ".join(said) + (" (ranges stand for their means)" if stated.roughly else "")
 
 

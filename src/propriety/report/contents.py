@@ -175,7 +175,9 @@ class Report:
                 raise ValueError(f"rivals[{name!r}] has the name of another way to decide; rename it")
             if np.shape(rival) != p.shape:
                 each = "a probability" if p.ndim == 1 else f"{p.shape[1]} probabilities"
-                raise ValueError(f"rivals[{name!r}] must have {each} for each of {n} rows, got {np.shape(rival)}")
+                raise ValueError(
+                    f"rivals[{name!r}] must have {each} for each of {n} rows, got {np.shape(rival)}"
+                )
         of_rows = {f"features[{name!r}]": values for name, values in self.features.items()}
         of_rows |= {what: getattr(self, what) for what in ("parts", "order", "groups")}
         for what, values in of_rows.items():
@@ -281,14 +283,16 @@ class Report:
     def _cheapest(self) -> list[int]:
         """Decisions for everyone, the cheapest first."""
         costs, true = self.costs, self.y.astype(np.intp)
-        ways = range(costs.matrix.shape[-1])
+        # Everyone is beyond any budget.
+        ways = range(costs.matrix.shape[-1] if self.budget is None else 1)
         means = [self.weights.mean(costs.of_rows(true, np.full(len(true), k))) for k in ways]
         return [int(k) for k in np.argsort(means, kind="stable")]
 
     def _constants(self) -> dict[str, int]:
         """One decision for everyone: the positive class never and always, or the cheapest ones."""
         if self.sided:
-            return {f"never {self.positive!r}": 0, f"always {self.positive!r}": 1}
+            always = {f"always {self.positive!r}": 1} if self.budget is None else {}
+            return {f"never {self.positive!r}": 0, **always}
         return {f"always {self.decisions[k]!r}": k for k in self._cheapest()[:_CONSTANTS]}
 
     @property

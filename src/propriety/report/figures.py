@@ -57,7 +57,7 @@ def reliability(y: Floats, p: Floats, weight: Floats, label: str | None = None) 
             y, p, sample_weight=weight, pos_label=1, n_resamples=200 if len(y) < 50_000 else 50, ax=ax
         )
         if label is not None:
-            ax.set_title(shortened(label, 40))
+            ax.set_xlabel(f"stated probability of {shortened(label, 40)}")
     return ax.figure
 
 
@@ -107,7 +107,7 @@ def weights(loss: Any, threshold: float | None) -> Any | None:
 
 
 def budget(curve: evaluation.BudgetCurve, right: float, marked: int, given: bool) -> Any:
-    """Total cost against the number of rows acted on; `right` is what right decisions cost, `marked` a number."""
+    """Total cost against the number of rows acted on; `right` is what right decisions cost."""
     k = _thinned(len(curve.costs))
     with drawing(), canvas(_axes(_SMALL)) as ax:
         label = f"the budget, {marked:,}" if given else f"the model's own, {marked:,}"

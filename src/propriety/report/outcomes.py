@@ -13,7 +13,7 @@ from propriety.report import figures
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, join, table, tag
 from propriety.report.svg import figure
-from propriety.report.words import between, number, percent, threshold_of
+from propriety.report.words import number, percent, threshold_of
 
 _STEPS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)  # shares of the rows that a budget is shown for
 
@@ -24,18 +24,25 @@ def decisions(report: Report) -> Markup:
     of_rows = costs.of_rows(true, decided)
     rows = []
     for k, label in enumerate(report.labels):
-        cells = [_cell(report, (true == k) & (decided == d), of_rows, k, d) for d in range(len(report.decisions))]
+        cells = [
+            _cell(report, (true == k) & (decided == d), of_rows, k, d) for d in range(len(report.decisions))
+        ]
         rows.append((f"is {label!r}", *cells))
     columns = ("", *(f"decided {label!r}" for label in report.labels), *(("undecided",) * costs.abstains))
-    return join(table("Decisions at the costs asked for", columns, rows), _best_threshold(report))
+    return join(
+        table("Decisions at the costs asked for, and what they cost per 1,000 cases", columns, rows),
+        _best_threshold(report),
+    )
 
 
 def _cell(report: Report, rows: Any, of_rows: Any, true: int, decided: int) -> str:
     """How many rows, and what they cost: each of them if that is one number."""
+    if not rows.any():
+        return "none"
     share = 1000 * report.weights.mean(rows)
     cost = 1000 * report.weights.mean(np.where(rows, of_rows, 0.0))
     if report.costs.by_row:
-        price = f", at {number(cost)} in all" if cost else ", at no cost"
+        price = f", costing {number(cost)}" if cost else ", at no cost"
     else:
         each = float(report.costs.matrix[true, decided])
         price = f", at {number(each)}: {number(cost)}" if each else ", at no cost"
@@ -57,7 +64,8 @@ def _best_threshold(report: Report) -> Markup | None:
     text = (
         f"The threshold {number(threshold)} follows from the costs. The one that would have been "
         "cheapest on these very "
-        f"rows is {number(best.value)}; it would have saved {number(1000 * max(cost - best.cost, 0.0))} per 1,000 "
+        f"rows is {number(best.value)}; it would have saved "
+        f"{number(1000 * max(cost - best.cost, 0.0))} per 1,000 "
         "cases, chance included."
     )
     return tag("p", text)
@@ -78,7 +86,8 @@ def other_costs(report: Report) -> Markup | None:
     )
     if by_stake:
         text += (
-            " Each row counts by what is at stake in it, the sum of both costs: the curve is the mean cost of a "
+            " Each row counts by what is at stake in it, the sum of both costs: the curve is the "
+            "mean cost of a "
             "unit at stake."
         )
     if len(report.p) > figures.CORNERS:
@@ -115,14 +124,19 @@ def roughly_known(report: Report) -> Markup | None:
     one = np.ndim(result.threshold) == 0
     text = (
         f"Within the range, the threshold lies between {number(low)} and {number(high)}"
-        f"{'' if one else ' for the row in the middle'}; decisions are made for the mean costs, at {number(middle)}. "
-        f"{percent(changed.value)} of the rows ({percent(changed.low)} to {percent(changed.high)}) would be decided "
+        f"{'' if one else ' for the row in the middle'}; decisions are made for the mean costs, at "
+        f"{number(middle)}. "
+        f"{percent(changed.value)} of the rows ({percent(changed.low)} to {percent(changed.high)}) "
+        "would be decided "
         "otherwise somewhere within it; the rest do not depend on it."
     )
     more = (
-        f"Deciding for the mean instead of the true costs is expected to cost {number(1000 * regret.value)} per 1,000 "
-        f"cases ({number(1000 * regret.low)} to {number(1000 * regret.high)}): that is what it would be worth to "
-        "know them. It is worked out of the probabilities, every order of magnitude in the range being as likely, "
+        "Deciding for the mean instead of the true costs is expected to cost "
+        f"{number(1000 * regret.value)} per 1,000 "
+        f"cases ({number(1000 * regret.low)} to {number(1000 * regret.high)}): that is what it "
+        "would be worth to "
+        "know them. It is worked out of the probabilities, every order of magnitude in the range "
+        "being as likely, "
         "and is as good as they are."
     )
     return join(tag("p", text), tag("p", more))
@@ -153,10 +167,18 @@ def budget(report: Report) -> Markup | None:
         )
         for k in counts
     ]
-    columns = ("acted on", "share", "total cost", "if chosen at random", f"{report.positive!r} among them", "lift")
+    columns = (
+        "acted on",
+        "share",
+        "total cost",
+        "if chosen at random",
+        f"{report.positive!r} among them",
+        "lift",
+    )
     text = (
         f"Rows are acted on in the order of what that is expected to save. The model itself would act on "
-        f"{curve.worth:,} of {n:,} rows; {curve.best:,} would have been cheapest on these very rows. Lift is the "
+        f"{curve.worth:,} of {n:,} rows; {curve.best:,} would have been cheapest on these very "
+        "rows. Lift is the "
         f"share of {report.positive!r} among those acted on, in units of their share among all."
     )
     if np.any(report.sample_weight != 1):
@@ -165,7 +187,8 @@ def budget(report: Report) -> Markup | None:
     pair = tag(
         "div",
         figure("budget", drawn, "Total cost against the number of rows that are acted on.",
-               "Cost: the total over the judging rows, if the first so many are acted on. The dashed line is rows "
+               "Cost: the total over the judging rows, if the first so many are acted on. The "
+               "dashed line is rows "
                "at random."),
         figure("lift", figures.lift(curve), "Lift against the number of rows that are acted on.",
                "Lift: how much denser the positives are among the first rows than among all."),

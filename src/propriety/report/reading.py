@@ -111,7 +111,7 @@ def facts_of(
 
 
 def costs_of(model: ProperClassifier, X: Any, side: int | None) -> dict[str, Any]:
-    """What the decisions of a model about these rows cost, as terms of a report whose positive class is `side`.
+    """What the decisions of a model about these rows cost: terms of a report whose positive class is `side`.
 
     Seen from the other class than the model's own, a miss is a false alarm.
     """
@@ -129,9 +129,19 @@ def costs_of(model: ProperClassifier, X: Any, side: int | None) -> dict[str, Any
         "tn_benefit": 0.0 - matrix[..., 0, 0],
     }
     values = {name: value if np.ndim(value) else float(value) for name, value in values.items()}
-    seen = {"fp_cost": "fp_cost", "fn_cost": "fn_cost", "tp_benefit": "tp_benefit", "tn_benefit": "tn_benefit"}
+    seen = {
+        "fp_cost": "fp_cost",
+        "fn_cost": "fn_cost",
+        "tp_benefit": "tp_benefit",
+        "tn_benefit": "tn_benefit",
+    }
     if costs.positive != side:
-        seen = {"fp_cost": "fn_cost", "fn_cost": "fp_cost", "tp_benefit": "tn_benefit", "tn_benefit": "tp_benefit"}
+        seen = {
+            "fp_cost": "fn_cost",
+            "fn_cost": "fp_cost",
+            "tp_benefit": "tn_benefit",
+            "tn_benefit": "tp_benefit",
+        }
     said = {name: getattr(terms, of_model) for name, of_model in seen.items()}
     values |= {name: term for name, term in said.items() if uncertain.is_uncertain(term)}
     return values | {"stated": {name: term for name, term in said.items() if isinstance(term, str)}}
@@ -141,7 +151,9 @@ def _side(classes: Any, positive: Any, owner: ProperClassifier | None) -> int | 
     """Which of two classes is positive: as said, the model's, or the last; None for several classes."""
     if len(classes) != 2:
         if positive is not None:
-            raise ValueError(f"positive is for two classes, and there are {len(classes)}: {classes.tolist()[:10]}")
+            raise ValueError(
+                f"positive is for two classes, and there are {len(classes)}: {classes.tolist()[:10]}"
+            )
         return None
     if positive is None:
         pos_label = None if owner is None else CostTerms.of(owner).pos_label
@@ -158,11 +170,13 @@ def _probabilities(estimator: Any, X: Any, side: int | None, classes: Any = None
     """Of the positive one of two classes, or of all."""
     if not hasattr(estimator, "predict_proba"):
         raise TypeError(
-            f"{type(estimator).__name__} has no predict_proba; wrap it in sklearn.calibration.CalibratedClassifierCV"
+            f"{type(estimator).__name__} has no predict_proba; wrap it in "
+            "sklearn.calibration.CalibratedClassifierCV"
         )
     if classes is not None and np.asarray(estimator.classes_).tolist() != classes.tolist():
         raise ValueError(
-            f"a rival, {type(estimator).__name__}, has the classes {np.asarray(estimator.classes_).tolist()}, and "
+            f"a rival, {type(estimator).__name__}, has the classes "
+            f"{np.asarray(estimator.classes_).tolist()}, and "
             f"the model {classes.tolist()}"
         )
     P = np.asarray(estimator.predict_proba(X))

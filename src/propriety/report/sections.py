@@ -11,6 +11,7 @@ import numpy as np
 
 from propriety import evaluation
 from propriety.model import contract
+from propriety.model.base import ProperClassifier
 from propriety.report import figures, words
 from propriety.report.contents import Report
 from propriety.report.lines import Line
@@ -45,7 +46,7 @@ def summary(report: Report) -> Markup:
     )
     cards = [
         (number(model.cost.value), "cost of 1,000 cases"),
-        (number(saved.value), f"saved against {simple.name}, the better of deciding without a model"),
+        (number(saved.value), f"saved against {simple.name}, {_best_of(report)}"),
     ]
     share = report.savings
     if share is not None and (report.costs.by_row or not report.sided):
@@ -58,6 +59,12 @@ def summary(report: Report) -> Markup:
         tag("ul", *items, class_="cards"),
         tag("p", _judged(report), class_="quiet"),
     )
+
+
+def _best_of(report: Report) -> str:
+    if report.budget is not None:
+        return "which is within the budget"
+    return f"the {'better' if report.sided else 'cheapest'} of deciding without a model"
 
 
 def _mistakes(report: Report, model: Line) -> list[tuple[str, str]]:
@@ -133,7 +140,7 @@ def asked(report: Report) -> Markup:
 def costs(report: Report) -> Markup:
     """Cost per 1,000 cases against every other way to decide."""
     lines = report.lines
-    top = max(max(line.cost.high for line in lines), 0.0) or 1.0
+    top = max(0.0, *(line.cost.high for line in lines)) or 1.0
     rows = [
         (
             line.name,
@@ -147,7 +154,7 @@ def costs(report: Report) -> Markup:
         )
         for line in lines
     ]
-    kinds = ("false alarms", "misses") if report.sided else ("mistakes",)
+    kinds: tuple[str, ...] = ("false alarms", "misses") if report.sided else ("mistakes",)
     kinds += ("undecided",) if report.costs.abstains else ()
     columns = ("decided by", "cost", "95% interval", "", *kinds, "the model saves")
     note = (
@@ -176,14 +183,17 @@ def _total(report: Report) -> Markup | None:
     costs = report.costs.of_rows(report.y.astype(np.intp), report.decide(report.p))
     total = report.weights.estimate(costs, scale=report.weights.total, groups=report.groups)
     text = (
-        f"The {len(report.y):,} judging rows cost {number(total.value)} in all (95% interval {between(total)}), "
+        f"The {len(report.y):,} judging rows cost {number(total.value)} in all (95% interval "
+        f"{between(total)}), "
         f"{number(report.weights.mean(costs))} a row."
     )
     share = report.savings
     if share is not None:
         text += (
-            f" That saves {percent(share.value)} ({percent(share.low)} to {percent(share.high)}) of what the "
-            "better of always and never costs."
+            " Against "
+            f"{'never' if report.budget is not None else 'the better of always and never'}, the savings "
+            f"are {percent(share.value)} ({percent(share.low)} to {percent(share.high)}) of its cost"
+            f"{'' if share.value >= 0 else ': below 0 the model is the dearer one'}."
         )
     return tag("p", text)
 
@@ -229,14 +239,20 @@ def _probabilities_of_several(report: Report) -> Markup:
             f"reliability-{k}",
             figures.reliability((true == k).astype(np.float64), P[:, k], report.sample_weight, label),
             f"Reliability diagram of {label}: its observed share against its stated probability.",
-            f"{label}: where the model says 30%, is it in 30% of cases? The band is what chance allows a model "
+            f"{label}: where the model says 30%, is it in 30% of cases? The band is what chance "
+            "allows a model "
             "that is right.",
         )
         for k, label in enumerate(report.labels[:_CLASSES])
     ]
     mean = report.weights.mean
     rows = [
-        (label, percent(mean(true == k)), percent(mean(P[:, k])), f"{P[:, k].min():.3g} to {P[:, k].max():.3g}")
+        (
+            label,
+            percent(mean(true == k)),
+            percent(mean(P[:, k])),
+            f"{P[:, k].min():.3g} to {P[:, k].max():.3g}",
+        )
         for k, label in enumerate(report.labels)
     ]
     columns = ("class", "share of the rows", "mean of the stated probabilities", "range of these")
@@ -271,7 +287,8 @@ def matters(report: Report) -> Markup | None:
 
 def _inside(report: Report) -> Markup | None:
     """The model itself, as it can be shown; what its columns add to the score if it cannot."""
-    if isinstance(report.model, contract.FittedModel):
+    # Not the protocol: to ask for it would ask for costs, which a model with costs of rows does not have.
+    if isinstance(report.model, ProperClassifier):
         return _VIEWS[report.model.view](report)
     return _effects(report)
 
@@ -280,7 +297,9 @@ def _tree(report: Report) -> Markup:
     if report.model.get_n_leaves() > _LEAVES:
         return _text(report)
     of = f"probability of {report.of_model[1]!r}" if report.p.ndim == 1 else "probabilities of the classes"
-    caption = f"The tree itself. A box has the {of} and the training rows that come by; leaves, in bold, decide."
+    caption = (
+        f"The tree itself. A box has the {of} and the training rows that come by; leaves, in bold, decide."
+    )
     drawn = figures.tree(report.model, tuple(report.of_model))
     return figure("tree", drawn, "The decision tree.", caption, paper=True)
 
@@ -299,7 +318,8 @@ def _curves(report: Report) -> Markup | None:
         return None
     caption = (
         "The model itself: the score is the sum of these curves, one for each column, and of surfaces where "
-        f"two columns meet. Above 0 a value speaks for {report.of_model[1]!r}, below against; the grey bars are "
+        f"two columns meet. Above 0 a value speaks for {report.of_model[1]!r}, below against; the "
+        "grey bars are "
         "where the training rows lie."
     )
     drawn = figures.shapes(report.model.shape_functions())

@@ -71,7 +71,8 @@ def asked(report: Report) -> Markup:
     c, benefits = report.costs, bool(report.tp_benefit or report.tn_benefit)
     said = f"{number(c.fp_cost)} for deciding {report.positive!r} wrongly, {number(c.fn_cost)} for missing it"
     text = (
-        f"{times(c.fn_cost / c.fp_cost)} ({said}{', against the right decision' if benefits else ''}). So the "
+        f"{times(c.fn_cost / c.fp_cost)} "
+        f"({said}{', against the right decision' if benefits else ''}). So the "
         f"cheapest decision is {report.positive!r} from a probability of {number(c.threshold)} on."
     )
     parts: list[Any] = [tag("p", text)]
@@ -119,7 +120,8 @@ def _budget(report: Report) -> str:
     assert report.budget is not None
     share = f"{report.budget:.3g} of the rows" if report.budget < 1 else f"{report.budget:,.0f} rows"
     return (
-        f"At most {share} may be acted on: those of largest expected saving are, and only where there is one. A "
+        f"At most {share} may be acted on: those of largest expected saving are, and only where "
+        "there is one. A "
         f"number of rows is of the {len(report.y):,} that judge."
     )
 
@@ -130,7 +132,11 @@ def _matrix(report: Report) -> Markup:
         (f"is {label!r}", *(number(cost) for cost in row))
         for label, row in zip(report.labels, values.tolist(), strict=True)
     ]
-    columns = ("", *(f"decided {label!r}" for label in report.labels), *(("undecided",) * report.costs.abstains))
+    columns = (
+        "",
+        *(f"decided {label!r}" for label in report.labels),
+        *(("undecided",) * report.costs.abstains),
+    )
     text = "Each decision has its cost for each class, and the one of least expected cost is taken"
     text += ", which may be to abstain." if report.costs.abstains else "."
     if report.sided:

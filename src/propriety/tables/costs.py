@@ -72,7 +72,8 @@ class LabelledMatrix:
             )
         if ABSTAIN in classes:
             raise TableError(
-                f"the target {target!r} has the label {ABSTAIN!r}, which the cost matrix keeps for abstaining",
+                f"the target {target!r} has the label {ABSTAIN!r}, which the cost matrix keeps for "
+                "abstaining",
                 "rename that label in the table",
             )
 
@@ -200,13 +201,13 @@ class TableCosts:
 
 
 def _read_term(name: str, text: str, names: list[str]) -> Term:
-    """A number, a range or an expression."""
-    if text in names:
-        return Expression.of_column(text)
+    """A number, a range or an expression; a column whose name is a number stands in quotes."""
     try:
         return float(text)
     except ValueError:
         pass
+    if text in names:
+        return Expression.of_column(text)
     if ".." in text and (match := _RANGE.fullmatch(text)) is not None:
         try:
             ends = float(match["low"]), float(match["high"])
@@ -219,7 +220,9 @@ def _read_term(name: str, text: str, names: list[str]) -> Term:
     try:
         expression = Expression.parse(text)
     except ExpressionError as error:
-        raise ValueError(f"{name}: {error}") from None
+        near = no_such_column(text, names).advice
+        hint = f"; {near}" if near.startswith("did you mean") else ""
+        raise ValueError(f"{name}: {error}{hint}") from None
     for column in expression.columns:
         if column not in names:
             raise no_such_column(column, names)
@@ -237,7 +240,10 @@ def _column(table: Any, name: str, columns: Columns | None, rows: NDArray[np.int
     if name not in table.column_names:
         known = no_such_column(name, table.column_names)
         raise TableError(f"{known.problem}, which the costs need", known.advice)
-    missing, decimal = ("",) if columns is None else columns.missing, "." if columns is None else columns.decimal
+    missing, decimal = (
+        ("",) if columns is None else columns.missing,
+        "." if columns is None else columns.decimal,
+    )
     array = table.column(name)
     try:
         return as_numpy(as_number(array, missing, decimal)).astype(np.float64)
@@ -265,7 +271,7 @@ def _check(name: str, term: Expression, amounts: Floats, rows: NDArray[np.intp])
 
 
 def read_matrix(table: Any, name: str) -> LabelledMatrix:
-    """The matrix in a table: true labels in the first column, decisions in the header, `ABSTAIN` perhaps last.
+    """The matrix in a table: true labels in the first column, decisions, `ABSTAIN` among them, in the header.
 
     >>> table = pa.table({"": ["a", "b"], "a": ["0", "2"], "b": ["5", "0"], "abstain": ["1", "1"]})
     >>> read_matrix(table, "costs.csv").labels
@@ -281,9 +287,11 @@ def read_matrix(table: Any, name: str) -> LabelledMatrix:
     if set(decided) != set(labels):
         odd = sorted(set(decided) ^ set(labels))[0]
         raise TableError(
-            f"{name}: a cost matrix has the same labels in its first column and in its header, and {odd!r} is "
+            f"{name}: a cost matrix has the same labels in its first column and in its header, and "
+            f"{odd!r} is "
             f"in one of them: {len(labels)} rows, {len(decided)} columns besides {ABSTAIN!r}",
-            "give cost[true, decided] for each label, and a column abstain if a decision may be to say nothing",
+            "give cost[true, decided] for each label, and a column abstain if a decision may be to "
+            "say nothing",
         )
     if len(labels) < 2:
         raise TableError(f"{name}: a cost matrix needs two labels or more")

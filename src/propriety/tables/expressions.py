@@ -1,4 +1,4 @@
-"""Arithmetic of columns: numbers, names of columns, + − * / and parentheses. Nothing is ever evaluated as code.
+"""Arithmetic of columns: numbers, names of columns, + − * / and parentheses; never evaluated as code.
 
 ``amount*0.02``, ``(price - cost) / 2``, ``"credit amount" + 5``: a name that is not made of letters, digits,
 dots and underscores stands in quotes, of any of three kinds; a quote within is doubled.
@@ -95,7 +95,9 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = [(match.lastgroup, match[match.lastgroup]) for match in _TOKEN.finditer(text) if match.lastgroup]
+        self.tokens = [
+            (match.lastgroup, match[match.lastgroup]) for match in _TOKEN.finditer(text) if match.lastgroup
+        ]
         self.at, self.depth = 0, 0
         self.columns: list[str] = []
 
@@ -162,7 +164,8 @@ class _Parser:
         if self.at >= len(self.tokens):
             return ExpressionError(f"a number or a column is lacking at the end of {self.text!r}")
         return ExpressionError(
-            f"{self.tokens[self.at][1]!r} is not expected in {self.text!r}: give numbers, columns, + - * / and "
+            f"{self.tokens[self.at][1]!r} is not expected in {self.text!r}: give numbers, columns, "
+            "+ - * / and "
             "parentheses; a name with other letters stands in quotes"
         )
 

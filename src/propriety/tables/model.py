@@ -78,7 +78,7 @@ class TableModel:
         return self.row_costs is not None
 
     def costs_for(self, table: Any, first_row: int = 1) -> Costs:
-        """What the decisions about these rows follow; ``first_row`` is the number of the first, for errors."""
+        """What the decisions about these rows follow; ``first_row`` numbers the first of them in errors."""
         if self.row_costs is None:
             return self.costs
         table = as_arrow(table)
@@ -131,7 +131,7 @@ class TableModel:
         return self.estimator.predict_proba(self.features(table)[0])
 
     def predict(self, table: Any, *, budget: float | None = None) -> NDArray[np.str_]:
-        """Labels decided by the costs; with a budget the positive one for at most so many rows, or a share."""
+        """Labels decided by the costs; with a budget, the positive one for so many rows or such a share."""
         costs, P = self.costs_for(table), self.predict_proba(table)
         decided = costs.decide(P) if budget is None else costs.decide_within(P, budget)
         return np.asarray(self.decisions[decided])

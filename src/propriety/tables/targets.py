@@ -88,7 +88,10 @@ def find_target(
         shown = ", ".join(f"{v!r} ({counts[v]})" for v in labels[:10]) + (" …" if len(labels) > 10 else "")
         if several and len(labels) <= _MOST:
             return Target(name, because="each label is a class", several=tuple(labels))
-        advice = "say which is the positive one by --positive; the others are then the negatives"
+        advice = (
+            "say which is the positive one by --positive, the others are then the negatives; or give the "
+            "cost of each mistake by --cost-matrix"
+        )
         if len(labels) > _MOST:
             advice = "is it a quantity? Make a column of two classes from it, or say --positive VALUE"
         raise TableError(f"the target {name!r} has {len(labels)} different values: {shown}", advice)

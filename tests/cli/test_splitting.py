@@ -1,0 +1,69 @@
+"""Splits: no group on both sides, and what judges is later than what was learned from."""
+
+import numpy as np
+import pytest
+
+from propriety.cli.output import UsageError
+from propriety.cli.splitting import split_rows
+from propriety.cli.training import Role
+
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, 300)
+GROUPS = Role("customer", RNG.integers(0, 40, 300))
+TIME = Role("day", RNG.integers(0, 50, 300).astype(float))
+WAYS = [{"folds": 4, "holdout": None}, {"folds": None, "holdout": 0.3}, {"folds": None, "holdout": None}]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_group_is_on_both_sides(way):
+    split = split_rows(Y, seed=1, groups=GROUPS, **way)
+    assert "no 'customer' on both sides" in split.text
+    for train, test in split.pairs:
+        assert not set(GROUPS.values[train]) & set(GROUPS.values[test])
+        assert len(set(train) | set(test)) == 300
+    if way["holdout"] is None:
+        assert sorted(split.rows) == list(range(300))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_judges_is_later(way):
+    split = split_rows(Y, seed=1, time=TIME, **way)
+    assert "'day'" in split.text
+    for train, test in split.pairs:
+        assert TIME.values[train].max() < TIME.values[test].min()
+    assert len(set(split.rows)) == len(split.rows)
+    assert len(split.pairs) == (1 if way["holdout"] else way["folds"] or 5)
+
+
+def test_the_latest_share_is_held_out_and_equal_times_stay_together():
+    time = Role("day", np.repeat([1.0, 2, 3, 4], 25))
+    y = np.tile([0, 1], 50)
+    ((train, test),) = split_rows(y, None, 0.3, 0, time=time).pairs
+    assert (len(train), len(test)) == (50, 50)
+    assert time.values[test].min() == 3
+
+
+def test_groups_and_time_together_leave_rows_out_of_the_training():
+    split = split_rows(Y, 3, None, 0, groups=GROUPS, time=TIME)
+    for train, test in split.pairs:
+        assert TIME.values[train].max() < TIME.values[test].min()
+        assert not set(GROUPS.values[train]) & set(GROUPS.values[test])
+
+
+def test_three_classes_are_in_every_training_part():
+    y = np.repeat([0, 1, 2], [280, 10, 10])
+    for train, _ in split_rows(y, 5, None, 0, time=TIME).pairs:
+        assert set(y[train]) == {0, 1, 2}
+
+
+def test_a_class_of_one_group_cannot_be_split_by_groups():
+    y = (GROUPS.values == 0).astype(np.intp)
+    for folds, holdout in ((3, None), (None, 0.3)):
+        with pytest.raises(UsageError, match="some class is in one group only"):
+            split_rows(y, folds, holdout, 0, groups=GROUPS)
+
+
+def test_a_class_that_comes_last_cannot_be_split_by_time():
+    y = (TIME.values > 45).astype(np.intp)
+    with pytest.raises(UsageError, match="so that the earlier ones have every class"):
+        split_rows(y, None, 0.3, 0, time=TIME)

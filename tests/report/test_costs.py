@@ -1,0 +1,281 @@
+"""The report of costs as people have them: of rows, of a matrix, in ranges and budgets; of wrapped models."""
+
+import html
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from propriety import LinearClassifier, LossSearchCV, TreeClassifier, evaluation
+from propriety.costs import Costs
+from propriety.report import Report
+
+N = 300
+RNG = np.random.default_rng(0)
+AMOUNT = RNG.lognormal(2, 0.7, N)
+P = RNG.uniform(size=N)
+Y = (RNG.uniform(size=N) < P).astype(int)
+ROWS = {"fp_cost": 0.5 + 0.1 * AMOUNT, "fn_cost": AMOUNT}
+MATRIX = np.array([[0.0, 5, 9, 1], [2, 0, 3, 1], [8, 1, 0, 1]])
+
+
+def text_of(report):
+    page = re.sub(r"<style>.*?</style>", "", report.html(), flags=re.DOTALL)
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
+
+
+# --- costs of rows ------------------------------------------------------------------------------------
+
+
+def test_the_cost_of_rows_is_that_of_the_library():
+    report = Report(Y, P, **ROWS, positive="bad", stated={"fn_cost": "amount"})
+    summary = evaluation.cost_summary(Y, Costs.of_mistakes(**ROWS).decide(P), **ROWS)
+    assert report.lines[0].cost.value == pytest.approx(1000 * summary.mean.value)
+    assert report.savings.value == pytest.approx(summary.savings)
+    assert report.savings.low < report.savings.value < report.savings.high
+    text = text_of(report)
+    for part in (
+        "Each row has its own costs",
+        "stated as",
+        "amount",
+        "judging rows cost",
+        "in all",
+        "better of always and never",
+        "Each row counts by what is at stake",
+        "If only some can be acted on",
+        "lift",
+    ):
+        assert part in text, part
+
+
+def test_a_page_of_rows_with_the_same_costs_has_the_numbers_of_two_costs():
+    of_rows = Report(Y, P, fp_cost=np.full(N, 1.0), fn_cost=np.full(N, 4.0))
+    plain = Report(Y, P, fp_cost=1, fn_cost=4)
+    for one, other in zip(of_rows.lines, plain.lines, strict=True):
+        assert (one.cost, one.alarms, one.misses) == (other.cost, other.alarms, other.misses)
+    curve, staked = (
+        evaluation.murphy_curve(Y, P),
+        evaluation.murphy_curve(Y, P, of_rows.sample_weight * of_rows.costs.stake),
+    )
+    assert curve(0.3) == pytest.approx(staked(0.3))
+
+
+def test_rows_of_a_group_are_one_observation():
+    copies = np.repeat(np.arange(N), 4)
+    alone = Report(Y, P, fn_cost=4).lines[0].cost
+    pretended = Report(Y[copies], P[copies], fn_cost=4).lines[0].cost
+    grouped = Report(Y[copies], P[copies], fn_cost=4, groups=copies).lines[0].cost
+    assert grouped.high - grouped.low == pytest.approx(alone.high - alone.low, rel=1e-6)
+    assert pretended.high - pretended.low < 0.6 * (alone.high - alone.low)
+
+
+def test_a_benefit_may_make_the_cost_negative():
+    report = Report(Y, P, fp_cost=1, fn_cost=0, tp_benefit=5)
+    assert report.lines[0].cost.high < 0
+    assert report.lines[0].cost.low < report.lines[0].cost.value
+    assert report.savings is None or report.savings.value > 0
+    assert "a hit brings" in text_of(report)
+
+
+# --- budgets and ranges -------------------------------------------------------------------------------
+
+
+def test_a_budget_is_kept_and_its_curve_is_that_of_the_library():
+    report = Report(Y, P, **ROWS, budget=40, positive="bad")
+    assert report.decide(P).sum() == 40
+    assert [line.name for line in report.lines] == ["the model", "never 'bad'"]
+    curve = evaluation.budget_curve(Y, P, **ROWS)
+    cost = Costs.of_mistakes(**ROWS).of_rows(Y, report.decide(P)).sum()
+    assert curve(40) == pytest.approx(cost)
+    text = text_of(report)
+    assert "40 (the budget)" in text
+    assert f"{curve.lift(40):.3g}" in text
+    assert f"{curve(40):,.0f}" in text
+
+
+def test_the_budget_curve_of_benefits_has_their_sum():
+    report = Report(Y, P, fp_cost=1, fn_cost=0, tp_benefit=5, tn_benefit=0.5, budget=30)
+    total = Costs.of_mistakes(1, 0, tp_benefit=5, tn_benefit=0.5).of_rows(Y, report.decide(P)).sum()
+    row = re.search(r"30 \(the budget\) *10\.0% *([−\d.,]+)", text_of(report))
+    assert float(row[1].replace("−", "-").replace(",", "")) == pytest.approx(total, abs=0.6)
+
+
+def test_what_hangs_on_costs_known_roughly_is_told():
+    report = Report(Y, P, fp_cost=1, fn_cost=(2, 20))
+    result = evaluation.cost_sensitivity(P, 1, (2, 20))
+    text = text_of(report)
+    assert f"{result.changed.value:.1%} of the rows" in text
+    assert "2 to 20, known only roughly" in text
+    assert "Costs known only roughly" not in text_of(Report(Y, P, fn_cost=4))
+
+
+def test_a_range_beside_costs_of_rows_is_told_too():
+    report = Report(Y, P, fp_cost=0.1 * AMOUNT, fn_cost=(2, 20))
+    assert "for the row in the middle" in text_of(report)
+    np.testing.assert_allclose(report.costs.fn_cost, 18 / np.log(10))
+
+
+# --- several classes ----------------------------------------------------------------------------------
+
+
+def three(n=N):
+    x = np.random.default_rng(1).normal(size=(n, 2))
+    return x, np.array(["a", "b", "c"])[np.digitize(x[:, 0] + x[:, 1] / 2, [-0.5, 0.5])]
+
+
+def test_a_matrix_has_its_page():
+    x, y = three()
+    model = TreeClassifier(cost_matrix=MATRIX, max_leaf_nodes=5).fit(x[:150], y[:150])
+    report = Report.from_estimator(
+        model, x[150:], y[150:], rivals={"logistic": LogisticRegression().fit(x[:150], y[:150])}
+    )
+    mean = evaluation.mean_cost(y[150:], model.predict(x[150:]), cost_matrix=MATRIX)
+    assert report.lines[0].cost.value == pytest.approx(1000 * mean)
+    assert report.labels == ("a", "b", "c")
+    text = text_of(report)
+    for part in ("What each decision costs", "undecided", "is 'c'", "logistic", "The tree itself", "stated"):
+        assert part in text, part
+    assert "Murphy" not in text
+    assert not re.search("nan|None", text)
+
+
+def test_the_confusion_of_a_page_counts_every_row():
+    x, y = three()
+    model = LinearClassifier(alpha=0.01).fit(x, y)
+    text = text_of(Report.from_estimator(model, x, y))
+    assert "Every mistake costs the same" in text
+    assert sum(int(n) for n in re.findall(r"\((\d+) rows\)", text)) == N
+
+
+def test_two_classes_and_a_reject_option():
+    matrix = [[0, 1, 0.2], [9, 0, 0.2]]
+    report = Report(Y, P, cost_matrix=matrix, positive="bad", negative="good")
+    decided = Costs.of_matrix(matrix).decide(P)
+    assert report.lines[0].abstained == pytest.approx(1000 * np.mean(decided == 2))
+    assert "always 'abstain'" in [line.name for line in report.lines]
+    assert "of 1,000 are left undecided" in text_of(report)
+
+
+def test_bad_classes_are_refused():
+    x, y = three(60)
+    p = LogisticRegression().fit(x, y).predict_proba(x)
+    codes = np.unique(y, return_inverse=True)[1]
+    with pytest.raises(ValueError, match="classes must name the 3 columns"):
+        Report(codes, p, classes=("a", "b"))
+    with pytest.raises(ValueError, match="classes from 0 to 2"):
+        Report(codes + 1, p)
+    with pytest.raises(ValueError, match="cost_matrix is for 2 classes"):
+        Report(codes, p, cost_matrix=[[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="3 probabilities for each of 60"):
+        Report(codes, p, rivals={"r": p[:, 0]})
+    with pytest.raises(ValueError, match="positive is for two classes"):
+        Report.from_estimator(LogisticRegression().fit(x, y), x, y, positive="a")
+
+
+# --- models within others -----------------------------------------------------------------------------
+
+
+def loans():
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"years": rng.normal(size=N), "amount": rng.lognormal(1, 0.5, N)})
+    return X, np.where(X["years"] + rng.normal(size=N) < -0.3, "bad", "good")
+
+
+COSTLY = LinearClassifier("Log", alpha=0.01, fp_cost=1, fn_cost=5, pos_label="bad")
+WRAPPED = {
+    "itself": COSTLY,
+    "a pipeline": make_pipeline(StandardScaler(), COSTLY),
+    "a grid": GridSearchCV(COSTLY, {"alpha": [0.01, 0.1]}, cv=2),
+    "a grid of a pipeline": GridSearchCV(
+        make_pipeline(StandardScaler(), COSTLY), {"linearclassifier__alpha": [0.01]}, cv=2
+    ),
+    "a calibration": CalibratedClassifierCV(COSTLY, cv=2),
+    "a search": LossSearchCV(COSTLY, ["Squared"], cv=2),
+    "a search with its own costs": LossSearchCV(
+        LinearClassifier(alpha=0.01), ["Squared"], fn_cost=5, pos_label="bad", cv=2
+    ),
+    "a search in a pipeline": make_pipeline(StandardScaler(), LossSearchCV(COSTLY, ["Squared"], cv=2)),
+    "a threshold": FixedThresholdClassifier(COSTLY, threshold=0.4),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_the_costs_of_a_model_within_another_are_kept(name):
+    X, y = loans()
+    estimator = WRAPPED[name].fit(X, y)
+    report = Report.from_estimator(estimator, X, y)
+    assert (report.positive, report.negative) == ("bad", "good")
+    assert report.costs.threshold == pytest.approx(1 / 6)
+    np.testing.assert_array_equal(report.y, y == "bad")
+    np.testing.assert_allclose(report.p, estimator.predict_proba(X)[:, 0])
+    assert (report.loss is None) == (name == "a calibration")
+    assert (report.effects is not None) == (
+        name in ("itself", "a grid", "a search", "a threshold") or "own" in name
+    )
+    assert "A miss costs 5 times" in text_of(report)
+
+
+@pytest.mark.parametrize("wrap", [lambda m: m, lambda m: LossSearchCV(m, ["Squared"], cv=2), FrozenEstimator])
+def test_costs_of_columns_within_another_are_those_of_the_rows(wrap):
+    X, y = loans()
+    model = LinearClassifier("Log", alpha=0.01, fn_cost="amount", pos_label="bad")
+    estimator = wrap(model.fit(X, y)).fit(X, y)
+    report = Report.from_estimator(estimator, X, y)
+    np.testing.assert_allclose(report.costs.fn_cost, X["amount"])
+    assert report.stated == {"fn_cost": "amount"}
+    assert "Each row has its own costs" in text_of(report)
+
+
+def test_positive_says_from_which_side_the_same_costs_are_seen():
+    X, y = loans()
+    model = COSTLY.fit(X, y)
+    bad, good = (Report.from_estimator(model, X, y, positive=label) for label in ("bad", "good"))
+    assert (good.positive, good.fp_cost, good.fn_cost) == ("good", 5, 1)
+    np.testing.assert_allclose(bad.p, 1 - good.p)
+    assert bad.lines[0].cost == good.lines[0].cost
+    assert bad.lines[0].alarms == pytest.approx(good.lines[0].misses)
+    plain = LogisticRegression().fit(X, y)
+    stated = Report.from_estimator(plain, X, y, positive="bad", fn_cost=5)
+    np.testing.assert_allclose(stated.p, plain.predict_proba(X)[:, 0])
+    assert stated.costs.threshold == pytest.approx(1 / 6)
+
+
+def test_a_range_of_the_model_is_seen_from_either_side():
+    X, y = loans()
+    model = LinearClassifier("Log", alpha=0.01, fn_cost=(2, 8), pos_label="bad").fit(X, y)
+    assert Report.from_estimator(model, X, y).fn_cost == (2, 8)
+    other = Report.from_estimator(model, X, y, positive="good")
+    assert (other.fp_cost, other.fn_cost) == ((2, 8), 1)
+
+
+def test_names_are_what_the_page_calls_the_classes():
+    X, y = loans()
+    model = COSTLY.fit(X, y)
+    report = Report.from_estimator(model, X, y, names={"bad": "not paid back", "good": "paid back"})
+    assert (report.positive, report.negative) == ("not paid back", "paid back")
+    with pytest.raises(ValueError, match=r"positive='ill' is not one of the classes.*names="):
+        Report.from_estimator(model, X, y, positive="ill")
+
+
+def test_costs_that_are_given_take_the_place_of_the_model_s():
+    x, y = three()
+    model = TreeClassifier(cost_matrix=MATRIX).fit(x, y)
+    report = Report.from_estimator(model, x, y, cost_matrix=np.ones((3, 3)) - np.eye(3))
+    assert not report.costs.abstains
+    X, labels = loans()
+    report = Report.from_estimator(COSTLY.fit(X, labels), X, labels, fp_cost=2)
+    assert (report.fp_cost, report.fn_cost) == (2, 1)
+
+
+def test_a_rival_of_other_classes_is_refused():
+    X, y = loans()
+    rival = LogisticRegression().fit(X, y == "bad")
+    with pytest.raises(ValueError, match="a rival, LogisticRegression, has the classes"):
+        Report.from_estimator(COSTLY.fit(X, y), X, y, rivals={"r": rival})
