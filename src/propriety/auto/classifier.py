@@ -201,6 +201,12 @@ class AutoClassifier(ProperClassifier):
         check_is_fitted(self, "members_")
         return self._members[0].model.view if len(self._members) == 1 else contract.EFFECTS
 
+    @property
+    def verdict(self) -> str:
+        """What 1,000 decisions cost, and whether that is better than deciding the same for everyone."""
+        check_is_fitted(self, "members_")
+        return str(self.judgement_)
+
     def words(self, X: Any) -> list[list[str]]:
         """The rules that each row meets, in words, if the model is one of rules."""
         if len(self._members) == 1 and self._members[0].numbers is None:

@@ -124,7 +124,7 @@ class Task:
         with warnings.catch_warnings():
             # The folds have chosen: what a member has to say of its own fit says nothing of the stack.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return model.fit(table.matrix, labels, weight, **given)
+            return model.fit(table.native, labels, weight, **given)
 
     def refitted(self, model: ProperClassifier) -> Floats:
         """What copies of a model say of each fold that are fitted to the others; NaN of rows in no fold."""
@@ -133,7 +133,7 @@ class Task:
             rows = np.flatnonzero(self.folds == fold)
             copy = type(model)(**model.get_params(deep=False))
             self.fit(copy, table, np.flatnonzero(self.folds != fold))
-            P[rows] = copy.predict_proba(table.take(rows).matrix)
+            P[rows] = copy.predict_proba(table.take(rows).native)
         return P
 
     def some(self, n_rows: int) -> Task:
