@@ -103,9 +103,8 @@ def read_as(reads, X, train, test):
         return [encode.transform(part) for part in rows], {}
     if reads == TEXT:
         columns = [name for name in X if X[name].dtype == "category"]
-        text = {
-            name: lambda frame, name=name: frame[name].astype(object).fillna("missing") for name in columns
-        }
+        X = X.assign(**{name: X[name].astype(object).fillna("missing") for name in columns})
+        rows = [X.iloc[train], X.iloc[test]]
         return rows, {"cat_features": columns}
     return rows, {}
 
@@ -146,7 +145,7 @@ def tables(results):
         found[r["name"]][r["model"]] = r
     models = [m for m in MODELS if any(m in of_set for of_set in found.values())]
     complete = [name for name, of_set in found.items() if all(m in of_set for m in models)]
-    packages = ("scikit-learn", "lightgbm", "xgboost", "catboost", "interpret", "numpy")
+    packages = ("scikit-learn", "lightgbm", "xgboost", "catboost", "interpret-core", "numpy")
     print(f"{len(complete)} data sets; {', '.join(f'{p} {version(p)}' for p in packages)}.\n")
     for words, half in zip(("chosen on", "kept apart"), halves(complete), strict=True):
         print(f"The {len(half)} sets {words}: cost of 1,000 decisions and mean rank.\n")
