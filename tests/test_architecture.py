@@ -21,6 +21,7 @@ FLOORS = (
     ("engine",),
     ("separators",),
     ("linear", "boosting", "forest", "tree", "rules"),
+    ("auto",),
     ("tuning",),
     ("tables",),
     ("plots",),

@@ -19,6 +19,7 @@ from propriety.version import __version__
 
 if TYPE_CHECKING:
     from propriety import evaluation, plots
+    from propriety.auto import AutoClassifier
     from propriety.boosting import BoostingClassifier
     from propriety.forest import ForestClassifier
     from propriety.linear import LinearClassifier
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from propriety.tuning import LossSearchCV, recommend
 
 __all__ = [
+    "AutoClassifier",
     "BoostingClassifier",
     "ForestClassifier",
     "LinearClassifier",

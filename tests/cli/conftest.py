@@ -15,7 +15,17 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("cli")
     table = write(place / "t.csv")
     common = ("--target", "sick", "--fn-cost", "9", "--folds", "2", "--quiet")
-    run("fit", table, *common, "--set", "max_iter=5", "--save", place / "boosting.propriety")
+    run(
+        "fit",
+        table,
+        *common,
+        "--model",
+        "boosting",
+        "--set",
+        "max_iter=5",
+        "--save",
+        place / "boosting.propriety",
+    )
     run("fit", table, *common, "--model", "linear", "--save", place / "linear.propriety")
     run("fit", table, *common, "--model", "tree", "--set", "ccp_alpha=0", "--save", place / "tree.propriety")
     run("fit", table, *common, "--model", "rules", "--set", "n_rules=3", "--save", place / "rules.propriety")

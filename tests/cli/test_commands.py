@@ -16,15 +16,14 @@ from propriety.cli.app import COMMANDS
 from propriety.tables import TableModel
 
 COSTS = ("--target", "sick", "--fn-cost", "9")
+FEW = ("--model", "boosting", "--set", "max_iter=5")
 
 
 # --- fit ----------------------------------------------------------------------------------------------
 
 
 def test_fit_shows_what_it_found_and_judges(folder, tmp_path):
-    shown = run(
-        "fit", folder / "t.csv", *COSTS, "--folds", "2", "--set", "max_iter=5", "--save", tmp_path / "m"
-    ).stdout
+    shown = run("fit", folder / "t.csv", *COSTS, *FEW, "--folds", "2", "--save", tmp_path / "m").stdout
     for part in (
         "160 rows",
         "positive class is 'yes' (by its name)",
@@ -68,22 +67,27 @@ def test_a_held_out_part_is_not_seen_by_the_model(folder, tmp_path):
     assert propriety.load(tmp_path / "m").summary["rows_fitted"] == 96
 
 
-def test_auto_takes_the_better_model_and_says_which(folder):
-    result = as_json("fit", folder / "t.csv", *COSTS, "--model", "auto")
-    assert result["model"] in ("linear", "tree", "boosting")
-    assert "25% of the rows" in result["judged_by"]
+def test_without_a_model_the_stack_is_fitted_and_says_what_it_is_worth(folder, tmp_path):
+    few = ("--set", "n_estimators=10", "--holdout", "0.3")
+    result = as_json("fit", folder / "t.csv", *COSTS, *few, "--save", tmp_path / "m")
+    assert result["model"] == "auto"
+    assert "1,000 decisions cost" in result["verdict"]
+    assert list(propriety.load(tmp_path / "m").estimator.members_) == ["linear", "forest", "boosting"]
 
 
-def test_auto_with_folds_chooses_anew_in_each(folder):
-    result = as_json("fit", folder / "t.csv", *COSTS, "--model", "auto", "--folds", "2")
-    assert result["judged_by"] == "2-fold cross-validation, the model chosen anew in each part"
+def test_a_loss_that_is_stated_is_fitted_by_boosting(folder):
+    few = ("--set", "max_iter=5", "--folds", "2")
+    result = as_json("fit", folder / "t.csv", *COSTS, "--loss", "Squared", *few)
+    assert (result["model"], result["loss"]) == ("boosting", "Squared().with_link(Logit())")
+    shown = run("fit", folder / "t.csv", *COSTS, "--model", "auto", "--search", code=2).stderr
+    assert "--search chooses the loss of one model" in " ".join(shown.split())
 
 
 def test_every_estimator_of_the_catalogue_is_a_model(folder):
     from propriety.model.catalogue import ESTIMATORS
 
     shown = " ".join(run("fit", folder / "t.csv", *COSTS, "--model", "none", code=2).stderr.split())
-    assert f"--model must be one of {', '.join(entry.key for entry in ESTIMATORS)} or auto" in shown
+    assert f"--model must be one of {', '.join(entry.key for entry in ESTIMATORS)}" in shown
 
 
 def test_a_search_says_what_it_was_worth(folder):
@@ -112,7 +116,7 @@ def test_quiet_is_quiet(folder):
 
 
 def test_the_model_does_not_depend_on_the_number_of_threads(folder, tmp_path):
-    common = ("fit", folder / "t.csv", *COSTS, "--folds", "2", "--set", "max_iter=5", "--quiet")
+    common = ("fit", folder / "t.csv", *COSTS, *FEW, "--folds", "2", "--quiet")
     table = propriety.tables.open_source(str(folder / "t.csv")).read()
     scores = []
     for jobs in (1, 2):

@@ -53,7 +53,7 @@ def test_a_split_that_cannot_be_meant_is_refused(folds, holdout, message):
         split_rows(np.array([1, 0] * 10), folds, holdout, 0)
 
 
-# --- choosing among recipes ---------------------------------------------------------------------------
+# --- which rows take part -------------------------------------------------------------------------------
 
 
 class Recording(TreeClassifier):
@@ -74,10 +74,7 @@ def rows_of(frame):
     return frozenset(int(v) for v in frame.column("place").to_pylist())
 
 
-RECIPES = [
-    Recipe("shallow", "shallow", lambda order, costs, n: Recording(max_leaf_nodes=2)),
-    Recipe("deep", "deep", lambda order, costs, n: Recording(max_leaf_nodes=4)),
-]
+RECIPE = Recipe("recording", "recording", lambda order, costs, n: Recording(max_leaf_nodes=4))
 N = 120
 
 
@@ -95,35 +92,18 @@ def training(tmp_path, monkeypatch):
         )
 
 
-def test_each_training_part_chooses_without_the_rows_that_judge_it(training):
+def test_no_row_that_judges_has_a_part_in_what_it_judges(training):
     split = split_rows(training.y, 3, None, 0)
-    judge(RECIPES, ORDER, training, split, lambda _: None)
-    tests = [frozenset(test.tolist()) for _, test in split.pairs]
-    before = []
-    for what, rows in Recording.seen:
-        if rows in tests:
-            assert (what, rows) == ("judge", tests.pop(0))
-            assert len(before) == 2 * 2 * 5 + 1  # two recipes fitted and judged in five parts, and the fit
-            assert not any(seen & rows for seen in before)
-            before = []
-        else:
-            before.append(rows)
-    assert not tests
+    judge(RECIPE, ORDER, training, split, lambda _: None)
+    seen = iter(Recording.seen)
+    for _, test in split.pairs:
+        (fitted, learned_from), (judged, rows) = next(seen), next(seen)
+        assert (fitted, judged) == ("fit", "judge")
+        assert rows == frozenset(test.tolist())
+        assert not learned_from & rows
 
 
-def test_the_model_that_is_kept_is_chosen_and_fitted_by_all_rows(training):
-    study = run_study(Output(quiet=True), training, ORDER, RECIPES, folds=2)
+def test_the_model_that_is_kept_is_fitted_to_all_rows(training):
+    study = run_study(Output(quiet=True), training, ORDER, RECIPE, folds=2)
     assert Recording.seen[-1] == ("fit", frozenset(range(N)))
-    last_choice = [rows for what, rows in Recording.seen[-11:-1] if what == "judge"]
-    assert frozenset().union(*last_choice) == frozenset(range(N))
     assert study.judgement.name == study.recipe.title
-    assert "the model chosen anew in each part" in study.split.text
-    assert study.model.summary["model"] in ("shallow", "deep")
-
-
-def test_a_part_that_is_held_out_is_seen_by_no_fit(training):
-    study = run_study(Output(quiet=True), training, ORDER, RECIPES, holdout=0.25)
-    held_out = frozenset(study.split.rows.tolist())
-    assert Recording.seen[-1] == ("judge", held_out)
-    assert not any(rows & held_out for _, rows in Recording.seen[:-1])
-    assert study.model.summary["rows_fitted"] == N - len(held_out)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mean_squared_error
 
 from propriety import evaluation
@@ -93,3 +94,32 @@ def test_distance_to_a_known_truth(rows):
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_slope_is_that_of_a_logistic_regression(rows):
+    y, p, weight, _ = rows
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    line = LogisticRegression(C=np.inf, tol=1e-12, max_iter=1000).fit(np.log(p / (1 - p))[:, None], y, weight)
+    slope = evaluation.calibration_slope(y, p, sample_weight=weight)
+    assert slope == pytest.approx(line.coef_[0, 0], abs=1e-5)
+    assert slope == pytest.approx(evaluation.calibration_slope(1 - y, 1 - p, sample_weight=weight), abs=1e-6)
+
+
+def test_slope_of_several_classes_shrinks_with_the_sharpness():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(3000, 3))
+    P = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    y = np.array([rng.choice(["a", "b", "c"], p=row) for row in P])
+    sharp = P**2 / np.sum(P**2, axis=1, keepdims=True)
+    slope = evaluation.calibration_slope(y, P)
+    assert slope == pytest.approx(1, abs=0.1)
+    assert evaluation.calibration_slope(y, sharp) == pytest.approx(0.5 * slope, 1e-5)
+
+
+def test_slope_without_mistakes_has_no_bound():
+    assert evaluation.calibration_slope([0, 0, 1, 1], [0.2, 0.3, 0.6, 0.7]) == np.inf
+    assert evaluation.calibration_slope([1, 1, 0, 0], [0.2, 0.3, 0.6, 0.7]) == -np.inf
+    with pytest.raises(ValueError, match="one class"):
+        evaluation.calibration_slope([1, 1], [0.2, 0.3])
+    with pytest.raises(ValueError, match="2 classes"):
+        evaluation.calibration_slope([0, 1], np.full((2, 3), 1 / 3))

@@ -25,6 +25,7 @@ SMALL = {
     "min_samples_leaf": 3,
     "random_state": 0,
     "alpha": 0.01,
+    "members": ("linear", "forest"),
 }
 
 
@@ -162,8 +163,9 @@ def test_an_old_name_of_a_parameter_still_works():
 
 
 def quick(row):
-    """With default parameters, but for the number of rounds."""
-    return row.type(**({"max_iter": 10} if row.key == "boosting" else {}))
+    """With default parameters, but for the number of rounds and trees."""
+    few = {"boosting": {"max_iter": 10}, "auto": {"members": ("linear", "forest"), "n_estimators": 10}}
+    return row.type(**few.get(row.key, {}))
 
 
 @pytest.mark.filterwarnings("ignore::propriety.linear.SeparationWarning")

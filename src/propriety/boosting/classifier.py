@@ -24,7 +24,7 @@ from propriety.data.table import Table
 from propriety.data.training import Training
 from propriety.losses.value import positive
 from propriety.model import contract
-from propriety.model.base import shares, squeezed_stages
+from propriety.model.base import shares, squeezed, squeezed_stages
 from propriety.model.fitted_loss import fitted_loss
 from propriety.model.offsets import OffsetClassifier
 from propriety.storage.checks import Arrays
@@ -157,6 +157,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     train_score_, validation_score_ : ndarray
         Minus the loss (or the scorer's value) after each round, when early stopping is on; with
         ``max_iter="cv"``, minus the loss of the held-out rows of all folds.
+    oof_decision_function_ : ndarray of shape (n,) or (n, K)
+        With ``max_iter="cv"``, the score of each training row by the model that was fitted to the other
+        folds; NaN for rows in no fold.
     gain_, gain_path_ : float, GainPath
         The gain and how it was chosen, with ``gain="cv"``.
 
@@ -308,6 +311,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         cost_matrix: Any = None,
         offset: Any = None,
         groups: Any = None,
+        folds: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -329,6 +333,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             upon. ``predict`` and its kin then take it as well.
         groups : array of shape (n,), optional
             Rows that belong together; the folds of ``max_iter="cv"`` and ``calibrate`` do not part them.
+        folds : array of shape (n,), optional
+            The fold of each row, for ``max_iter="cv"`` and ``calibrate``: whole numbers from 0 on, −1 for a
+            row that is never held out. By default five that follow the content of the rows.
 
         Returns
         -------
@@ -364,10 +371,12 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         )
         loss = lesson.objective.loss
         if lesson.settings.asks_folds:
-            lesson, loss, curve = learn_from_folds(lesson, groups)
-            chosen["validation_score_"] = -curve
-        elif groups is not None:
-            raise ValueError("groups make the folds of max_iter='cv' and calibrate; leave them out without")
+            lesson, loss, folded = learn_from_folds(lesson, groups, folds)
+            chosen |= {"validation_score_": -folded.curve, "oof_decision_function_": squeezed(folded.scores)}
+        elif groups is not None or folds is not None:
+            raise ValueError(
+                "groups and folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
+            )
         earlier = self._forest if again else None
         fit = BoostingFit(self, lesson, self._held_out_costs(lesson, X_val), earlier, X, y)
         try:

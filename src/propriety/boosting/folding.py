@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from propriety.boosting import curves
 from propriety.boosting.calibration import recalibrated
-from propriety.boosting.learning import Lesson, start_of
+from propriety.boosting.learning import Lesson, shifted, start_of
 from propriety.boosting.rounds import Booster
 from propriety.boosting.validation import first_best
-from propriety.data.folds import fold_numbers
+from propriety.data.folds import fold_numbers, read_folds
 from propriety.engine.fixed_point import row_weights, weighted_sum
-from propriety.engine.layout import Binned
 
 Floats = NDArray[np.float64]
 
@@ -49,16 +48,14 @@ class FoldModel:
 
     def __init__(self, lesson: Lesson, rows: NDArray[np.intp]) -> None:
         weights = lesson.weights.without(rows)
-        start = start_of(lesson.settings, lesson.objective, weights)
-        self.rows, self.scores = rows, np.tile(start, (len(rows), 1)).astype(np.float64)
+        offset = lesson.training.offset
+        start = shifted(start_of(lesson.settings, lesson.objective, weights, offset), offset)
+        every = np.broadcast_to(start, (lesson.training.n_rows, lesson.n_scores))
+        self.rows, self.scores = rows, every[rows].astype(np.float64)
         self._lesson, binned = lesson, lesson.binned
         self._booster = Booster(binned, lesson.binner, lesson.objective, weights, lesson.settings, start)
-        self._held = Binned(
-            binned.rows[rows],
-            np.ascontiguousarray(binned.columns[:, rows]),
-            binned.n_bins,
-            binned.categorical,
-        )
+        columns = np.ascontiguousarray(binned.columns[:, rows])
+        self._held = binned._replace(rows=binned.rows[rows], columns=columns)
 
     def advance(self, number: int) -> None:
         """Fit one more round and let the held-out scores follow."""
@@ -118,20 +115,27 @@ class PooledLoss:
         return weighted_sum(values, self._weights, self._n_jobs) / max(self._weights.total, 1.0)
 
 
-def learn_from_folds(lesson: Lesson, groups: Any = None) -> tuple[Lesson, Any, Floats]:
-    """What folds by the content of the rows are asked for.
+def learn_from_folds(
+    lesson: Lesson, groups: Any = None, folds: Any = None
+) -> tuple[Lesson, Any, FoldedRounds]:
+    """What folds are asked for: those given, or those by the content of the rows.
 
-    Returns the lesson with its number of rounds, the loss with the link that reads probabilities, and the
-    curve of the held-out loss.
+    Returns the lesson with its number of rounds, the loss with the link that reads probabilities, and what
+    the folds say.
     """
-    settings, loss = lesson.settings, lesson.objective.loss
-    folds = fold_numbers(lesson.training, settings.n_folds, groups=groups)
-    folded = rounds_by_folds(lesson, folds, stop=settings.rounds_by_folds)
-    held = folds >= 0
+    settings, training, loss = lesson.settings, lesson.training, lesson.objective.loss
+    if folds is not None and groups is not None:
+        raise ValueError("give groups or folds, not both")
+    if folds is None:
+        numbers = fold_numbers(training, settings.n_folds, groups=groups)
+    else:
+        numbers = read_folds(folds, training.n_rows)
+    folded = rounds_by_folds(lesson, numbers, stop=settings.rounds_by_folds)
+    held = numbers >= 0
     # Without a split the folds know nothing but their base rates, which are those of the other folds.
-    learned = any(np.ptp(folded.scores[folds == k]) > 0 for k in np.unique(folds[held]))
+    learned = any(np.ptp(folded.scores[numbers == k]) > 0 for k in np.unique(numbers[held]))
     if settings.calibrate is not None and learned:
-        y = (lesson.training.codes[held] == 1).astype(np.float64)
+        y = (training.codes[held] == 1).astype(np.float64)
         weights = lesson.weights.take(held)
         loss = recalibrated(loss, y, folded.scores[held, 0], weights, settings.calibrate)
-    return replace(lesson, settings=replace(settings, max_iter=folded.rounds)), loss, folded.curve
+    return replace(lesson, settings=replace(settings, max_iter=folded.rounds)), loss, folded

@@ -55,7 +55,7 @@ def compare_command(
         training.y, asking.folds, asking.holdout, seed, groups=training.groups, time=training.time
     )
     with out.progress("fitting", len(recipes) * len(split.pairs)) as step, out.collected_warnings():
-        judged = [judge([recipe], order, training, split, step)[0] for recipe in recipes]
+        judged = [judge(recipe, order, training, split, step)[0] for recipe in recipes]
     judged.sort(key=lambda j: j.weights.mean(j.row_costs))
     everything = [*judged, *baselines(training.classes, judged[0])]
     show_judgements(out, f"Cost of 1,000 decisions, judged by {split.text}", everything)

@@ -11,12 +11,10 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
-from propriety.cli.recipes import OURS, Recipe, named
+from propriety.cli.recipes import AUTO, OURS, Recipe, named
 from propriety.cli.reporting import check_can_report, report_of
 from propriety.cli.study import document, run_study, show_study
 
-#: What ``--model auto`` chooses among.
-AUTO = ("linear", "tree", "boosting")
 _NAMES = [recipe.name for recipe in OURS]
 
 
@@ -30,9 +28,14 @@ def fit_command(
         bool, typer.Option("--search", help="Choose the loss by cross-validated cost.")
     ] = False,
     model: Annotated[
-        str,
-        typer.Option("--model", "-m", help=f"{', '.join(_NAMES)}, or auto: the best of {', '.join(AUTO)}."),
-    ] = "boosting",
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help=f"{', '.join(_NAMES)}. By default auto: a linear model, a forest and boosting, weighed by "
+            "folds; boosting if a loss is given or searched for.",
+        ),
+    ] = None,
     save: Annotated[str | None, typer.Option("--save", "-o", help="Where to write the model file.")] = None,
     report: Annotated[
         str | None, typer.Option("--report", help="Where to write a report, one HTML page for people.")
@@ -52,7 +55,7 @@ def fit_command(
     \b
     Examples:
       propriety fit loans.csv --target default --fp-cost 1 --fn-cost 9 --save loans.propriety
-      propriety fit loans.parquet -t default --model auto --folds 10 --report loans.html
+      propriety fit loans.parquet -t default --folds 10 --report loans.html
       propriety fit loans.csv -t default --loss 'Beta(6, 14)' --model linear
       propriety fit loans.csv -t default --fn-cost amount --fp-cost '0.5 + 0.1*amount' --time issued
       propriety fit patients.csv -t state --cost-matrix costs.csv --groups hospital
@@ -60,14 +63,16 @@ def fit_command(
     """  # noqa: D301
     out = telling.output
     order = asking.order(seed, jobs, settings=o.settings(settings), search=search, budget=asking.budget)
-    recipes = _recipes(model)
     if search and asking.loss is not None:
         raise UsageError("give --loss or --search, not both")
+    recipe = _recipe(model, asking.loss is not None or search)
+    if search and recipe.name == AUTO:
+        raise UsageError("--search chooses the loss of one model; give --model boosting, linear or tree")
     if report is not None:
         check_can_report()
     training = load_table(table, opening, meaning, target, asking)
     show_table(out, training)
-    study = run_study(out, training, order, recipes, folds=asking.folds, holdout=asking.holdout)
+    study = run_study(out, training, order, recipe, folds=asking.folds, holdout=asking.holdout)
     show_study(out, study)
     if save is not None:
         study.model.save(save)
@@ -79,10 +84,10 @@ def fit_command(
     out.result(document(study) | {"saved": save, "report": report})
 
 
-def _recipes(model: str) -> list[Recipe]:
-    """The recipes that ``--model`` stands for."""
-    if model == "auto":
-        return named(AUTO)
+def _recipe(model: str | None, loss_matters: bool) -> Recipe:
+    """The recipe of ``--model``; without it the stack, or boosting where a loss is to be fitted."""
+    if model is None:
+        model = "boosting" if loss_matters else AUTO
     if model not in _NAMES:
-        raise UsageError(f"--model must be one of {', '.join(_NAMES)} or auto, got {model!r}")
-    return named([model])
+        raise UsageError(f"--model must be one of {', '.join(_NAMES)}, got {model!r}")
+    return named([model])[0]

@@ -149,22 +149,18 @@ def baselines(classes: Sequence[str], like: Judgement) -> tuple[Judgement, ...]:
 
 
 def judge(
-    recipes: list[Recipe], order: Order, table: TrainingTable, split: Split, step: Step
+    recipe: Recipe, order: Order, table: TrainingTable, split: Split, step: Step
 ) -> tuple[Judgement, Fitted]:
-    """Train on each training part and predict its judging part; also returns the last fitted model.
-
-    What judges has no part in the choice: of several recipes each training part chooses its own.
-    """
+    """Train on each training part and predict its judging part; also returns the last fitted model."""
     parts, began = [], time.perf_counter()
     for number, (train_rows, test_rows) in enumerate(split.pairs, 1):
-        fitted = train(recipes, order, table, train_rows, step)
+        fitted = train(recipe, order, table, train_rows)
         parts.append(fitted.probabilities(table.take(test_rows).frame))
         step(f"{fitted.recipe.title}, part {number} of {len(split.pairs)}")
     rows, seconds = split.rows, time.perf_counter() - began
-    title = recipes[0].title if len(recipes) == 1 else "the best of several"
     groups = None if table.groups is None else table.groups.values[rows]
     judged = Judgement(
-        title,
+        recipe.title,
         table.y[rows],
         np.concatenate(parts),
         table.weights.take(rows),
@@ -176,11 +172,8 @@ def judge(
     return judged, fitted
 
 
-def train(
-    recipes: list[Recipe], order: Order, table: TrainingTable, rows: NDArray[np.intp], step: Step
-) -> Fitted:
-    """Fit a model to some rows; of several recipes the one that is best within them."""
-    recipe = recipes[0] if len(recipes) == 1 else choose(recipes, order, table, rows, step)
+def train(recipe: Recipe, order: Order, table: TrainingTable, rows: NDArray[np.intp]) -> Fitted:
+    """Fit a model to some rows."""
     part = table.take(rows)
     ordered = part.groups is not None or part.time is not None
     given = Arguments(
@@ -194,27 +187,5 @@ def train(
 
 
 def _inner(part: TrainingTable, order: Order) -> Split:
-    """The split of training rows that chooses among models or losses."""
+    """The split of training rows that chooses among losses."""
     return split_rows(part.y, FOLDS, None, order.seed, groups=part.groups, time=part.time)
-
-
-def choose(
-    recipes: list[Recipe], order: Order, table: TrainingTable, rows: NDArray[np.intp], step: Step
-) -> Recipe:
-    """The recipe of least cross-validated loss on some rows.
-
-    It is the log loss or, if two classes have the same costs in every row and these differ, Tailored(c).
-    """
-    costs = table.costs
-    tailored = not costs.by_row and costs.n_classes == 2 and not costs.abstains and costs.threshold != 0.5
-    split = _inner(table.take(rows), order).within(rows)
-    means = []
-    for recipe in recipes:
-        judged, _ = judge([recipe], order, table, split, step)
-        if tailored:
-            p = np.clip(judged.p, 1e-12, 1 - 1e-12)
-            of_rows = losses.Tailored(costs.threshold).loss(judged.y.astype(float), p)
-        else:
-            of_rows = log_losses(judged.y, judged.p, 1e-12)
-        means.append(judged.weights.mean(of_rows))
-    return recipes[int(np.argmin(means))]

@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 #: What a model takes: columns and categories; filled and scaled numbers with indicators; or categories as
 #: numbers, missing values as NaN.
 FRAME, NUMBERS, CODES = "frame", "numbers", "codes"
+#: The model that is fitted when none is asked for.
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,10 @@ class Fitted:
 
     @property
     def verdict(self) -> str:
-        """What a search says of its choice, or nothing."""
-        return str(self.estimator.verdict_) if isinstance(self.estimator, LossSearchCV) else ""
+        """What a search says of its choice, or a model of itself; or nothing."""
+        if isinstance(self.estimator, LossSearchCV):
+            return str(self.estimator.verdict_)
+        return "" if self.recipe.reads else self.estimator.verdict
 
     def probabilities(self, frame: Any) -> Floats:
         """Of the positive one of two classes, else of every class."""
@@ -116,7 +120,8 @@ def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Argume
         arguments |= given.of_rows
     if order.search:
         estimator = LossSearchCV(estimator, "tailored", n_jobs=1, cv=given.inner)
-        arguments |= {} if given.groups is None else {"groups": given.groups}
+    if given.groups is not None and (order.search or recipe.name == AUTO):
+        arguments |= {"groups": given.groups}
     try:
         estimator.fit(_table(frame, reads, numbers), y.astype(np.int64), **arguments)
     except (ValueError, TypeError) as error:

@@ -142,7 +142,7 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, recipe in wanted.items():
-            rivals[name] = judge([RECIPES[recipe]], plain, study.table, study.split, step)[0].p
+            rivals[name] = judge(RECIPES[recipe], plain, study.table, study.split, step)[0].p
     return rivals, same
 
 

@@ -46,7 +46,6 @@ def split_rows(
     holdout: float | None,
     seed: int,
     *,
-    one: bool = False,
     groups: Role | None = None,
     time: Role | None = None,
 ) -> Split:
@@ -61,7 +60,7 @@ def split_rows(
     if holdout is not None and not 0 < holdout < 1:
         raise UsageError(f"--holdout must be between 0 and 1, got {holdout:g}")
     if folds is None and holdout is None:
-        folds, holdout = (None, _SHARE) if one or len(y) >= _MANY else (FOLDS, None)
+        folds, holdout = (None, _SHARE) if len(y) >= _MANY else (FOLDS, None)
     few = int(np.bincount(y).min())
     if few < 2:
         verb = "judged" if holdout is None else "held out"

@@ -12,7 +12,7 @@ import numpy as np
 from propriety.cli.judging import Judgement, baselines, judge, train
 from propriety.cli.output import Output
 from propriety.cli.recipes import Fitted, Order, Recipe
-from propriety.cli.splitting import FOLDS, Split, split_rows
+from propriety.cli.splitting import Split, split_rows
 from propriety.cli.training import TrainingTable
 from propriety.cli.words import deciding, has_threshold
 from propriety.tables import TableModel
@@ -46,30 +46,26 @@ def run_study(
     out: Output,
     table: TrainingTable,
     order: Order,
-    recipes: list[Recipe],
+    recipe: Recipe,
     *,
     folds: int | None = None,
     holdout: float | None = None,
 ) -> Study:
-    """Judge the best of the recipes, and fit the model to keep.
+    """Judge a model, and fit the one to keep.
 
     A model judged on a part that was held out is kept as it is; one judged by cross-validation is fitted to
-    all rows once more, and chosen by all of them.
+    all rows once more.
     """
-    several = len(recipes) > 1
-    split = split_rows(table.y, folds, holdout, order.seed, one=several, groups=table.groups, time=table.time)
+    split = split_rows(table.y, folds, holdout, order.seed, groups=table.groups, time=table.time)
     parts = len(split.pairs) + (not split.is_holdout)
     with (
-        out.progress("fitting", parts * (1 + several * FOLDS * len(recipes))) as step,
+        out.progress("fitting", parts) as step,
         out.collected_warnings(),
     ):
-        judgement, fitted = judge(recipes, order, table, split, step)
+        judgement, fitted = judge(recipe, order, table, split, step)
         if not split.is_holdout:
-            fitted = train(recipes, order, table, np.arange(len(table.y)), step)
+            fitted = train(recipe, order, table, np.arange(len(table.y)))
             step("all rows")
-    if several and not split.is_holdout:
-        split = replace(split, text=f"{split.text}, the model chosen anew in each part")
-    judgement = replace(judgement, name=fitted.recipe.title)
     findings = table.findings
     row_costs = table.stated if table.stated.by_row else None
     model = TableModel(fitted.model, findings.columns, findings.target, fitted.numbers, row_costs=row_costs)

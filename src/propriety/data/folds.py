@@ -60,6 +60,23 @@ def fold_numbers(training: Training, n_folds: int, *, seed: int = 0, groups: Any
     return result
 
 
+def read_folds(folds: Any, n_rows: int) -> NDArray[np.intp]:
+    """Folds that a user gives: a whole number for each row, −1 for one that is never held out.
+
+    >>> read_folds([0, 1, -1], 3)
+    array([ 0,  1, -1])
+    """
+    given = np.asarray(folds)
+    if given.shape != (n_rows,):
+        raise ValueError(f"folds must have one entry for each of {n_rows} rows, got shape {given.shape}")
+    if given.dtype.kind not in "iuf" or np.any(given != np.floor(given)) or np.any(given < -1):
+        raise ValueError("folds must be whole numbers from 0 on, or -1 for a row that is never held out")
+    numbers = given.astype(np.intp)
+    if len(np.unique(numbers[numbers >= 0])) < 2:
+        raise ValueError("folds must hold at least two folds")
+    return numbers
+
+
 def row_hashes(training: Training, rows: NDArray[np.intp], seed: int = 0) -> Hashes:
     """A hash of the values of each of these rows, the same for any order of rows and columns.
 

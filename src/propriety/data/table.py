@@ -113,6 +113,19 @@ class Table:
         """The float array or CSR matrix of a table that holds numbers only."""
         return self._X
 
+    @property
+    def native(self) -> Any:
+        """The table as it was given: a data frame of its own kind, an array or a sparse matrix."""
+        return self._X.to_native() if isinstance(self._X, nw.DataFrame) else self._X
+
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        """Some of the rows.
+
+        >>> Schema.fit(np.array([[1.0], [2.0], [3.0]]))[1].take(np.array([2, 0])).column(0)
+        array([3., 1.])
+        """
+        return Table(self._X[rows], self._schema)
+
     @cached_property
     def _by_column(self) -> Any:
         return self._X.tocsc()

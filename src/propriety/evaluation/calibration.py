@@ -1,4 +1,4 @@
-"""Calibration: reliability with consistency bands, binned errors, and distances from a known truth."""
+"""Calibration: reliability with consistency bands, slopes, binned errors, distances from a known truth."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
+from scipy.optimize import minimize
 
 from propriety.evaluation import inputs
 from propriety.evaluation.decomposition import Recalibration, pool, recalibrate_rows
@@ -16,6 +17,8 @@ from propriety.evaluation.scores import as_loss
 from propriety.losses.point import check_probability
 from propriety.losses.simplex import SimplexLoss
 from propriety.losses.value import number
+
+_SURE = 1e-12  # no probability is nearer to 0 where its logarithm is taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +135,86 @@ def calibration_error(
     if norm == "max":
         return float(distance.max())
     return float(np.sum(share * distance)) if norm == "l1" else float(np.sqrt(np.sum(share * distance**2)))
+
+
+def calibration_slope(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """Slope b of the logistic recalibration a + b·log-odds: 1 is right, less says too much, more too little.
+
+    With K > 2 classes it is the one slope of the log-probabilities, with an intercept for each class.
+
+    Parameters
+    ----------
+    y : array of labels
+    p : array of shape (n,), (n, 2) or (n, K)
+        Probabilities of class 1, or of all classes in sorted order. Those nearer to 0 or 1 than 1e-12 count
+        as that.
+    sample_weight : array of shape (n,), optional
+    labels : array of shape (K,), optional
+        The classes of the columns in sorted order, if not all of them are in y; for more than two.
+    pos_label : label, optional
+        For two classes.
+
+    Returns
+    -------
+    float
+        Infinite, of either sign, if a threshold tells two classes apart without a mistake.
+
+    References
+    ----------
+    Cox (1958), Two further applications of a model for binary regression.
+
+    Examples
+    --------
+    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1], [0.25, 0.25, 0.25, 0.25, 0.75, 0.75, 0.75, 0.75]
+    >>> round(calibration_slope(y, p), 6)
+    1.0
+    >>> round(calibration_slope(y, [0.1] * 4 + [0.9] * 4), 6)  # too sure by half
+    0.5
+    """
+    P = np.asarray(p, dtype=np.float64)
+    if P.ndim == 2 and P.shape[1] > 2:
+        P = check_probability("p", P)
+        present, codes = np.unique(np.asarray(y), return_inverse=True)
+        classes = present if labels is None else np.asarray(labels)
+        if len(classes) != P.shape[1]:
+            raise ValueError(
+                f"p has {P.shape[1]} columns, and there are {len(classes)} classes; give labels, one a column"
+            )
+        if not np.isin(present, classes).all():
+            raise ValueError(f"y holds labels that are not among labels={classes.tolist()}")
+        codes = np.searchsorted(classes, present)[codes]
+        inputs.same_length(y=codes, p=P)
+        weight = inputs.weights(sample_weight, len(codes))
+    else:
+        rows = inputs.read(y, p, sample_weight, pos_label)
+        P, codes, weight = np.column_stack([1 - rows.p, rows.p]), rows.y.astype(np.intp), rows.weight
+        negative, positive = rows.p[codes == 0], rows.p[codes == 1]
+        if min(len(negative), len(positive)) == 0:
+            raise ValueError("y has one class, so that its calibration has no slope")
+        if negative.max() < positive.min() or positive.max() < negative.min():
+            return float(np.copysign(np.inf, positive.min() - negative.max()))
+    scores = np.log(np.clip(P, _SURE, 1.0))
+    chosen = np.arange(len(codes)), codes
+
+    def evaluate(theta: Array) -> tuple[float, Array]:
+        F = theta[0] * scores + np.append(0.0, theta[1:])
+        total = special.logsumexp(F, axis=1)
+        G = np.exp(F - total[:, None])
+        G[chosen] -= 1.0
+        G *= (weight / weight.sum())[:, None]
+        slopes = np.append(np.sum(G * scores), G.sum(axis=0)[1:])
+        return float(np.average(total - F[chosen], weights=weight)), slopes
+
+    start = np.append(1.0, np.zeros(P.shape[1] - 1))
+    options: Any = {"maxiter": 500, "ftol": 1e-15, "gtol": 1e-9}
+    return float(minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options).x[0])
 
 
 def calibration_cross_entropy(

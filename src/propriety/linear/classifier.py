@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from propriety.data.folds import fold_numbers
+from propriety.data.folds import fold_numbers, read_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
 from propriety.data.training import NUMBERS
@@ -20,7 +20,7 @@ from propriety.linear.row_tailoring import RowTailored, focus_of
 from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.linear.settings import LinearSettings, loss_to_fit
 from propriety.linear.strength import N_FOLDS, cross_fit
-from propriety.model.base import shares
+from propriety.model.base import shares, squeezed
 from propriety.model.offsets import OffsetClassifier
 from propriety.separators.linalg import Floats
 from propriety.separators.separation import SeparationWarning
@@ -198,6 +198,7 @@ class LinearClassifier(OffsetClassifier):
         tn_benefit: Any = None,
         cost_matrix: Any = None,
         offset: Any = None,
+        folds: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -214,6 +215,9 @@ class LinearClassifier(OffsetClassifier):
         offset : array of shape (n,), or (n, K) for more than two classes, optional
             Added to the score of each row, with no coefficient: the log of an exposure, or the score of a
             model to improve upon. ``predict`` and its kin then take it as well.
+        folds : array of shape (n,), optional
+            The fold of each row, for ``alpha="cv"``: whole numbers from 0 on, −1 for a row that is never
+            held out. By default five that follow the content of the rows.
 
         Returns
         -------
@@ -234,14 +238,23 @@ class LinearClassifier(OffsetClassifier):
         loss = loss_to_fit(self, training.costs)
         rows = LinearRows.of(training, loss)
         start = self._start(training.n_features, training.n_classes)
+        if folds is not None and not settings.chosen:
+            raise ValueError("folds choose the penalty, so they need alpha='cv'")
         if settings.chosen:
-            crossed = cross_fit(training, loss, settings, fold_numbers(training, N_FOLDS), start)
+            given = None if folds is None else read_folds(folds, training.n_rows)
+            crossed = cross_fit(
+                training, loss, settings, fold_numbers(training, N_FOLDS) if given is None else given, start
+            )
             fit, settings = crossed.fit, replace(settings, alpha=crossed.alpha)
-            curve = {"alphas_": crossed.alphas, "cv_loss_": crossed.curve}
+            curve = {
+                "alphas_": crossed.alphas,
+                "cv_loss_": crossed.curve,
+                "oof_decision_function_": squeezed(crossed.scores),
+            }
         else:
             fit, curve = learn(rows, loss, settings, start), {}
         warning = complaint(rows, fit, settings)
-        for name in ("alphas_", "cv_loss_"):  # of an earlier fit
+        for name in ("alphas_", "cv_loss_", "oof_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._keep(
             training,

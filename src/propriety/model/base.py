@@ -304,6 +304,11 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         """How much each feature counts; see `importances`."""
         return self.importances()
 
+    @property
+    def verdict(self) -> str:
+        """What the fit has to say of the model in plain words, if it has judged it; else nothing."""
+        return ""
+
     def words(self, X: Any) -> list[list[str]]:
         """The rules that each row meets, in words; a model that is not made of rules has none."""
         return [[] for _ in range(self._table(X).n_rows)]

@@ -37,6 +37,7 @@ class Entry:
 
 
 ESTIMATORS = (
+    Entry("AutoClassifier", "propriety.auto", "auto", "propriety auto"),
     Entry("BoostingClassifier", "propriety.boosting", "boosting", "propriety boosting"),
     Entry("ForestClassifier", "propriety.forest", "forest", "propriety forest"),
     Entry("LinearClassifier", "propriety.linear", "linear", "propriety linear"),

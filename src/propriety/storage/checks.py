@@ -41,6 +41,12 @@ class Arrays:
             require(np.all(np.isfinite(array)), f"{name} holds a number that is not finite")
         return array
 
+    def under(self, name: str) -> Arrays:
+        """Those of a part of the model, whose names begin with that of the part; they are taken out here."""
+        start = f"{name}/"
+        chosen = [key for key in self._arrays if key.startswith(start)]
+        return Arrays({key.removeprefix(start): self._arrays.pop(key) for key in chosen})
+
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
 

@@ -1,0 +1,222 @@
+"""A rank that holds: what decisions cost, by model, as each comes out of the box.
+
+Every model with its defaults on every set of `quality_data`, at most ``--rows`` rows, three folds; costs
+c = 0.01 to 0.5 of a false alarm, 1 − c of a miss. Choices about this library were made on one half of the
+sets, a fixed list by a seed; both halves are reported.
+
+    python benchmarks/quality_ranks.py run --seconds 3600 --rows 2000    # go on where the last run stopped
+    python benchmarks/quality_ranks.py table
+
+One line is added to ``--results`` for each data set and model. The peers are in the extra "benchmark".
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+import warnings
+from collections import defaultdict
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import quality_data
+from quality import CLIP, numbers
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.model_selection import StratifiedKFold
+
+from propriety import AutoClassifier, BoostingClassifier, ForestClassifier, LinearClassifier
+from propriety.evaluation import calibration_slope, compare, holm, mean_loss
+
+COSTS = (0.01, 0.05, 0.1, 0.2, 0.5)
+FOLDS = 3
+RESULTS = Path(tempfile.gettempdir()) / "propriety-ranks.jsonl"
+OURS = ("propriety auto", "propriety boosting")
+warnings.filterwarnings("ignore")
+
+#: What a model reads: the table, the table with categories as numbers, categories as text, or numbers alone.
+TABLE, TEXT, NUMBERS = "table", "text", "numbers"
+
+
+def lightgbm():
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(verbose=-1, random_state=0, n_jobs=2)
+
+
+def xgboost():
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(enable_categorical=True, random_state=0, n_jobs=2)
+
+
+def catboost():
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(verbose=0, random_state=0, thread_count=2, allow_writing_files=False)
+
+
+def ebm():
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    return ExplainableBoostingClassifier(random_state=0, n_jobs=2)
+
+
+MODELS = {
+    "propriety auto": (lambda: AutoClassifier(random_state=0), TABLE),
+    "propriety boosting": (lambda: BoostingClassifier(random_state=0), TABLE),
+    "propriety boosting, 100 rounds": (lambda: BoostingClassifier(max_iter=100, random_state=0), TABLE),
+    "propriety forest": (lambda: ForestClassifier(n_estimators=300, random_state=0), TABLE),
+    "propriety linear, alpha by folds": (lambda: LinearClassifier("Log", alpha="cv"), NUMBERS),
+    "LightGBM": (lightgbm, TABLE),
+    "XGBoost": (xgboost, TABLE),
+    "CatBoost": (catboost, TEXT),
+    "scikit-learn boosting": (lambda: HistGradientBoostingClassifier(random_state=0), TABLE),
+    "EBM": (ebm, TABLE),
+    "random forest 300": (lambda: RandomForestClassifier(300, random_state=0, n_jobs=2), NUMBERS),
+    "extra trees 300": (lambda: ExtraTreesClassifier(300, random_state=0, n_jobs=2), NUMBERS),
+    "logistic regression, C by folds": (lambda: LogisticRegressionCV(max_iter=1000, n_jobs=1), NUMBERS),
+}
+
+
+def halves(names):
+    """The sets that choices were made on, and the others."""
+    order = np.random.default_rng(7).permutation(sorted(names))
+    return sorted(order[::2].tolist()), sorted(order[1::2].tolist())
+
+
+# --- one model on one set ---------------------------------------------------------------------------
+
+
+def read_as(reads, X, train, test):
+    """Training and judging rows, and what else goes to the fit."""
+    rows = [X.iloc[train], X.iloc[test]]
+    if reads == NUMBERS:
+        encode = numbers().fit(rows[0])
+        return [encode.transform(part) for part in rows], {}
+    if reads == TEXT:
+        columns = [name for name in X if X[name].dtype == "category"]
+        X = X.assign(**{name: X[name].astype(object).fillna("missing") for name in columns})
+        rows = [X.iloc[train], X.iloc[test]]
+        return rows, {"cat_features": columns}
+    return rows, {}
+
+
+def measure(name, model, n_rows):
+    """Cost of 1,000 decisions at each cost, log loss, slope of the calibration and seconds."""
+    make, reads = MODELS[model]
+    quality_data.ROWS = n_rows
+    X, y = quality_data.load(name)
+    p, seconds = np.empty(len(y)), 0.0
+    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
+        (learn, judge), given = read_as(reads, X, train, test)
+        started = time.perf_counter()
+        fitted = make().fit(learn, y[train], **given)
+        seconds += time.perf_counter() - started
+        p[test] = fitted.predict_proba(judge)[:, 1]
+    p = np.clip(p, CLIP, 1 - CLIP)
+    cost = {str(c): 1000 * np.mean(np.where(y == 1, (1 - c) * (p < c), c * (p >= c))) for c in COSTS}
+    slope = calibration_slope(y, p)
+    return {
+        "name": name,
+        "model": model,
+        "rows": len(y),
+        "cost": cost,
+        "log loss": mean_loss(y, p, "Log"),
+        "slope": slope if np.isfinite(slope) else None,
+        "seconds": seconds,
+    }
+
+
+# --- tables -----------------------------------------------------------------------------------------
+
+
+def tables(results):
+    """Markdown: ranks and means on either half, and whether the first is ahead of each."""
+    found = defaultdict(dict)
+    for r in results:
+        found[r["name"]][r["model"]] = r
+    models = [m for m in MODELS if any(m in of_set for of_set in found.values())]
+    complete = [name for name, of_set in found.items() if all(m in of_set for m in models)]
+    packages = ("scikit-learn", "lightgbm", "xgboost", "catboost", "interpret-core", "numpy")
+    print(f"{len(complete)} data sets; {', '.join(f'{p} {version(p)}' for p in packages)}.\n")
+    for words, half in zip(("chosen on", "kept apart"), halves(complete), strict=True):
+        print(f"The {len(half)} sets {words}: cost of 1,000 decisions and mean rank.\n")
+        _table([found[name] for name in half], models)
+
+
+def _table(rows, models):
+    scores = {c: np.array([[r[m]["cost"][str(c)] for m in models] for r in rows]) for c in COSTS}
+    scores["log loss"] = np.array([[r[m]["log loss"] for m in models] for r in rows])
+    ranked = {kind: compare(values, models) for kind, values in scores.items()}
+    ours = models.index(OURS[0])
+    heads = [f"c = {c}" for c in COSTS] + ["log loss", "slope", "seconds"]
+    print("| model | " + " | ".join(heads) + " |\n|---|" + "---:|" * len(heads))
+    for m, model in enumerate(models):
+        cells = [f"{scores[c][:, m].mean():.2f} ({ranked[c].average_ranks[m]:.1f})" for c in COSTS]
+        cells.append(f"{scores['log loss'][:, m].mean():.4f} ({ranked['log loss'].average_ranks[m]:.1f})")
+        cells.append(f"{np.median([r[model]['slope'] or np.inf for r in rows]):.2f}")
+        cells.append(f"{sum(r[model]['seconds'] for r in rows):.0f}")
+        print(f"| {model} | " + " | ".join(cells) + " |")
+    others = [m for m in range(len(models)) if m != ours]
+    pvalues = holm(np.array([ranked[kind].wilcoxon[ours, m] for kind in scores for m in others]))
+    worst = max(t.friedman.pvalue for t in ranked.values())
+    print(
+        f"\nFriedman's p is at most {worst:.1g}. Not different from {OURS[0]} (Wilcoxon, Holm, 5 %): ", end=""
+    )
+    pairs = [(kind, models[m]) for kind in scores for m in others]
+    same = [f"{model} ({kind})" for (kind, model), p in zip(pairs, pvalues, strict=True) if p > 0.05]
+    print("; ".join(same) or "none", end=".\n\n")
+
+
+# --- commands ---------------------------------------------------------------------------------------
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def run(given):
+    """Measure what is not yet in the file, until the time is over; smaller sets first."""
+    started = time.perf_counter()
+    done = {(r["name"], r["model"]) for r in read(given.results)}
+    models = [m for m in MODELS if not given.models or m in given.models]
+    for name in given.names or quality_data.names():
+        for model in models:
+            if (name, model) in done:
+                continue
+            if time.perf_counter() - started > given.seconds:
+                print("time is over; run again to go on")
+                return
+            result = measure(name, model, given.rows)
+            with given.results.open("a") as lines:
+                lines.write(json.dumps(result) + "\n")
+        print(name, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=["run", "table"])
+    parser.add_argument("names", nargs="*", help="data sets; all by default")
+    parser.add_argument("--models", nargs="*")
+    parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--seconds", type=float, default=240)
+    given = parser.parse_intermixed_args()
+    if given.command == "run":
+        run(given)
+    else:
+        tables(read(given.results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""AutoClassifier: state the costs, call fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from propriety.auto.judgement import Judgement
+from propriety.auto.learning import learn
+from propriety.auto.members import Member
+from propriety.auto.settings import settings_of
+from propriety.auto.stacking import Stack, on_scale
+from propriety.auto.state import read_state, write_state
+from propriety.data.table import Table
+from propriety.model import contract
+from propriety.model.base import ProperClassifier, shares
+from propriety.model.fitted_loss import fitted_loss
+from propriety.storage.checks import Arrays
+
+Floats = NDArray[np.float64]
+
+
+class AutoClassifier(ProperClassifier):
+    """The cheapest decisions out of the box: a linear model, a forest and a boosted one, weighed by folds.
+
+    Each member is fitted to the log loss; its strength or its rounds are chosen by what it says of rows that
+    it was not fitted to, in folds that all members share. The model's score is a + Σ wⱼ·scoreⱼ, with weights
+    w ≥ 0 that lose least out of fold, held back towards equal ones. One fit serves all costs: they enter
+    when a decision is made.
+
+    Parameters
+    ----------
+    loss : loss, composite or str, default="auto"
+        What the weights are fitted to; "auto" is the log loss. Another one hardly ever helps, and the members
+        keep the log loss.
+    link : link or str, default=None
+        Link of the score; None: the loss's own, or the logit.
+    fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
+        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
+        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
+        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
+        ``predict``.
+    tp_benefit, tn_benefit : as the costs, default=0.0
+        What right decisions bring: a hit, and a right negative.
+    cost_matrix : array of shape (K, K) or (K, K + 1), or callable, default=None
+        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
+        what it costs to abstain, and then ``predict`` may return ``abstain_label``.
+    pos_label : label, default=None
+        The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
+    abstain_label : label, default="abstain"
+    stakes : bool, default=False
+        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
+    time_budget : float or None, default=None
+        Seconds that the fit may take. Members are fitted in the order of their price, and one for which the
+        time that is left would be too short is left out; the first is always there.
+    interpretable : bool, default=False
+        Keep one model that can be read, the best by folds of a linear model, a tree and rules, and say what
+        that costs against all members together.
+    members : sequence of str, default=("linear", "forest", "boosting")
+        Whom to weigh: those, "tree" and "rules".
+    n_estimators : int, default=300
+        Trees of the forest.
+    n_folds : int, default=5
+    categorical_features : "from_dtype", None, mask or list of columns, default="from_dtype"
+    verbose : int, default=0
+        1 prints each member with its time and its cost.
+    n_jobs : int, default=None
+        Threads; None means all cores.
+    random_state : int, RandomState or None, default=None
+        Of the folds and of the members.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    members_ : dict
+        The fitted models by name.
+    weights_ : dict
+        Their weights.
+    judgement_ : Judgement
+        What 1,000 decisions cost, with its interval, against deciding the same for everyone and against each
+        member; the slope of the calibration. By probabilities of rows that took no part. Print it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from propriety import AutoClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = AutoClassifier(fp_cost=1, fn_cost=9, random_state=0).fit(X, y)
+    >>> print(model.judgement_)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        loss: Any = "auto",
+        *,
+        link: Any = None,
+        fp_cost: Any = 1.0,
+        fn_cost: Any = 1.0,
+        tp_benefit: Any = 0.0,
+        tn_benefit: Any = 0.0,
+        cost_matrix: Any = None,
+        pos_label: Any = None,
+        abstain_label: Any = "abstain",
+        stakes: bool = False,
+        time_budget: float | None = None,
+        interpretable: bool = False,
+        members: Sequence[str] = ("linear", "forest", "boosting"),
+        n_estimators: int = 300,
+        n_folds: int = 5,
+        categorical_features: Any = "from_dtype",
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.link = link
+        self.fp_cost = fp_cost
+        self.fn_cost = fn_cost
+        self.tp_benefit = tp_benefit
+        self.tn_benefit = tn_benefit
+        self.cost_matrix = cost_matrix
+        self.pos_label = pos_label
+        self.abstain_label = abstain_label
+        self.stakes = stakes
+        self.time_budget = time_budget
+        self.interpretable = interpretable
+        self.members = members
+        self.n_estimators = n_estimators
+        self.n_folds = n_folds
+        self.categorical_features = categorical_features
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
+    ) -> Self:
+        """Fit the members by folds, weigh them, and judge the whole.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            NaN is missing.
+        y : array of shape (n,)
+            Labels of any type.
+        sample_weight : array of shape (n,), optional
+            A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
+            relative to their mean. Rows of weight 0 take no part.
+        groups : array of shape (n,), optional
+            Rows of a group share a fold.
+        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
+            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+
+        Returns
+        -------
+        self
+        """
+        training = self._read(
+            X,
+            y,
+            sample_weight,
+            fp_cost=fp_cost,
+            fn_cost=fn_cost,
+            tp_benefit=tp_benefit,
+            tn_benefit=tn_benefit,
+            cost_matrix=cost_matrix,
+        )
+        settings = settings_of(self)
+        loss = fitted_loss(self.loss, self.link, training.n_classes)
+        learned = learn(training, settings, loss, groups)
+        parts = _attributes(learned.members, learned.stack)
+        return self._keep(training, loss, judgement_=learned.judgement, **parts)
+
+    # --- using the model --------------------------------------------------------------------------
+
+    def _scores(self, table: Table) -> Floats:
+        each = [on_scale(member.probabilities(table, self._schema), self.loss_) for member in self._members]
+        return self._stack(np.stack(each))
+
+    # --- reading it -------------------------------------------------------------------------------
+
+    @property
+    def view(self) -> str:
+        """That of its only member, or effects."""
+        check_is_fitted(self, "members_")
+        return self._members[0].model.view if len(self._members) == 1 else contract.EFFECTS
+
+    @property
+    def verdict(self) -> str:
+        """What 1,000 decisions cost, and whether that is better than deciding the same for everyone."""
+        check_is_fitted(self, "members_")
+        return str(self.judgement_)
+
+    def words(self, X: Any) -> list[list[str]]:
+        """The rules that each row meets, in words, if the model is one of rules."""
+        if len(self._members) == 1 and self._members[0].numbers is None:
+            return self._members[0].model.words(X)
+        return super().words(X)
+
+    def importances(self) -> Floats:
+        """How much each feature counts: over the members, by their weights."""
+        check_is_fitted(self, "members_")
+        total = np.zeros(self.n_features_in_)
+        for member, weight in zip(self._members, self._stack.weights, strict=True):
+            total += weight * member.importances(self.n_features_in_)
+        return shares(total)
+
+    def _contributions(self, table: Table) -> Floats:
+        total = np.zeros((table.n_rows, len(self._stack.intercept), self.n_features_in_ + 1))
+        total[:, :, -1] = self._stack.intercept
+        for member, weight in zip(self._members, self._stack.weights, strict=True):
+            total += weight * member.contributions(table, self._schema, self.loss_)
+        return total
+
+    # --- keeping it -------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return write_state(self._members, self._stack, self.judgement_)
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        members, stack, judgement = read_state(self, state, arrays)
+        self.judgement_: Judgement = judgement
+        self.__dict__.update(_attributes(members, stack))
+
+
+def _attributes(members: tuple[Member, ...], stack: Stack) -> dict[str, Any]:
+    """What a fitted model keeps of its members."""
+    names = [member.name for member in members]
+    return {
+        "members_": {member.name: member.model for member in members},
+        "weights_": dict(zip(names, stack.weights.tolist(), strict=True)),
+        "_members": members,
+        "_stack": stack,
+    }

@@ -1,0 +1,203 @@
+"""What a fitted model is worth, by what it said of rows that it had not seen; and that in plain words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import losses
+from propriety.costs import Costs
+from propriety.evaluation import calibration_slope
+from propriety.losses import simplex
+from propriety.weights import Estimate, Weights
+
+Floats = NDArray[np.float64]
+_DECISIONS = 1000
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What one way to decide costs.
+
+    Attributes
+    ----------
+    name : str
+    cost : Estimate
+        Of 1,000 decisions, with its 95% interval.
+    log_loss : float
+        Mean log loss of its probabilities; NaN for one that has none.
+    weight : float
+        Its part in the model; NaN for one that is none.
+    seconds : float
+        Since the fit began, when it was there.
+    """
+
+    name: str
+    cost: Estimate
+    log_loss: float = np.nan
+    weight: float = np.nan
+    seconds: float = np.nan
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """An honest estimate of a model: by probabilities of rows that its parts were not fitted to.
+
+    Attributes
+    ----------
+    model : Standing
+        All members together.
+    members : tuple of Standing
+        Each of them alone.
+    constant : Standing
+        The one decision that is cheapest for everyone.
+    saved : Estimate
+        What 1,000 decisions cost less than with that one, over the same rows.
+    slope : float
+        Of the calibration: 1 is right, less says too much.
+    n_rows : int
+        Rows that judged.
+    left_out : tuple of str
+        Members for which the time was too short, each with what it would have taken.
+    price : Estimate or None
+        What 1,000 decisions cost more than with all members, for a model that was to be readable.
+
+    Examples
+    --------
+    >>> y, p = np.array([0, 0, 0, 1, 0, 1, 1, 1] * 50), np.array([0.25] * 4 + [0.75] * 4)
+    >>> P = np.column_stack([1 - p, p])[np.arange(400) % 8]
+    >>> rows = Judged(np.array(["paid", "default"]), y, Weights(400), Costs.of_mistakes(2, 3))
+    >>> print(rows.judgement({"linear": (P, 1.0, 0.1)}, P, 0.1))
+    1,000 decisions cost 625 (516 to 734). Deciding 'default' for everyone costs 1000: 375 (...) less is paid.
+    Its probabilities have a log loss of 0.5623, and are as sure as they may be: ... calibration is 1.
+    Judged on 400 rows, by models that were not fitted to them.
+    """
+
+    model: Standing
+    members: tuple[Standing, ...]
+    constant: Standing
+    saved: Estimate
+    slope: float
+    n_rows: int
+    left_out: tuple[str, ...] = ()
+    price: Estimate | None = None
+
+    @classmethod
+    def none(cls, name: str) -> Judgement:
+        """Of a model of one member, for which no rows were left to judge by."""
+        unknown = Estimate(np.nan, np.nan, np.nan)
+        alone = Standing(name, unknown, weight=1.0)
+        return cls(Standing("model", unknown), (alone,), Standing("", unknown), unknown, np.nan, 0)
+
+    def __str__(self) -> str:
+        if self.n_rows == 0:
+            return (
+                "No row could be held out, because each class is one row with its copies: nothing is known "
+                "of what decisions will cost."
+            )
+        cost, saved = self.model.cost, self.saved
+        text = [f"1,000 decisions cost {_with_interval(cost)}. {self.constant.name} costs "]
+        text[0] += f"{self.constant.cost.value:.4g}: "
+        if saved.low > 0:
+            text[0] += f"{_with_interval(saved)} less is paid."
+        else:
+            text[0] += (
+                f"this data does not show that any model beats it (saved: {_with_interval(saved)}); it takes "
+                "more rows or better columns."
+            )
+        if len(self.members) > 1:
+            alone = ", ".join(f"{s.name} {s.cost.value:.4g} (weight {s.weight:.2f})" for s in self.members)
+            text.append(f"Members alone: {alone}.")
+        if self.price is not None:
+            text.append(
+                f"That it can be read costs {_with_interval(self.price)} in 1,000 decisions, against all "
+                "members together."
+            )
+        text.append(f"Its probabilities have a log loss of {self.model.log_loss:.4g}, {_slope(self.slope)}.")
+        text += [f"Left out for want of time: {member}." for member in self.left_out]
+        text.append(f"Judged on {self.n_rows:,} rows, by models that were not fitted to them.")
+        return "\n".join(text)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The rows that judge: classes, labels as indices, weights and costs."""
+
+    classes: NDArray[Any]
+    codes: NDArray[np.intp]
+    weights: Weights
+    costs: Costs
+
+    def row_costs(self, P: Floats) -> Floats:
+        """What deciding by these probabilities costs in each row."""
+        return self.costs.of_rows(self.codes, self.costs.decide(P))
+
+    def standing(self, name: str, P: Floats, weight: float = np.nan, seconds: float = np.nan) -> Standing:
+        """Of decisions by these probabilities."""
+        return Standing(name, self._cost(self.row_costs(P)), self.log_loss(P), weight, seconds)
+
+    def log_loss(self, P: Floats) -> float:
+        """Mean log loss of probabilities."""
+        if P.shape[1] == 2:
+            return float(self.weights.mean(losses.Log().loss(self.codes.astype(np.float64), P[:, 1])))
+        return float(self.weights.mean(simplex.of("Log").loss(self.codes, P)))
+
+    def judgement(
+        self,
+        members: dict[str, tuple[Floats, float, float]],
+        P: Floats,
+        seconds: float,
+        left_out: tuple[str, ...] = (),
+        readable: Floats | None = None,
+    ) -> Judgement:
+        """Of a model with probabilities P and its members: name → probabilities, weight and seconds.
+
+        `readable` are the probabilities of a model that is kept in its place because it can be read.
+        """
+        kept = P if readable is None else readable
+        row_costs = self.row_costs(kept)
+        name, constant = self._cheapest_constant()
+        price = None if readable is None else self._cost(row_costs - self.row_costs(P))
+        return Judgement(
+            self.standing("model", kept, seconds=seconds),
+            tuple(self.standing(key, *member) for key, member in members.items()),
+            Standing(name, self._cost(constant)),
+            self._cost(constant - row_costs),
+            self._slope(kept),
+            int(np.count_nonzero(self.weights.array)),
+            left_out,
+            price,
+        )
+
+    def _slope(self, P: Floats) -> float:
+        labels = np.arange(P.shape[1]) if P.shape[1] > 2 else None
+        return calibration_slope(self.codes, P, sample_weight=self.weights.values, labels=labels)
+
+    def _cost(self, of_rows: Floats) -> Estimate:
+        return self.weights.estimate(of_rows, scale=_DECISIONS)
+
+    def _cheapest_constant(self) -> tuple[str, Floats]:
+        """The decision that is cheapest for everyone, in words, and what it costs each row."""
+        everyone = np.ones_like(self.codes)
+        decisions = range(self.costs.matrix.shape[-1])
+        each = np.stack([self.costs.of_rows(self.codes, k * everyone) for k in decisions])
+        best = int(np.argmin(self.weights.mean(each)))
+        if best == len(self.classes):
+            return "Abstaining for everyone", each[best]
+        return f"Deciding {self.classes.tolist()[best]!r} for everyone", each[best]
+
+
+def _with_interval(estimate: Estimate) -> str:
+    return f"{estimate.value:.4g} ({estimate.low:.4g} to {estimate.high:.4g})"
+
+
+def _slope(slope: float) -> str:
+    """The slope of the calibration in words."""
+    if slope < 0.8:
+        return f"and say too much: the slope of their calibration is {slope:.2g}, not 1"
+    if slope > 1.25:
+        return f"and say too little: the slope of their calibration is {slope:.2g}, not 1"
+    return f"and are as sure as they may be: the slope of their calibration is {slope:.2g}"

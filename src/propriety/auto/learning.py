@@ -1,0 +1,160 @@
+"""From training data to a weighed and judged stack: members in the order of their price, one set of folds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.auto.judgement import Judged, Judgement
+from propriety.auto.members import MEMBERS, READABLE, Fitted, Member, Task, fit_shrunken
+from propriety.auto.settings import AutoSettings
+from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
+from propriety.data.folds import fold_numbers, row_hashes
+from propriety.data.training import Training
+
+Floats = NDArray[np.float64]
+#: Rows of a trial that tells how long a member will take: so many, or a share of all.
+_FEW, _SHARE = 1000, 0.1
+#: Share of rows that may be copies of others without a notice.
+_COPIED = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a fit has found."""
+
+    members: tuple[Member, ...]
+    stack: Stack
+    judgement: Judgement
+
+
+def learn(training: Training, settings: AutoSettings, loss: Any, groups: Any = None) -> Learned:
+    """Fit the members as far as the time allows, weigh them, and judge the whole."""
+    folds = fold_numbers(training, settings.n_folds, seed=settings.seed, groups=groups)
+    rows = np.flatnonzero(folds >= 0)
+    if len(np.unique(training.codes[rows])) < 2:
+        return _without_folds(training, settings)
+    judged = Judged(
+        training.classes, training.codes[rows], training.weights.take(rows), training.costs.take(rows)
+    )
+    task = Task(
+        training,
+        folds,
+        groups is not None or _has_copies(training),
+        settings.n_estimators,
+        settings.seed,
+        settings.n_jobs,
+    )
+    ladder = Ladder(task, judged, loss, rows, settings)
+    ladder.climb(settings.members)
+    return ladder.readable() if settings.interpretable else ladder.stacked()
+
+
+@dataclass(eq=False)
+class Ladder:
+    """The members that are there so far, and the clock."""
+
+    task: Task
+    judged: Judged
+    loss: Any
+    rows: NDArray[np.intp]
+    settings: AutoSettings
+    began: float = field(default_factory=time.perf_counter)
+    fitted: dict[str, tuple[Fitted, float]] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """Since the fit began."""
+        return time.perf_counter() - self.began
+
+    def climb(self, names: tuple[str, ...]) -> None:
+        """Fit one member after the other, while there is time."""
+        for name in names:
+            if name in self.fitted or not self._affords(name):
+                continue
+            fitted = MEMBERS[name](self.task)
+            self.fitted[name] = fitted, self.seconds
+            if self.settings.verbose:
+                standing = self.judged.standing(name, fitted.P[self.rows])
+                cost = f"1,000 decisions cost {standing.cost.value:.4g}"
+                print(f"{name}: {cost}, log loss {standing.log_loss:.4g}, {self.seconds:.1f} s", flush=True)
+
+    def _affords(self, name: str) -> bool:
+        """Whether the time that is left will do, by a trial on some rows; the first member always does."""
+        if self.settings.time_budget is None or not self.fitted:
+            return True
+        left = self.settings.time_budget - self.seconds
+        n = self.task.training.n_rows
+        few = max(_FEW, int(_SHARE * n))
+        if left > 0 and few < n:
+            started = time.perf_counter()
+            MEMBERS[name](self.task.some(few))
+            took = time.perf_counter() - started
+            needs = took * n / few
+            left -= took
+        else:
+            # So few rows take about as long as the last member did, or there is no time for a trial either.
+            needs = list(self.fitted.values())[-1][1]
+        if needs <= left:
+            return True
+        self.left_out.append(f"{name}, about {needs:.0f} s more" if needs >= 1 else name)
+        return False
+
+    def stacked(self) -> Learned:
+        """All members together."""
+        scores = self._scores(list(self.fitted))
+        stack = fit_stack(scores, self.judged.codes, self.judged.weights, self.loss)
+        parts = {
+            name: (fitted.P[self.rows], float(weight), seconds)
+            for (name, (fitted, seconds)), weight in zip(self.fitted.items(), stack.weights, strict=True)
+        }
+        judgement = self.judged.judgement(parts, self._honest(scores), self.seconds, tuple(self.left_out))
+        members = tuple(fitted.member for fitted, _ in self.fitted.values())
+        return Learned(members, stack, judgement)
+
+    def readable(self) -> Learned:
+        """The best model that can be read, and what that costs."""
+        whole = self._honest(self._scores(list(self.fitted)))
+        self.climb(READABLE)
+        names = [name for name in READABLE if name in self.fitted]
+        best = min(names, key=lambda name: self.judged.log_loss(self.fitted[name][0].P[self.rows]))
+        scores = self._scores([best])
+        stack = fit_stack(scores, self.judged.codes, self.judged.weights, self.loss)
+        fitted, seconds = self.fitted[best]
+        alone = {best: (fitted.P[self.rows], float(stack.weights[0]), seconds)}
+        honest = self._honest(scores)
+        judgement = self.judged.judgement(alone, whole, self.seconds, tuple(self.left_out), honest)
+        return Learned((fitted.member,), stack, judgement)
+
+    def _scores(self, names: list[str]) -> Floats:
+        return np.stack([on_scale(self.fitted[name][0].P[self.rows], self.loss) for name in names])
+
+    def _honest(self, scores: Floats) -> Floats:
+        """Probabilities by weights to which each row has not contributed."""
+        folds = self.task.folds[self.rows]
+        F = cross_fitted(scores, self.judged.codes, self.judged.weights, self.loss, folds)
+        if F.shape[1] > 1:
+            return np.asarray(self.loss.inverse(F))
+        p = np.asarray(self.loss.inverse(F[:, 0]))
+        return np.column_stack([1 - p, p])
+
+
+def _without_folds(training: Training, settings: AutoSettings) -> Learned:
+    """A linear model that nobody judges: classes that are one row each, with copies, cannot be held out."""
+    member = fit_shrunken(training, settings.n_jobs)
+    intercept = np.zeros(1 if training.n_classes == 2 else training.n_classes)
+    return Learned((member,), Stack(np.ones(1), intercept), Judgement.none(member.name))
+
+
+def _has_copies(training: Training) -> bool:
+    """Whether more than a few rows are there several times, in the table or by their weight."""
+    rows = np.flatnonzero(training.weights.array > 0)
+    copies = training.weights.array[rows] if training.weights.copies else np.ones(len(rows))
+    _, place = np.unique(row_hashes(training, rows), return_inverse=True)
+    together = np.bincount(place, weights=copies)
+    return bool(together[together > 1].sum() > _COPIED * together.sum())

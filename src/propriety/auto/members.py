@@ -1,0 +1,256 @@
+"""The members of the stack: how each is fitted, what it says of rows out of fold, and how it is read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from propriety.auto.stacking import on_scale
+from propriety.boosting import BoostingClassifier
+from propriety.data.numbers import Numbers
+from propriety.data.table import Schema, Table
+from propriety.data.training import Training
+from propriety.forest import ForestClassifier
+from propriety.linear import LinearClassifier
+from propriety.model.base import ProperClassifier
+from propriety.rules import RuleClassifier
+from propriety.tree import TreeClassifier
+
+Floats = NDArray[np.float64]
+
+
+# --- a fitted member ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A fitted model in the stack.
+
+    Attributes
+    ----------
+    name : str
+        What the catalogue calls it.
+    model : ProperClassifier
+    numbers : Numbers or None
+        Made of the table before the model sees it, for one that takes numbers only.
+    """
+
+    name: str
+    model: ProperClassifier
+    numbers: Numbers | None = None
+
+    def _read(self, table: Table, schema: Schema) -> Table:
+        if self.numbers is None:
+            return table
+        return Schema.fit(self.numbers(table, schema), None)[1]
+
+    def probabilities(self, table: Table, schema: Schema) -> Floats:
+        """Of the classes."""
+        model = self.model
+        return model._probabilities(model._scores(self._read(table, schema)))
+
+    def contributions(self, table: Table, schema: Schema, loss: Any) -> Floats:
+        """What each feature adds to this member's scores on the scale of a loss: (n, S, d + 1).
+
+        The member's own contributions are on the scale of its own loss. They are stretched by what lies
+        between the score of no feature and the score on the one scale and on the other.
+        """
+        parts = self.model._contributions(self._read(table, schema))
+        if self.numbers is not None:
+            parts = _owned(parts, self.numbers.owners, table.n_features)
+        start = on_scale(self.model._probabilities(parts[:, :, -1]), loss)
+        end = on_scale(self.model._probabilities(parts.sum(axis=2)), loss)
+        way = parts[:, :, :-1].sum(axis=2)
+        stretch = np.divide(end - start, way, out=np.zeros_like(way), where=np.abs(way) > 1e-9)
+        result = np.concatenate([parts[:, :, :-1] * stretch[:, :, None], start[:, :, None]], axis=2)
+        result[:, :, -1] += end - result.sum(axis=2)
+        return result
+
+    def importances(self, n_features: int) -> Floats:
+        """How much each feature counts."""
+        each = self.model.importances()
+        if self.numbers is None:
+            return each
+        return np.bincount(self.numbers.owners, weights=each, minlength=n_features).astype(np.float64)
+
+
+def _owned(parts: Floats, owners: tuple[int, ...], n_features: int) -> Floats:
+    """Contributions of numbers, summed to the features that they are made of."""
+    result = np.zeros((*parts.shape[:2], n_features + 1))
+    for number, feature in enumerate(owners):
+        result[:, :, feature] += parts[:, :, number]
+    result[:, :, -1] = parts[:, :, -1]
+    return result
+
+
+# --- fitting --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The rows to learn from and their folds.
+
+    Attributes
+    ----------
+    training : Training
+    folds : ndarray of shape (n,)
+        −1 for rows that are never held out.
+    together : bool
+        Whether rows of a fold belong together, as groups or as copies: then a row out of bag need not be a
+        row unseen.
+    n_estimators, seed, n_jobs : int
+    """
+
+    training: Training
+    folds: NDArray[np.intp]
+    together: bool
+    n_estimators: int
+    seed: int
+    n_jobs: int
+
+    def fit(self, model: ProperClassifier, table: Table, rows: Any = None, **given: Any) -> Any:
+        """Fit a model to all rows of a table, or to some of them."""
+        training = self.training
+        labels, weight = training.classes[training.codes], training.weights.values
+        if rows is not None:
+            table, labels = table.take(rows), labels[rows]
+            weight = None if weight is None else weight[rows]
+        with warnings.catch_warnings():
+            # The folds have chosen: what a member has to say of its own fit says nothing of the stack.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(table.native, labels, weight, **given)
+
+    def refitted(self, model: ProperClassifier) -> Floats:
+        """What copies of a model say of each fold that are fitted to the others; NaN of rows in no fold."""
+        table, P = self.training.table, np.full((self.training.n_rows, self.training.n_classes), np.nan)
+        for fold in np.unique(self.folds[self.folds >= 0]):
+            rows = np.flatnonzero(self.folds == fold)
+            copy = type(model)(**model.get_params(deep=False))
+            self.fit(copy, table, np.flatnonzero(self.folds != fold))
+            P[rows] = copy.predict_proba(table.take(rows).native)
+        return P
+
+    def some(self, n_rows: int) -> Task:
+        """The same task with about so many of the rows, of each class and each fold in proportion."""
+        training = self.training
+        order = np.lexsort((self.folds, training.codes))
+        rows = np.sort(order[np.linspace(0, len(order) - 1, n_rows).astype(np.intp)])
+        few = replace(
+            training,
+            table=training.table.take(rows),
+            codes=training.codes[rows],
+            weights=training.weights.take(rows),
+            costs=training.costs.take(rows),
+        )
+        return replace(self, training=few, folds=self.folds[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A member, and its probabilities of the training rows by models that were not fitted to them."""
+
+    member: Member
+    P: Floats
+
+
+def fit_linear(task: Task) -> Fitted:
+    """Ridge logistic regression over standardized numbers, its strength chosen by the folds."""
+    training = task.training
+    numbers = Numbers.fit(training.table, training.schema, training.weights)
+    table = Schema.fit(numbers(training.table, training.schema), None)[1]
+    model = task.fit(LinearClassifier("Log", alpha="cv", n_jobs=task.n_jobs), table, folds=task.folds)
+    scores = model.oof_decision_function_.reshape(training.n_rows, -1)
+    return Fitted(Member("linear", model, numbers), model._probabilities(scores))
+
+
+def fit_shrunken(training: Training, n_jobs: int) -> Member:
+    """Ridge logistic regression where no folds can choose its strength: that of one row."""
+    numbers = Numbers.fit(training.table, training.schema, training.weights)
+    model = LinearClassifier("Log", alpha=1 / training.weights.total, n_jobs=n_jobs)
+    X = numbers(training.table, training.schema)
+    return Member("linear", model.fit(X, training.classes[training.codes], training.weights.values), numbers)
+
+
+def fit_forest(task: Task) -> Fitted:
+    """Extra trees on drawn rows; what they say out of bag stands for the folds, if rows stand alone."""
+    model = ForestClassifier(
+        "Log",
+        n_estimators=task.n_estimators,
+        splitter="random",
+        oob_score=not task.together,
+        categorical_features=_categorical(task),
+        random_state=task.seed,
+        n_jobs=task.n_jobs,
+    )
+    P = task.refitted(model) if task.together else None
+    task.fit(model, task.training.table)
+    return Fitted(Member("forest", model), model.oob_decision_function_ if P is None else P)
+
+
+def fit_boosting(task: Task) -> Fitted:
+    """Boosted trees, the number of rounds chosen by the folds."""
+    model = BoostingClassifier(
+        "Log",
+        max_iter="cv",
+        max_depth=6,
+        min_samples_leaf=1,
+        l2_regularization=3.0,
+        max_features=0.6,
+        subsample=0.8,
+        categorical_features=_categorical(task),
+        random_state=task.seed,
+        n_jobs=task.n_jobs,
+    )
+    task.fit(model, task.training.table, folds=task.folds)
+    scores = model.oof_decision_function_.reshape(task.training.n_rows, -1)
+    return Fitted(Member("boosting", model), model._probabilities(scores))
+
+
+def fit_tree(task: Task) -> Fitted:
+    """One tree, pruned by cross-validation."""
+    return _refitted(
+        task,
+        "tree",
+        TreeClassifier(
+            "Log",
+            ccp_alpha="one_se",
+            categorical_features=_categorical(task),
+            random_state=task.seed,
+            n_jobs=task.n_jobs,
+        ),
+    )
+
+
+def fit_rules(task: Task) -> Fitted:
+    """A few rules."""
+    return _refitted(
+        task, "rules", RuleClassifier("Log", categorical_features=_categorical(task), n_jobs=task.n_jobs)
+    )
+
+
+def _refitted(task: Task, name: str, model: ProperClassifier) -> Fitted:
+    P = task.refitted(model)
+    return Fitted(Member(name, task.fit(model, task.training.table)), P)
+
+
+def _categorical(task: Task) -> list[int] | None:
+    columns = [f for f, values in enumerate(task.training.schema.categories) if values is not None]
+    return columns or None
+
+
+#: How each is fitted.
+MEMBERS: dict[str, Callable[[Task], Fitted]] = {
+    "linear": fit_linear,
+    "tree": fit_tree,
+    "rules": fit_rules,
+    "forest": fit_forest,
+    "boosting": fit_boosting,
+}
+#: Those that can be read.
+READABLE = ("linear", "tree", "rules")

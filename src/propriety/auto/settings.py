@@ -1,0 +1,49 @@
+"""The parameters of AutoClassifier, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.utils import check_random_state
+
+from propriety import parallel
+from propriety.auto.members import MEMBERS
+from propriety.data.parameters import Parameters
+
+
+@dataclass(frozen=True)
+class AutoSettings:
+    """The parameters of a fit, checked and resolved."""
+
+    time_budget: float | None
+    interpretable: bool
+    members: tuple[str, ...]
+    n_estimators: int
+    n_folds: int
+    verbose: int
+    seed: int
+    n_jobs: int
+
+
+def settings_of(model: Any) -> AutoSettings:
+    """Check the parameters of an AutoClassifier."""
+    given = Parameters(model)
+    return AutoSettings(
+        time_budget=given.number_or_none("time_budget", 0, above=True),
+        interpretable=bool(model.interpretable),
+        members=_members(model.members),
+        n_estimators=given.number("n_estimators", 1, whole=True),
+        n_folds=given.number("n_folds", 2, whole=True),
+        verbose=model.verbose,
+        seed=int(check_random_state(model.random_state).randint(2**31)),
+        n_jobs=parallel.n_threads(model.n_jobs),
+    )
+
+
+def _members(given: Any) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given)
+    unknown = [name for name in names if name not in MEMBERS]
+    if unknown or not names or len(set(names)) < len(names):
+        raise ValueError(f"members must be different ones of {list(MEMBERS)}, got {given!r}")
+    return names

@@ -1,0 +1,108 @@
+"""The last stage: one score made of the scores of several members, fitted to what they say out of fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from propriety import parallel
+from propriety.boosting.objective import Objective, objective_of
+from propriety.weights import Weights
+
+Floats = NDArray[np.float64]
+#: A member's log-odds count no further than this: beyond it, a few rows would decide the weights.
+LARGEST = 12.0
+#: How many rows the wish for equal weights is worth.
+PRIOR = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Scores a + Σ wⱼ·(score of member j), with weights w ≥ 0.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (J,)
+    intercept : ndarray of shape (S,)
+        One number for two classes, K for more.
+    """
+
+    weights: Floats
+    intercept: Floats
+
+    def __call__(self, scores: Floats) -> Floats:
+        """The scores of rows, of shape (n, S), from those of the members, of shape (J, n, S)."""
+        return np.tensordot(self.weights, scores, axes=1) + self.intercept
+
+
+def fit_stack(scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: Any) -> Stack:
+    """The weights that lose least, held back towards equal ones with an intercept of 0.
+
+    The penalty is PRIOR/(2n)·(‖w − 1/J‖² + ‖a‖²) beside the mean loss, so that it matters for few rows only.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (J, n, S)
+        What members say of rows that they were not fitted to, on the scale of the loss.
+    codes : ndarray of shape (n,)
+        Classes of the rows, as indices.
+    weights : Weights
+    loss : Composite, or loss on the simplex
+    """
+    n_members, _, n_scores = scores.shape
+    objective = objective_of(loss, codes, max(2, n_scores))
+    fair = np.append(np.full(n_members, 1.0 / n_members), np.zeros(n_scores))
+    strength = PRIOR / weights.total
+
+    def evaluate(theta: Floats) -> tuple[float, Floats]:
+        value, slopes = _mean_loss(theta, scores, objective, weights)
+        away = theta - fair
+        return value + 0.5 * strength * float(away @ away), slopes + strength * away
+
+    bounds = [(0.0, None)] * n_members + [(None, None)] * n_scores
+    options: Any = {"maxiter": 500, "ftol": 1e-15, "gtol": 1e-10}
+    with parallel.one_blas_thread():
+        theta = minimize(evaluate, fair, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    return Stack(theta[:n_members], theta[n_members:])
+
+
+def cross_fitted(
+    scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: Any, folds: NDArray[np.intp]
+) -> Floats:
+    """Scores of the stack, of shape (n, S); no row has had a part in the weights that made its score."""
+    result = np.zeros(scores.shape[1:])
+    for fold in range(int(folds.max()) + 1):
+        rows = folds == fold
+        if rows.any():
+            stack = fit_stack(scores, codes, weights.without(rows), loss)
+            result[rows] = stack(scores[:, rows])
+    return result
+
+
+def on_scale(P: Floats, loss: Any) -> Floats:
+    """Probabilities of classes as scores of a loss, of shape (n, S), no further out than `LARGEST`.
+
+    >>> from propriety import losses
+    >>> on_scale(np.array([[0.5, 0.5], [0.0, 1.0]]), losses.Log().composite())
+    array([[ 0.],
+           [12.]])
+    """
+    least = 1.0 / (1.0 + np.exp(LARGEST))
+    P = np.clip(P, least, 1.0 - least)
+    if P.shape[1] == 2:
+        return np.asarray(loss.link(P[:, 1]))[:, None]
+    return np.asarray(loss.link(P / P.sum(axis=1, keepdims=True)))
+
+
+def _mean_loss(theta: Floats, scores: Floats, objective: Objective, weights: Weights) -> tuple[float, Floats]:
+    """Mean loss and its slopes in weights and intercept."""
+    n_members, n, n_scores = scores.shape
+    F = np.tensordot(theta[:n_members], scores, axes=1) + theta[n_members:]
+    G, H = np.empty((n_scores, n)), np.empty((n_scores, n))
+    objective.derivatives(F, "fisher", G, H, 1)
+    G *= weights.array / weights.total
+    return weights.mean(objective.values(F, 1)), np.append(np.einsum("jns,sn->j", scores, G), G.sum(axis=1))

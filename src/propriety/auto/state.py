@@ -1,0 +1,115 @@
+"""AutoClassifier in a file: the members as models of their own, the weights, and the judgement."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from propriety.auto.judgement import Judgement, Standing
+from propriety.auto.members import Member
+from propriety.auto.stacking import Stack
+from propriety.data.numbers import KINDS, Numbers, Term
+from propriety.data.table import Schema
+from propriety.model import files
+from propriety.model.base import ProperClassifier
+from propriety.storage.checks import Arrays, require, take
+from propriety.storage.values import decode, encode
+from propriety.weights import Estimate
+
+
+def write_state(
+    members: tuple[Member, ...], stack: Stack, judgement: Judgement
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Everything as plain values and arrays; those of a member have its name before their own."""
+    documents, arrays = [], {"weights": stack.weights, "intercept": stack.intercept}
+    for member in members:
+        document, own = files.pack(member.model)
+        terms = None if member.numbers is None else [_term_state(term) for term in member.numbers.terms]
+        documents.append({"name": member.name, "model": document, "numbers": terms})
+        arrays |= {f"{member.name}/{name}": array for name, array in own.items()}
+    return {"members": documents, "judgement": encode(asdict(judgement), "the judgement")}, arrays
+
+
+def read_state(
+    model: Any, state: dict[str, Any], arrays: Arrays
+) -> tuple[tuple[Member, ...], Stack, Judgement]:
+    """The same again, each part checked."""
+    members = []
+    for given in take(state, "members", list):
+        require(isinstance(given, dict) and set(given) == {"name", "model", "numbers"}, "a member is wrong")
+        name = take(given, "name", str)
+        own = arrays.under(name)
+        inner = files.unpack(given["model"], own)
+        own.end()
+        require(isinstance(inner, ProperClassifier), f"the member {name[:40]!r} is no estimator")
+        require(np.array_equal(inner.classes_, model.classes_), "the members have other classes")
+        numbers = _numbers(given["numbers"], model._schema)
+        d = model.n_features_in_ if numbers is None else len(numbers.owners)
+        require(inner.n_features_in_ == d, "a member and its columns do not fit")
+        same = numbers is not None or inner._schema.categories == model._schema.categories
+        require(same, f"the member {name[:40]!r} has other categories")
+        members.append(Member(name, inner, numbers))
+    n_scores = 1 if len(model.classes_) == 2 else len(model.classes_)
+    require(members and len({member.name for member in members}) == len(members), "members have no names")
+    weights = arrays.take("weights", "f8", (len(members),), finite=True)
+    require(np.all(weights >= 0), "a weight is negative")
+    intercept = arrays.take("intercept", "f8", (n_scores,), finite=True)
+    return tuple(members), Stack(weights, intercept), _judgement(decode(state.pop("judgement", None)))
+
+
+def _term_state(term: Term) -> dict[str, Any]:
+    return {**asdict(term), "level": encode(term.level, "a category")}
+
+
+def _numbers(given: Any, schema: Schema) -> Numbers | None:
+    if given is None:
+        return None
+    require(isinstance(given, list), "terms are no list")
+    terms = []
+    for term in given:
+        require(isinstance(term, dict), "a term is no mapping")
+        feature, kind = take(term, "feature", int), take(term, "kind", str)
+        require(0 <= feature < len(schema.categories) and kind in KINDS, "a term is of no feature")
+        categories, level = schema.categories[feature], decode(term.pop("level", None))
+        require((categories is not None) == (kind == "level"), "a term does not suit its feature")
+        require(categories is None or level in categories, "a term is of no category")
+        fill, centre, scale = (float(take(term, key, (int, float))) for key in ("fill", "centre", "scale"))
+        finite = np.all(np.isfinite([fill, centre, scale]))
+        require(finite and scale > 0 and not term, "a term is not finite")
+        terms.append(Term(feature, kind, fill, centre, scale, level))
+    return Numbers(tuple(terms))
+
+
+def _judgement(given: Any) -> Judgement:
+    require(isinstance(given, dict), "it has no judgement")
+    model, constant = _standing(given.pop("model", None)), _standing(given.pop("constant", None))
+    members, left_out = take(given, "members", (list, tuple)), take(given, "left_out", (list, tuple))
+    require(all(isinstance(text, str) for text in left_out), "what was left out has no name")
+    price = given.pop("price", None)
+    judgement = Judgement(
+        model,
+        tuple(map(_standing, members)),
+        constant,
+        _estimate(given.pop("saved", None)),
+        float(take(given, "slope", (int, float))),
+        take(given, "n_rows", int),
+        tuple(left_out),
+        None if price is None else _estimate(price),
+    )
+    require(not given, "the judgement has more than it should")
+    return judgement
+
+
+def _standing(given: Any) -> Standing:
+    require(isinstance(given, dict), "a judgement has no numbers")
+    name, cost = take(given, "name", str), _estimate(given.pop("cost", None))
+    numbers = [float(take(given, key, (int, float))) for key in ("log_loss", "weight", "seconds")]
+    require(not given, "a judgement has more than it should")
+    return Standing(name, cost, *numbers)
+
+
+def _estimate(given: Any) -> Estimate:
+    require(isinstance(given, dict) and set(given) == {"value", "low", "high"}, "a number has no interval")
+    return Estimate(*(float(take(given, key, (int, float))) for key in ("value", "low", "high")))

@@ -1,0 +1,122 @@
+"""A table as numbers for models that take nothing else: missing values filled, categories as indicators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.data.table import Schema, Table
+from propriety.weights import Weights
+
+KINDS = ("value", "missing", "level")
+#: Indicators of one category; rarer values have none.
+LEVELS = 50
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One column of numbers made of one feature.
+
+    ``kind`` is "value" (filled with the median, then (x − centre)/scale), "missing" (1 where it is missing)
+    or "level" (1 where the category is ``level``).
+    """
+
+    feature: int
+    kind: str
+    fill: float = 0.0
+    centre: float = 0.0
+    scale: float = 1.0
+    level: Any = ""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The terms, learned from the training table."""
+
+    terms: tuple[Term, ...]
+
+    @classmethod
+    def fit(cls, table: Table, schema: Schema, weights: Weights) -> Numbers:
+        """Learn medians, means, spreads and the frequent categories.
+
+        >>> schema, table = Schema.fit(np.array([[1.0, 7.0], [np.nan, 5.0], [3.0, 7.0]]), categorical=[1])
+        >>> numbers = Numbers.fit(table, schema, Weights(3))
+        >>> [(term.feature, term.kind, term.level) for term in numbers.terms]
+        [(0, 'value', ''), (0, 'missing', ''), (1, 'level', 7.0), (1, 'level', 5.0)]
+        >>> numbers(table, schema).round(2)[:, 0]
+        array([-1.22,  0.  ,  1.22])
+        """
+        terms: list[Term] = []
+        for f, categories in enumerate(schema.categories):
+            column = np.asarray(table.column(f), dtype=np.float64)
+            if categories is None:
+                terms += _of_number(f, column, weights)
+            else:
+                terms += _of_category(f, column, categories, weights)
+        return cls(tuple(terms))
+
+    @property
+    def owners(self) -> tuple[int, ...]:
+        """For each number the feature that it is made of."""
+        return tuple(term.feature for term in self.terms) or (0,)  # without terms there is a column of zeros
+
+    def __call__(self, table: Table, schema: Schema) -> Floats:
+        """The numbers of a table, of shape (n, terms); indicators are centred too."""
+        result = np.zeros((table.n_rows, max(1, len(self.terms))))
+        feature, column = -1, np.empty(0)
+        for j, term in enumerate(self.terms):
+            if term.feature != feature:
+                feature, column = term.feature, np.asarray(table.column(term.feature), dtype=np.float64)
+            if term.kind == "level":
+                categories = schema.categories[feature]
+                assert categories is not None
+                x = (column == categories.index(term.level)).astype(np.float64)
+            else:
+                lost = ~np.isfinite(column)
+                x = lost.astype(np.float64) if term.kind == "missing" else np.where(lost, term.fill, column)
+            result[:, j] = (x - term.centre) / term.scale
+        return result
+
+
+def _of_number(f: int, column: Floats, weights: Weights) -> list[Term]:
+    """The value, and whether it is missing; a constant has no term."""
+    known = np.isfinite(column) & (weights.array > 0)
+    terms = []
+    if known.any():
+        fill = _median(column[known], weights.array[known])
+        # In units of the largest, so that no square is infinite.
+        size = float(np.abs(column[known]).max()) or 1.0
+        filled = np.where(np.isfinite(column), column, fill) / size
+        centre = weights.mean(filled)
+        scale = float(np.sqrt(weights.mean((filled - centre) ** 2)))
+        if scale > 1e-12:
+            terms.append(Term(f, "value", fill, centre * size, scale * size))
+    share = weights.mean(~np.isfinite(column))
+    if 0 < share < 1:
+        terms.append(Term(f, "missing", centre=share))
+    return terms
+
+
+def _of_category(f: int, column: Floats, categories: tuple[Any, ...], weights: Weights) -> list[Term]:
+    """Indicators of the most frequent levels."""
+    known = ~np.isnan(column)
+    totals = np.bincount(
+        column[known].astype(np.intp), weights=weights.array[known], minlength=len(categories)
+    )
+    frequent = [i for i in np.argsort(-totals, kind="stable")[:LEVELS] if totals[i] > 0]
+    return [Term(f, "level", centre=totals[i] / weights.total, level=categories[i]) for i in frequent]
+
+
+def _median(values: Floats, weight: Floats) -> float:
+    """The weighted median; the middle of two, as for a row that is there several times."""
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weight[order])
+    half = 0.5 * total[-1]
+    low, high = np.searchsorted(total, half, side="left"), np.searchsorted(total, half, side="right")
+    ends = values[order[[low, min(high, len(values) - 1)]]]
+    return float(0.5 * ends[0] + 0.5 * ends[1])

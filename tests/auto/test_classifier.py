@@ -1,0 +1,153 @@
+"""AutoClassifier: members, weights, judgement, ladder, file."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from propriety import AutoClassifier, losses
+from propriety.auto.members import MEMBERS
+from propriety.model import files
+from propriety.storage import container
+from propriety.storage.checks import ModelFileError
+
+SMALL = {"n_estimators": 20, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    n = 240
+    frame = pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "color": pd.Categorical(rng.choice(["red", "green", "blue"], n)),
+            "noise": rng.normal(size=n),
+        }
+    )
+    score = 2 * frame["size"].fillna(0) + (frame["color"] == "red")
+    return frame, np.where(rng.random(n) < 1 / (1 + np.exp(-score)), "sick", "well")
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    return AutoClassifier(fp_cost=1, fn_cost=4, pos_label="sick", **SMALL).fit(*table)
+
+
+def test_the_score_is_the_weighted_sum_of_the_members_log_odds(table, fitted):
+    X, _ = table
+    total = fitted._stack.intercept[0]
+    for name, model in fitted.members_.items():
+        numbers = fitted._members[0].numbers(fitted._table(X), fitted._schema)
+        P = model.predict_proba(numbers if name == "linear" else X)
+        p = np.clip(P[:, 1], 1 / (1 + np.exp(12)), 1 / (1 + np.exp(-12)))
+        total = total + fitted.weights_[name] * np.log(p / (1 - p))
+    np.testing.assert_allclose(fitted.decision_function(X), total, atol=1e-9)
+    assert list(fitted.weights_) == ["linear", "forest", "boosting"]
+    assert min(fitted.weights_.values()) >= 0
+
+
+def test_the_judgement_is_near_what_new_rows_show(table):
+    X, y = table
+    rng = np.random.default_rng(1)
+    chosen = rng.permutation(len(y))
+    learn, later = chosen[:160], chosen[160:]
+    model = AutoClassifier("Log", fn_cost=4, pos_label="sick", **SMALL).fit(X.iloc[learn], y[learn])
+    wrong = model.predict(X.iloc[later]) != y[later]
+    cost = 1000 * np.mean(np.where(y[later] == "sick", 4, 1) * wrong)
+    judged = model.judgement_.model.cost
+    assert abs(cost - judged.value) < 3 * (judged.high - judged.low)
+    assert 0.3 < model.judgement_.slope < 3
+
+
+def test_the_verdict_says_what_matters(fitted):
+    text = fitted.verdict
+    for words in (
+        "1,000 decisions cost",
+        "Deciding 'sick' for everyone",
+        "Members alone: linear",
+        "240 rows",
+    ):
+        assert words in text
+
+
+def test_where_no_model_helps_it_says_so():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 3)), rng.integers(0, 2, 120)
+    model = AutoClassifier(fn_cost=20, members=("linear",)).fit(X, y)
+    assert "does not show that any model beats it" in model.verdict
+
+
+def test_copies_and_weights_are_the_same_and_judge_honestly(table):
+    X, y = table
+    weight = np.arange(len(y)) % 3
+    copies = np.repeat(np.arange(len(y)), weight)
+    weighed = AutoClassifier(members=("linear", "forest"), **SMALL).fit(X, y, weight)
+    copied = AutoClassifier(members=("linear", "forest"), **SMALL).fit(X.iloc[copies], y[copies])
+    np.testing.assert_allclose(weighed.predict_proba(X), copied.predict_proba(X), atol=1e-5)
+    alone = AutoClassifier(members=("linear", "forest"), **SMALL).fit(X, y)
+    # Copies that were seen would make the forest look twice as good as it is.
+    assert copied.judgement_.model.log_loss > 0.8 * alone.judgement_.model.log_loss
+
+
+def test_rows_of_a_group_are_not_judged_by_their_like(table):
+    X, y = table
+    groups = np.arange(len(y)) // 4
+    same = X.iloc[4 * groups]
+    model = AutoClassifier(members=("forest",), **SMALL).fit(same, y[4 * groups], groups=groups)
+    honest = AutoClassifier(members=("forest",), **SMALL).fit(X.iloc[::4], y[::4])
+    assert model.judgement_.model.log_loss > 0.7 * honest.judgement_.model.log_loss
+
+
+def test_one_that_can_be_read_says_what_that_costs(table):
+    model = AutoClassifier(members=("linear", "forest"), interpretable=True, **SMALL).fit(*table)
+    assert list(model.members_) in (["linear"], ["tree"], ["rules"])
+    assert model.view == next(iter(model.members_.values())).view
+    assert "That it can be read costs" in model.verdict
+
+
+def test_a_short_time_leaves_members_out(table):
+    model = AutoClassifier(time_budget=1e-6, **SMALL).fit(*table)
+    assert list(model.members_) == ["linear"]
+    assert len(model.judgement_.left_out) == 2
+    assert "Left out for want of time: forest" in model.verdict
+
+
+def test_a_loss_is_that_of_the_last_stage(table):
+    loss = losses.Tailored(0.2, 4).with_link(losses.links.Probit())
+    model = AutoClassifier(loss, members=("linear",), **SMALL).fit(*table)
+    assert model.loss_ == loss
+    assert model.members_["linear"].loss_ == losses.Log().composite()
+
+
+def test_members_that_are_not_there_are_refused(table):
+    with pytest.raises(ValueError, match="members must be different ones of"):
+        AutoClassifier(members=("linear", "network")).fit(*table)
+    assert set(AutoClassifier().members) <= set(MEMBERS)
+
+
+def test_the_file_keeps_members_weights_and_verdict(table, fitted):
+    X, _ = table
+    data = files.to_bytes(fitted)
+    again = files.from_bytes(data)
+    assert files.to_bytes(again) == data
+    assert again.verdict == fitted.verdict
+    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    np.testing.assert_array_equal(again.contributions(X), fitted.contributions(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda state, arrays: arrays.update(weights=-arrays["weights"]), "weight is negative"),
+        (lambda state, arrays: state["members"].pop(), "arrays of no use|shape"),
+        (lambda state, arrays: state["members"][0].update(numbers=None), "columns do not fit"),
+        (lambda state, arrays: state["judgement"].clear(), "no known type"),
+        (lambda state, arrays: state["members"][0].update(name="forest"), "missing|shape|holds"),
+    ],
+)
+def test_a_forged_file_is_refused(fitted, change, message):
+    document, arrays = container.unpack(files.to_bytes(fitted))
+    del document["format"], document["sha256"]
+    change(document["state"], arrays)
+    with pytest.raises(ModelFileError, match=message):
+        files.from_bytes(container.pack(document, arrays))
