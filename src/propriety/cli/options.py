@@ -73,8 +73,8 @@ class Asking:
     cost_matrix: Annotated[
         Text,
         _cost(
-            "A table of costs, for any number of classes: the true class in the first column, decisions in the "
-            "header, abstain among them if you like."
+            "A table of costs, for any number of classes: the true class in the first column, decisions in "
+            "the header, abstain among them if you like."
         ),
     ] = None
     budget: Annotated[
