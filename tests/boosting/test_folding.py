@@ -97,7 +97,7 @@ def test_groups_are_not_parted(data):
     apart = BoostingClassifier(max_iter="cv").fit(X, y)
     together = BoostingClassifier(max_iter="cv").fit(X, y, groups=groups)
     assert together.n_iter_ < apart.n_iter_
-    with pytest.raises(ValueError, match="groups make the folds"):
+    with pytest.raises(ValueError, match="groups and folds are for"):
         BoostingClassifier(max_iter=3).fit(X, y, groups=groups)
 
 
