@@ -253,6 +253,7 @@ def _reference_page() -> str:
         _heading("Classifiers", "-"),
         *(_autosummary(module, names, toctree=True) for module, names in _estimators().items()),
         _heading("Around the classifiers", "-"),
+        _autosummary("propriety.auto", ["Judgement", "Standing"]),
         _autosummary("propriety.linear", _functions(linear), toctree=True),
         _autosummary("propriety.boosting", _functions(boosting), toctree=True),
         _autosummary("propriety.boosting.presets", boosting.presets.__all__, toctree=True),
