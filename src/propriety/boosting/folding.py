@@ -50,7 +50,8 @@ class FoldModel:
     def __init__(self, lesson: Lesson, rows: NDArray[np.intp]) -> None:
         weights = lesson.weights.without(rows)
         start = start_of(lesson.settings, lesson.objective, weights)
-        self.rows, self.scores = rows, np.tile(start, (len(rows), 1)).astype(np.float64)
+        every = np.broadcast_to(start, (lesson.training.n_rows, lesson.n_scores))
+        self.rows, self.scores = rows, every[rows].astype(np.float64)
         self._lesson, binned = lesson, lesson.binned
         self._booster = Booster(binned, lesson.binner, lesson.objective, weights, lesson.settings, start)
         self._held = Binned(
