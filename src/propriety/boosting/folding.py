@@ -61,6 +61,10 @@ class FoldModel:
             binned.categorical,
         )
 
+    def share_room(self, other: FoldModel) -> None:
+        """Work in the room of another fold's model; the two take turns."""
+        self._booster.share_room(other._booster)
+
     def advance(self, number: int) -> None:
         """Fit one more round and let the held-out scores follow."""
         learners = self._booster.advance(number)
@@ -82,7 +86,10 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
         Whether to stop when the loss has turned; if not, ``max_iter`` is the number of rounds.
     """
     settings = lesson.settings
-    models = [FoldModel(lesson, np.flatnonzero(folds == k)) for k in np.unique(folds[folds >= 0])]
+    models: list[FoldModel] = []
+    for k in np.unique(folds[folds >= 0]):
+        models.append(FoldModel(lesson, np.flatnonzero(folds == k)))
+        models[-1].share_room(models[0])
     scores = np.full((len(folds), lesson.n_scores), np.nan)
     losses = PooledLoss(lesson, folds)
     for model in models:

@@ -59,6 +59,10 @@ class Learner(Protocol):
         """What is kept of it."""
         ...
 
+    def share_room(self, other: Any) -> None:
+        """Work in the room of another learner over the same bins; the two must take turns."""
+        ...
+
 
 class TreeLearner:
     """Trees of the engine."""
@@ -104,6 +108,16 @@ class TreeLearner:
     def finish(self, cells: Leaves, values: Floats) -> TreeNodes:
         """The tree with the values of its leaves; before the next tree is grown."""
         return finish_tree(cells.nodes, self._grower.work.sets, self.binner, cells.ids, values, self._unit)
+
+    def share_room(self, other: TreeLearner) -> None:
+        """Grow trees in the room of another learner over the same bins; the two must take turns.
+
+        The smaller room is given up: histograms of wide tables are large.
+        """
+        if other._max_leaves >= self._max_leaves:
+            self._grower = other._grower
+        else:
+            other._grower = self._grower
 
     def _rules(self, k: int, rng: np.random.Generator | None, weight_unit: float, units: Units) -> Rules:
         """The rules of a tree; they stay the same when nothing is drawn at random."""
