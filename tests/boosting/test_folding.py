@@ -10,7 +10,7 @@ import propriety
 from propriety import BoostingClassifier, links, losses
 from propriety.boosting.folding import rounds_by_folds
 from propriety.boosting.learning import prepare
-from propriety.boosting.settings import settings_of
+from propriety.boosting.settings import N_FOLDS, settings_of
 from propriety.data.folds import fold_numbers
 from propriety.data.training import Training
 from propriety.model.fitted_loss import fitted_loss
@@ -104,7 +104,7 @@ def test_groups_are_not_parted(data):
 def test_platt_is_a_shrunken_logistic_regression(data):
     X, y = data[:2]
     model = BoostingClassifier(max_iter=40, calibrate="platt").fit(X, y)
-    folds = fold_numbers(Training.read("T", X, y), 5)
+    folds = fold_numbers(Training.read("T", X, y), N_FOLDS)
     scores = rounds_by_folds(lesson_of(BoostingClassifier(max_iter=40), X, y), folds, stop=False).scores
     link = model.loss_.link
     free = LogisticRegression(C=np.inf, tol=1e-10).fit(scores, y)

@@ -85,7 +85,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     max_iter : int, "cv" or "auto", default="auto"
         Rounds. "auto" is "cv" for a total weight of up to 2,000 rows (unless ``early_stopping``,
         ``warm_start``, a gain or corrective coefficients forbid it) and 100 for more.
-        "cv" takes the number of least loss on held-out rows: five models, each without a fifth of the
+        "cv" takes the number of least loss on held-out rows: four models, each without a quarter of the
         rows, grow side by side until the loss over all of their held-out rows has not fallen for
         ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows. The folds depend on the
         content of the rows alone, not on their order or on ``random_state``.

@@ -57,6 +57,10 @@ class FoldModel:
         columns = np.ascontiguousarray(binned.columns[:, rows])
         self._held = binned._replace(rows=binned.rows[rows], columns=columns)
 
+    def share_room(self, other: FoldModel) -> None:
+        """Work in the room of another fold's model; the two take turns."""
+        self._booster.share_room(other._booster)
+
     def advance(self, number: int) -> None:
         """Fit one more round and let the held-out scores follow."""
         learners = self._booster.advance(number)
@@ -78,7 +82,10 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
         Whether to stop when the loss has turned; if not, ``max_iter`` is the number of rounds.
     """
     settings = lesson.settings
-    models = [FoldModel(lesson, np.flatnonzero(folds == k)) for k in np.unique(folds[folds >= 0])]
+    models: list[FoldModel] = []
+    for k in np.unique(folds[folds >= 0]):
+        models.append(FoldModel(lesson, np.flatnonzero(folds == k)))
+        models[-1].share_room(models[0])
     scores = np.full((len(folds), lesson.n_scores), np.nan)
     losses = PooledLoss(lesson, folds)
     for model in models:

@@ -64,6 +64,10 @@ class Learner(Protocol):
         """Take note that the model has this learner for score ``k``."""
         ...
 
+    def share_room(self, other: Any) -> None:
+        """Work in the room of another learner over the same bins; the two must take turns."""
+        ...
+
 
 class TreeLearner:
     """Trees of the engine."""
@@ -120,6 +124,16 @@ class TreeLearner:
         """Add up what the trees of score ``k`` do to categories that were not seen."""
         if self._adrift.any():
             self._drift[k] += np.where(self._adrift, unseen_drift(item, len(self._adrift)), 0.0)
+
+    def share_room(self, other: TreeLearner) -> None:
+        """Grow trees in the room of another learner over the same bins; the two must take turns.
+
+        The smaller room is given up: histograms of wide tables are large.
+        """
+        if other._max_leaves >= self._max_leaves:
+            self._grower = other._grower
+        else:
+            other._grower = self._grower
 
     def _rules(self, k: int, rng: np.random.Generator | None, weight_unit: float, units: Units) -> Rules:
         """The rules of a tree; they stay the same when nothing is drawn at random."""

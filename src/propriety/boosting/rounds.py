@@ -66,6 +66,10 @@ class Booster:
         self._reach = self._how_far()
         self._corrective: Any = None
 
+    def share_room(self, other: Booster) -> None:
+        """Work in the room of another booster over the same bins; the two must take turns."""
+        self._learner.share_room(other._learner)
+
     def resume(self, ensemble: curves.Ensemble) -> None:
         """Go on after the rounds of an ensemble; the units stay those of the start."""
         ensemble.add_binned_scores(self.binned, self.scores, self.settings.n_jobs)

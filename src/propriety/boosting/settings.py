@@ -16,7 +16,7 @@ from propriety.data.parameters import Parameters, choice, number
 from propriety.data.training import Training
 
 #: Of ``max_iter="cv"``: the number of folds, and of rounds at most.
-N_FOLDS, MOST_ROUNDS = 5, 500
+N_FOLDS, MOST_ROUNDS = 4, 500
 #: Of ``max_iter="auto"``: the total weight up to which rounds are found by folds, and the rounds above.
 FEW_ROWS, ROUNDS = 2000.0, 100
 _LEAF_BY_FOLDS, _L2_BY_FOLDS = 5.0, 10.0
