@@ -53,9 +53,9 @@ class Quantizer:
                 pack_rows(g, h, weights, scale, start, stop, self._packed)
 
         parallel.for_blocks(quantize, len(g), n_jobs=n_jobs, block=_ROWS)
-        units = (1.0 / factor if factor else 0.0 for factor in scale)
+        gradient, curvature, weight = (1.0 / factor if factor else 0.0 for factor in scale)
         dispersed = dispersion(g, h, weights, n_jobs, self._reduce) if self._disperse else 0.0
-        return Signal(self._packed, self._parts, *units, dispersion=dispersed)
+        return Signal(self._packed, self._parts, gradient, curvature, weight, dispersed)
 
 
 def dispersion(
