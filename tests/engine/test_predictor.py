@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propriety.engine.layout import SET_WORDS, Binned
-from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes
+from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes, unseen_drift
 
 D, CATEGORIES = 4, 40  # the last feature is categorical
 
@@ -103,3 +103,18 @@ def test_a_forest_splits_into_its_trees(case):
         np.testing.assert_array_equal(one.sets, other.sets)
         inner = other.nodes["feature"] >= 0
         np.testing.assert_array_equal(one.nodes[inner], other.nodes[inner])
+
+
+def test_the_drift_of_unseen_categories_is_what_they_get_beyond_the_mean():
+    nodes = np.zeros(5, dtype=TREE_NODE)
+    nodes["feature"], nodes["set"], nodes["left"] = (
+        [1, -1, 0, -1, -1],
+        [0, -1, -1, -1, -1],
+        [1, -1, 3, -1, -1],
+    )
+    nodes["weight"], nodes["value"] = [10, 4, 6, 2, 4], [0, 1.0, 0, 3.0, -3.0]
+    mean = (4 * 1.0 + 2 * 3.0 - 4 * 3.0) / 10
+    for missing_left, value in ((1, 1.0), (0, -1.0)):
+        nodes["missing_left"][0] = missing_left
+        drift = unseen_drift(TreeNodes(nodes, np.zeros((1, 8), dtype=np.uint32)), 3)
+        np.testing.assert_allclose(drift, [0, 10 * (value - mean), 0])

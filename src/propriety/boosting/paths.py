@@ -223,6 +223,7 @@ class _Path:
             and settings.subsample >= 1.0
             and min(settings.tree_features, settings.split_features) == lesson.training.n_features
             and isinstance(lesson.objective, BinaryObjective)
+            and not lesson.binned.categorical.any()
         )
 
     def scores(self, base: algebra.Composite, gain: float, fold: int) -> Floats:

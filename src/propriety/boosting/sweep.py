@@ -1,4 +1,4 @@
-"""All rounds of a histogram learner in one compiled call: what a path of gains repeats many times."""
+"""All rounds of a histogram learner on numbers in one compiled call, which a path of gains repeats."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _run(binned, sample, rounds, loss, out):
     used, sign = sample.chosen.size, rounds.step == SIGN
     ints, cells = np.empty((used, 2), dtype=np.int64), np.empty((d * BINS, 2), dtype=np.int64)
     allowed, values = np.ones(d, dtype=np.uint8), np.zeros(BINS)
-    lower, upper = np.full(BINS, -np.inf), np.full(BINS, np.inf)
+    lower, upper, shares = np.full(BINS, -np.inf), np.full(BINS, np.inf), np.ones(d)
     for t in range(out.shape[0]):
         for i in range(n):
             scaled[i] = F[i] / rounds.gain
@@ -103,7 +103,7 @@ def _run(binned, sample, rounds, loss, out):
         fix_rows(g, h, sample.weights, scale, sample.chosen, 0, used, ints)
         cells[:] = 0
         count_rows(binned.rows, sample.chosen, ints, 0, used, cells)
-        best, _ = choose_feature(cells, binned.n_bins, allowed, sign, rounds.l2, scale)
+        best, _ = choose_feature(cells, binned.n_bins, allowed, sign, rounds.l2, scale, shares)
         best_values(cells[BINS * best : BINS * (best + 1)], scale, rounds.l2, lower, upper, values)
         for k in range(BINS):
             value = np.sign(values[k]) if sign else values[k]

@@ -22,6 +22,7 @@ from propriety.rules.rows import BinnedRows
 from propriety.rules.rule_lists import BinScorer, RuleList, contrasts
 from propriety.rules.settings import RuleSettings
 from propriety.rules.text import described, merged, round_edges
+from propriety.rules.unseen import neutral
 from propriety.weights import Weights
 
 _NO_EDGE = 1e-9  # leveraging leaves a rule an edge of up to 1e-11
@@ -69,7 +70,8 @@ def _boost_class(
         n_jobs=n_jobs,
     )
     state = boost(RuleSample(y, weights, n_jobs), grower, settings)
-    return state, merged(state.monomials, state.coefficients, grower)
+    rules = merged(state.monomials, state.coefficients, grower)
+    return state, neutral(rules, rows, grower.missing)
 
 
 def _counts(weights: Weights) -> NDArray[np.int64]:
