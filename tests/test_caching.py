@@ -25,8 +25,8 @@ n = int(sys.argv[3])
 X = rng.normal(size=(n, 3))
 y = X[:, 0] + 0.3 * rng.normal(size=n) > 0
 models = {
-    "boosting": BoostingClassifier(max_iter=2, max_leaf_nodes=4),
-    "curves": BoostingClassifier(weak_learner="histogram", max_iter=2),
+    "boosting": BoostingClassifier(max_iter=2, max_leaf_nodes=4, learning_rate=1),
+    "curves": BoostingClassifier(weak_learner="histogram", max_iter=2, learning_rate=1),
     "tree": TreeClassifier(max_leaf_nodes=4),
     "rules": RuleClassifier(n_rules=2),
     "linear": LinearClassifier(),

@@ -408,7 +408,7 @@ def test_a_leak_and_an_identifier_are_pointed_out(tmp_path):
         (("--loss", "Bta(6, 14)"), "did you mean 'Beta'"),
         (("--loss", "Hinge"), "hinge loss is least at"),
         (("--loss", "CostWeighted(0.1)"), "no weight function"),
-        (("--model", "forest"), "--model must be one of"),
+        (("--model", "network"), "--model must be one of"),
         (("--set", "depth"), "--set needs NAME=VALUE"),
         (("--set", "depth=3"), "Invalid parameter 'depth'"),
         (("--folds", "1"), "--folds must be 2 or more"),

@@ -34,9 +34,9 @@ def shares_of(model, X):
     ("loss", "n_classes", "missing", "categories"),
     [
         ("Log()", 2, False, False),
-        ("Log()", 2, True, True),
+        ("Log()", 2, True, False),
         ("Squared()", 2, True, False),
-        ("Tailored(0.3, 5)", 2, False, True),
+        ("Tailored(0.3, 5)", 2, False, False),
         ("Log()", 3, True, False),
         ("Squared()", 3, False, False),
         ("Beta(2, 1)", 3, False, False),

@@ -105,6 +105,7 @@ def test_the_parameters_that_newcomers_are_told_exist():
         *dir(BoostingClassifier),
         "BoostingClassifier",
         "LinearClassifier",
+        "oob_score_",
     }
     assert {"max_leaf_nodes", "min_weight_leaf", "monotonic_cst"} <= told
     assert told <= there | {"scoring"}

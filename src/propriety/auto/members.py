@@ -68,9 +68,7 @@ class Member:
         end = on_scale(self.model._probabilities(parts.sum(axis=2)), loss)
         way = parts[:, :, :-1].sum(axis=2)
         stretch = np.divide(end - start, way, out=np.zeros_like(way), where=np.abs(way) > 1e-9)
-        result = np.concatenate([parts[:, :, :-1] * stretch[:, :, None], start[:, :, None]], axis=2)
-        result[:, :, -1] += end - result.sum(axis=2)
-        return result
+        return np.concatenate([parts[:, :, :-1] * stretch[:, :, None], start[:, :, None]], axis=2)
 
     def importances(self, n_features: int) -> Floats:
         """How much each feature counts."""

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from propriety import parallel
 from propriety.boosting.objective import Objective, objective_of
+from propriety.linear.objective import row_losses
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
@@ -54,14 +55,17 @@ def fit_stack(scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: A
     loss : Composite, or loss on the simplex
     """
     n_members, _, n_scores = scores.shape
-    objective = objective_of(loss, codes, max(2, n_scores))
+    n_classes = max(2, n_scores)
+    objective = objective_of(loss, codes, n_classes)
     fair = np.append(np.full(n_members, 1.0 / n_members), np.zeros(n_scores))
-    strength = PRIOR / weights.total
+    # In units of the loss, so that a loss and its multiples have the same weights.
+    unit = row_losses(loss, codes, n_classes)[0].scale
+    strength = unit * PRIOR / weights.total
 
     def evaluate(theta: Floats) -> tuple[float, Floats]:
         value, slopes = _mean_loss(theta, scores, objective, weights)
         away = theta - fair
-        return value + 0.5 * strength * float(away @ away), slopes + strength * away
+        return (value + 0.5 * strength * float(away @ away)) / unit, (slopes + strength * away) / unit
 
     bounds = [(0.0, None)] * n_members + [(None, None)] * n_scores
     options: Any = {"maxiter": 500, "ftol": 1e-15, "gtol": 1e-10}

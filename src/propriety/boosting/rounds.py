@@ -14,6 +14,7 @@ from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import Objective, derivatives
 from propriety.boosting.reach import Reach
 from propriety.boosting.settings import BoostingSettings
+from propriety.data.folds import mixed
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import largest, row_weights, weighted_sum
 from propriety.engine.layout import Binned
@@ -187,8 +188,10 @@ class Booster:
             return self._rows
         n = len(self.binned.rows)
         rows = self._rows if self._rows is not None else np.arange(n, dtype=np.uint32)
-        chosen = rows[rng.random(len(rows)) < self.settings.subsample]
-        return chosen if len(chosen) else rows[rng.integers(len(rows), size=1)]
+        # A row's number belongs to what it holds: copies are drawn together, whatever their order.
+        numbers = mixed(self._bin_hashes[rows] + mixed(rng.integers(2**63, size=1).astype(np.uint64)))
+        chosen = rows[numbers < np.uint64(self.settings.subsample * 2.0**64)]
+        return chosen if len(chosen) else rows[numbers == numbers.min()]
 
     def _values(self, cells: Cells, k: int) -> Floats:
         """Values of the cells: the part of the step that counts, within reach.
@@ -251,6 +254,14 @@ class Booster:
             share[self._out] = 0.0
         (excess,) = self._reduce.max((float(share.max(initial=1.0)),))
         return delta / excess
+
+    @cached_property
+    def _bin_hashes(self) -> NDArray[np.uint64]:
+        """A hash of the bins of each row."""
+        total = np.zeros(len(self.binned.rows), dtype=np.uint64)
+        for f, bins in enumerate(self.binned.rows.T):
+            total += mixed(bins.astype(np.uint64) + np.uint64(f) * np.uint64(2**32))
+        return total
 
     @cached_property
     def _span(self) -> float:

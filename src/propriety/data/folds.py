@@ -86,14 +86,14 @@ def row_hashes(training: Training, rows: NDArray[np.intp], seed: int = 0) -> Has
     """
     columns = [_column_hashes(training, f, rows) for f in range(training.n_features)]
     # Whether two rows are copies does not depend on the salts of the columns, so that places will do here.
-    identities = _combined(columns, _mixed(np.arange(len(columns), dtype=np.uint64)))
+    identities = _combined(columns, mixed(np.arange(len(columns), dtype=np.uint64)))
     distinct = np.unique(identities, return_index=True)[1]
     hashes = np.zeros(len(rows), dtype=np.uint64)
     for _ in range(2):
         # Sums of unsigned integers wrap around, and depend on no order.
-        salts = [_mixed(column[distinct] + hashes[distinct]).sum() for column in columns]
+        salts = [mixed(column[distinct] + hashes[distinct]).sum() for column in columns]
         hashes = _combined(columns, np.array(salts, dtype=np.uint64))
-    return _mixed(hashes + _mixed(np.array([seed % 2**64], dtype=np.uint64)))
+    return mixed(hashes + mixed(np.array([seed % 2**64], dtype=np.uint64)))
 
 
 def _column_hashes(training: Training, f: int, rows: NDArray[np.intp]) -> Hashes:
@@ -103,18 +103,18 @@ def _column_hashes(training: Training, f: int, rows: NDArray[np.intp]) -> Hashes
         _, ranks = np.unique(values, return_inverse=True)
         values = np.where(np.isnan(values), values, ranks)
     # Both zeros are one number, and every NaN means missing.
-    return _mixed(np.where(np.isnan(values), _NAN, values + 0.0).view(np.uint64))
+    return mixed(np.where(np.isnan(values), _NAN, values + 0.0).view(np.uint64))
 
 
 def _combined(columns: list[Hashes], salts: Hashes) -> Hashes:
     """Hashes of rows: sums, over the columns, of their values' hashes mixed with the columns' salts."""
     total = np.zeros(len(columns[0]), dtype=np.uint64)
     for column, salt in zip(columns, salts, strict=True):
-        total += _mixed(column ^ salt)
+        total += mixed(column ^ salt)
     return total
 
 
-def _mixed(x: Hashes) -> Hashes:
+def mixed(x: Hashes) -> Hashes:
     """SplitMix64's finalizer: a one-to-one function of 64 bits each of which depends on all."""
     x = x + _SALT
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -161,7 +161,7 @@ def _share_out(
     np.add.at(amounts, (units, codes), weight)
     totals = amounts.sum(axis=0)
     parts = amounts / np.where(totals > 0, totals, 1.0)
-    chance = _mixed(np.arange(n_groups, dtype=np.uint64) + np.uint64(seed % 2**64))
+    chance = mixed(np.arange(n_groups, dtype=np.uint64) + np.uint64(seed % 2**64))
     fold_of = np.empty(n_groups, dtype=np.intp)
     filled = np.zeros((n_folds, n_classes))
     for group in np.lexsort((chance, -parts.sum(axis=1))):
