@@ -37,7 +37,7 @@ def test_the_score_is_the_weighted_sum_of_the_members_log_odds(table, fitted):
     X, _ = table
     total = fitted._stack.intercept[0]
     for name, model in fitted.members_.items():
-        numbers = fitted._members[0].numbers(fitted._table(X), fitted._schema)
+        numbers = fitted._members[0].numbers.of(fitted._table(X), fitted._schema)
         P = model.predict_proba(numbers if name == "linear" else X)
         p = np.clip(P[:, 1], 1 / (1 + np.exp(12)), 1 / (1 + np.exp(-12)))
         total = total + fitted.weights_[name] * np.log(p / (1 - p))

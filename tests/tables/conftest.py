@@ -8,9 +8,9 @@ sys.path.append(str(Path(__file__).parent))
 
 from samples import SMALL, columns
 
+from propriety.data.numbers import Numbers
 from propriety.model import catalogue
 from propriety.tables import TableModel, infer
-from propriety.tables.numbers import Numbers
 
 
 @pytest.fixture(scope="session")

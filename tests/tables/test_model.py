@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from samples import SMALL
 
+from propriety.data.numbers import Numbers
 from propriety.model import catalogue, files
 from propriety.model.contract import FittedModel
 from propriety.tables import TableCosts, TableError, TableModel, infer
-from propriety.tables.numbers import Numbers
 
 KEYS = [entry.key for entry in catalogue.ESTIMATORS]
 

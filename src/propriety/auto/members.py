@@ -48,7 +48,7 @@ class Member:
     def _read(self, table: Table, schema: Schema) -> Table:
         if self.numbers is None:
             return table
-        return Schema.fit(self.numbers(table, schema), None)[1]
+        return Schema.fit(self.numbers.of(table, schema), None)[1]
 
     def probabilities(self, table: Table, schema: Schema) -> Floats:
         """Of the classes."""
@@ -160,8 +160,8 @@ class Fitted:
 def fit_linear(task: Task) -> Fitted:
     """Ridge logistic regression over standardized numbers, its strength chosen by the folds."""
     training = task.training
-    numbers = Numbers.fit(training.table, training.schema, training.weights)
-    table = Schema.fit(numbers(training.table, training.schema), None)[1]
+    numbers = Numbers.learn(training.table, training.schema, training.weights)
+    table = Schema.fit(numbers.of(training.table, training.schema), None)[1]
     model = task.fit(LinearClassifier("Log", alpha="cv", n_jobs=task.n_jobs), table, folds=task.folds)
     scores = model.oof_decision_function_.reshape(training.n_rows, -1)
     return Fitted(Member("linear", model, numbers), model._probabilities(scores))
@@ -169,9 +169,9 @@ def fit_linear(task: Task) -> Fitted:
 
 def fit_shrunken(training: Training, n_jobs: int) -> Member:
     """Ridge logistic regression where no folds can choose its strength: that of one row."""
-    numbers = Numbers.fit(training.table, training.schema, training.weights)
+    numbers = Numbers.learn(training.table, training.schema, training.weights)
     model = LinearClassifier("Log", alpha=1 / training.weights.total, n_jobs=n_jobs)
-    X = numbers(training.table, training.schema)
+    X = numbers.of(training.table, training.schema)
     return Member("linear", model.fit(X, training.classes[training.codes], training.weights.values), numbers)
 
 

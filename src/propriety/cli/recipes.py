@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from propriety.cli.output import UsageError
+from propriety.data.numbers import Numbers
 from propriety.model.catalogue import ESTIMATORS, Entry
-from propriety.tables.numbers import Numbers
 from propriety.tuning import LossSearchCV
 
 Floats = NDArray[np.float64]

@@ -41,14 +41,26 @@ class Numbers:
     terms: tuple[Term, ...]
 
     @classmethod
-    def fit(cls, table: Table, schema: Schema, weights: Weights) -> Numbers:
+    def fit(cls, X: Any) -> Numbers:
+        """Learn from a table of any kind.
+
+        >>> import pandas as pd
+        >>> numbers = Numbers.fit(pd.DataFrame({"x": [1.0, 3.0], "c": pd.Categorical(["a", "b"])}))
+        >>> numbers(pd.DataFrame({"x": [2.0], "c": pd.Categorical(["a"])}))
+        array([[ 0. ,  0.5, -0.5]])
+        """
+        schema, table = Schema.fit(X)
+        return cls.learn(table, schema, Weights(table.n_rows))
+
+    @classmethod
+    def learn(cls, table: Table, schema: Schema, weights: Weights) -> Numbers:
         """Learn medians, means, spreads and the frequent categories.
 
         >>> schema, table = Schema.fit(np.array([[1.0, 7.0], [np.nan, 5.0], [3.0, 7.0]]), categorical=[1])
-        >>> numbers = Numbers.fit(table, schema, Weights(3))
+        >>> numbers = Numbers.learn(table, schema, Weights(3))
         >>> [(term.feature, term.kind, term.level) for term in numbers.terms]
         [(0, 'value', ''), (0, 'missing', ''), (1, 'level', 7.0), (1, 'level', 5.0)]
-        >>> numbers(table, schema).round(2)[:, 0]
+        >>> numbers.of(table, schema).round(2)[:, 0]
         array([-1.22,  0.  ,  1.22])
         """
         terms: list[Term] = []
@@ -65,7 +77,12 @@ class Numbers:
         """For each number the feature that it is made of."""
         return tuple(term.feature for term in self.terms) or (0,)  # without terms there is a column of zeros
 
-    def __call__(self, table: Table, schema: Schema) -> Floats:
+    def __call__(self, X: Any) -> Floats:
+        """The numbers of a table of any kind."""
+        schema, table = Schema.fit(X)
+        return self.of(table, schema)
+
+    def of(self, table: Table, schema: Schema) -> Floats:
         """The numbers of a table, of shape (n, terms); indicators are centred too."""
         result = np.zeros((table.n_rows, max(1, len(self.terms))))
         feature, column = -1, np.empty(0)
@@ -73,9 +90,9 @@ class Numbers:
             if term.feature != feature:
                 feature, column = term.feature, np.asarray(table.column(term.feature), dtype=np.float64)
             if term.kind == "level":
-                categories = schema.categories[feature]
-                assert categories is not None
-                x = (column == categories.index(term.level)).astype(np.float64)
+                categories = schema.categories[feature] or ()
+                place = categories.index(term.level) if term.level in categories else -1
+                x = (column == place).astype(np.float64)
             else:
                 lost = ~np.isfinite(column)
                 x = lost.astype(np.float64) if term.kind == "missing" else np.where(lost, term.fill, column)

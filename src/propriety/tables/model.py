@@ -13,13 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from propriety.costs import Costs
+from propriety.data.numbers import Numbers
 from propriety.model import files
 from propriety.model.base import ProperClassifier, shares
 from propriety.storage.checks import Arrays, require
 from propriety.tables.columns import Columns
 from propriety.tables.costs import ABSTAIN, TableCosts
 from propriety.tables.errors import TableError, no_such_column
-from propriety.tables.numbers import Numbers
 from propriety.tables.state import read_row_costs, read_state, write_state
 from propriety.tables.targets import Target
 

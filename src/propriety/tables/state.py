@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from propriety.data.numbers import KINDS as TERMS
+from propriety.data.numbers import Numbers, Term
 from propriety.model.base import ProperClassifier
 from propriety.storage.checks import names, require, take
 from propriety.storage.values import decode, encode
 from propriety.tables.columns import KINDS, PARTS, Column, Columns
 from propriety.tables.costs import DEFAULTS, TableCosts
 from propriety.tables.expressions import Expression, ExpressionError
-from propriety.tables.numbers import KINDS as TERMS
-from propriety.tables.numbers import Numbers, Term
 from propriety.tables.targets import Target
 
 

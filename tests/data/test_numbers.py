@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from propriety.tables.numbers import Numbers
+from propriety.data.numbers import Numbers
 
 
 def frame(**columns):
