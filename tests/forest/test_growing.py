@@ -34,9 +34,9 @@ def shares_of(model, X):
     ("loss", "n_classes", "missing", "categories"),
     [
         ("Log()", 2, False, False),
-        ("Log()", 2, True, False),
+        ("Log()", 2, True, True),
         ("Squared()", 2, True, False),
-        ("Tailored(0.3, 5)", 2, False, False),
+        ("Tailored(0.3, 5)", 2, False, True),
         ("Log()", 3, True, False),
         ("Squared()", 3, False, False),
         ("Beta(2, 1)", 3, False, False),
@@ -137,3 +137,15 @@ def test_a_log_loss_of_the_users_own_grows_the_same_trees():
     own = losses.from_weight(lambda p, q: 1 / (p * q))
     one, other = ForestClassifier("Log", **given).fit(X, y), ForestClassifier(own, **given).fit(X, y)
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9)
+
+
+def test_a_column_of_noise_is_not_memorized():
+    """Categories without an effect: out of bag, the forest is about as good as without them."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(400, 3)), columns=list("abc"))
+    y = (X["a"] + rng.normal(size=400) > 0).to_numpy().astype(int)
+    settings = {"n_estimators": 40, "min_samples_leaf": 5, "max_features": None, "random_state": 0}
+    settings["oob_score"] = True
+    without = ForestClassifier(**settings).fit(X, y).oob_score_
+    noise = X.assign(code=pd.Categorical(rng.integers(0, 40, 400)))
+    assert ForestClassifier(**settings).fit(noise, y).oob_score_ < 1.02 * without

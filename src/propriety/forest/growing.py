@@ -169,7 +169,7 @@ def _split(room, slot, n_nodes, n_sets, unit, loss_unit):
 
 
 @kernel
-def grow_tree(sample, rules, table, seed, unit, room):
+def grow_tree(sample, rules, table, seed, room):
     """Grow the tree of a seed in ``room.nodes``; returns the numbers of its nodes and of its sets.
 
     Without a limit on the leaves nodes are split in any order; with one, the node that gains most comes next.
@@ -178,6 +178,7 @@ def grow_tree(sample, rules, table, seed, unit, room):
     room.state[0] = scramble(seed)
     for f in range(room.features.size):
         room.features[f] = f
+    unit = sample.unit
     _leaf(room, 0, 0, unit)
     n_nodes, n_sets, n_leaves, waiting = 1, 0, 1, 0
     first, count, depth = 0, 1, 0  # the new nodes, which lie side by side

@@ -38,9 +38,11 @@ class Sample(NamedTuple):
     codes: NDArray[np.uint8]  # (d, n): bins of the distinct columns
     n_bins: NDArray[np.int64]  # (d,): a missing value has this number as its bin
     categorical: NDArray[np.uint8]  # (d,)
+    levels: NDArray[np.float64]  # (d, BINS): categories that share a bin
     labels: NDArray[np.uint8]
     copies: NDArray[np.int64]
     weights: NDArray[np.int64]  # of one copy, in units; empty: all 1
+    unit: float
 
 
 class Rules(NamedTuple):
@@ -54,6 +56,7 @@ class Rules(NamedTuple):
     random_cuts: bool
     bootstrap: bool
     poisson: NDArray[np.uint64]  # P(count ≤ c) · 2³² of a draw
+    dispersion: float  # by how much more the class sums of a tree vary than numbers of rows
 
 
 class Room(NamedTuple):

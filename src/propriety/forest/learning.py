@@ -39,7 +39,7 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
     )
     ordered = ordered_sample(training, binner, binner.transform(training.table, jobs).columns)
     base_rates = training.class_weights / training.weights.total
-    growth = _Growth(ordered, settings, base_rates)
+    growth = _Growth(ordered, settings, base_rates, training.weights.overdispersion)
     grown = growth.grow(binner)
     if not settings.out_of_bag:
         return Learned(grown, None, None)
@@ -55,7 +55,9 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
 class _Growth:
     """The trees of a forest; each thread has its own room, and no tree knows of another."""
 
-    def __init__(self, ordered: Any, settings: ForestSettings, base_rates: Floats) -> None:
+    def __init__(
+        self, ordered: Any, settings: ForestSettings, base_rates: Floats, overdispersion: float
+    ) -> None:
         from propriety.forest.entropy import entropy_table
         from propriety.forest.layout import Rules
 
@@ -66,11 +68,13 @@ class _Growth:
             n_classes=self.n_classes,
             max_leaves=settings.max_leaves or 0,
             max_depth=min(settings.max_depth or n, n),
-            least=max(1, math.ceil(settings.min_weight / ordered.unit)),
+            least=max(1, math.ceil(settings.min_weight / self.sample.unit)),
             split_features=settings.split_features(d),
             random_cuts=settings.random_cuts,
             bootstrap=settings.bootstrap,
             poisson=_poisson(),
+            # Drawing the rows varies their number as much as their classes do.
+            dispersion=overdispersion * (2.0 if settings.bootstrap else 1.0),
         )
         self.table = entropy_table(settings.measure, self.n_classes)
         leaves = min(n, settings.max_leaves or n, 2 ** min(self.rules.max_depth, 40))
@@ -109,9 +113,9 @@ class _Growth:
         from propriety.forest.growing import grow_tree, vote_out_of_bag
 
         room = self._room()
-        seed, unit = self.seeds[t], self.ordered.unit
+        seed = self.seeds[t]
         with np.errstate(over="ignore"):  # hashes overflow; only kernels that are not compiled would say so
-            n_nodes, n_sets = grow_tree(self.sample, self.rules, self.table, seed, unit, room)
+            n_nodes, n_sets = grow_tree(self.sample, self.rules, self.table, seed, room)
             if self.settings.out_of_bag:
                 vote_out_of_bag(self.sample, self.rules, seed, self.base_rates, room)
         self.trees[t] = TreeNodes(room.nodes[:n_nodes].copy(), room.sets[:n_sets].copy())

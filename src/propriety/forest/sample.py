@@ -35,14 +35,11 @@ class OrderedSample:
         The column of the table that each column of the sample stands for.
     places : ndarray of shape (n,)
         The row of the sample that stands for each row of the table; −1 for rows without weight.
-    unit : float
-        Weights of the sample are whole numbers of it.
     """
 
     sample: Sample
     columns: NDArray[np.intp]
     places: NDArray[np.intp]
-    unit: float
 
 
 def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8]) -> OrderedSample:
@@ -74,11 +71,13 @@ def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8])
         np.ascontiguousarray(codes[:, chosen]),
         binner.n_bins[columns],
         np.array([binner.category_bins[f] is not None for f in columns], dtype=np.uint8),
+        binner.levels[columns],
         labels[chosen].astype(np.uint8),
         np.ones(len(chosen), np.int64) if copies is None else np.add.reduceat(copies[order], firsts),
         whole[chosen] if copies is None else np.empty(0, dtype=np.int64),
+        weights.unit if copies is None else 1.0,
     )
-    return OrderedSample(sample, columns, places, weights.unit if copies is None else 1.0)
+    return OrderedSample(sample, columns, places)
 
 
 def _copies(weights: Weights, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from propriety.engine.categories import real_share, whole_step
 from propriety.engine.compiling import inner, once
 from propriety.engine.intrinsics import trailing_zeros
 from propriety.forest.entropy import FEW, class_loss, node_loss, pair_loss
@@ -324,6 +325,25 @@ def _best_set(cells, bins, n_found, lines, least, sums, loss, best, left, kept):
 
 
 @once
+def _worth(cells, bins, n_found, sums, levels, unit, dispersion):
+    """What a set of categories gains of what it seems to gain, going by the χ² of their class sums."""
+    K, total, classes, spread, held = _U(sums.size), 0.0, 0, 0.0, 0.0
+    for k in range(K):
+        total += sums[k]
+        classes += sums[k] > 0
+    for i in range(n_found):
+        weight = 0.0
+        for k in range(K):
+            weight += cells[_U(bins[i]) * K + k]
+        held += min(levels[bins[i]], weight * unit)
+        for k in range(K):
+            expected = weight * sums[k] / total
+            if expected > 0:
+                spread += (cells[_U(bins[i]) * K + k] - expected) ** 2 / expected
+    return whole_step(real_share(spread * unit, (held - 2.0) * (classes - 1.0), dispersion))
+
+
+@once
 def _random_set(cells, bins, n_found, lines, least, sums, loss, best, left, kept, state):
     """A random number of categories in a random order; returns their gain and number if that is better."""
     K = _U(sums.size)
@@ -373,10 +393,14 @@ def _search_sets(sample, rules, table, room, slot, sums, loss, feature):
                 cells, bins, n_found, lines, rules.least, sums, loss, best, room.left, kept, room.state
             )
         else:
-            _sort_by_share(cells, bins, n_found, sums, room.shares)
-            gain, size = _best_set(
-                cells, bins, n_found, lines, rules.least, sums, loss, best, room.left, kept
-            )
+            worth = _worth(cells, bins, n_found, sums, sample.levels[feature], sample.unit, rules.dispersion)
+            gain, size = best, 0
+            if worth > 0.0:
+                _sort_by_share(cells, bins, n_found, sums, room.shares)
+                gain, size = _best_set(
+                    cells, bins, n_found, lines, rules.least, sums, loss, best / worth, room.left, kept
+                )
+                gain *= worth
         if size > 0:
             found.gain, found.feature, found.by_set = gain, feature, 1
             found.missing_left = _take_set(bins, n_found, size, missing, room.waiting_sets[slot])
