@@ -20,6 +20,7 @@ from propriety.model import contract
 from propriety.model.base import ProperClassifier, shares
 from propriety.model.fitted_loss import fitted_loss
 from propriety.storage.checks import Arrays
+from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
 
@@ -183,7 +184,9 @@ class AutoClassifier(ProperClassifier):
         )
         settings = settings_of(self)
         loss = fitted_loss(self.loss, self.link, training.n_classes)
-        learned = learn(training, settings, loss, groups)
+        # At stake or not, a decision counts once.
+        judging = Weights.read(sample_weight, training.n_rows) if self.stakes else None
+        learned = learn(training, settings, loss, groups, judging)
         parts = _attributes(learned.members, learned.stack)
         return self._keep(training, loss, judgement_=learned.judgement, **parts)
 
@@ -209,6 +212,7 @@ class AutoClassifier(ProperClassifier):
 
     def words(self, X: Any) -> list[list[str]]:
         """The rules that each row meets, in words, if the model is one of rules."""
+        check_is_fitted(self, "members_")
         if len(self._members) == 1 and self._members[0].numbers is None:
             return self._members[0].model.words(X)
         return super().words(X)

@@ -95,8 +95,8 @@ class Judgement:
     def __str__(self) -> str:
         if self.n_rows == 0:
             return (
-                "No row could be held out, because each class is one row with its copies: nothing is known "
-                "of what decisions will cost."
+                "No rows of two classes could be held out, because a class lies in one group or is one row "
+                "with its copies: a linear model was fitted, and nobody knows what decisions will cost."
             )
         cost, saved = self.model.cost, self.saved
         text = [f"1,000 decisions cost {_with_interval(cost)}. {self.constant.name} costs "]
@@ -124,12 +124,13 @@ class Judgement:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The rows that judge: classes, labels as indices, weights and costs."""
+    """The rows that judge: classes, labels as indices, weights and costs; groups if they have any."""
 
     classes: NDArray[Any]
     codes: NDArray[np.intp]
     weights: Weights
     costs: Costs
+    groups: NDArray[np.intp] | None = None
 
     def row_costs(self, P: Floats) -> Floats:
         """What deciding by these probabilities costs in each row."""
@@ -177,7 +178,7 @@ class Judged:
         return calibration_slope(self.codes, P, sample_weight=self.weights.values, labels=labels)
 
     def _cost(self, of_rows: Floats) -> Estimate:
-        return self.weights.estimate(of_rows, scale=_DECISIONS)
+        return self.weights.estimate(of_rows, scale=_DECISIONS, groups=self.groups)
 
     def _cheapest_constant(self) -> tuple[str, Floats]:
         """The decision that is cheapest for everyone, in words, and what it costs each row."""

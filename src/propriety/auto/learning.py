@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
 
 from propriety.auto.judgement import Judged, Judgement
 from propriety.auto.members import MEMBERS, READABLE, Fitted, Member, Task, fit_shrunken
 from propriety.auto.settings import AutoSettings
 from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
-from propriety.data.folds import fold_numbers, row_hashes
+from propriety.data.folds import fold_numbers, in_mixed_cells, row_hashes
 from propriety.data.training import Training
+from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
 #: Rows of a trial that tells how long a member will take: so many, or a share of all.
@@ -32,14 +34,27 @@ class Learned:
     judgement: Judgement
 
 
-def learn(training: Training, settings: AutoSettings, loss: Any, groups: Any = None) -> Learned:
-    """Fit the members as far as the time allows, weigh them, and judge the whole."""
+def learn(
+    training: Training, settings: AutoSettings, loss: Any, groups: Any = None, judging: Weights | None = None
+) -> Learned:
+    """Fit the members as far as the time allows, weigh them, and judge the whole.
+
+    `judging` are the weights by which decisions are counted, if rows are learned from by what is at stake.
+    """
+    if judging is None:
+        training, copies = training.expanded()  # copies of a row may lie in several folds
+        groups = None if groups is None else column_or_1d(groups)[copies]
+        judging = training.weights
     folds = fold_numbers(training, settings.n_folds, seed=settings.seed, groups=groups)
     rows = np.flatnonzero(folds >= 0)
-    if len(np.unique(training.codes[rows])) < 2:
+    if len(np.unique(training.codes[rows])) < 2 or len(np.unique(folds[rows])) < 2:
         return _without_folds(training, settings)
     judged = Judged(
-        training.classes, training.codes[rows], training.weights.take(rows), training.costs.take(rows)
+        training.classes,
+        training.codes[rows],
+        judging.take(rows),
+        training.costs.take(rows),
+        None if groups is None else np.unique(column_or_1d(groups)[rows], return_inverse=True)[1],
     )
     task = Task(
         training,
@@ -65,6 +80,7 @@ class Ladder:
     settings: AutoSettings
     began: float = field(default_factory=time.perf_counter)
     fitted: dict[str, tuple[Fitted, float]] = field(default_factory=dict)
+    last: float = 0.0  # seconds that the last member took
     left_out: list[str] = field(default_factory=list)
 
     @property
@@ -77,8 +93,9 @@ class Ladder:
         for name in names:
             if name in self.fitted or not self._affords(name):
                 continue
+            started = self.seconds
             fitted = MEMBERS[name](self.task)
-            self.fitted[name] = fitted, self.seconds
+            self.fitted[name], self.last = (fitted, self.seconds), self.seconds - started
             if self.settings.verbose:
                 standing = self.judged.standing(name, fitted.P[self.rows])
                 cost = f"1,000 decisions cost {standing.cost.value:.4g}"
@@ -91,7 +108,7 @@ class Ladder:
         left = self.settings.time_budget - self.seconds
         n = self.task.training.n_rows
         few = max(_FEW, int(_SHARE * n))
-        if left > 0 and few < n:
+        if left > 0 and 2 * few < n:
             started = time.perf_counter()
             MEMBERS[name](self.task.some(few))
             took = time.perf_counter() - started
@@ -99,7 +116,7 @@ class Ladder:
             left -= took
         else:
             # So few rows take about as long as the last member did, or there is no time for a trial either.
-            needs = list(self.fitted.values())[-1][1]
+            needs = self.last
         if needs <= left:
             return True
         self.left_out.append(f"{name}, about {needs:.0f} s more" if needs >= 1 else name)
@@ -121,6 +138,8 @@ class Ladder:
         """The best model that can be read, and what that costs."""
         whole = self._honest(self._scores(list(self.fitted)))
         self.climb(READABLE)
+        if not any(name in self.fitted for name in READABLE):
+            self.fitted[READABLE[0]] = MEMBERS[READABLE[0]](self.task), self.seconds
         names = [name for name in READABLE if name in self.fitted]
         best = min(names, key=lambda name: self.judged.log_loss(self.fitted[name][0].P[self.rows]))
         scores = self._scores([best])
@@ -145,16 +164,16 @@ class Ladder:
 
 
 def _without_folds(training: Training, settings: AutoSettings) -> Learned:
-    """A linear model that nobody judges: classes that are one row each, with copies, cannot be held out."""
+    """A linear model that nobody judges, where no rows of two classes can be held out."""
     member = fit_shrunken(training, settings.n_jobs)
     intercept = np.zeros(1 if training.n_classes == 2 else training.n_classes)
     return Learned((member,), Stack(np.ones(1), intercept), Judgement.none(member.name))
 
 
 def _has_copies(training: Training) -> bool:
-    """Whether more than a few rows are there several times, in the table or by their weight."""
+    """Whether more than a few rows may be copies of others: the same values, and never another class."""
     rows = np.flatnonzero(training.weights.array > 0)
-    copies = training.weights.array[rows] if training.weights.copies else np.ones(len(rows))
-    _, place = np.unique(row_hashes(training, rows), return_inverse=True)
-    together = np.bincount(place, weights=copies)
-    return bool(together[together > 1].sum() > _COPIED * together.sum())
+    hashes = row_hashes(training, rows)
+    pure = ~in_mixed_cells(hashes, training.codes[rows])
+    _, place, count = np.unique(hashes, return_inverse=True, return_counts=True)
+    return bool(np.mean(pure & (count[place] > 1)) > _COPIED)

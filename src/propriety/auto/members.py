@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from propriety.auto.stacking import on_scale
 from propriety.boosting import BoostingClassifier
+from propriety.data.identifiers import IdentifierWarning
 from propriety.data.numbers import Numbers
 from propriety.data.table import Schema, Table
 from propriety.data.training import Training
@@ -23,6 +24,10 @@ from propriety.rules import RuleClassifier
 from propriety.tree import TreeClassifier
 
 Floats = NDArray[np.float64]
+
+
+#: Rows of a class that a trial must have on average to draw among them.
+_RARE = 50
 
 
 # --- a fitted member ------------------------------------------------------------------------------
@@ -61,14 +66,20 @@ class Member:
         The member's own contributions are on the scale of its own loss. They are stretched by what lies
         between the score of no feature and the score on the one scale and on the other.
         """
-        parts = self.model._contributions(self._read(table, schema))
+        own = self.model._contributions(self._read(table, schema))
+        start = on_scale(self.model._probabilities(own[:, :, -1]), loss)
+        end = on_scale(self.model._probabilities(own.sum(axis=2)), loss)
+        # What the scores of several classes have in common says nothing, and may differ between the scales.
+        shift = end.mean(axis=1, keepdims=True) if end.shape[1] > 1 else 0.0
+        parts = own - own.mean(axis=1, keepdims=True) if end.shape[1] > 1 else own
         if self.numbers is not None:
             parts = _owned(parts, self.numbers.owners, table.n_features)
-        start = on_scale(self.model._probabilities(parts[:, :, -1]), loss)
-        end = on_scale(self.model._probabilities(parts.sum(axis=2)), loss)
+        if end.shape[1] > 1:
+            start, end = start - start.mean(axis=1, keepdims=True), end - shift
         way = parts[:, :, :-1].sum(axis=2)
         stretch = np.divide(end - start, way, out=np.zeros_like(way), where=np.abs(way) > 1e-9)
-        return np.concatenate([parts[:, :, :-1] * stretch[:, :, None], start[:, :, None]], axis=2)
+        base = start + shift
+        return np.concatenate([parts[:, :, :-1] * stretch[:, :, None], base[:, :, None]], axis=2)
 
     def importances(self, n_features: int) -> Floats:
         """How much each feature counts."""
@@ -122,6 +133,7 @@ class Task:
         with warnings.catch_warnings():
             # The folds have chosen: what a member has to say of its own fit says nothing of the stack.
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", IdentifierWarning)  # the stack says it once
             return model.fit(table.native, labels, weight, **given)
 
     def refitted(self, model: ProperClassifier) -> Floats:
@@ -138,7 +150,10 @@ class Task:
         """The same task with about so many of the rows, of each class and each fold in proportion."""
         training = self.training
         order = np.lexsort((self.folds, training.codes))
-        rows = np.sort(order[np.linspace(0, len(order) - 1, n_rows).astype(np.intp)])
+        spread = order[np.linspace(0, len(order) - 1, n_rows).astype(np.intp)]
+        # A rare class keeps its rows.
+        rare = np.bincount(training.codes, minlength=training.n_classes) < _RARE * training.n_rows / n_rows
+        rows = np.union1d(spread, np.flatnonzero(rare[training.codes]))
         few = replace(
             training,
             table=training.table.take(rows),
@@ -155,6 +170,11 @@ class Fitted:
 
     member: Member
     P: Floats
+
+    def __post_init__(self) -> None:
+        """The member itself keeps nothing of the training rows."""
+        for name in ("oof_decision_function_", "oob_decision_function_", "oob_score_", "_training"):
+            self.member.model.__dict__.pop(name, None)
 
 
 def fit_linear(task: Task) -> Fitted:

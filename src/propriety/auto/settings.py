@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +43,7 @@ def settings_of(model: Any) -> AutoSettings:
 
 
 def _members(given: Any) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
     unknown = [name for name in names if name not in MEMBERS]
     if unknown or not names or len(set(names)) < len(names):
         raise ValueError(f"members must be different ones of {list(MEMBERS)}, got {given!r}")

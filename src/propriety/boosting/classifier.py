@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted, column_or_1d
 
 from propriety.boosting.learning import Continued, Lesson, prepare, read_held_out
 from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
@@ -19,6 +19,7 @@ from propriety.boosting.settings import settings_of
 from propriety.boosting.shapes import ShapeFunctions, contributions_of, shapes_of
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
+from propriety.data.folds import mean_over_copies
 from propriety.data.parameters import DEPRECATED
 from propriety.data.table import Table
 from propriety.data.training import Training
@@ -335,7 +336,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             Rows that belong together; the folds of ``max_iter="cv"`` and ``calibrate`` do not part them.
         folds : array of shape (n,), optional
             The fold of each row, for ``max_iter="cv"`` and ``calibrate``: whole numbers from 0 on, −1 for a
-            row that is never held out. By default five that follow the content of the rows.
+            row that is never held out. By default four that follow the content of the rows.
 
         Returns
         -------
@@ -355,14 +356,20 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             cost_matrix=cost_matrix,
             offset=offset,
         )
-        again = self.warm_start and hasattr(self, "_forest")
+        n_rows, again = training.n_rows, self.warm_start and hasattr(self, "_forest")
         if again:
             self._check_same(X, training)
         held_out = read_held_out(training, X_val, y_val, sample_weight_val, offset_val)
         gain, chosen = self._gain(X, y, sample_weight, training)
+        settings = settings_of(self, training, self._new_seed(again))
+        rows = np.arange(training.n_rows)
+        if settings.asks_folds and folds is None:
+            # Copies of a row may lie in several folds.
+            training, rows = training.expanded()
+            groups = None if groups is None else column_or_1d(groups)[rows]
         lesson = prepare(
             training,
-            settings_of(self, training, self._new_seed(again)),
+            settings,
             fitted_loss(self.loss, self.link, training.n_classes, multiclass=self.multiclass, gain=gain),
             class_weight=self.class_weight,
             held_out=held_out,
@@ -372,11 +379,14 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         loss = lesson.objective.loss
         if lesson.settings.asks_folds:
             lesson, loss, folded = learn_from_folds(lesson, groups, folds)
-            chosen |= {"validation_score_": -folded.curve, "oof_decision_function_": squeezed(folded.scores)}
+            scores = mean_over_copies(folded.scores, rows, n_rows)
+            chosen |= {"validation_score_": -folded.curve, "oof_decision_function_": squeezed(scores)}
         elif groups is not None or folds is not None:
             raise ValueError(
                 "groups and folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
             )
+        for name in ("gain_", "gain_path_", "oof_decision_function_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         earlier = self._forest if again else None
         fit = BoostingFit(self, lesson, self._held_out_costs(lesson, X_val), earlier, X, y)
         try:

@@ -17,6 +17,7 @@ from propriety.boosting import curves
 from propriety.boosting.calibration import recalibrated
 from propriety.boosting.learning import Lesson, shifted, start_of
 from propriety.boosting.rounds import Booster
+from propriety.boosting.settings import ROUNDS
 from propriety.boosting.validation import first_best
 from propriety.data.folds import fold_numbers, read_folds
 from propriety.engine.fixed_point import row_weights, weighted_sum
@@ -136,12 +137,17 @@ def learn_from_folds(
     if folds is None:
         numbers = fold_numbers(training, settings.n_folds, groups=groups)
     else:
-        numbers = read_folds(folds, training.n_rows)
-    folded = rounds_by_folds(lesson, numbers, stop=settings.rounds_by_folds)
+        numbers = read_folds(folds, training)
     held = numbers >= 0
-    # Without a split the folds know nothing but their base rates, which are those of the other folds.
-    learned = any(np.ptp(folded.scores[numbers == k]) > 0 for k in np.unique(numbers[held]))
-    if settings.calibrate is not None and learned:
+    if not held.any():
+        # Classes that are one row each cannot be held out.
+        rounds = min(settings.max_iter, ROUNDS) if settings.rounds_by_folds else settings.max_iter
+        scores = np.full((training.n_rows, lesson.n_scores), np.nan)
+        folded = FoldedRounds(rounds, scores, np.empty(0))
+        return replace(lesson, settings=replace(settings, max_iter=rounds)), loss, folded
+    folded = rounds_by_folds(lesson, numbers, stop=settings.rounds_by_folds)
+    # Without a round the folds know nothing but their base rates, which are those of the other folds.
+    if settings.calibrate is not None and folded.rounds > 0:
         y = (training.codes[held] == 1).astype(np.float64)
         weights = lesson.weights.take(held)
         loss = recalibrated(loss, y, folded.scores[held, 0], weights, settings.calibrate)

@@ -180,7 +180,8 @@ class Booster:
         """The learners with their coefficients; those of a totally corrective fit change every round."""
         if self._corrective is None:
             return items
-        pairs = zip(items, self._corrective.coefficients, strict=True)
+        # An interrupt may have come between a coefficient and its learner.
+        pairs = zip(items, self._corrective.coefficients[: len(items)], strict=True)
         return [curves.scaled(item, float(c)) for item, c in pairs]
 
     def _sample(self, rng: np.random.Generator | None) -> NDArray[np.uint32] | None:

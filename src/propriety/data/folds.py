@@ -1,7 +1,9 @@
 """Folds that depend on what the rows hold and on nothing else.
 
-A row's place is a hash of its values. So the folds do not change with the order of the rows or of the
-columns, copies of a row share a fold, and a row of weight k lies where its k copies would.
+A row's place is a hash of its values, so the folds do not change with the order of the rows or of the
+columns. Rows with the same values and the same class may be copies of one another, and share a fold, so that
+nobody is judged by a copy of what was learned. Where rows with the same values have several classes, they
+are observations that happen to agree, as in a table of few categories: these are dealt out to the folds.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ def fold_numbers(training: Training, n_folds: int, *, seed: int = 0, groups: Any
     """A fold 0 … n_folds−1 for each row, every class in proportion; −1 is never held out.
 
     Rows of a class are put in the order of their hashes, which `seed` changes, and cut into parts of equal
-    weight. The fold −1 is that of rows of weight 0 and of a class that would lie in one fold alone: without
-    that fold nobody could learn it. Few rows, or heavy ones, may leave a fold empty.
+    weight; a row of weight k has one fold, so `Training.expanded` comes first where it should have several.
+    The fold −1 is that of rows of weight 0 and of a class that would lie in one fold alone: without that fold
+    nobody could learn it. Few rows, or heavy ones, may leave a fold empty.
 
     Parameters
     ----------
@@ -60,20 +63,32 @@ def fold_numbers(training: Training, n_folds: int, *, seed: int = 0, groups: Any
     return result
 
 
-def read_folds(folds: Any, n_rows: int) -> NDArray[np.intp]:
+def read_folds(folds: Any, training: Training) -> NDArray[np.intp]:
     """Folds that a user gives: a whole number for each row, −1 for one that is never held out.
 
-    >>> read_folds([0, 1, -1], 3)
-    array([ 0,  1, -1])
+    >>> training = Training.read("T", [[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
+    >>> read_folds([0, 0, 1, -1], training)
+    array([ 0,  0,  1, -1])
     """
-    given = np.asarray(folds)
+    given, n_rows = np.asarray(folds), training.n_rows
     if given.shape != (n_rows,):
         raise ValueError(f"folds must have one entry for each of {n_rows} rows, got shape {given.shape}")
-    if given.dtype.kind not in "iuf" or np.any(given != np.floor(given)) or np.any(given < -1):
+    whole = given.dtype.kind in "iuf" and np.all(np.isfinite(given)) and np.all(given == np.floor(given))
+    if not whole or np.any(given < -1):
         raise ValueError("folds must be whole numbers from 0 on, or -1 for a row that is never held out")
     numbers = given.astype(np.intp)
-    if len(np.unique(numbers[numbers >= 0])) < 2:
+    every = np.unique(numbers[numbers >= 0])
+    if len(every) < 2:
         raise ValueError("folds must hold at least two folds")
+    present = training.weights.array > 0
+    for fold in every:
+        known = np.unique(training.codes[present & (numbers != fold)])
+        if len(known) < training.n_classes:
+            lost = np.setdiff1d(np.arange(training.n_classes), known)
+            raise ValueError(
+                f"folds must leave rows of every class to learn from, and without fold {fold} there are none "
+                f"of {training.classes[lost].tolist()}"
+            )
     return numbers
 
 
@@ -125,16 +140,49 @@ def mixed(x: Hashes) -> Hashes:
 def _cut(
     hashes: Hashes, codes: NDArray[np.intp], weight: NDArray[np.float64], n_folds: int
 ) -> NDArray[np.intp]:
-    """Folds by cumulative weight: the part of its class in which the middle of a row and its copies lies."""
+    """Folds by cumulative weight: the part of its class in which the middle of a row and its copies lies.
+
+    Rows of cells with several classes are dealt out one by one, from a fold that the cell's hash says.
+    """
     folds = np.empty(len(codes), dtype=np.intp)
+    alone = ~in_mixed_cells(hashes, codes)
     for code in np.unique(codes):
-        members = np.flatnonzero(codes == code)
-        _, place = np.unique(hashes[members], return_inverse=True)
-        together = np.bincount(place, weights=weight[members])
-        end = np.cumsum(together)
-        middle = (end - 0.5 * together) / end[-1]
-        folds[members] = np.minimum(np.floor(n_folds * middle).astype(np.intp), n_folds - 1)[place]
+        members = np.flatnonzero((codes == code) & alone)
+        if len(members):
+            _, place = np.unique(hashes[members], return_inverse=True)
+            together = np.bincount(place, weights=weight[members])
+            end = np.cumsum(together)
+            middle = (end - 0.5 * together) / end[-1]
+            folds[members] = np.minimum(np.floor(n_folds * middle).astype(np.intp), n_folds - 1)[place]
+        dealt = np.flatnonzero((codes == code) & ~alone)
+        order = dealt[np.argsort(hashes[dealt], kind="stable")]
+        # One after the other over all cells, so that cells of one row are spread as well.
+        folds[order] = np.arange(len(order)) % n_folds
     return folds
+
+
+def in_mixed_cells(hashes: Hashes, codes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether rows with the values of a row have several classes.
+
+    >>> in_mixed_cells(np.array([7, 7, 8, 8], dtype=np.uint64), np.array([0, 1, 1, 1]))
+    array([ True,  True, False, False])
+    """
+    _, place = np.unique(hashes, return_inverse=True)
+    lowest, highest = np.full(place.max() + 1, codes.max()), np.zeros(place.max() + 1, dtype=np.intp)
+    np.minimum.at(lowest, place, codes)
+    np.maximum.at(highest, place, codes)
+    return np.asarray((lowest < highest)[place])
+
+
+def mean_over_copies(scores: NDArray[np.float64], rows: NDArray[np.intp], n_rows: int) -> NDArray[np.float64]:
+    """Scores of rows from those of their copies, ``rows`` being the row of each; NaN for one that has none.
+
+    >>> mean_over_copies(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 2]), 3).ravel()
+    array([ 2., nan,  5.])
+    """
+    total, count = np.zeros((n_rows, scores.shape[1])), np.bincount(rows, minlength=n_rows)
+    np.add.at(total, rows, scores)
+    return np.divide(total, count[:, None], out=np.full_like(total, np.nan), where=count[:, None] > 0)
 
 
 def _group_codes(groups: Any, n_rows: int, rows: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -205,7 +205,7 @@ def _check_indices(X: Any) -> None:
         return
     try:
         if X.format == "coo":
-            pairs = zip(X.coords, X.shape, strict=True)
+            pairs = zip((X.row, X.col), X.shape, strict=True)
             if any(len(i) != X.nnz or (i.size and not 0 <= i.min() <= i.max() < n) for i, n in pairs):
                 raise ValueError("a coordinate lies outside of the matrix")
         elif hasattr(X, "check_format"):

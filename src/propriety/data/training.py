@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from propriety.weights import Weights
 
 #: What a learner reads: any table, with missing values and categories, or numbers in every cell.
 TABLE, NUMBERS = "table", "numbers"
+_MOST_COPIES = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,27 @@ class Training:
         if offset is not None:
             offset = read_offset(offset, len(codes), n_scores_of(len(classes)))
         return cls(table, schema, classes, codes, weights, feature_names, costs, offset)
+
+    def expanded(self) -> tuple[Training, NDArray[np.intp]]:
+        """The same training with a row for each copy, and the row of each; as it is if there are too many.
+
+        >>> training, rows = Training.read("T", [[1.0], [2.0], [3.0]], [0, 1, 1], [2, 1, 0]).expanded()
+        >>> training.codes.tolist(), rows.tolist()
+        ([0, 0, 1], [0, 0, 1])
+        """
+        values, most = self.weights.values, max(_MOST_COPIES, 4 * self.n_rows)
+        if values is None or not self.weights.copies or self.weights.total > most:
+            return self, np.arange(self.n_rows)
+        rows = np.repeat(np.arange(self.n_rows), values.astype(np.intp))
+        copies = replace(
+            self,
+            table=self.table.take(rows),
+            codes=self.codes[rows],
+            weights=Weights(len(rows)),
+            costs=self.costs.take(rows),
+            offset=None if self.offset is None else self.offset[rows],
+        )
+        return copies, rows
 
     @property
     def n_classes(self) -> int:

@@ -105,7 +105,8 @@ def _distinct_columns(
     """Columns in the order of a hash of their class counts; of equal ones the first."""
     keys = []
     for f, column in enumerate(codes):
-        counts = np.bincount(column * n_classes + rank, weights=copies, minlength=BINS * n_classes)
+        cells = column.astype(np.intp) * n_classes + rank
+        counts = np.bincount(cells, weights=copies, minlength=BINS * n_classes)
         kind = bytes([binner.category_bins[f] is not None])
         keys.append(hashlib.blake2b(kind + counts.astype(np.int64).tobytes(), digest_size=8).digest())
     chosen: list[int] = []

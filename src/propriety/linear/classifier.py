@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from propriety.data.folds import fold_numbers, read_folds
+from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
 from propriety.data.training import NUMBERS
@@ -101,6 +101,8 @@ class LinearClassifier(OffsetClassifier):
         The strength of the penalty.
     alphas_, cv_loss_ : arrays
         With ``alpha="cv"``, the strengths tried and the mean loss of held-out rows at each.
+    oof_decision_function_ : array of shape (n,) or (n, K)
+        With ``alpha="cv"``, the score of each training row by the model that was fitted to the other folds.
     n_iter_ : int
     trace_ : array
         The objective before the first step and after each; it never rises.
@@ -241,15 +243,18 @@ class LinearClassifier(OffsetClassifier):
         if folds is not None and not settings.chosen:
             raise ValueError("folds choose the penalty, so they need alpha='cv'")
         if settings.chosen:
-            given = None if folds is None else read_folds(folds, training.n_rows)
-            crossed = cross_fit(
-                training, loss, settings, fold_numbers(training, N_FOLDS) if given is None else given, start
-            )
+            if folds is None:  # copies of a row may lie in several folds
+                copies, places = training.expanded()
+                crossed = cross_fit(copies, loss, settings, fold_numbers(copies, N_FOLDS), start)
+            else:
+                places = np.arange(training.n_rows)
+                crossed = cross_fit(training, loss, settings, read_folds(folds, training), start)
+            scores = mean_over_copies(crossed.scores, places, training.n_rows)
             fit, settings = crossed.fit, replace(settings, alpha=crossed.alpha)
             curve = {
                 "alphas_": crossed.alphas,
                 "cv_loss_": crossed.curve,
-                "oof_decision_function_": squeezed(crossed.scores),
+                "oof_decision_function_": squeezed(scores),
             }
         else:
             fit, curve = learn(rows, loss, settings, start), {}
