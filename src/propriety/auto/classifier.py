@@ -16,7 +16,6 @@ from propriety.auto.settings import settings_of
 from propriety.auto.stacking import Stack, on_scale
 from propriety.auto.state import read_state, write_state
 from propriety.data.table import Table
-from propriety.model import contract
 from propriety.model.base import ProperClassifier, shares
 from propriety.model.fitted_loss import fitted_loss
 from propriety.storage.checks import Arrays
@@ -197,12 +196,6 @@ class AutoClassifier(ProperClassifier):
         return self._stack(np.stack(each))
 
     # --- reading it -------------------------------------------------------------------------------
-
-    @property
-    def view(self) -> str:
-        """That of its only member, or effects."""
-        check_is_fitted(self, "members_")
-        return self._members[0].model.view if len(self._members) == 1 else contract.EFFECTS
 
     @property
     def verdict(self) -> str:

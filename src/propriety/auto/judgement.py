@@ -71,7 +71,7 @@ class Judgement:
     >>> P = np.column_stack([1 - p, p])[np.arange(400) % 8]
     >>> rows = Judged(np.array(["paid", "default"]), y, Weights(400), Costs.of_mistakes(2, 3))
     >>> print(rows.judgement({"linear": (P, 1.0, 0.1)}, P, 0.1))
-    1,000 decisions cost 625 (516 to 734). Deciding 'default' for everyone costs 1000: 375 (...) less is paid.
+    1,000 decisions cost 625 (516 to 734). Deciding 'default' for everyone costs 1,000: 375 (...) less ...
     Its probabilities have a log loss of 0.5623, and are as sure as they may be: ... calibration is 1.
     Judged on 400 rows, by models that were not fitted to them.
     """
@@ -100,7 +100,7 @@ class Judgement:
             )
         cost, saved = self.model.cost, self.saved
         text = [f"1,000 decisions cost {_with_interval(cost)}. {self.constant.name} costs "]
-        text[0] += f"{self.constant.cost.value:.4g}: "
+        text[0] += f"{_number(self.constant.cost.value)}: "
         if saved.low > 0:
             text[0] += f"{_with_interval(saved)} less is paid."
         else:
@@ -109,12 +109,14 @@ class Judgement:
                 "more rows or better columns."
             )
         if len(self.members) > 1:
-            alone = ", ".join(f"{s.name} {s.cost.value:.4g} (weight {s.weight:.2f})" for s in self.members)
+            alone = ", ".join(
+                f"{s.name} {_number(s.cost.value)} (weight {s.weight:.2f})" for s in self.members
+            )
             text.append(f"Members alone: {alone}.")
         if self.price is not None:
             text.append(
-                f"That it can be read costs {_with_interval(self.price)} in 1,000 decisions, against all "
-                "members together."
+                f"A model that can be read was kept: {self.members[0].name}. That costs "
+                f"{_with_interval(self.price)} in 1,000 decisions, against all members together."
             )
         text.append(f"Its probabilities have a log loss of {self.model.log_loss:.4g}, {_slope(self.slope)}.")
         text += [f"Left out for want of time: {member}." for member in self.left_out]
@@ -191,8 +193,12 @@ class Judged:
         return f"Deciding {self.classes.tolist()[best]!r} for everyone", each[best]
 
 
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def _with_interval(estimate: Estimate) -> str:
-    return f"{estimate.value:.4g} ({estimate.low:.4g} to {estimate.high:.4g})"
+    return f"{_number(estimate.value)} ({_number(estimate.low)} to {_number(estimate.high)})"
 
 
 def _slope(slope: float) -> str:

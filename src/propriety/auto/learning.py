@@ -16,6 +16,7 @@ from propriety.auto.settings import AutoSettings
 from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
 from propriety.data.folds import fold_numbers, in_mixed_cells, row_hashes
 from propriety.data.training import Training
+from propriety.engine.layout import BINS
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
@@ -59,7 +60,8 @@ def learn(
     task = Task(
         training,
         folds,
-        groups is not None or _has_copies(training),
+        groups is not None or _has_copies(training) or _merged(training),
+        _merged(training),
         settings.n_estimators,
         settings.seed,
         settings.n_jobs,
@@ -125,7 +127,7 @@ class Ladder:
     def stacked(self) -> Learned:
         """All members together."""
         scores = self._scores(list(self.fitted))
-        stack = fit_stack(scores, self.judged.codes, self.judged.weights, self.loss)
+        stack = fit_stack(scores, self.judged.codes, self._weights, self.loss)
         parts = {
             name: (fitted.P[self.rows], float(weight), seconds)
             for (name, (fitted, seconds)), weight in zip(self.fitted.items(), stack.weights, strict=True)
@@ -143,12 +145,17 @@ class Ladder:
         names = [name for name in READABLE if name in self.fitted]
         best = min(names, key=lambda name: self.judged.log_loss(self.fitted[name][0].P[self.rows]))
         scores = self._scores([best])
-        stack = fit_stack(scores, self.judged.codes, self.judged.weights, self.loss)
+        stack = fit_stack(scores, self.judged.codes, self._weights, self.loss)
         fitted, seconds = self.fitted[best]
         alone = {best: (fitted.P[self.rows], float(stack.weights[0]), seconds)}
         honest = self._honest(scores)
         judgement = self.judged.judgement(alone, whole, self.seconds, tuple(self.left_out), honest)
         return Learned((fitted.member,), stack, judgement)
+
+    @property
+    def _weights(self) -> Weights:
+        """Those that members are fitted and weighed by."""
+        return self.task.training.weights.take(self.rows)
 
     def _scores(self, names: list[str]) -> Floats:
         return np.stack([on_scale(self.fitted[name][0].P[self.rows], self.loss) for name in names])
@@ -156,7 +163,7 @@ class Ladder:
     def _honest(self, scores: Floats) -> Floats:
         """Probabilities by weights to which each row has not contributed."""
         folds = self.task.folds[self.rows]
-        F = cross_fitted(scores, self.judged.codes, self.judged.weights, self.loss, folds)
+        F = cross_fitted(scores, self.judged.codes, self._weights, self.loss, folds)
         if F.shape[1] > 1:
             return np.asarray(self.loss.inverse(F))
         p = np.asarray(self.loss.inverse(F[:, 0]))
@@ -177,3 +184,8 @@ def _has_copies(training: Training) -> bool:
     pure = ~in_mixed_cells(hashes, training.codes[rows])
     _, place, count = np.unique(hashes, return_inverse=True, return_counts=True)
     return bool(np.mean(pure & (count[place] > 1)) > _COPIED)
+
+
+def _merged(training: Training) -> bool:
+    """Whether a column has so many categories that bins merge them, by the labels of all rows."""
+    return max(training.schema.n_categories) > BINS - 1

@@ -331,7 +331,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
         offset : array of shape (n,), or (n, K) for more than two classes, optional
             The score of each row before the first round: an exposure, or the score of a model to improve
-            upon. ``predict`` and its kin then take it as well.
+            upon, as ``decision_function`` has it: of ``classes_[1]``, whichever class is positive, and
+            through the link, so log-odds for the log loss. ``predict`` and its kin then take it as well.
         groups : array of shape (n,), optional
             Rows that belong together; the folds of ``max_iter="cv"`` and ``calibrate`` do not part them.
         folds : array of shape (n,), optional

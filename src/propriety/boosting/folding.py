@@ -146,8 +146,10 @@ def learn_from_folds(
         folded = FoldedRounds(rounds, scores, np.empty(0))
         return replace(lesson, settings=replace(settings, max_iter=rounds)), loss, folded
     folded = rounds_by_folds(lesson, numbers, stop=settings.rounds_by_folds)
-    # Without a round the folds know nothing but their base rates, which are those of the other folds.
-    if settings.calibrate is not None and folded.rounds > 0:
+    # Without a split the folds know nothing but their base rates, which are those of the other folds.
+    parts = [folded.scores[numbers == k] for k in np.unique(numbers[held])]
+    learned = any(np.ptp(part) > 0 or len(part) == 1 for part in parts)
+    if settings.calibrate is not None and learned:
         y = (training.codes[held] == 1).astype(np.float64)
         weights = lesson.weights.take(held)
         loss = recalibrated(loss, y, folded.scores[held, 0], weights, settings.calibrate)

@@ -147,7 +147,7 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
 
 
 def _chosen(study: Study) -> str:
-    if study.verdict:
+    if study.order.search:
         return f"It was chosen by cross-validated cost. {study.verdict}"
     if study.order.loss is not None:
         return "It was asked for by name."

@@ -39,7 +39,10 @@ class Study:
     @property
     def verdict(self) -> str:
         """What a search says of its choice, or nothing."""
-        return self.fitted.verdict
+        text = self.fitted.verdict
+        for code, label in enumerate(self.table.classes):  # the model knows the classes by number
+            text = text.replace(f"Deciding {code} for everyone", f"Deciding {label!r} for everyone")
+        return text
 
 
 def run_study(
@@ -90,7 +93,7 @@ def summary(study: Study) -> dict[str, Any]:
         "rows_fitted": len(study.split.pairs[0][0]) if study.split.is_holdout else n,
         "model": study.recipe.name,
         "loss": repr(study.model.loss_),
-        "chosen": study.verdict,
+        "chosen": study.verdict if study.order.search else "",
         "judged_by": study.split.text,
         "judgement": {k: v for k, v in study.judgement.numbers().items() if k not in ("model", "seconds")},
         **({} if study.order.budget is None else {"budget": study.order.budget}),
@@ -106,7 +109,7 @@ def show_study(out: Output, study: Study) -> None:
     out.say()
     out.say(f"{study.recipe.title}, fitted to {study.model.summary['loss']}", "bold")
     if study.verdict:
-        out.say(study.verdict)
+        out.say(study.verdict if study.order.search else f"By its own folds: {study.verdict}")
     out.say(deciding(study.table.classes, study.table.stated, study.judgement.costs))
     judged = [study.judgement, *study.baselines]
     show_judgements(out, f"Cost of 1,000 decisions, judged by {study.split.text}", judged)

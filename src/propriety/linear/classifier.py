@@ -216,7 +216,8 @@ class LinearClassifier(OffsetClassifier):
             Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
         offset : array of shape (n,), or (n, K) for more than two classes, optional
             Added to the score of each row, with no coefficient: the log of an exposure, or the score of a
-            model to improve upon. ``predict`` and its kin then take it as well.
+            model to improve upon, as ``decision_function`` has it: of ``classes_[1]``, whichever class is
+            positive, and through the link. ``predict`` and its kin then take it as well.
         folds : array of shape (n,), optional
             The fold of each row, for ``alpha="cv"``: whole numbers from 0 on, −1 for a row that is never
             held out. By default five that follow the content of the rows.
