@@ -67,6 +67,8 @@ BUDGETS = {
     # A copy of the table, scores and gradients; curvatures of each pair of scores.
     "linear": lambda s: s.rows * (12 * s.columns + 64 * s.scores) + 64 * (s.columns * s.scores) ** 2,
     "rules": lambda s: s.rows * (12 * s.columns + 64 * s.scores),
+    # The largest member's, over a copy of the folds' rows; scores of each member in and out of the folds.
+    "auto": lambda s: s.rows * (32 * s.columns + 256 * s.scores) + 64 * (s.columns * s.scores) ** 2,
 }
 
 
@@ -78,6 +80,7 @@ def parameters(size: Size) -> dict[str, object]:
         "forest": {"n_estimators": 5, "max_leaf_nodes": size.leaves},
         "linear": {"max_iter": 5, "alpha": 0.01},
         "rules": {"n_rules": 3},
+        "auto": {"n_estimators": 5, "n_folds": 2, "time_budget": 20},
     }[size.key]
 
 

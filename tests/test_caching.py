@@ -14,23 +14,17 @@ import propriety
 from propriety.caching import own_folder
 
 SOURCE = Path(propriety.__file__).parent
-EVERY_MODEL = """
+MODELS = """
 import sys
 import numpy as np
 import propriety
-from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier, caching
+from propriety import LinearClassifier, TreeClassifier, caching
 assert propriety.__file__.startswith(sys.argv[1]), propriety.__file__
 rng = np.random.default_rng(0)
 n = int(sys.argv[3])
 X = rng.normal(size=(n, 3))
 y = X[:, 0] + 0.3 * rng.normal(size=n) > 0
-models = {
-    "boosting": BoostingClassifier(max_iter=2, max_leaf_nodes=4, learning_rate=1),
-    "curves": BoostingClassifier(weak_learner="histogram", max_iter=2, learning_rate=1),
-    "tree": TreeClassifier(max_leaf_nodes=4),
-    "rules": RuleClassifier(n_rules=2),
-    "linear": LinearClassifier(),
-}
+models = {"tree": TreeClassifier(max_leaf_nodes=4), "linear": LinearClassifier()}
 for name in sys.argv[4].split():
     path = f"{sys.argv[2]}/{name}"
     model = models[name].fit(X, y)
@@ -45,7 +39,7 @@ print(caching.CACHE)
 
 def run(package, folder, models, rows=60, unprivileged=False, **environment):
     """Fit, save and load models by the package in a process that sees these variables and no others."""
-    command = [sys.executable, "-c", EVERY_MODEL, str(package), str(folder), str(rows), models]
+    command = [sys.executable, "-c", MODELS, str(package), str(folder), str(rows), models]
     if unprivileged and os.name == "posix" and os.getuid() == 0:
         if shutil.which("setpriv") is None:
             pytest.skip("the superuser may write everywhere, and there is no setpriv to give that up")
@@ -74,7 +68,7 @@ def place(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="folders are closed by their mode")
 def test_a_closed_installation_keeps_its_kernels_in_a_temporary_folder(place):
     homes = {"HOME": str(place / "home"), "TMPDIR": str(place / "temporary")}
-    models = "boosting curves tree rules linear"
+    models = "tree linear"
     said = run(place / "site" / "propriety", place / "temporary", models, unprivileged=True, **homes)
     assert said == "True"
     (kept,) = place.glob("temporary/propriety-kernels-*")
@@ -89,7 +83,7 @@ def test_a_folder_that_others_can_write_is_not_used(place):
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
     homes = {"HOME": str(place / "home"), "TMPDIR": str(place / "temporary")}
-    said = run(place / "site" / "propriety", place / "temporary", "tree", unprivileged=True, **homes)
+    said = run(place / "site" / "propriety", place / "temporary", "linear", unprivileged=True, **homes)
     assert said == "False"
     assert not list(open_to_all.iterdir())
 
@@ -98,7 +92,7 @@ def test_a_folder_that_others_can_write_is_not_used(place):
 def test_the_folder_that_the_user_names_comes_first(place):
     chosen = place / "chosen"
     homes = {"HOME": str(place / "home"), "TMPDIR": str(place / "temporary"), "NUMBA_CACHE_DIR": str(chosen)}
-    said = run(place / "site" / "propriety", place / "temporary", "tree", unprivileged=True, **homes)
+    said = run(place / "site" / "propriety", place / "temporary", "linear", unprivileged=True, **homes)
     assert said == "True"
     assert list(chosen.rglob("*.nbi"))
     assert not list(place.glob("temporary/propriety-kernels-*"))
