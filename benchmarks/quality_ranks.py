@@ -7,7 +7,9 @@ sets, a fixed list by a seed; both halves are reported.
     python benchmarks/quality_ranks.py run --seconds 3600 --rows 2000    # go on where the last run stopped
     python benchmarks/quality_ranks.py table
 
-One line is added to ``--results`` for each data set and model. The peers are in the extra "benchmark".
+Seconds are worth comparing on a quiet machine only: on a busy one threads that wait for each other cost some
+models ten times as much as others; ``--threads 1`` is kinder then. One line is added to ``--results`` for
+each data set and model. The peers are in the extra "benchmark".
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
 
 from propriety import AutoClassifier, BoostingClassifier, ForestClassifier, LinearClassifier
 from propriety.evaluation import calibration_slope, compare, holm, mean_loss
@@ -45,44 +48,50 @@ warnings.filterwarnings("ignore")
 TABLE, TEXT, NUMBERS = "table", "text", "numbers"
 
 
-def lightgbm():
+def lightgbm(n_jobs):
     from lightgbm import LGBMClassifier
 
-    return LGBMClassifier(verbose=-1, random_state=0, n_jobs=2)
+    return LGBMClassifier(verbose=-1, random_state=0, n_jobs=n_jobs)
 
 
-def xgboost():
+def xgboost(n_jobs):
     from xgboost import XGBClassifier
 
-    return XGBClassifier(enable_categorical=True, random_state=0, n_jobs=2)
+    return XGBClassifier(enable_categorical=True, random_state=0, n_jobs=n_jobs)
 
 
-def catboost():
+def catboost(n_jobs):
     from catboost import CatBoostClassifier
 
-    return CatBoostClassifier(verbose=0, random_state=0, thread_count=2, allow_writing_files=False)
+    return CatBoostClassifier(verbose=0, random_state=0, thread_count=n_jobs, allow_writing_files=False)
 
 
-def ebm():
+def ebm(n_jobs):
     from interpret.glassbox import ExplainableBoostingClassifier
 
-    return ExplainableBoostingClassifier(random_state=0, n_jobs=2)
+    return ExplainableBoostingClassifier(random_state=0, n_jobs=n_jobs)
 
 
 MODELS = {
-    "propriety auto": (lambda: AutoClassifier(random_state=0), TABLE),
-    "propriety boosting": (lambda: BoostingClassifier(random_state=0), TABLE),
-    "propriety boosting, 100 rounds": (lambda: BoostingClassifier(max_iter=100, random_state=0), TABLE),
-    "propriety forest": (lambda: ForestClassifier(n_estimators=300, random_state=0), TABLE),
-    "propriety linear, alpha by folds": (lambda: LinearClassifier("Log", alpha="cv"), NUMBERS),
+    "propriety auto": (lambda n_jobs: AutoClassifier(random_state=0, n_jobs=n_jobs), TABLE),
+    "propriety boosting": (lambda n_jobs: BoostingClassifier(random_state=0, n_jobs=n_jobs), TABLE),
+    "propriety boosting, 100 rounds": (
+        lambda n_jobs: BoostingClassifier(max_iter=100, random_state=0, n_jobs=n_jobs),
+        TABLE,
+    ),
+    "propriety forest": (
+        lambda n_jobs: ForestClassifier(n_estimators=300, random_state=0, n_jobs=n_jobs),
+        TABLE,
+    ),
+    "propriety linear, alpha by folds": (lambda _: LinearClassifier("Log", alpha="cv"), NUMBERS),
     "LightGBM": (lightgbm, TABLE),
     "XGBoost": (xgboost, TABLE),
     "CatBoost": (catboost, TEXT),
-    "scikit-learn boosting": (lambda: HistGradientBoostingClassifier(random_state=0), TABLE),
+    "scikit-learn boosting": (lambda _: HistGradientBoostingClassifier(random_state=0), TABLE),
     "EBM": (ebm, TABLE),
-    "random forest 300": (lambda: RandomForestClassifier(300, random_state=0, n_jobs=2), NUMBERS),
-    "extra trees 300": (lambda: ExtraTreesClassifier(300, random_state=0, n_jobs=2), NUMBERS),
-    "logistic regression, C by folds": (lambda: LogisticRegressionCV(max_iter=1000, n_jobs=1), NUMBERS),
+    "random forest 300": (lambda n_jobs: RandomForestClassifier(300, random_state=0, n_jobs=n_jobs), NUMBERS),
+    "extra trees 300": (lambda n_jobs: ExtraTreesClassifier(300, random_state=0, n_jobs=n_jobs), NUMBERS),
+    "logistic regression, C by folds": (lambda _: LogisticRegressionCV(max_iter=1000, n_jobs=1), NUMBERS),
 }
 
 
@@ -109,7 +118,7 @@ def read_as(reads, X, train, test):
     return rows, {}
 
 
-def measure(name, model, n_rows):
+def measure(name, model, n_rows, n_jobs):
     """Cost of 1,000 decisions at each cost, log loss, slope of the calibration and seconds."""
     make, reads = MODELS[model]
     quality_data.ROWS = n_rows
@@ -118,7 +127,7 @@ def measure(name, model, n_rows):
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
         (learn, judge), given = read_as(reads, X, train, test)
         started = time.perf_counter()
-        fitted = make().fit(learn, y[train], **given)
+        fitted = make(n_jobs).fit(learn, y[train], **given)
         seconds += time.perf_counter() - started
         p[test] = fitted.predict_proba(judge)[:, 1]
     p = np.clip(p, CLIP, 1 - CLIP)
@@ -195,7 +204,8 @@ def run(given):
             if time.perf_counter() - started > given.seconds:
                 print("time is over; run again to go on")
                 return
-            result = measure(name, model, given.rows)
+            with threadpool_limits(given.threads):
+                result = measure(name, model, given.rows, given.threads)
             with given.results.open("a") as lines:
                 lines.write(json.dumps(result) + "\n")
         print(name, flush=True)
@@ -211,6 +221,7 @@ def main():
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--seconds", type=float, default=240)
+    parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_intermixed_args()
     if given.command == "run":
         run(given)
