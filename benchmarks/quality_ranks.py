@@ -106,6 +106,7 @@ def halves(names):
 
 def read_as(reads, X, train, test):
     """Training and judging rows, and what else goes to the fit."""
+    X = X.loc[:, X.iloc[train].notna().any()]  # scikit-learn's boosting stops at a column without a value
     rows = [X.iloc[train], X.iloc[test]]
     if reads == NUMBERS:
         encode = numbers().fit(rows[0])
