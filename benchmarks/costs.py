@@ -29,7 +29,7 @@ from quality import numbers
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from propriety import BoostingClassifier, LinearClassifier
+from propriety import AutoClassifier, BoostingClassifier, LinearClassifier
 from propriety.costs import Costs
 
 ROWS, REPEATS = 2000, 5
@@ -89,6 +89,7 @@ def ours(n):
     boosting = {"n_jobs": 1, "random_state": 0}
     linear = {"n_jobs": 1, "tol": 1e-5, "alpha": 1 / n}
     return {
+        "auto": (AutoClassifier(n_jobs=1, random_state=0), True),
         "boosting": (BoostingClassifier(**boosting), True),
         "boosting, stakes": (BoostingClassifier(stakes=True, **boosting), True),
         "linear": (LinearClassifier(**linear), False),

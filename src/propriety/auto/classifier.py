@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,8 @@ class AutoClassifier(ProperClassifier):
     >>> print(model.judgement_)  # doctest: +SKIP
     """
 
+    takes_groups: ClassVar[bool] = True
+
     def __init__(
         self,
         loss: Any = "auto",
@@ -180,12 +182,13 @@ class AutoClassifier(ProperClassifier):
             tp_benefit=tp_benefit,
             tn_benefit=tn_benefit,
             cost_matrix=cost_matrix,
+            groups=groups,
         )
         settings = settings_of(self)
         loss = fitted_loss(self.loss, self.link, training.n_classes)
         # At stake or not, a decision counts once.
         judging = Weights.read(sample_weight, training.n_rows) if self.stakes else None
-        learned = learn(training, settings, loss, groups, judging)
+        learned = learn(training, settings, loss, judging)
         parts = _attributes(learned.members, learned.stack)
         return self._keep(training, loss, judgement_=learned.judgement, **parts)
 

@@ -120,7 +120,7 @@ def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Argume
         arguments |= given.of_rows
     if order.search:
         estimator = LossSearchCV(estimator, "tailored", n_jobs=1, cv=given.inner)
-    if given.groups is not None and (order.search or recipe.name == AUTO):
+    if given.groups is not None and (order.search or (not recipe.reads and estimator.takes_groups)):
         arguments |= {"groups": given.groups}
     try:
         estimator.fit(_table(frame, reads, numbers), y.astype(np.int64), **arguments)

@@ -45,6 +45,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
 
     #: What it reads: tables with missing values and categories, or numbers in every cell.
     _reads: ClassVar[str] = TABLE
+    #: Whether ``fit`` takes ``groups``, which it does not part where it holds rows out.
+    takes_groups: ClassVar[bool] = False
     #: Old names of parameters, which files written before may hold.
     _renamed: ClassVar[dict[str, str]] = {}
 
@@ -110,7 +112,14 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     # --- fitting ----------------------------------------------------------------------------------
 
     def _read(
-        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **costs_of_rows: Any
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        groups: Any = None,
+        **costs_of_rows: Any,
     ) -> Training:
         """Check what ``fit`` was given, the costs included."""
         training = Training.read(
@@ -123,6 +132,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
             terms=CostTerms.of(self).with_rows(costs_of_rows),
             stakes=getattr(self, "stakes", False),
             offset=offset,
+            groups=groups,
         )
         decision_labels(training.classes, training.costs, self)
         return training

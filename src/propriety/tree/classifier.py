@@ -116,6 +116,7 @@ class TreeClassifier(ProperClassifier):
        └─ mean smoothness > 0.0886       n = 147  p = 0.00  → 0
     """
 
+    takes_groups: ClassVar[bool] = True
     _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
 
     def __init__(
@@ -193,6 +194,7 @@ class TreeClassifier(ProperClassifier):
         tp_benefit: Any = None,
         tn_benefit: Any = None,
         cost_matrix: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Grow the tree, and prune it.
 
@@ -207,6 +209,9 @@ class TreeClassifier(ProperClassifier):
             relative to their mean. Rows of weight 0 take no part.
         fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
             Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        groups : array of shape (n,), optional
+            Rows that belong together, such as those of a customer: the folds by which ``ccp_alpha`` is chosen
+            part no group.
 
         Returns
         -------
@@ -221,6 +226,7 @@ class TreeClassifier(ProperClassifier):
             tp_benefit=tp_benefit,
             tn_benefit=tn_benefit,
             cost_matrix=cost_matrix,
+            groups=groups,
         )
         settings = settings_of(self, training)
         grown, path, alpha = learn(training, settings, self.random_state)
