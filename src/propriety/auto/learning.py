@@ -34,9 +34,7 @@ class Learned:
     judgement: Judgement
 
 
-def learn(
-    training: Training, settings: AutoSettings, loss: Any, judging: Weights | None = None
-) -> Learned:
+def learn(training: Training, settings: AutoSettings, loss: Any, judging: Weights | None = None) -> Learned:
     """Fit the members as far as the time allows, weigh them, and judge the whole.
 
     `judging` are the weights by which decisions are counted, if rows are learned from by what is at stake.

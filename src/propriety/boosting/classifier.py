@@ -385,7 +385,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             scores = mean_over_copies(folded.scores, rows, n_rows)
             chosen |= {"validation_score_": -folded.curve, "oof_decision_function_": squeezed(scores)}
         elif folds is not None:
-            raise ValueError("folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out")
+            raise ValueError(
+                "folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
+            )
         for name in ("gain_", "gain_path_", "oof_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         earlier = self._forest if again else None

@@ -132,10 +132,8 @@ def learn_from_folds(lesson: Lesson, folds: Any = None) -> tuple[Lesson, Any, Fo
     settings, training, loss = lesson.settings, lesson.training, lesson.objective.loss
     if folds is not None and training.groups is not None:
         raise ValueError("give groups or folds, not both")
-    if folds is None:
-        numbers = fold_numbers(training, settings.n_folds)
-    else:
-        numbers = read_folds(folds, training)
+    by_content = folds is None
+    numbers = fold_numbers(training, settings.n_folds) if by_content else read_folds(folds, training)
     held = numbers >= 0
     if not held.any():
         # Classes that are one row each cannot be held out.

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from propriety.data.parameters import number
 from propriety.data.training import Training
 

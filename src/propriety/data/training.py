@@ -188,8 +188,8 @@ def read_groups(groups: Any, n_rows: int) -> NDArray[np.intp]:
     missing = _missing(names)
     if np.any(missing):
         raise ValueError(
-            f"groups must name a group in every row, and none is named in row {np.argmax(missing)}; give rows "
-            "that stand alone a group of their own"
+            f"groups must name a group in every row, and none is named in row {np.argmax(missing)}; give "
+            "rows that stand alone a group of their own"
         )
     try:
         return np.unique(names, return_inverse=True)[1].astype(np.intp)

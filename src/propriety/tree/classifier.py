@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -309,8 +309,8 @@ class TreeClassifier(ProperClassifier):
                 each[level, :, self.tree_.feature[parent]] += scores[level] - scores[parent]
         return each[self._leaves(table)]
 
-    def words(self, X: Any) -> list[list[str]]:
-        """The rule of each row's leaf."""
+    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+        """The rule of each row's leaf, which names no class."""
         rules = {rule.node: [str(rule)] for rule in self.rules()}
         return [rules[leaf] for leaf in self.apply(X).tolist()]
 
@@ -357,15 +357,24 @@ class TreeClassifier(ProperClassifier):
             self._rules(range(len(scores))), coefficients, self._schema, getattr(measure, "link", None)
         )
 
-    def export_text(self, *, decimals: int = 3, max_depth: int | None = None) -> str:
-        """The tree as text, a line for each node: test, weight, probabilities, and the decision at a leaf."""
-        check_is_fitted(self, "tree_")
-        return as_text(self, self._words(), decimals, max_depth)
+    def export_text(
+        self,
+        *,
+        decimals: int = 3,
+        max_depth: int | None = None,
+        class_names: Sequence[str] | None = None,
+    ) -> str:
+        """The tree as text, a line for each node: test, weight, probabilities, and the decision at a leaf.
 
-    def export_dot(self, *, decimals: int = 3) -> str:
+        `class_names` are what it calls the classes; by default the labels themselves.
+        """
+        check_is_fitted(self, "tree_")
+        return as_text(self, self._words(), decimals, max_depth, class_names)
+
+    def export_dot(self, *, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
         """The tree in Graphviz's language, for ``dot -Tsvg``."""
         check_is_fitted(self, "tree_")
-        return as_dot(self, self._words(), decimals)
+        return as_dot(self, self._words(), decimals, class_names)
 
     def _rules(self, nodes: Iterable[int]) -> list[Rule]:
         words, class_shares, scores = self._words(), self.tree_.shares, self._node_scores
