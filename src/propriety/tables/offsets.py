@@ -23,6 +23,7 @@ class TableOffset:
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> offset = TableOffset.read("score - 1", ["score", "age"])
     >>> offset.columns, offset.of_rows(pa.table({"score": ["0.5", "2"]}))
     (('score',), array([-0.5,  1. ]))
