@@ -9,7 +9,7 @@ churn, one of telemarketing), and UCI sets of `quality_data`, if they are there,
 halved ``REPEATS`` times, classes in proportion; every model is fitted to one half and judged on the other by
 the cost of its decisions. Ours decide by the costs of each row; empulse's as they are made to: by a half, or
 CSThreshold by the costs of each row. All have their default parameters but for the number of threads, and the
-ridge of ours, which is that of scikit-learn's C = 1 unless the row says alpha="cv".
+ridge of our linear models, which is that of scikit-learn's C = 1 unless the row says alpha="cv".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from quality import numbers
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from propriety import BoostingClassifier, LinearClassifier
+from propriety import AutoClassifier, BoostingClassifier, LinearClassifier
 from propriety.costs import Costs
 
 ROWS, REPEATS = 2000, 5
@@ -89,6 +89,7 @@ def ours(n):
     boosting = {"n_jobs": 1, "random_state": 0}
     linear = {"n_jobs": 1, "tol": 1e-5, "alpha": 1 / n}
     return {
+        "auto": (AutoClassifier(n_jobs=1, random_state=0), True),
         "boosting": (BoostingClassifier(**boosting), True),
         "boosting, stakes": (BoostingClassifier(stakes=True, **boosting), True),
         "linear": (LinearClassifier(**linear), False),

@@ -27,6 +27,13 @@ class MissingCostsWarning(UserWarning):
     """``fit`` was given costs of its rows, and ``predict`` was not."""
 
 
+class CostsOfRowsError(ValueError, AttributeError):
+    """Costs differ by row, and were asked for without the rows; ``costs_for(X)`` has them.
+
+    It is an AttributeError as well, so that a model whose costs differ by row has no attribute ``costs``.
+    """
+
+
 @dataclass(frozen=True, eq=False)
 class Costs:
     """Costs of decisions; `Costs.of_mistakes`, `Costs.of_matrix`, `Costs.read` and `Costs.equal` make them.

@@ -97,8 +97,24 @@ def test_groups_are_not_parted(data):
     apart = BoostingClassifier(max_iter="cv").fit(X, y)
     together = BoostingClassifier(max_iter="cv").fit(X, y, groups=groups)
     assert together.n_iter_ < apart.n_iter_
-    with pytest.raises(ValueError, match="groups and folds are for"):
-        BoostingClassifier(max_iter=3).fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="folds are for"):
+        BoostingClassifier(max_iter=3).fit(X, y, folds=groups % 2)
+    # Nothing is held out, so that nothing can be parted: as of "auto" with many rows.
+    fixed = [BoostingClassifier(max_iter=3).fit(X, y, **given) for given in ({}, {"groups": groups})]
+    assert np.array_equal(fixed[0].predict_proba(X), fixed[1].predict_proba(X))
+
+
+def test_early_stopping_holds_out_whole_groups(data):
+    X, y = np.repeat(data[0][:60], 5, axis=0), np.repeat(data[1][:60], 5)
+    training = Training.read("T", X, y, groups=np.repeat(np.arange(60), 5))
+    model = BoostingClassifier(early_stopping=True, validation_fraction=0.2, max_iter=5)
+    lesson = prepare(training, settings_of(model, training, 0), fitted_loss("Log", None, 2))
+    rows = lesson.held_out.where
+    assert len(rows) == pytest.approx(60, abs=10)
+    assert np.array_equal(np.isin(training.groups, training.groups[rows]), np.isin(np.arange(300), rows))
+    assert not np.any(lesson.weights.array[rows])
+    with pytest.raises(ValueError, match="groups leave none to be held out for early stopping"):
+        model.fit(X, y, groups=y)
 
 
 def test_platt_is_a_shrunken_logistic_regression(data):

@@ -12,6 +12,7 @@ from samples import write
 
 import propriety
 from propriety import evaluation
+from propriety.cli import options
 
 N = 150
 LINEAR = ("--model", "linear", "--folds", "2")
@@ -419,3 +420,130 @@ def test_the_numbers_of_the_judgement_are_those_of_the_library(place, tmp_path):
     assert summary.constant in ("bad", "good")
     expected = np.array([float(row["expected_cost"]) for row in rows])
     assert summary.mean.low < expected.mean() < summary.mean.high  # calibrated on its own rows
+
+
+# --- an offset, lists of settings, words -----------------------------------------------------------------
+
+
+OFFSET = ("--offset", "amount/10 - 1", "--model", "linear", "--folds", "2")
+
+
+def test_an_offset_of_columns_is_kept_and_evaluated_by_every_command(place, tmp_path):
+    model, page = tmp_path / "m.propriety", tmp_path / "r.html"
+    result = as_json("fit", place / "loans.csv", "-t", "paid", *OFFSET, "-o", model, "--report", page)
+    assert result["offset"] == "amount/10 - 1"
+    names = [c["name"] for c in result["columns"]]
+    assert "amount" not in names  # as weights are no feature
+    assert "starts from an offset" in page.read_text(encoding="utf-8")
+    run("predict", model, place / "loans.csv", "-o", tmp_path / "s.parquet")
+    fitted = propriety.load(model)
+    table = pq.read_table(tmp_path / "s.parquet")
+    data, offset = loans(), np.array(loans()["amount"]) / 10 - 1
+    X = fitted.features(table)[0]
+    expected = fitted.estimator.predict_proba(X, offset=offset)[:, 1]
+    np.testing.assert_allclose(table.column("probability").to_numpy(), expected, rtol=1e-12)
+    np.testing.assert_array_equal(fitted.predict_proba(table)[:, 1], expected)
+    np.testing.assert_allclose(
+        fitted.decision_function(table), fitted.contributions(table).sum(axis=1) + offset
+    )
+    row = as_json("explain", model, place / "loans.csv", "--row", "4")
+    assert row["offset"] == pytest.approx(offset[3])
+    assert row["score"] == pytest.approx(fitted.decision_function(table)[3])
+    assert row["probability"] == pytest.approx(expected[3])
+    assert as_json("explain", model)["offset"] == "amount/10 - 1"
+    lacking = write(tmp_path / "l.csv", {k: v for k, v in data.items() if k != "amount"})
+    assert "no column 'amount', which the offset needs" in run("predict", model, lacking, code=3).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (
+            ("--offset", "amount", "--model", "tree"),
+            2,
+            "--offset is for the models boosting, linear, got 'tree'",
+        ),
+        (("--offset", "amount", "--search"), 2, "--search takes no --offset"),
+        (("--offset", "amont"), 3, "did you mean 'amount'"),
+        (("--offset", "2"), 2, "--offset must be made of columns"),
+        (("--offset", "amount*"), 2, "lacking at the end"),
+        (("--offset", "1/(years - years)"), 3, "is missing or not finite in row 1"),
+    ],
+)
+def test_a_wrong_offset_is_refused(place, arguments, code, message):
+    shown = run("fit", place / "loans.csv", "-t", "paid", *arguments, code=code).stderr
+    assert message in " ".join(shown.split())
+
+
+def test_compare_with_an_offset_holds_the_models_that_take_one_against_each_other(place):
+    result = as_json("compare", place / "loans.csv", "-t", "paid", "--offset", "amount/10", "--folds", "2")
+    names = [j["model"] for j in result["judgements"]]
+    assert sorted(names[:-2]) == ["propriety boosting", "propriety linear"]
+    shown = run(
+        "compare", place / "loans.csv", "-t", "paid", "--offset", "amount", "-m", "linear,logistic", code=2
+    ).stderr
+    assert "got 'logistic'" in shown
+
+
+def test_groups_reach_the_folds_of_the_model_itself(place, tmp_path):
+    # A column that names the customer, and a class of customers: only a fold that parts customers learns it.
+    rng = np.random.default_rng(0)
+    customer = np.repeat(np.arange(40), 4)
+    columns = {f"x{k}": np.repeat(rng.normal(size=40), 4) + 1e-3 * rng.normal(size=160) for k in range(12)}
+    paid = np.repeat(np.where(rng.permutation(40) % 2, "good", "bad"), 4)
+    path = write(
+        tmp_path / "c.csv", {"customer": [f"c{k}" for k in customer], **columns, "paid": paid.tolist()}
+    )
+    rounds = {}
+    for groups in ((), ("--groups", "customer")):
+        drop = () if groups else ("--drop", "customer")
+        run("fit", path, "-t", "paid", "--model", "boosting", "--holdout", "0.3", *groups, *drop, "-q",
+            "-o", tmp_path / "m")  # fmt: skip
+        rounds[bool(groups)] = propriety.load(tmp_path / "m").estimator.n_iter_
+    assert rounds[True] < rounds[False]
+
+
+def test_lists_can_be_set(place):
+    result = as_json(
+        "fit", place / "loans.csv", "-t", "paid", "--holdout", "0.3", "--model", "auto",
+        "--set", "members=[linear, 'tree']", "--set", "n_folds=2",
+    )  # fmt: skip
+    assert "linear" in result["verdict"]
+    assert "boosting" not in result["verdict"]
+    assert options.settings(["a=[]", "b=[1, 2.5, none, x]", "c='7'"]) == {
+        "a": [],
+        "b": [1, 2.5, None, "x"],
+        "c": "7",
+    }
+
+
+def test_two_judgements_are_told_apart_in_a_sentence(place, tmp_path):
+    shown = run(
+        "fit", place / "loans.csv", "-t", "paid", "--holdout", "0.3", "--set", "members=[linear]",
+        "--report", tmp_path / "r.html",
+    ).stdout  # fmt: skip
+    sentence = "the table of costs judges the whole fit on rows that were kept from it"
+    assert "By its own folds: " in shown
+    assert sentence in " ".join(shown.split())
+    assert sentence in " ".join((tmp_path / "r.html").read_text(encoding="utf-8").split())
+
+
+def test_rules_speak_of_the_labels_of_the_table(place, tmp_path):
+    run(
+        "fit", place / "loans.csv", "-t", "paid", "--model", "rules", "--set", "n_rules=2", "--folds", "2",
+        "-q", "-o", tmp_path / "m",
+    )  # fmt: skip
+    explained = [as_json("explain", tmp_path / "m", place / "loans.csv", "-n", k) for k in range(1, 9)]
+    because = [rule for row in explained for rule in row["because"]]
+    assert because
+    assert all(re.search(r"then (bad else good|good else bad)$", rule) for rule in because)
+
+
+def test_a_table_of_several_classes_counts_what_it_leaves_out(place):
+    shown = run(
+        "fit", place / "patients.csv", "-t", "state", "--cost-matrix", place / "costs.csv", "--model", "tree",
+        "--folds", "2",
+    ).stdout  # fmt: skip
+    assert "Of 4 decisions that could be taken for everyone, the 3 cheapest are shown." in " ".join(
+        shown.split()
+    )

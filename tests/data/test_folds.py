@@ -96,14 +96,34 @@ def test_a_class_that_one_fold_would_hold_is_never_held_out():
 def test_groups_stay_together_and_classes_even(data, rng):
     X, y = data
     groups = rng.integers(0, 40, len(y))
-    folds = fold_numbers(read(X, y), 4, groups=groups)
+    folds = fold_numbers(read(X, y, groups=groups), 4)
     assert all(len(np.unique(folds[groups == g])) == 1 for g in range(40))
     for c in range(3):
         counts = np.bincount(folds[y == c], minlength=4)
         assert np.ptp(counts) <= 8
     rows = rng.permutation(len(y))
-    assert np.array_equal(fold_numbers(read(X[rows], y[rows]), 4, groups=groups[rows]), folds[rows])
+    assert np.array_equal(fold_numbers(read(X[rows], y[rows], groups=groups[rows]), 4), folds[rows])
     with pytest.raises(ValueError, match="groups must have one entry for each of 200 rows, got 40"):
-        fold_numbers(read(X, y), 4, groups=np.arange(40))
+        read(X, y, groups=np.arange(40))
     with pytest.raises(ValueError, match="at least two groups"):
-        fold_numbers(read(X, y), 4, groups=np.zeros(200))
+        fold_numbers(read(X, y, groups=np.zeros(200)), 4)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        ["a", None, "b", "b"],
+        [1.0, np.nan, 2.0, 2.0],
+        pd.Series(["a", pd.NA, "b", "b"], dtype="string"),
+        pd.to_datetime(pd.Series(["2020-01-01", None, "2020-01-02", "2020-01-02"])),
+        np.array(["2020-01-01", "NaT", "2020-01-02", "2020-01-02"], dtype="datetime64[ns]"),
+    ],
+)
+def test_a_row_without_a_group_is_refused_by_its_number(groups):
+    with pytest.raises(ValueError, match="groups must name a group in every row, and none is named in row 1"):
+        read([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1], groups=groups)
+
+
+def test_groups_that_cannot_be_sorted_are_refused():
+    with pytest.raises(ValueError, match="groups must be all numbers or all text"):
+        read([[1.0], [2.0]], [0, 1], groups=np.array(["a", 1], dtype=object))

@@ -1,5 +1,7 @@
 """Costs as people have them, over the catalogue: a named class, costs of rows, benefits, matrices."""
 
+import inspect
+import pickle
 import warnings
 
 import numpy as np
@@ -7,13 +9,22 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propriety import evaluation, losses
-from propriety.costs import MissingCostsWarning, PositiveClassWarning
-from propriety.model import catalogue, files
+from propriety import (
+    AutoClassifier,
+    BoostingClassifier,
+    LinearClassifier,
+    LossSearchCV,
+    TreeClassifier,
+    evaluation,
+    losses,
+)
+from propriety.costs import CostsOfRowsError, MissingCostsWarning, PositiveClassWarning
+from propriety.model import catalogue, contract, files
+from propriety.model.offsets import OffsetClassifier
 
 ROWS = catalogue.ESTIMATORS
 SMALL = {"max_iter": 15, "n_rules": 4, "min_samples_leaf": 3, "random_state": 0, "alpha": 0.01}
@@ -402,3 +413,118 @@ def test_costs_by_a_column_are_kept_in_the_file(row):
     model = row.type(fn_cost="amount", fp_cost=10.0).fit(X, y)
     again = files.from_bytes(files.to_bytes(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+# --- without the rows, in files, in another order --------------------------------------------------
+
+
+def test_a_model_whose_costs_differ_by_row_has_no_attribute_costs():
+    X, y = data()
+    by_row, same = (LinearClassifier(alpha=0.01, pos_label="bad", fn_cost=c).fit(X, y) for c in ("amount", 9))
+    assert "costs" not in dir(by_row)
+    assert "costs" in dir(same)
+    for model in (by_row, same):
+        assert isinstance(model, contract.FittedModel)
+    with pytest.raises(
+        CostsOfRowsError, match=r"fn_cost='amount' differs by row.* see costs_for\(X\)"
+    ) as error:
+        by_row.costs  # noqa: B018
+    assert isinstance(error.value, ValueError)
+    assert isinstance(error.value, AttributeError)
+    assert by_row.costs_for(X).by_row
+
+
+def test_a_frame_of_costs_is_kept_in_the_file_by_its_labels():
+    X, y = data(("a", "b", "c"))
+    frame = pd.DataFrame(
+        [[0.0, 8, 2, 1], [3, 0, 1, 1], [9, 9, 0, 1]], index=["c", "a", "b"], columns=["c", "a", "b", "wait"]
+    )
+    model = TreeClassifier(cost_matrix=frame).fit(X, y)
+    again = files.from_bytes(files.to_bytes(model))
+    assert again.cost_matrix["a"] == {"c": 3, "a": 0, "b": 1, "wait": 1}
+    np.testing.assert_array_equal(again.costs.matrix, model.costs.matrix)
+    assert "abstain" in set(again.predict(X))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert model.cost_matrix is frame
+
+
+def amounts_in_thousands(X):
+    return X["amount"] / 1000
+
+
+@pytest.mark.parametrize("cost", [lambda X: X["amount"], amounts_in_thousands], ids=["lambda", "function"])
+def test_a_function_of_costs_cannot_be_saved_and_the_error_says_what_to_do(cost, tmp_path):
+    X, y = data()
+    model = LinearClassifier(alpha=0.01, pos_label="bad", fn_cost=cost).fit(X, y)
+    with pytest.raises(ValueError, match=r"fn_cost is a function of the rows.*fn_cost='column'.*no lambda"):
+        model.save(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+    if cost is amounts_in_thousands:  # as the error says
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@some
+def test_columns_in_another_order_are_refused_with_what_to_do(row):
+    X, y = data()
+    model = small(row, pos_label="bad").fit(X, y)
+    turned = X[X.columns[::-1]]
+    with pytest.raises(ValueError, match=r"same order(.|\n)*give X\[model.feature_names_in_\]"):
+        model.predict(turned)
+    np.testing.assert_array_equal(model.predict(turned[model.feature_names_in_]), model.predict(X))
+    with pytest.raises(ValueError, match="Feature names unseen") as error:
+        model.predict(X.rename(columns={"a": "z"}))
+    assert "another order" not in str(error.value)
+
+
+# --- groups ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearClassifier(alpha="cv"),
+        TreeClassifier(ccp_alpha="min", cv=4, min_samples_leaf=1, random_state=0),
+        BoostingClassifier(max_iter="cv", random_state=0),
+        LossSearchCV(LinearClassifier(alpha="cv"), ["Squared"], criterion="Log", cv=GroupKFold(2)),
+    ],
+    ids=["linear", "tree", "boosting", "search"],
+)
+def test_no_fold_of_a_model_parts_a_group(model):
+    # The class is that of the group, whatever the columns: who has seen a part of it knows the rest.
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 4)
+    X = np.repeat(rng.normal(size=(30, 12)), 4, axis=0) + 1e-3 * rng.normal(size=(120, 12))
+    y = np.repeat(rng.permutation(np.arange(30) % 2), 4)
+    together = clone(model).fit(X, y, groups=groups)
+    # Each row a group of its own, which is to have none.
+    apart = clone(model).fit(X, y, groups=np.arange(120))
+
+    def sureness(fitted):
+        return np.abs(getattr(fitted, "best_estimator_", fitted).decision_function(X)).mean()
+
+    assert sureness(together) < 0.7 * sureness(apart)
+    if not isinstance(model, LossSearchCV):
+        with pytest.raises(ValueError, match=r"groups must name a group in every row, and none .* row 0"):
+            clone(model).fit(X, y, groups=np.full(120, np.nan))
+
+
+@every
+def test_an_estimator_says_whether_it_takes_groups_and_an_offset(row):
+    parameters = inspect.signature(row.type.fit).parameters
+    assert row.type.takes_groups == ("groups" in parameters)
+    if row.key == "auto":
+        X, y = data()
+        with pytest.raises(ValueError, match=r"AutoClassifier takes no offset.*BoostingClassifier or Linear"):
+            AutoClassifier().fit(X, y, offset=np.zeros(len(y)))
+    else:
+        assert issubclass(row.type, OffsetClassifier) == ("offset" in parameters)
+
+
+def test_contributions_add_up_to_the_score_less_the_offset():
+    X, y = data()
+    offset = np.linspace(-1, 1, len(y))
+    for model in (LinearClassifier(alpha=0.01), BoostingClassifier(max_iter=5)):
+        model.fit(X, y, offset=offset)
+        expected = model.decision_function(X, offset=offset) - offset
+        np.testing.assert_allclose(model.contributions(X).sum(axis=1), expected, atol=1e-9)

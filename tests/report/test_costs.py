@@ -13,7 +13,7 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propriety import LinearClassifier, LossSearchCV, TreeClassifier, evaluation
+from propriety import LinearClassifier, LossSearchCV, RuleClassifier, TreeClassifier, evaluation
 from propriety.costs import Costs
 from propriety.report import Report
 
@@ -281,3 +281,68 @@ def test_a_rival_of_other_classes_is_refused():
     rival = LogisticRegression().fit(X, y == "bad")
     with pytest.raises(ValueError, match="a rival, LogisticRegression, has the classes"):
         Report.from_estimator(COSTLY.fit(X, y), X, y, rivals={"r": rival})
+
+
+# --- an offset, labels, decisions for everyone --------------------------------------------------------
+
+
+def test_a_model_with_an_offset_is_judged_on_top_of_it():
+    rng = np.random.default_rng(0)
+    X, offset = rng.normal(size=(200, 2)), 2 * rng.normal(size=200)
+    y = (rng.uniform(size=200) < 1 / (1 + np.exp(-offset - X[:, 0]))).astype(int)
+    model = LinearClassifier(alpha=0.01).fit(X, y, offset=offset)
+    plain = LinearClassifier(alpha=0.01).fit(X, y)
+    piped = make_pipeline(StandardScaler(), LinearClassifier(alpha=0.01))
+    piped.fit(X, y, linearclassifier__offset=offset)
+    rivals = {"without": plain, "piped": piped}
+    report = Report.from_estimator(model, X, y, offset=offset, rivals=rivals)
+    np.testing.assert_array_equal(report.p, model.predict_proba(X, offset=offset)[:, 1])
+    np.testing.assert_array_equal(report.rivals["without"], plain.predict_proba(X)[:, 1])
+    np.testing.assert_allclose(report.rivals["piped"], report.p, atol=0.05)
+    assert "The score of each row starts from an offset" in text_of(report)
+    assert "offset" not in text_of(Report.from_estimator(plain, X, y))
+    with pytest.raises(ValueError, match=r"LinearClassifier was fitted with an offset.*give offset=array"):
+        Report.from_estimator(model, X, y)
+    with pytest.raises(ValueError, match="offset is given, and LinearClassifier was fitted without one"):
+        Report.from_estimator(plain, X, y, offset=offset)
+    with pytest.raises(ValueError, match=r"offset must have shape \(200,\)"):
+        Report(y, report.p, offset=offset[1:])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [RuleClassifier(n_rules=2), TreeClassifier(max_leaf_nodes=60, min_samples_leaf=1)],
+    ids=["rules", "tree"],
+)
+def test_the_words_of_a_model_have_the_labels_of_the_page(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    shown = text_of(Report.from_estimator(model.fit(X, y), X, y, names={0: "good", 1: "bad"}))
+    words = shown[shown.index("The model in words") :]
+    assert re.search(r"(says|→) bad", words)
+    assert not re.search(r"(says|→|score of) [01]", words)
+
+
+def test_decisions_for_everyone_that_are_not_shown_are_counted():
+    p = RNG.dirichlet(np.ones(3), size=N)
+    y = np.array([RNG.choice(3, p=row) for row in p])
+    shown = text_of(Report(y, p, cost_matrix=MATRIX, classes=("a", "b", "c")))
+    assert "Of 4 decisions that could be taken for everyone, the 3 cheapest are shown." in shown
+    assert "cheapest are shown" not in text_of(
+        Report(y, p, cost_matrix=MATRIX[:, :3], classes=("a", "b", "c"))
+    )
+
+
+def test_the_first_sentence_says_what_deciding_without_a_model_costs():
+    sure = text_of(Report(Y, P, fn_cost=4, positive="bad"))
+    assert re.search(
+        r"; without a model, (never|always) 'bad', they cost [\d.,]+\. The model saves [\d.,]+\.", sure
+    )
+    constant = text_of(Report(Y, np.full(N, 0.5) + 1e-9 * P, positive="bad"))
+    assert "The difference may be chance." in constant
+
+
+def test_a_missing_group_of_a_report_is_named():
+    with pytest.raises(ValueError, match="groups must name a group in every row, and none is named in row 3"):
+        Report(Y, P, groups=["a", "b", "a", None] * (N // 4))

@@ -59,6 +59,7 @@ CHANGES = {
         "not valid",
     ),
     "costs without a column": (lambda s: s.update(costs=COSTS), "do not differ by row"),
+    "an offset of a model without one": (lambda s: s.update(offset="age"), "not that of the model inside"),
     "several classes of a model of two": (
         lambda s: s.update(target={"name": "y", "because": "", "several": ["a", "b", "c"]}),
         "other classes",

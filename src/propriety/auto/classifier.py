@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,8 @@ class AutoClassifier(ProperClassifier):
     >>> print(model.judgement_)  # doctest: +SKIP
     """
 
+    takes_groups: ClassVar[bool] = True
+
     def __init__(
         self,
         loss: Any = "auto",
@@ -150,6 +152,7 @@ class AutoClassifier(ProperClassifier):
         tp_benefit: Any = None,
         tn_benefit: Any = None,
         cost_matrix: Any = None,
+        offset: None = None,
     ) -> Self:
         """Fit the members by folds, weigh them, and judge the whole.
 
@@ -166,11 +169,19 @@ class AutoClassifier(ProperClassifier):
             Rows of a group share a fold.
         fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
             Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        offset : None
+            Refused: the trees of a forest have no score that could start anywhere. `BoostingClassifier` and
+            `LinearClassifier` take one.
 
         Returns
         -------
         self
         """
+        if offset is not None:
+            raise ValueError(
+                "AutoClassifier takes no offset, because a forest has no score that could start from it; use "
+                "BoostingClassifier or LinearClassifier"
+            )
         training = self._read(
             X,
             y,
@@ -180,12 +191,13 @@ class AutoClassifier(ProperClassifier):
             tp_benefit=tp_benefit,
             tn_benefit=tn_benefit,
             cost_matrix=cost_matrix,
+            groups=groups,
         )
         settings = settings_of(self)
         loss = fitted_loss(self.loss, self.link, training.n_classes)
         # At stake or not, a decision counts once.
         judging = Weights.read(sample_weight, training.n_rows) if self.stakes else None
-        learned = learn(training, settings, loss, groups, judging)
+        learned = learn(training, settings, loss, judging)
         parts = _attributes(learned.members, learned.stack)
         return self._keep(training, loss, judgement_=learned.judgement, **parts)
 
@@ -203,12 +215,12 @@ class AutoClassifier(ProperClassifier):
         check_is_fitted(self, "members_")
         return str(self.judgement_)
 
-    def words(self, X: Any) -> list[list[str]]:
+    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that each row meets, in words, if the model is one of rules."""
         check_is_fitted(self, "members_")
         if len(self._members) == 1 and self._members[0].numbers is None:
-            return self._members[0].model.words(X)
-        return super().words(X)
+            return self._members[0].model.words(X, class_names)
+        return super().words(X, class_names)
 
     def importances(self) -> Floats:
         """How much each feature counts: over the members, by their weights."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
 from propriety.auto.judgement import Judged, Judgement
 from propriety.auto.members import MEMBERS, READABLE, Fitted, Member, Task, fit_shrunken
@@ -35,18 +34,15 @@ class Learned:
     judgement: Judgement
 
 
-def learn(
-    training: Training, settings: AutoSettings, loss: Any, groups: Any = None, judging: Weights | None = None
-) -> Learned:
+def learn(training: Training, settings: AutoSettings, loss: Any, judging: Weights | None = None) -> Learned:
     """Fit the members as far as the time allows, weigh them, and judge the whole.
 
     `judging` are the weights by which decisions are counted, if rows are learned from by what is at stake.
     """
     if judging is None:
-        training, copies = training.expanded()  # copies of a row may lie in several folds
-        groups = None if groups is None else column_or_1d(groups)[copies]
+        training, _ = training.expanded()  # copies of a row may lie in several folds
         judging = training.weights
-    folds = fold_numbers(training, settings.n_folds, seed=settings.seed, groups=groups)
+    groups, folds = training.groups, fold_numbers(training, settings.n_folds, seed=settings.seed)
     rows = np.flatnonzero(folds >= 0)
     if len(np.unique(training.codes[rows])) < 2 or len(np.unique(folds[rows])) < 2:
         return _without_folds(training, settings)
@@ -55,7 +51,7 @@ def learn(
         training.codes[rows],
         judging.take(rows),
         training.costs.take(rows),
-        None if groups is None else np.unique(column_or_1d(groups)[rows], return_inverse=True)[1],
+        None if groups is None else groups[rows],
     )
     task = Task(
         training,

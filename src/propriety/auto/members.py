@@ -130,6 +130,8 @@ class Task:
         """Fit a model to all rows of a table, or to some of them."""
         training = self.training
         labels, weight = training.classes[training.codes], training.weights.values
+        if training.groups is not None and model.takes_groups and "folds" not in given:
+            given["groups"] = training.groups if rows is None else training.groups[rows]
         if rows is not None:
             table, labels = table.take(rows), labels[rows]
             weight = None if weight is None else weight[rows]
@@ -163,6 +165,7 @@ class Task:
             codes=training.codes[rows],
             weights=training.weights.take(rows),
             costs=training.costs.take(rows),
+            groups=None if training.groups is None else training.groups[rows],
         )
         return replace(self, training=few, folds=self.folds[rows])
 

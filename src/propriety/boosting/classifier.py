@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety.boosting.learning import Continued, Lesson, prepare, read_held_out
 from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
@@ -177,6 +177,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     Tailored(0.1, 20).with_link(Logit())
     """
 
+    takes_groups: ClassVar[bool] = True
     _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
 
     def __init__(
@@ -334,7 +335,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             upon, as ``decision_function`` has it: of ``classes_[1]``, whichever class is positive, and
             through the link, so log-odds for the log loss. ``predict`` and its kin then take it as well.
         groups : array of shape (n,), optional
-            Rows that belong together; the folds of ``max_iter="cv"`` and ``calibrate`` do not part them.
+            Rows that belong together, such as those of a customer: where the fit holds rows out, by folds or
+            for early stopping, no group is parted.
         folds : array of shape (n,), optional
             The fold of each row, for ``max_iter="cv"`` and ``calibrate``: whole numbers from 0 on, −1 for a
             row that is never held out. By default four that follow the content of the rows.
@@ -356,6 +358,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             tn_benefit=tn_benefit,
             cost_matrix=cost_matrix,
             offset=offset,
+            groups=groups,
         )
         n_rows, again = training.n_rows, self.warm_start and hasattr(self, "_forest")
         if again:
@@ -367,7 +370,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         if settings.asks_folds and folds is None:
             # Copies of a row may lie in several folds.
             training, rows = training.expanded()
-            groups = None if groups is None else column_or_1d(groups)[rows]
         lesson = prepare(
             training,
             settings,
@@ -379,12 +381,12 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         )
         loss = lesson.objective.loss
         if lesson.settings.asks_folds:
-            lesson, loss, folded = learn_from_folds(lesson, groups, folds)
+            lesson, loss, folded = learn_from_folds(lesson, folds)
             scores = mean_over_copies(folded.scores, rows, n_rows)
             chosen |= {"validation_score_": -folded.curve, "oof_decision_function_": squeezed(scores)}
-        elif groups is not None or folds is not None:
+        elif folds is not None:
             raise ValueError(
-                "groups and folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
+                "folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
             )
         for name in ("gain_", "gain_path_", "oof_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -412,7 +414,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         model: BoostingClassifier = self
         if self.stakes:  # they are in the weights of the training rows
             model, sample_weight = clone(self).set_params(stakes=False), training.weights.array
-        path = gain_path(model, X, y, sample_weight=sample_weight, offset=training.offset)
+        path = gain_path(
+            model, X, y, sample_weight=sample_weight, offset=training.offset, groups=training.groups
+        )
         return path.best_gain, {"gain_path_": path, "gain_": path.best_gain}
 
     def _held_out_costs(self, lesson: Lesson, X_val: Any) -> Costs:

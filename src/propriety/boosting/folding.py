@@ -123,21 +123,17 @@ class PooledLoss:
         return weighted_sum(values, self._weights, self._n_jobs) / max(self._weights.total, 1.0)
 
 
-def learn_from_folds(
-    lesson: Lesson, groups: Any = None, folds: Any = None
-) -> tuple[Lesson, Any, FoldedRounds]:
-    """What folds are asked for: those given, or those by the content of the rows.
+def learn_from_folds(lesson: Lesson, folds: Any = None) -> tuple[Lesson, Any, FoldedRounds]:
+    """What folds are asked for: those given, or those by the content of the rows, which part no group.
 
     Returns the lesson with its number of rounds, the loss with the link that reads probabilities, and what
     the folds say.
     """
     settings, training, loss = lesson.settings, lesson.training, lesson.objective.loss
-    if folds is not None and groups is not None:
+    if folds is not None and training.groups is not None:
         raise ValueError("give groups or folds, not both")
-    if folds is None:
-        numbers = fold_numbers(training, settings.n_folds, groups=groups)
-    else:
-        numbers = read_folds(folds, training)
+    by_content = folds is None
+    numbers = fold_numbers(training, settings.n_folds) if by_content else read_folds(folds, training)
     held = numbers >= 0
     if not held.any():
         # Classes that are one row each cannot be held out.

@@ -15,6 +15,7 @@ from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.settings import BoostingSettings
 from propriety.boosting.shapes import Marginals
 from propriety.costs import Costs
+from propriety.data.folds import fold_numbers
 from propriety.data.table import Table
 from propriety.data.training import Training, n_scores_of, read_offset
 from propriety.weights import Weights
@@ -141,7 +142,7 @@ def prepare(
     if held_out is not None and factors is not None:
         held_out = replace(held_out, weights=held_out.weights.times(factors[held_out.codes]))
     elif held_out is None and settings.early_stopping:
-        rows = _hold_out(settings, training.codes, weights)
+        rows = _hold_out(settings, training, weights)
         offset = None if training.offset is None else training.offset[rows]
         held_out = HeldOut(rows, training.codes[rows], weights.take(rows), offset)
         weights = weights.without(rows)
@@ -239,13 +240,26 @@ def read_held_out(
     return HeldOut(table, codes, weights, offset_val)
 
 
-def _hold_out(settings: BoostingSettings, codes: NDArray[np.intp], weights: Weights) -> NDArray[np.intp]:
-    """Rows for validation, each class in proportion."""
-    usable = np.arange(len(codes)) if weights.kept is None else np.flatnonzero(weights.kept)
+def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) -> NDArray[np.intp]:
+    """Rows for validation, each class in proportion; whole groups, if there are any."""
+    if training.groups is not None:
+        return _hold_out_groups(settings, training)
+    usable = np.arange(training.n_rows) if weights.kept is None else np.flatnonzero(weights.kept)
     _, chosen = train_test_split(
         usable,
         test_size=settings.validation_fraction,
-        stratify=codes[usable],
+        stratify=training.codes[usable],
         random_state=settings.seed,
     )
     return np.sort(chosen)
+
+
+def _hold_out_groups(settings: BoostingSettings, training: Training) -> NDArray[np.intp]:
+    """One fold of groups, of as many as it takes for a fold to have the share that is to be held out."""
+    folds = fold_numbers(training, max(2, round(1 / settings.validation_fraction)), seed=settings.seed)
+    if not np.any(folds >= 0):
+        raise ValueError(
+            "groups leave none to be held out for early stopping, since each class lies in one of them; give "
+            "X_val and y_val, or leave early_stopping out"
+        )
+    return np.flatnonzero(folds == folds[folds >= 0].min())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from propriety import losses as algebra
 from propriety import parallel
@@ -117,6 +117,7 @@ def gain_path(
     sample_weight: Any = None,
     score: Any = "Log()",
     offset: Any = None,
+    groups: Any = None,
 ) -> GainPath:
     """Cross-validate many gains (and losses) at once, on the same bins and folds.
 
@@ -138,8 +139,8 @@ def gain_path(
         Folds; a number makes that many stratified ones, drawn by the model's ``random_state``.
     score : loss, default="Log()"
         How held-out probabilities are scored: any proper loss, ``Misclassification()`` for the error rate.
-    offset : array, optional
-        As in ``fit``.
+    offset, groups : array, optional
+        As in ``fit``: no fold parts a group.
 
     Returns
     -------
@@ -161,7 +162,7 @@ def gain_path(
     given = GAINS if gains is None else [positive("gains", g) for g in gains]
     _check(model, given)
     base = [model._composite()] if losses is None else [algebra.as_composite(c) for c in losses]
-    training = model._read(X, y, sample_weight, offset=offset)
+    training = model._read(X, y, sample_weight, offset=offset, groups=groups)
     settings = settings_of(model, training, model._new_seed(again=False))
     loss = fitted_loss(model.loss, model.link, training.n_classes, multiclass=model.multiclass)
     lesson = prepare(training, settings, loss, class_weight=model.class_weight)
@@ -199,12 +200,14 @@ def _check(model: Any, gains: Sequence[float]) -> None:
 
 def _folds(cv: Any, lesson: Lesson) -> list[tuple[Any, Any]]:
     """Training and held-out rows, those of weight 0 in neither."""
-    labels, used = lesson.training.codes, lesson.weights.kept
+    labels, used, groups = lesson.training.codes, lesson.weights.kept, lesson.training.groups
     if isinstance(cv, int) and not isinstance(cv, bool):
-        cv = StratifiedKFold(cv, shuffle=True, random_state=lesson.settings.seed)
+        stratified = StratifiedKFold if groups is None else StratifiedGroupKFold
+        cv = stratified(cv, shuffle=True, random_state=lesson.settings.seed)
     kept = np.arange(len(labels)) if used is None else np.flatnonzero(used)
     splitter = check_cv(cv, labels[kept], classifier=True)
-    return [(kept[train], kept[test]) for train, test in splitter.split(kept[:, None], labels[kept])]
+    splits = splitter.split(kept[:, None], labels[kept], None if groups is None else groups[kept])
+    return [(kept[train], kept[test]) for train, test in splits]
 
 
 class _Path:

@@ -9,9 +9,9 @@ import typer
 
 from propriety.cli import options as o
 from propriety.cli.commands import command
-from propriety.cli.judging import Judgement, baselines, judge
+from propriety.cli.judging import Judgement, baselines, judge, left_out
 from propriety.cli.loading import load_table, show_table
-from propriety.cli.recipes import RECIPES, named
+from propriety.cli.recipes import RECIPES, check_takes_offset, named
 from propriety.cli.splitting import split_rows
 from propriety.cli.study import show_judgements
 from propriety.cli.words import has_threshold
@@ -48,7 +48,11 @@ def compare_command(
     """  # noqa: D301
     out, order = telling.output, asking.order(seed, jobs, budget=asking.budget)
     every = [name for name, recipe in RECIPES.items() if recipe.installed]
+    if asking.offset is not None:
+        every = [name for name in every if RECIPES[name].takes_offset(order)]
     recipes = named(every if models == "all" else [m.strip() for m in models.split(",") if m.strip()])
+    if asking.offset is not None:
+        check_takes_offset(recipes, order)
     training = load_table(table, opening, meaning, target, asking)
     show_table(out, training, brief=True)
     split = split_rows(
@@ -59,7 +63,9 @@ def compare_command(
     judged.sort(key=lambda j: j.weights.mean(j.row_costs))
     everything = [*judged, *baselines(training.classes, judged[0])]
     show_judgements(out, f"Cost of 1,000 decisions, judged by {split.text}", everything)
-    out.say(verdict(judged))
+    for line in (left_out(training.classes, judged[0]), verdict(judged)):
+        if line:
+            out.say(line)
     costs = training.costs
     out.result(
         {

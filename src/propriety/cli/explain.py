@@ -93,10 +93,13 @@ def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
     values = {c.name: as_text(one.column(c.name))[0].as_py() for c in model.columns.columns}
     of_score = model.contributions(one)[0]
     *parts, base = (of_score if of_score.ndim == 1 else of_score[explained]).tolist()
-    score = sum(parts) + base
+    offset = model.offset_for(one, row)
+    started = 0.0 if offset is None else float(offset[0])
+    score = sum(parts) + base + started
     ranked = sorted(zip(model.columns.names, parts, strict=True), key=lambda pair: -abs(pair[1]))
     rows = [(name, values[name] if values[name] is not None else "missing", part) for name, part in ranked]
-    title = f"What the columns add to the score of {label!r}, {score:.4g} (of no column: {base:.4g})"
+    start = f"of no column: {base:.4g}" + ("" if offset is None else f", of the offset: {started:.4g}")
+    title = f"What the columns add to the score of {label!r}, {score:.4g} ({start})"
     out.table(title, ("column", "value", "adds"), rows[:25])
     out.result(
         {
@@ -110,6 +113,7 @@ def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
             "expected_costs": dict(zip(model.decisions.tolist(), expected.tolist(), strict=True)),
             "score": score,
             "base_score": base,
+            "offset": None if offset is None else started,
             "contributions": dict(ranked),
             "values": values,
             "because": rules,
@@ -127,6 +131,7 @@ def describe(out: Output, model: TableModel) -> None:
         "target": f"{target.name!r}, {meaning}",
     }
     facts |= _facts_of_costs(model, stated)
+    facts |= {} if model.offset is None else {"offset": model.offset.text}
     known = ("table", "rows", "positives", "classes", "judged_by", "budget", "command")
     facts |= {k: model.summary[k] for k in known if k in model.summary}
     judged = model.summary.get("judgement", {})

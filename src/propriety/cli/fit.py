@@ -11,7 +11,7 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
-from propriety.cli.recipes import AUTO, OURS, Recipe, named
+from propriety.cli.recipes import AUTO, OURS, Recipe, check_takes_offset, named
 from propriety.cli.reporting import check_can_report, report_of
 from propriety.cli.study import document, run_study, show_study
 
@@ -33,7 +33,7 @@ def fit_command(
             "--model",
             "-m",
             help=f"{', '.join(_NAMES)}. By default auto: a linear model, a forest and boosting, weighed by "
-            "folds; boosting if a loss is given or searched for.",
+            "folds; boosting if a loss is given or searched for, or an offset given.",
         ),
     ] = None,
     save: Annotated[str | None, typer.Option("--save", "-o", help="Where to write the model file.")] = None,
@@ -65,7 +65,11 @@ def fit_command(
     order = asking.order(seed, jobs, settings=o.settings(settings), search=search, budget=asking.budget)
     if search and asking.loss is not None:
         raise UsageError("give --loss or --search, not both")
-    recipe = _recipe(model, asking.loss is not None or search)
+    if search and asking.offset is not None:
+        raise UsageError("--search takes no --offset: give --loss, or leave one of them out")
+    recipe = _recipe(model, asking.loss is not None or search or asking.offset is not None)
+    if asking.offset is not None:
+        check_takes_offset([recipe], order)
     if search and recipe.name == AUTO:
         raise UsageError("--search chooses the loss of one model; give --model boosting, linear or tree")
     if report is not None:
@@ -85,7 +89,7 @@ def fit_command(
 
 
 def _recipe(model: str | None, loss_matters: bool) -> Recipe:
-    """The recipe of ``--model``; without it the stack, or boosting where a loss is to be fitted."""
+    """The recipe of ``--model``; without it the stack, or boosting for a loss or an offset of one's own."""
     if model is None:
         model = "boosting" if loss_matters else AUTO
     if model not in _NAMES:

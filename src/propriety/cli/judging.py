@@ -148,6 +148,14 @@ def baselines(classes: Sequence[str], like: Judgement) -> tuple[Judgement, ...]:
     return tuple(constant(f"always {labels[k]!r}", k) for k, _ in like.of_constants()[:_CONSTANTS])
 
 
+def left_out(classes: Sequence[str], like: Judgement) -> str:
+    """A sentence on decisions for everyone that `baselines` leaves out, or nothing."""
+    n_decisions, shown = like.costs.matrix.shape[-1], len(baselines(classes, like))
+    if n_decisions in (2, shown):
+        return ""
+    return f"Of {n_decisions} decisions that could be taken for everyone, the {shown} cheapest are shown."
+
+
 def judge(
     recipe: Recipe, order: Order, table: TrainingTable, split: Split, step: Step
 ) -> tuple[Judgement, Fitted]:
@@ -155,7 +163,8 @@ def judge(
     parts, began = [], time.perf_counter()
     for number, (train_rows, test_rows) in enumerate(split.pairs, 1):
         fitted = train(recipe, order, table, train_rows)
-        parts.append(fitted.probabilities(table.take(test_rows).frame))
+        held_out = table.take(test_rows)
+        parts.append(fitted.probabilities(held_out.frame, held_out.offset))
         step(f"{fitted.recipe.title}, part {number} of {len(split.pairs)}")
     rows, seconds = split.rows, time.perf_counter() - began
     groups = None if table.groups is None else table.groups.values[rows]
@@ -182,6 +191,7 @@ def train(recipe: Recipe, order: Order, table: TrainingTable, rows: NDArray[np.i
         part.of_rows,
         None if part.groups is None else part.groups.values,
         _inner(part, order).pairs if ordered and order.search else FOLDS,
+        part.offset,
     )
     return fit(recipe, order, part.frame, part.y, given)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from propriety.cli.options import Asking, Meaning, Opening, named_as_options
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import Role, TrainingTable
-from propriety.tables import Column, Findings, TableCosts, TableError, infer, open_source
+from propriety.tables import Column, Findings, TableCosts, TableError, TableOffset, infer, open_source
 from propriety.tables.costs import LabelledMatrix, read_matrix
 from propriety.tables.errors import no_such_column
 from propriety.tables.roles import groups_of, times_of, weights_of
@@ -29,10 +29,13 @@ def load_table(path: str, opening: Opening, meaning: Meaning, target: str, askin
             raise no_such_column(target, source.column_names)
         with named_as_options():
             stated = replace(TableCosts.read(asking.terms, source.column_names), matrix=matrix)
+            offset = None if asking.offset is None else TableOffset.read(asking.offset, source.column_names)
         table = source.read()
-    if target in stated.columns:
-        raise TableError(f"the costs use the target {target!r}, which is not known when it is decided")
-    roles = [name for name in (asking.weights, asking.groups, asking.time) if name is not None]
+    of_offset = () if offset is None else offset.columns
+    for what, used in (("costs use", stated.columns), ("offset uses", of_offset)):
+        if target in used:
+            raise TableError(f"the {what} the target {target!r}, which is not known when it is decided")
+    roles = [name for name in (asking.weights, asking.groups, asking.time, *of_offset) if name is not None]
     for name in roles:
         if name not in table.column_names:
             raise no_such_column(name, table.column_names)
@@ -46,6 +49,8 @@ def load_table(path: str, opening: Opening, meaning: Meaning, target: str, askin
         raise UsageError(
             "--budget is for two classes and no abstaining: acting is to decide the positive one"
         )
+    if offset is not None and len(findings.target.classes) > 2:
+        raise UsageError("--offset is for two classes: it is the score of the positive one")
     if len(findings.rows) < table.num_rows:
         table = table.take(pa.array(findings.rows))
     result = TrainingTable(
@@ -57,6 +62,8 @@ def load_table(path: str, opening: Opening, meaning: Meaning, target: str, askin
         stated,
         groups=_groups(table, asking.groups, findings),
         time=_time(table, asking.time, findings, overrides),
+        stated_offset=offset,
+        offset=None if offset is None else offset.of_rows(table, findings.columns, rows=findings.rows),
     )
     with named_as_options():
         of_rows = stated.of_rows(table, findings.columns, rows=findings.rows)

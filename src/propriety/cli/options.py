@@ -29,7 +29,10 @@ TableArgument = Annotated[
 TargetOption = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
 SettingsOption = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A parameter of the model: --set max_iter=300. Repeat for more."),
+    typer.Option(
+        "--set",
+        help="A parameter of the model: max_iter=300, 'members=[linear, boosting]'. Repeat for more.",
+    ),
 ]
 SeedOption = Annotated[
     int,
@@ -80,6 +83,13 @@ class Asking:
     budget: Annotated[
         float | None,
         _cost("Judge decisions that act on so many rows at most, or on a share such as 0.1."),
+    ] = None
+    offset: Annotated[
+        Text,
+        typer.Option(
+            help="A column, or arithmetic of columns, that scores start from: log-odds of the positive class "
+            "by a model to improve upon, or an exposure. For boosting and linear models."
+        ),
     ] = None
     loss: Annotated[
         Text, typer.Option(help="What to fit, for example 'Beta(6, 14)'; see propriety losses.")
@@ -243,7 +253,7 @@ def named_as_options() -> Iterator[None]:
 
 
 def _as_options(text: str) -> str:
-    for name in (*DEFAULTS, "cost_matrix"):
+    for name in (*DEFAULTS, "cost_matrix", "offset"):
         text = text.replace(name, option(name))
     return text
 
@@ -261,7 +271,11 @@ def _loss(text: str | None) -> Any:
 
 
 def settings(given: list[str] | None) -> dict[str, Any]:
-    """Parameters of a model from name=value; values are numbers, true, false, none, or text."""
+    """Parameters of a model from name=value; values are numbers, true, false, none, text, or [lists] of them.
+
+    >>> settings(["members=[linear, boosting]", "n_folds=3"])
+    {'members': ['linear', 'boosting'], 'n_folds': 3}
+    """
     result = {}
     for item in given or []:
         name, sign, value = item.partition("=")
@@ -272,6 +286,12 @@ def settings(given: list[str] | None) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
+    text = text.strip()
+    if text.startswith("[") and text.endswith("]"):
+        items = text[1:-1].split(",") if text[1:-1].strip() else []
+        return [_value(item) for item in items]
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]

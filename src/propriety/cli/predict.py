@@ -159,7 +159,7 @@ def choose_within(model: TableModel, source: Source, budget: float) -> NDArray[n
     P, costs, rows = [np.empty((0, 2))], [], 0
     for chunk in source.chunks:
         if chunk.num_rows:
-            P.append(model.estimator.predict_proba(model.features(chunk, rows + 1)[0]))
+            P.append(model.estimate(chunk, rows + 1)[0])
             costs.append(model.costs_for(chunk, rows + 1))
             rows += chunk.num_rows
     if not rows:
@@ -211,8 +211,7 @@ def score(
 ) -> tuple[list[Any], dict[str, int]]:
     """Probabilities, decision and expected cost of each row, added to the totals; and unknown categories."""
     first = totals.rows
-    X, unknown = model.features(chunk, first + 1)
-    P = model.estimator.predict_proba(X)
+    P, unknown = model.estimate(chunk, first + 1)
     costs = model.costs_for(chunk, first + 1)
     decided = costs.decide(P) if chosen is None else chosen[first : first + len(P)]
     cost = np.take_along_axis(costs.expected(P), decided[:, None], axis=1)[:, 0]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from propriety.cli.output import UsageError
 from propriety.data.numbers import Numbers
 from propriety.model.catalogue import ESTIMATORS, Entry
+from propriety.model.offsets import OffsetClassifier
 from propriety.tuning import LossSearchCV
 
 Floats = NDArray[np.float64]
@@ -54,6 +55,10 @@ class Recipe:
         """Whether its package is there."""
         return not self.module or importlib.util.find_spec(self.module) is not None
 
+    def takes_offset(self, order: Order) -> bool:
+        """Whether its score can start from an offset."""
+        return not self.reads and isinstance(self.make(order, {}, 1), OffsetClassifier)
+
     def reads_of(self, estimator: Any) -> str:
         """What the estimator takes."""
         return self.reads or (NUMBERS if estimator.reads_numbers else FRAME)
@@ -80,11 +85,12 @@ class Fitted:
             return str(self.estimator.verdict_)
         return "" if self.recipe.reads else self.estimator.verdict
 
-    def probabilities(self, frame: Any) -> Floats:
+    def probabilities(self, frame: Any, offset: Floats | None = None) -> Floats:
         """Of the positive one of two classes, else of every class."""
+        starting = {} if offset is None else {"offset": offset}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            P = self.estimator.predict_proba(_table(frame, self.reads, self.numbers))
+            P = self.estimator.predict_proba(_table(frame, self.reads, self.numbers), **starting)
         return np.asarray(P[:, 1] if P.shape[1] == 2 else P, dtype=np.float64)
 
 
@@ -101,6 +107,7 @@ class Arguments:
     of_rows: dict[str, Any] = field(default_factory=dict)
     groups: NDArray[np.intp] | None = None
     inner: Any = 5
+    offset: Floats | None = None
 
 
 def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Arguments | None = None) -> Fitted:
@@ -120,8 +127,10 @@ def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Argume
         arguments |= given.of_rows
     if order.search:
         estimator = LossSearchCV(estimator, "tailored", n_jobs=1, cv=given.inner)
-    if given.groups is not None and (order.search or recipe.name == AUTO):
+    if given.groups is not None and (order.search or (not recipe.reads and estimator.takes_groups)):
         arguments |= {"groups": given.groups}
+    if given.offset is not None:
+        arguments |= {"offset": given.offset}
     try:
         estimator.fit(_table(frame, reads, numbers), y.astype(np.int64), **arguments)
     except (ValueError, TypeError) as error:
@@ -205,6 +214,14 @@ OTHERS = (
     Recipe("xgboost", "XGBoost", _xgboost, CODES, "xgboost"),
 )
 RECIPES = {recipe.name: recipe for recipe in (*OURS, *OTHERS)}
+
+
+def check_takes_offset(recipes: Iterable[Recipe], order: Order) -> None:
+    """Refuse models whose score cannot start from an offset."""
+    for recipe in recipes:
+        if not recipe.takes_offset(order):
+            able = ", ".join(name for name, other in RECIPES.items() if other.takes_offset(order))
+            raise UsageError(f"--offset is for the models {able}, got {recipe.name!r}")
 
 
 def named(names: Iterable[str]) -> list[Recipe]:

@@ -56,6 +56,7 @@ def report_of(study: Study, step: Step = lambda _: None) -> Report:
         **_costs(study),
         budget=judged.budget,
         sample_weight=judged.weights.values,
+        offset=None if table.offset is None else table.offset[rows],
         groups=judged.groups,
         name=study.recipe.title,
         target=target.name,
@@ -121,6 +122,8 @@ def _about(study: Study) -> dict[str, str]:
     facts["judged by"] = study.split.text
     if table.stated.by_row:
         facts["columns of the costs"] = ", ".join(map(repr, table.stated.columns))
+    if table.stated_offset is not None:
+        facts["offset"] = table.stated_offset.text
     if table.weight is not None:
         facts["weights"] = "given by a column"
     for what, role in (("groups", table.groups), ("time", table.time)):
@@ -136,6 +139,8 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
     plain = replace(study.order, loss=log, search=False, settings={})
     rivals, same = {}, ""
     wanted = {"logistic regression": "logistic", _LOG_BOOSTING: "boosting"}
+    if study.table.offset is not None:  # others' models know none
+        del wanted["logistic regression"]
     if study.recipe.name == "boosting" and study.model.loss_ in _LOGS and not study.order.settings:
         del wanted[_LOG_BOOSTING]
         same = _LOG_BOOSTING
@@ -148,10 +153,11 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
 
 def _chosen(study: Study) -> str:
     if study.order.search:
-        return f"It was chosen by cross-validated cost. {study.verdict}"
+        return f"It was chosen by cross-validated cost. {study.by_own_folds}"
     if study.order.loss is not None:
         return "It was asked for by name."
-    return _BY_DEFAULT["log" if study.model.loss_ in _LOGS else "other"]
+    why = _BY_DEFAULT["log" if study.model.loss_ in _LOGS else "other"]
+    return f"{why} {study.by_own_folds}".rstrip()
 
 
 def _values(column: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from propriety.cli.judging import Judgement, baselines, judge, train
+from propriety.cli.judging import Judgement, baselines, judge, left_out, train
 from propriety.cli.output import Output
 from propriety.cli.recipes import Fitted, Order, Recipe
 from propriety.cli.splitting import Split, split_rows
@@ -17,6 +17,11 @@ from propriety.cli.training import TrainingTable
 from propriety.cli.words import deciding, has_threshold
 from propriety.tables import TableModel
 from propriety.version import __version__
+
+_TWO_JUDGEMENTS = (
+    "That is by folds within the rows that it was fitted to; the table of costs judges the whole fit on rows "
+    "that were kept from it, and is the one to go by."
+)
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,16 @@ class Study:
         return self.fitted.recipe
 
     @property
+    def by_own_folds(self) -> str:
+        """The verdict of a search or of a model on itself, and why its numbers are not those of the table."""
+        if not self.verdict:
+            return ""
+        start = "" if self.order.search else "By its own folds: "
+        return f"{start}{self.verdict} {_TWO_JUDGEMENTS}"
+
+    @property
     def verdict(self) -> str:
-        """What a search says of its choice, or nothing."""
+        """What a search says of its choice, or a model of itself; or nothing."""
         text = self.fitted.verdict
         for code, label in enumerate(self.table.classes):  # the model knows the classes by number
             text = text.replace(f"Deciding {code} for everyone", f"Deciding {label!r} for everyone")
@@ -71,7 +84,14 @@ def run_study(
             step("all rows")
     findings = table.findings
     row_costs = table.stated if table.stated.by_row else None
-    model = TableModel(fitted.model, findings.columns, findings.target, fitted.numbers, row_costs=row_costs)
+    model = TableModel(
+        fitted.model,
+        findings.columns,
+        findings.target,
+        fitted.numbers,
+        row_costs=row_costs,
+        offset=table.stated_offset,
+    )
     without = baselines(table.classes, judgement)
     study = Study(table, order, split, judgement, without, fitted, model)
     return replace(study, model=replace(model, summary=summary(study)))
@@ -109,12 +129,16 @@ def show_study(out: Output, study: Study) -> None:
     out.say()
     out.say(f"{study.recipe.title}, fitted to {study.model.summary['loss']}", "bold")
     if study.verdict:
-        out.say(study.verdict if study.order.search else f"By its own folds: {study.verdict}")
+        out.say(study.by_own_folds)
     out.say(deciding(study.table.classes, study.table.stated, study.judgement.costs))
     judged = [study.judgement, *study.baselines]
     show_judgements(out, f"Cost of 1,000 decisions, judged by {study.split.text}", judged)
-    for line in summed_up(study.judgement, study.table.classes):
-        out.say(line)
+    for line in (
+        left_out(study.table.classes, study.judgement),
+        *summed_up(study.judgement, study.table.classes),
+    ):
+        if line:
+            out.say(line)
     shares = study.model.importances()
     first = np.argsort(-shares)[:8]
     rows = [(study.model.columns.names[i], float(shares[i])) for i in first if shares[i] > 0]
@@ -199,6 +223,7 @@ def document(study: Study) -> dict[str, Any]:
         "costs": study.table.stated.document(),
         "threshold": threshold,
         "budget": study.order.budget,
+        "offset": None if model.offset is None else model.offset.text,
         "judged_by": study.split.text,
         "judgements": [j.numbers() for j in (study.judgement, *study.baselines)],
         "importances": dict(zip(model.columns.names, model.importances().tolist(), strict=True)),

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from propriety.costs import Costs
-from propriety.tables import Findings, Source, TableCosts
+from propriety.tables import Findings, Source, TableCosts, TableOffset
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
@@ -40,6 +40,10 @@ class TrainingTable:
         The costs as they were given.
     of_rows : dict
         Their terms for each row, if they differ by row.
+    stated_offset : TableOffset or None
+        What scores start from, as it was given, and
+    offset : array of shape (n,), or None
+        for each row.
     groups, time : Role or None
         What is never on both sides of a split, and what splits before from after.
     """
@@ -53,6 +57,8 @@ class TrainingTable:
     of_rows: dict[str, Floats] = field(default_factory=dict)
     groups: Role | None = None
     time: Role | None = None
+    stated_offset: TableOffset | None = None
+    offset: Floats | None = None
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -79,4 +85,5 @@ class TrainingTable:
             of_rows={name: values[rows] for name, values in self.of_rows.items()},
             groups=None if self.groups is None else self.groups.take(rows),
             time=None if self.time is None else self.time.take(rows),
+            offset=None if self.offset is None else self.offset[rows],
         )

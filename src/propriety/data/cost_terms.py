@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from propriety.costs import Costs
+from propriety.costs import Costs, CostsOfRowsError
 from propriety.data import uncertain
 from propriety.data.table import named_column
 
@@ -155,11 +155,27 @@ class CostTerms:
         value = getattr(self, name)
         if _of_rows(value):
             if X is None:
-                raise ValueError(f"{name}={value!r} differs by row, so costs are known only for rows of X")
+                raise CostsOfRowsError(
+                    f"{name}={value!r} differs by row, so costs are known only for rows: see costs_for(X)"
+                )
             return named_column(X, value, name) if isinstance(value, str) else np.asarray(value(X))
         if name != "cost_matrix" and uncertain.is_uncertain(value):
             return uncertain.mean(name, value)
         return value
+
+
+def as_dict(matrix: Any) -> Any:
+    """A data frame of costs as ``{true: {decided: cost}}``, which means the same; others as they are.
+
+    >>> import pandas as pd
+    >>> as_dict(pd.DataFrame([[0, 2], [5, 0]], index=["a", "b"], columns=["a", "b"]))
+    {'a': {'a': 0.0, 'b': 2.0}, 'b': {'a': 5.0, 'b': 0.0}}
+    """
+    if not is_labelled(matrix) or isinstance(matrix, Mapping):
+        return matrix
+    true, decided, values = _labelled_cells(matrix)
+    rows = zip(true, values.tolist(), strict=True)
+    return {label: dict(zip(decided, row, strict=True)) for label, row in rows}
 
 
 def is_labelled(matrix: Any) -> bool:

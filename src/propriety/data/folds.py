@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
 from propriety.data.parameters import number
 from propriety.data.training import Training
@@ -22,38 +21,41 @@ _NAN = np.float64(np.nan)
 _SALT = np.uint64(0x9E3779B97F4A7C15)
 
 
-def fold_numbers(training: Training, n_folds: int, *, seed: int = 0, groups: Any = None) -> NDArray[np.intp]:
+def fold_numbers(training: Training, n_folds: int, *, seed: int = 0) -> NDArray[np.intp]:
     """A fold 0 … n_folds−1 for each row, every class in proportion; −1 is never held out.
 
     Rows of a class are put in the order of their hashes, which `seed` changes, and cut into parts of equal
     weight; a row of weight k has one fold, so `Training.expanded` comes first where it should have several.
     The fold −1 is that of rows of weight 0 and of a class that would lie in one fold alone: without that fold
-    nobody could learn it. Few rows, or heavy ones, may leave a fold empty.
+    nobody could learn it. Few rows, or heavy ones, may leave a fold empty. Rows of a group share a fold.
 
     Parameters
     ----------
     training : Training
     n_folds : int
     seed : int
-    groups : array of shape (n,), optional
-        Rows of a group share a fold.
 
     Examples
     --------
     >>> training = Training.read("T", [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1], [2, 2, 1, 1])
     >>> fold_numbers(training, 2).tolist()
     [0, 1, 1, 0]
-    >>> fold_numbers(training, 2, groups=["a", "b", "a", "b"]).tolist()
+    >>> together = Training.read("T", [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1], groups=["a", "b", "a", "b"])
+    >>> fold_numbers(together, 2).tolist()
     [1, 0, 1, 0]
     """
     n_folds = number("n_folds", n_folds, 2, whole=True)
     rows = np.flatnonzero(training.weights.array > 0)
     codes, weight = training.codes[rows], training.weights.array[rows]
-    if groups is None:
+    if training.groups is None:
         units = codes
         folds = _cut(row_hashes(training, rows, seed), codes, weight, n_folds)
     else:
-        units = _group_codes(groups, training.n_rows, rows)
+        names, units = np.unique(training.groups[rows], return_inverse=True)
+        if len(names) < 2:
+            raise ValueError(
+                "groups must hold at least two groups, or they cannot be divided into folds; got 1"
+            )
         folds = _share_out(units, codes, weight, n_folds, seed)
     for code in np.unique(codes):
         if len(np.unique(folds[codes == code])) == 1:
@@ -183,17 +185,6 @@ def mean_over_copies(scores: NDArray[np.float64], rows: NDArray[np.intp], n_rows
     total, count = np.zeros((n_rows, scores.shape[1])), np.bincount(rows, minlength=n_rows)
     np.add.at(total, rows, scores)
     return np.divide(total, count[:, None], out=np.full_like(total, np.nan), where=count[:, None] > 0)
-
-
-def _group_codes(groups: Any, n_rows: int, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The number of each row's group, in the sorted order of their names."""
-    names = column_or_1d(groups)
-    if len(names) != n_rows:
-        raise ValueError(f"groups must have one entry for each of {n_rows} rows, got {len(names)}")
-    names, codes = np.unique(names[rows], return_inverse=True)
-    if len(names) < 2:
-        raise ValueError("groups must hold at least two groups, or they cannot be divided into folds; got 1")
-    return codes
 
 
 def _share_out(

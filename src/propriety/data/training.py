@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names, column_or_1d
 
@@ -43,6 +44,8 @@ class Training:
         What decisions cost, for each row if that is how it was stated.
     offset : ndarray of shape (n, n_scores), or None
         What the score of each row has before anything is learned.
+    groups : ndarray of shape (n,), or None
+        The number of each row's group; where rows are held out, no group is parted.
     """
 
     table: Table
@@ -53,6 +56,7 @@ class Training:
     feature_names: NDArray[Any] | None
     costs: Costs
     offset: NDArray[np.float64] | None = None
+    groups: NDArray[np.intp] | None = None
 
     @classmethod
     def read(
@@ -67,6 +71,7 @@ class Training:
         terms: CostTerms | None = None,
         stakes: bool = False,
         offset: Any = None,
+        groups: Any = None,
     ) -> Training:
         """Check everything that `fit` of the named estimator was given.
 
@@ -91,7 +96,8 @@ class Training:
             weights = staked(weights, costs, codes)
         if offset is not None:
             offset = read_offset(offset, len(codes), n_scores_of(len(classes)))
-        return cls(table, schema, classes, codes, weights, feature_names, costs, offset)
+        groups = None if groups is None else read_groups(groups, len(codes))
+        return cls(table, schema, classes, codes, weights, feature_names, costs, offset, groups)
 
     def expanded(self) -> tuple[Training, NDArray[np.intp]]:
         """The same training with a row for each copy, and the row of each; as it is if there are too many.
@@ -111,6 +117,7 @@ class Training:
             weights=Weights(len(rows)),
             costs=self.costs.take(rows),
             offset=None if self.offset is None else self.offset[rows],
+            groups=None if self.groups is None else self.groups[rows],
         )
         return copies, rows
 
@@ -166,6 +173,37 @@ def read_offset(offset: Any, n_rows: int, n_scores: int, name: str = "offset") -
             f"{name} must be finite in every row, and is {values[missing[0]]} in row {missing[0]}"
         )
     return values
+
+
+def read_groups(groups: Any, n_rows: int) -> NDArray[np.intp]:
+    """The number of each row's group, in the sorted order of their names.
+
+    >>> read_groups(["b", "a", "b"], 3)
+    array([1, 0, 1])
+    """
+    names = np.asarray(groups)
+    if names.shape != (n_rows,):
+        got = len(names) if names.ndim == 1 else f"shape {names.shape}"
+        raise ValueError(f"groups must have one entry for each of {n_rows} rows, got {got}")
+    missing = _missing(names)
+    if np.any(missing):
+        raise ValueError(
+            f"groups must name a group in every row, and none is named in row {np.argmax(missing)}; give "
+            "rows that stand alone a group of their own"
+        )
+    try:
+        return np.unique(names, return_inverse=True)[1].astype(np.intp)
+    except TypeError:
+        raise ValueError("groups must be all numbers or all text, and are mixed; make text of them") from None
+
+
+def _missing(names: NDArray[Any]) -> Any:
+    """Which names are None, NaN or another mark of what is missing."""
+    if names.dtype.kind in "fMm":
+        return np.isnan(names) if names.dtype.kind == "f" else np.isnat(names)
+    if names.dtype.kind != "O":
+        return False
+    return np.array([name is None or is_scalar_nan(name) or is_pandas_na(name) for name in names])
 
 
 def staked(weights: Weights, costs: Costs, codes: NDArray[np.intp]) -> Weights:

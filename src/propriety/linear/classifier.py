@@ -129,6 +129,7 @@ class LinearClassifier(OffsetClassifier):
     (array([-1.3623,  0.    ]), np.float64(-1.3623))
     """
 
+    takes_groups: ClassVar[bool] = True
     _reads: ClassVar[str] = NUMBERS
     coef_: Floats
     intercept_: Floats
@@ -200,6 +201,7 @@ class LinearClassifier(OffsetClassifier):
         tn_benefit: Any = None,
         cost_matrix: Any = None,
         offset: Any = None,
+        groups: Any = None,
         folds: Any = None,
     ) -> Self:
         """Fit the model.
@@ -218,6 +220,8 @@ class LinearClassifier(OffsetClassifier):
             Added to the score of each row, with no coefficient: the log of an exposure, or the score of a
             model to improve upon, as ``decision_function`` has it: of ``classes_[1]``, whichever class is
             positive, and through the link. ``predict`` and its kin then take it as well.
+        groups : array of shape (n,), optional
+            Rows that belong together, such as those of a customer: the folds of ``alpha="cv"`` part no group.
         folds : array of shape (n,), optional
             The fold of each row, for ``alpha="cv"``: whole numbers from 0 on, −1 for a row that is never
             held out. By default five that follow the content of the rows.
@@ -236,6 +240,7 @@ class LinearClassifier(OffsetClassifier):
             tn_benefit=tn_benefit,
             cost_matrix=cost_matrix,
             offset=offset,
+            groups=groups,
         )
         settings = LinearSettings.read(self)
         loss = loss_to_fit(self, training.costs)
@@ -243,6 +248,8 @@ class LinearClassifier(OffsetClassifier):
         start = self._start(training.n_features, training.n_classes)
         if folds is not None and not settings.chosen:
             raise ValueError("folds choose the penalty, so they need alpha='cv'")
+        if folds is not None and groups is not None:
+            raise ValueError("give groups or folds, not both")
         if settings.chosen:
             if folds is None:  # copies of a row may lie in several folds
                 copies, places = training.expanded()

@@ -11,9 +11,10 @@ import os
 import warnings
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -45,6 +46,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
 
     #: What it reads: tables with missing values and categories, or numbers in every cell.
     _reads: ClassVar[str] = TABLE
+    #: Whether ``fit`` takes ``groups``, which it does not part where it holds rows out.
+    takes_groups: ClassVar[bool] = False
     #: Old names of parameters, which files written before may hold.
     _renamed: ClassVar[dict[str, str]] = {}
 
@@ -110,7 +113,14 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     # --- fitting ----------------------------------------------------------------------------------
 
     def _read(
-        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **costs_of_rows: Any
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        groups: Any = None,
+        **costs_of_rows: Any,
     ) -> Training:
         """Check what ``fit`` was given, the costs included."""
         training = Training.read(
@@ -123,6 +133,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
             terms=CostTerms.of(self).with_rows(costs_of_rows),
             stakes=getattr(self, "stakes", False),
             offset=offset,
+            groups=groups,
         )
         decision_labels(training.classes, training.costs, self)
         return training
@@ -149,7 +160,10 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def costs(self) -> Costs:
-        """What the decisions follow, as the parameters state it now; `costs_for` if they differ by row."""
+        """What the decisions follow, as the parameters state it now; `costs_for` if they differ by row.
+
+        A model whose costs differ by row has no such attribute.
+        """
         check_is_fitted(self)
         return CostTerms.of(self).costs(self.classes_)
 
@@ -183,9 +197,24 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         else:
             given = X = X if is_frame(X) else as_array(X)
         if "feature_names_in_" in vars(self) or not isinstance(given, np.ndarray):
-            _check_feature_names(self, given, reset=False)
+            self._check_names(given)
         _check_n_features(self, X, reset=False)
         return self._schema.read(X)
+
+    def _check_names(self, X: Any) -> None:
+        """Refuse other columns than those of the fit, or another order of them, as scikit-learn does."""
+        try:
+            _check_feature_names(self, X, reset=False)
+        except ValueError as error:
+            if is_frame(X) and set(nw.from_native(X).columns) == set(self.feature_names_in_):
+                advice = "These are the same columns in another order: give X[model.feature_names_in_]."
+                raise ValueError(f"{str(error).rstrip()}\n{advice}") from None
+            raise
+
+    @property
+    def needs_offset(self) -> bool:
+        """Whether ``fit`` was given an offset, which the scores of other rows then need as well."""
+        return self._needs_offset
 
     @property
     def _threads(self) -> int:
@@ -290,7 +319,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         """What each feature adds to the score of each row, the score of no feature last.
 
         Of shape (n, d + 1) for two classes and (n, K, d + 1) for more; they add up to the score. Of two
-        classes it is the score of ``classes_[1]``, whichever of them is ``pos_label``.
+        classes it is the score of ``classes_[1]``, whichever of them is ``pos_label``. An offset is no part
+        of it: of a model that was fitted with one, they add up to ``decision_function`` less the offset.
         """
         parts = self._contributions(self._table(X))
         return parts[:, 0] if parts.shape[1] == 1 else parts
@@ -309,8 +339,11 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         """What the fit has to say of the model in plain words, if it has judged it; else nothing."""
         return ""
 
-    def words(self, X: Any) -> list[list[str]]:
-        """The rules that each row meets, in words; a model that is not made of rules has none."""
+    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+        """The rules that each row meets, in words; a model that is not made of rules has none.
+
+        `class_names` are what they call the classes; by default the labels themselves.
+        """
         return [[] for _ in range(self._table(X).n_rows)]
 
     # --- keeping it -------------------------------------------------------------------------------
@@ -318,8 +351,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a model file: values and arrays, no code.
 
-        The file is there whole or not at all, and is read back before it takes its place. A loss made of a
-        Python function is refused; pickle keeps it.
+        The file is there whole or not at all, and is read back before it takes its place. A loss or a cost
+        that is a Python function is refused; pickle keeps one that a module can import.
         """
         files.save(self, path)
 
@@ -398,6 +431,18 @@ def decision_labels(classes: NDArray[Any], costs: Costs, estimator: Any) -> NDAr
     if both_numbers or (classes.dtype.kind == "U" and isinstance(label, str)):
         return np.append(classes, label)
     return np.array([*classes.tolist(), label], dtype=object)
+
+
+def names_of_classes(classes: NDArray[Any], class_names: Sequence[str] | None) -> list[str]:
+    """What texts call the classes: the names given, one for each, or the labels.
+
+    >>> names_of_classes(np.array([0, 1]), None), names_of_classes(np.array([0, 1]), ["good", "bad"])
+    (['0', '1'], ['good', 'bad'])
+    """
+    names = [str(name) for name in (classes if class_names is None else class_names)]
+    if len(names) != len(classes):
+        raise ValueError(f"class_names must have {len(classes)} entries, got {len(names)}")
+    return names
 
 
 def squeezed(scores: Floats) -> Floats:

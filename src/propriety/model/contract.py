@@ -6,6 +6,7 @@ saved, reported, explained and served without a line changed elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -29,9 +30,9 @@ class FittedModel(Protocol):
     loss_ : composite, loss on the simplex, or loss
         What was fitted, gain and link included: a composite for two classes, a loss on the simplex for
         more; a tree grown by a loss without a weight function has that loss.
-    costs : Costs
-        What its decisions follow. If an estimator's costs differ by row, this raises: ``has_row_costs`` says
-        so, and ``costs_for(X)`` has them.
+    has_row_costs : bool
+        Whether its costs differ by row. If they do not, it has ``costs``, what its decisions follow; if they
+        do, there is no such attribute. ``costs_for(X)`` has them either way.
     view : str
         How it can be shown: "tree", "text", "curves" or "effects".
     """
@@ -40,10 +41,14 @@ class FittedModel(Protocol):
     loss_: Any
 
     @property
-    def costs(self) -> Costs: ...  # noqa: D102
+    def has_row_costs(self) -> bool: ...  # noqa: D102
 
     @property
     def view(self) -> str: ...  # noqa: D102
+
+    def costs_for(self, X: Any) -> Costs:
+        """What the decisions about these rows follow."""
+        ...
 
     def decision_function(self, X: Any) -> Floats:
         """The score F: of shape (n,) for two classes, (n, K) for more."""
@@ -56,7 +61,7 @@ class FittedModel(Protocol):
     def contributions(self, X: Any) -> Floats:
         """What each feature adds to the score of each row, the score of no feature last; they add up to it.
 
-        Of shape (n, d + 1) for two classes, (n, K, d + 1) for more.
+        Of shape (n, d + 1) for two classes, (n, K, d + 1) for more. An offset is no part of them.
         """
         ...
 
@@ -64,8 +69,11 @@ class FittedModel(Protocol):
         """How much each feature counts; the sum is 1, or 0 if none does."""
         ...
 
-    def words(self, X: Any) -> list[list[str]]:
-        """The rules that each row meets, in words; empty for a model that is not made of rules."""
+    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+        """The rules that each row meets, in words; empty for a model that is not made of rules.
+
+        `class_names` are what they call the classes; by default the labels themselves.
+        """
         ...
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from propriety.data.cost_terms import TERMS, as_dict
 from propriety.model import catalogue
 from propriety.storage import container
 from propriety.storage.checks import Arrays, ModelFileError, require
@@ -94,8 +95,20 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     row = _row_of(model)
     state, arrays = model.state()
     given = model.get_params(deep=False) if row in catalogue.ESTIMATORS else {}
+    given |= {name: _savable(name, given[name]) for name in TERMS if name in given}
     parameters = {name: encode(value, f"the parameter {name}") for name, value in given.items()}
     return {"estimator": row.name, "parameters": parameters, "state": state}, arrays
+
+
+def _savable(name: str, term: Any) -> Any:
+    """A term of the costs as a file can hold it; a function is refused."""
+    if isinstance(term, str) or not callable(term):
+        return as_dict(term)
+    raise ValueError(
+        f"{name} is a function of the rows, and a model file holds values, never code. Put what it returns "
+        f"into a column of X and name that, {name}='column', or fit and predict with {name}=array; pickle "
+        "keeps a function that is defined by name in a module that can be imported, and no lambda"
+    )
 
 
 def unpack(document: Any, arrays: Arrays) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.model.base import names_of_classes
 from propriety.plots.faces import _STYLE, _import_matplotlib
 
 Floats = NDArray[np.float64]
@@ -73,9 +74,7 @@ def tree(
     grown = model.tree_
     if layout not in ("auto", "tree", "cascade"):
         raise ValueError(f"layout must be 'auto', 'tree' or 'cascade', got {layout!r}")
-    names = [str(c) for c in (model.classes_ if class_names is None else class_names)]
-    if len(names) != len(model.classes_):
-        raise ValueError(f"class_names must have {len(model.classes_)} entries, got {len(names)}")
+    names = names_of_classes(model.classes_, class_names)
     spine = _spine(grown)
     if layout == "auto":
         splits = int(np.count_nonzero(grown.feature >= 0))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
+from propriety.data.training import n_scores_of, read_groups, read_offset
 from propriety.evaluation import inputs
 from propriety.evaluation.savings import savings_estimate
 from propriety.losses.point import check_probability
@@ -69,6 +70,8 @@ class Report:
     stated : mapping of names to text
         How those were stated, such as ``{"fn_cost": "amount"}``.
     sample_weight : array of shape (n,), optional
+    offset : array of shape (n,), or (n, K), optional
+        What the scores of the judging rows start from; `p` has it in already. The page says so.
     groups : array of shape (n,), optional
         Rows of a group count as one observation in intervals.
     name : str
@@ -129,6 +132,7 @@ class Report:
     budget: float | None = None
     stated: Mapping[str, str] = field(default_factory=dict)
     sample_weight: Any = None
+    offset: Any = None
     groups: Any = None
     name: str = "the model"
     target: str = "class"
@@ -159,7 +163,8 @@ class Report:
         n = len(y)
         classes = tuple(self.classes) or _numbered(p)
         labels = (self.negative, self.positive) if p.ndim == 1 else classes
-        groups = None if self.groups is None else np.unique(np.asarray(self.groups), return_inverse=True)[1]
+        groups = None if self.groups is None else read_groups(self.groups, n)
+        offset = None if self.offset is None else read_offset(self.offset, n, n_scores_of(len(labels)))
         for attribute, value in (
             ("y", y),
             ("p", p),
@@ -167,6 +172,7 @@ class Report:
             ("classes", classes),
             ("of_model", tuple(self.of_model) or labels),
             ("groups", groups),
+            ("offset", offset),
         ):
             object.__setattr__(self, attribute, value)
         taken = (self.name, *self._constants())
@@ -179,7 +185,7 @@ class Report:
                     f"rivals[{name!r}] must have {each} for each of {n} rows, got {np.shape(rival)}"
                 )
         of_rows = {f"features[{name!r}]": values for name, values in self.features.items()}
-        of_rows |= {what: getattr(self, what) for what in ("parts", "order", "groups")}
+        of_rows |= {what: getattr(self, what) for what in ("parts", "order")}
         for what, values in of_rows.items():
             if values is not None and np.shape(values) != (n,):
                 raise ValueError(f"{what} must have an entry for each of {n} rows, got {np.shape(values)}")
@@ -194,6 +200,7 @@ class Report:
         positive: Any = None,
         names: Mapping[Any, str] | None = None,
         rivals: Mapping[str, Any] | None = None,
+        offset: Any = None,
         **facts: Any,
     ) -> Report:
         """The report of a fitted classifier, judged on rows it has not seen.
@@ -210,6 +217,8 @@ class Report:
         names : mapping of labels to text, optional
             What the page calls the classes.
         rivals : mapping of names to fitted classifiers
+        offset : array of shape (n,), or (n, K) for more than two classes, optional
+            What the scores of these rows start from, of a model and of rivals that were fitted with one.
         **facts
             Other parameters of `Report`.
 
@@ -227,7 +236,7 @@ class Report:
         """
         from propriety.report.reading import facts_of
 
-        known = facts_of(estimator, X, y, rivals or {}, positive, names or {})
+        known = facts_of(estimator, X, y, rivals or {}, positive, names or {}, offset)
         if any(name in facts for name in COSTS):
             known = {name: value for name, value in known.items() if name not in (*COSTS, "stated")}
         return cls(**(known | facts))

@@ -62,7 +62,13 @@ def inside(estimator: Any, X: Any) -> Inside:
 
 
 def facts_of(
-    estimator: Any, X: Any, y: Any, rivals: Mapping[str, Any], positive: Any, names: Mapping[Any, str]
+    estimator: Any,
+    X: Any,
+    y: Any,
+    rivals: Mapping[str, Any],
+    positive: Any,
+    names: Mapping[Any, str],
+    offset: Any = None,
 ) -> dict[str, Any]:
     """Parameters of a `Report` of a fitted classifier.
 
@@ -81,12 +87,13 @@ def facts_of(
     features = columns_of(X)
     facts: dict[str, Any] = {
         "y": true if side is None else (true == side).astype(int),
-        "p": _probabilities(estimator, X, side),
+        "p": _probabilities(estimator, X, side, offset),
         "name": type(estimator).__name__,
-        "rivals": {name: _probabilities(rival, X, side, classes) for name, rival in rivals.items()},
+        "rivals": {name: _probabilities(rival, X, side, offset, classes) for name, rival in rivals.items()},
         "model": within.model if within.same_rows and within.same_p else None,
         "of_model": labels,
         "features": features,
+        "offset": offset,
     }
     if side is None:
         facts["classes"] = labels
@@ -166,8 +173,8 @@ def _side(classes: Any, positive: Any, owner: ProperClassifier | None) -> int | 
     return int(classes.tolist().index(positive))
 
 
-def _probabilities(estimator: Any, X: Any, side: int | None, classes: Any = None) -> Any:
-    """Of the positive one of two classes, or of all."""
+def _probabilities(estimator: Any, X: Any, side: int | None, offset: Any, classes: Any = None) -> Any:
+    """Of the positive one of two classes, or of all; a model that was fitted with an offset needs one."""
     if not hasattr(estimator, "predict_proba"):
         raise TypeError(
             f"{type(estimator).__name__} has no predict_proba; wrap it in "
@@ -179,7 +186,20 @@ def _probabilities(estimator: Any, X: Any, side: int | None, classes: Any = None
             f"{np.asarray(estimator.classes_).tolist()}, and "
             f"the model {classes.tolist()}"
         )
-    P = np.asarray(estimator.predict_proba(X))
+    model = inside(estimator, X).model
+    needed = isinstance(model, ProperClassifier) and model.needs_offset
+    if needed and offset is None:
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted with an offset, so that the scores of these rows need "
+            "theirs: give offset=array"
+        )
+    if classes is None and offset is not None and not needed:
+        raise ValueError(
+            f"offset is given, and {type(estimator).__name__} was fitted without one; leave it out"
+        )
+    # A search hands nothing on to its best model.
+    asked = estimator.best_estimator_ if needed and "best_estimator_" in vars(estimator) else estimator
+    P = np.asarray(asked.predict_proba(X, **({"offset": offset} if needed else {})))
     return P if side is None else P[:, side]
 
 

@@ -35,15 +35,15 @@ def summary(report: Report) -> Markup:
     model, simple = lines[0], min((line for line in lines if line.constant), key=lambda line: line.cost.value)
     saved = simple.saved
     assert saved is not None
-    if not saved.sure:
-        verdict = f"which is no different, beyond chance, from deciding {simple.name} without a model."
-    else:
-        word = "less" if saved.value > 0 else "more"
-        verdict = f"{number(abs(saved.value))} {word} than deciding {simple.name} without a model."
     text = (
         f"Decided by {report.name}, 1,000 cases cost {number(model.cost.value)} "
-        f"(95% interval {between(model.cost)}), {verdict}"
+        f"(95% interval {between(model.cost)}); without a model, {simple.name}, they cost "
+        f"{number(simple.cost.value)}. "
     )
+    if saved.sure:
+        text += f"The model {'saves' if saved.value > 0 else 'loses'} {number(abs(saved.value))}."
+    else:
+        text += "The difference may be chance."
     cards = [
         (number(model.cost.value), "cost of 1,000 cases"),
         (number(saved.value), f"saved against {simple.name}, {_best_of(report)}"),
@@ -111,7 +111,7 @@ def warnings(report: Report) -> Markup | None:
 
 def asked(report: Report) -> Markup:
     """What was to be minimized."""
-    parts: list[Any] = [words.asked(report)]
+    parts: list[Any] = [words.asked(report), words.started(report)]
     if report.loss is not None:
         parts.append(
             tag(
@@ -168,6 +168,11 @@ def costs(report: Report) -> Markup:
     )
     if report.groups is not None:
         note += " Rows of a group count as one observation."
+    n_decisions, n_shown = len(report.decisions), sum(line.constant for line in lines)
+    if not report.sided and n_shown < n_decisions:
+        note += (
+            f" Of {n_decisions} decisions that could be taken for everyone, the {n_shown} cheapest are shown."
+        )
     numeric = (1, 2, *range(4, len(columns)))
     return join(
         table("Cost of 1,000 cases, and mistakes among them", columns, rows, numeric=numeric),
@@ -288,7 +293,6 @@ def matters(report: Report) -> Markup | None:
 
 def _inside(report: Report) -> Markup | None:
     """The model itself, as it can be shown; what its columns add to the score if it cannot."""
-    # Not the protocol: to ask for it would ask for costs, which a model with costs of rows does not have.
     if isinstance(report.model, ProperClassifier):
         return _VIEWS[report.model.view](report)
     return _effects(report)
@@ -296,7 +300,10 @@ def _inside(report: Report) -> Markup | None:
 
 def _tree(report: Report) -> Markup:
     if report.model.get_n_leaves() > _LEAVES:
-        return _text(report)
+        meaning = f"p is the probability of {report.of_model[1]!r}."
+        if report.p.ndim == 2:
+            meaning = f"p has the probabilities of {', '.join(map(repr, report.of_model))}, in this order."
+        return join(_text(report), tag("p", meaning, class_="quiet"))
     of = f"probability of {report.of_model[1]!r}" if report.p.ndim == 1 else "probabilities of the classes"
     caption = (
         f"The tree itself. A box has the {of} and the training rows that come by; leaves, in bold, decide."
@@ -306,12 +313,8 @@ def _tree(report: Report) -> Markup:
 
 
 def _text(report: Report) -> Markup:
-    classes = report.model.classes_
-    words = [tag("h3", "The model in words"), tag("pre", report.model.export_text(), tabindex="0")]
-    if tuple(map(str, classes)) != tuple(report.of_model):
-        meaning = (f"{c} is {label!r}" for c, label in zip(classes, report.of_model, strict=True))
-        words.append(tag("p", f"Here {', '.join(meaning)}.", class_="quiet"))
-    return join(*words)
+    text = report.model.export_text(class_names=report.of_model)
+    return join(tag("h3", "The model in words"), tag("pre", text, tabindex="0"))
 
 
 def _curves(report: Report) -> Markup | None:

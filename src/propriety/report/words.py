@@ -54,6 +54,18 @@ def times(ratio: float) -> str:
     return f"A false alarm costs {number(1 / ratio)} times as much as a miss"
 
 
+def started(report: Report) -> Markup | None:
+    """What the scores start from, if each row has an offset."""
+    if report.offset is None:
+        return None
+    spread = f"{number(report.offset.min())} to {number(report.offset.max())}"
+    return tag(
+        "p",
+        f"The score of each row starts from an offset that is given with it, {spread} here: the model was "
+        "fitted to what is to be added to it. What columns are said to add comes on top of the offset.",
+    )
+
+
 def threshold_of(report: Report) -> float | None:
     """The one probability from which the positive class is decided, if there is one."""
     costs = report.costs

@@ -16,12 +16,12 @@ from propriety.engine.stored import binner_arrays, read_binner
 from propriety.evaluation.margin_curves import normalized_margins
 from propriety.losses import simplex
 from propriety.model import contract
-from propriety.model.base import ProperClassifier, shares
+from propriety.model.base import ProperClassifier, names_of_classes, shares
 from propriety.rules import learning, state
 from propriety.rules.monomials import WeightedRule
 from propriety.rules.rule_lists import RuleList
 from propriety.rules.settings import RuleSettings
-from propriety.rules.text import text
+from propriety.rules.text import in_names, text
 from propriety.storage.checks import Arrays, require, take
 
 _SERIAL = 1 << 17  # cells of a table up to which one thread is fastest
@@ -266,33 +266,42 @@ class RuleClassifier(ProperClassifier):
         spreads = [rule_list.spreads(self.n_features_in_) for rule_list in self._lists]
         return shares(np.sum(spreads, axis=0))
 
-    def words(self, X: Any) -> list[list[str]]:
+    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that hold for each row; with more than two classes, those of every class.
+
+        `class_names` are what they call the classes; by default the labels themselves.
 
         >>> model = RuleClassifier(n_rules=1).fit([[1], [2], [3], [4]], [0, 0, 1, 1])
         >>> model.words([[1], [4]])
         [[], ['if x0 > 2.5 then 1 else 0']]
+        >>> model.words([[4]], ["good", "bad"])
+        [['if x0 > 2.5 then bad else good']]
         """
         table = self._table(X)
         columns = self._bins(table)
         met: list[list[str]] = [[] for _ in range(table.n_rows)]
-        for rule_list in self._lists:
+        for rule_list in self._named(class_names):
             for t, rule in enumerate(rule_list.rules):
                 for i in np.flatnonzero(rule_list.scorer.holds(t, columns)):
                     met[i].append(str(rule))
         return met
 
-    def export_text(self, digits: int = 3) -> str:
+    def _named(self, class_names: Sequence[str] | None) -> list[RuleList]:
+        return in_names(self._lists, names_of_classes(self.classes_, class_names))
+
+    def export_text(self, digits: int = 3, class_names: Sequence[str] | None = None) -> str:
         """The model in words: the rules with coefficients to add up, what each covers and how precise it is.
 
         Parameters
         ----------
         digits : int, default=3
             Digits of the coefficients.
+        class_names : sequence of str, optional
+            What the text calls the classes; by default the labels themselves.
         """
         check_is_fitted(self)
         rest = "" if len(self._lists) == 1 else ", divided by the sum over the classes"
-        return "\n\n".join(text(rule_list, rest, digits) for rule_list in self._lists)
+        return "\n\n".join(text(rule_list, rest, digits) for rule_list in self._named(class_names))
 
     # --- keeping it -------------------------------------------------------------------------------
 

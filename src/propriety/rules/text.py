@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from propriety.rules.monomials import (
     shortest_between,
 )
 from propriety.rules.rows import BinnedRows
-from propriety.rules.rule_lists import BinScorer, Contrast, RuleList
+from propriety.rules.rule_lists import BinScorer, Contrast, RuleList, contrasts
 from propriety.weights import Weights
 
 
@@ -112,6 +113,26 @@ def _mass(marked: NDArray[np.uint8], weights: Weights) -> float:
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0 else float("nan")
+
+
+def in_names(lists: Sequence[RuleList], names: Sequence[str]) -> list[RuleList]:
+    """The same lists of rules, which call the classes by these names."""
+    return [
+        replace(
+            rule_list,
+            label=contrast.label,
+            rules=tuple(
+                weighted_rule(
+                    rule.literals,
+                    rule.coefficient,
+                    contrast,
+                    (rule.coverage, rule.precision, rule.precision_outside),
+                )
+                for rule in rule_list.rules
+            ),
+        )
+        for rule_list, contrast in zip(lists, contrasts(np.array(names, dtype=object)), strict=True)
+    ]
 
 
 def text(rule_list: RuleList, rest: str, digits: int) -> str:

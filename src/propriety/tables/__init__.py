@@ -9,6 +9,7 @@ from propriety.tables.costs import LabelledMatrix, TableCosts
 from propriety.tables.errors import TableError
 from propriety.tables.inference import Findings, Overrides, infer
 from propriety.tables.model import TableModel
+from propriety.tables.offsets import TableOffset
 from propriety.tables.sources import Source, open_source
 from propriety.tables.targets import Target
 
@@ -22,6 +23,7 @@ __all__ = [
     "TableCosts",
     "TableError",
     "TableModel",
+    "TableOffset",
     "Target",
     "infer",
     "open_source",

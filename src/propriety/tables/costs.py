@@ -179,7 +179,7 @@ class TableCosts:
         if not self.by_row:
             return {}
         rows = np.arange(table.num_rows) if rows is None else rows
-        values = {name: _column(table, name, columns, rows) for name in self.columns}
+        values = {name: numbers_in(table, name, columns, rows) for name in self.columns}
         result = {}
         for name, term in self.terms.items():
             if isinstance(term, Expression):
@@ -217,6 +217,14 @@ def _read_term(name: str, text: str, names: list[str]) -> Term:
             raise ValueError(f"{name} may not be a range: ranges are for fp_cost and fn_cost, got {text!r}")
         low, high = ends
         return low if isinstance(uncertain.read(name, ends), float) else (low, high)
+    expression = read_expression(name, text, names)
+    return expression if expression.columns else float(expression({}))
+
+
+def read_expression(name: str, text: str, names: list[str]) -> Expression:
+    """Arithmetic of columns of a table, or the name of one of them; `name` is what the text is given for."""
+    if text in names:
+        return Expression.of_column(text)
     try:
         expression = Expression.parse(text)
     except ExpressionError as error:
@@ -226,7 +234,7 @@ def _read_term(name: str, text: str, names: list[str]) -> Term:
     for column in expression.columns:
         if column not in names:
             raise no_such_column(column, names)
-    return expression if expression.columns else float(expression({}))
+    return expression
 
 
 def _text(term: Term) -> str:
@@ -235,11 +243,13 @@ def _text(term: Term) -> str:
     return "..".join(f"{end:g}" for end in term) if isinstance(term, tuple) else f"{term:g}"
 
 
-def _column(table: Any, name: str, columns: Columns | None, rows: NDArray[np.intp]) -> Floats:
-    """The numbers of a column that the costs need; NaN where one is missing."""
+def numbers_in(
+    table: Any, name: str, columns: Columns | None, rows: NDArray[np.intp], needed_by: str = "the costs need"
+) -> Floats:
+    """The numbers of a column that something needs; NaN where one is missing."""
     if name not in table.column_names:
         known = no_such_column(name, table.column_names)
-        raise TableError(f"{known.problem}, which the costs need", known.advice)
+        raise TableError(f"{known.problem}, which {needed_by}", known.advice)
     missing, decimal = (
         ("",) if columns is None else columns.missing,
         "." if columns is None else columns.decimal,
@@ -250,7 +260,7 @@ def _column(table: Any, name: str, columns: Columns | None, rows: NDArray[np.int
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         bad = first_bad(array, missing, decimal)
         where = "" if bad is None else f": {bad[1]!r} in row {rows[bad[0]] + 1}"
-        raise TableError(f"the costs need numbers in column {name!r}{where}") from None
+        raise TableError(f"{needed_by} numbers in column {name!r}{where}") from None
 
 
 def _each(amount: Any, n: int) -> Floats:

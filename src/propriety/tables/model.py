@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from propriety.costs import Costs
+from propriety.costs import Costs, CostsOfRowsError
 from propriety.data.numbers import Numbers
 from propriety.model import files
 from propriety.model.base import ProperClassifier, shares
@@ -20,7 +20,8 @@ from propriety.storage.checks import Arrays, require
 from propriety.tables.columns import Columns
 from propriety.tables.costs import ABSTAIN, TableCosts
 from propriety.tables.errors import TableError, no_such_column
-from propriety.tables.state import read_row_costs, read_state, write_state
+from propriety.tables.offsets import TableOffset
+from propriety.tables.state import read_offset, read_row_costs, read_state, write_state
 from propriety.tables.targets import Target
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,8 @@ class TableModel:
         What is known of the training: rows, judgement, versions, the command.
     row_costs : TableCosts or None
         Costs that differ by row; else they are those of the estimator.
+    offset : TableOffset or None
+        What scores start from, if the estimator was fitted with an offset.
     """
 
     estimator: ProperClassifier
@@ -51,6 +54,7 @@ class TableModel:
     numbers: Numbers | None = None
     summary: dict[str, Any] = field(default_factory=dict)
     row_costs: TableCosts | None = None
+    offset: TableOffset | None = None
 
     @property
     def classes_(self) -> NDArray[np.str_]:
@@ -66,7 +70,7 @@ class TableModel:
     def costs(self) -> Costs:
         """What its decisions follow; `costs_for` if they differ by row."""
         if self.row_costs is not None:
-            raise ValueError(
+            raise CostsOfRowsError(
                 f"the costs differ by row, by the columns {', '.join(map(repr, self.row_costs.columns))}: "
                 "costs_for(table) has those of its rows"
             )
@@ -107,11 +111,13 @@ class TableModel:
     def check(self, names: Any) -> list[str]:
         """Refuse a table without a column that the model or its costs need; returns those it has besides."""
         besides = self.columns.check(names)
-        needed = () if self.row_costs is None else self.row_costs.columns
-        for name in needed:
-            if name not in names:
-                error = no_such_column(name, names)
-                raise TableError(f"{error.problem}, which the costs need", error.advice)
+        needed: list[str] = []
+        for what, terms in (("the costs need", self.row_costs), ("the offset needs", self.offset)):
+            for name in () if terms is None else terms.columns:
+                if name not in names:
+                    error = no_such_column(name, names)
+                    raise TableError(f"{error.problem}, which {what}", error.advice)
+                needed.append(name)
         return [name for name in besides if name not in needed]
 
     def features(self, table: Any, first_row: int = 1) -> tuple[Any, dict[str, int]]:
@@ -122,13 +128,29 @@ class TableModel:
     def _of_frame(self, frame: Any) -> Any:
         return frame if self.numbers is None else self.numbers(frame)
 
+    def offset_for(self, table: Any, first_row: int = 1) -> Floats | None:
+        """What the scores of these rows start from; ``first_row`` numbers the first of them in errors."""
+        if self.offset is None:
+            return None
+        table = as_arrow(table)
+        return self.offset.of_rows(table, self.columns, rows=np.arange(table.num_rows) + first_row - 1)
+
+    def _starting(self, table: Any, first_row: int = 1) -> dict[str, Floats]:
+        offset = self.offset_for(table, first_row)
+        return {} if offset is None else {"offset": offset}
+
     def decision_function(self, table: Any) -> Floats:
         """The score F of each row."""
-        return self.estimator.decision_function(self.features(table)[0])
+        return self.estimator.decision_function(self.features(table)[0], **self._starting(table))
 
     def predict_proba(self, table: Any) -> Floats:
         """Probabilities of the labels, for an Arrow table or any data frame."""
-        return self.estimator.predict_proba(self.features(table)[0])
+        return self.estimate(table)[0]
+
+    def estimate(self, table: Any, first_row: int = 1) -> tuple[Floats, dict[str, int]]:
+        """Probabilities of the labels, and counts of unknown categories."""
+        X, unknown = self.features(table, first_row)
+        return self.estimator.predict_proba(X, **self._starting(table, first_row)), unknown
 
     def predict(self, table: Any, *, budget: float | None = None) -> NDArray[np.str_]:
         """Labels decided by the costs; with a budget, the positive one for so many rows or such a share."""
@@ -141,7 +163,7 @@ class TableModel:
     def contributions(self, table: Any) -> Floats:
         """What each column adds to the score of each row, the score of no column last; they add up to it.
 
-        Of shape (n, columns + 1) for two classes, (n, K, columns + 1) for more.
+        An offset is no part of them. Of shape (n, columns + 1) for two classes, (n, K, columns + 1) for more.
         """
         parts = self.feature_contributions(self.columns.encode(as_arrow(table))[0])
         return _summed(parts, self.columns.owners, len(self.columns.columns))
@@ -160,9 +182,13 @@ class TableModel:
         total = np.bincount(owners, weights=each, minlength=len(self.columns.columns))
         return shares(total.astype(np.float64))
 
-    def words(self, table: Any) -> list[list[str]]:
-        """The rules that each row meets, of a model that is made of rules; else nothing."""
-        return self.estimator.words(self.features(table)[0])
+    def words(self, table: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+        """The rules that each row meets, of a model that is made of rules; else nothing.
+
+        They speak of the labels of the table, or of `class_names`.
+        """
+        names = self.target.classes if class_names is None else class_names
+        return self.estimator.words(self.features(table)[0], names)
 
     def because(self, table: Any) -> list[str]:
         """The rules that the first row meets: `words` of it, by its old name."""
@@ -186,6 +212,8 @@ class TableModel:
         state = write_state(self.columns, self.target, self.numbers, self.summary, document)
         if self.row_costs is not None:
             state["costs"] = self.row_costs.texts
+        if self.offset is not None:
+            state["offset"] = self.offset.text
         return state, arrays
 
     @classmethod
@@ -194,7 +222,8 @@ class TableModel:
         require(parameters == {}, "a table model has no parameters")
         estimator = files.unpack(state.pop("model", None), arrays)
         columns, target, numbers, summary = read_state(state, estimator)
-        return cls(estimator, columns, target, numbers, summary, read_row_costs(state, target))
+        row_costs, offset = read_row_costs(state, target), read_offset(state, estimator)
+        return cls(estimator, columns, target, numbers, summary, row_costs, offset)
 
 
 def _summed(parts: Floats, owners: Sequence[int], n_owners: int) -> Floats:

@@ -15,6 +15,7 @@ from propriety.storage.values import decode, encode
 from propriety.tables.columns import KINDS, PARTS, Column, Columns
 from propriety.tables.costs import DEFAULTS, TableCosts
 from propriety.tables.expressions import Expression, ExpressionError
+from propriety.tables.offsets import TableOffset
 from propriety.tables.targets import Target
 
 
@@ -68,6 +69,16 @@ def read_row_costs(state: dict[str, Any], target: Target) -> TableCosts | None:
     costs = TableCosts.read(texts, used)
     require(costs.by_row, "its costs do not differ by row")
     return costs
+
+
+def read_offset(state: dict[str, Any], estimator: ProperClassifier) -> TableOffset | None:
+    """What scores start from, if the file has it."""
+    text = state.pop("offset", None)
+    require((text is not None) == estimator.needs_offset, "its offset is not that of the model inside")
+    if text is None:
+        return None
+    require(isinstance(text, str), "its offset is no text")
+    return TableOffset.read(text, _columns_in(text))
 
 
 def _columns_in(text: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -116,6 +116,7 @@ class TreeClassifier(ProperClassifier):
        └─ mean smoothness > 0.0886       n = 147  p = 0.00  → 0
     """
 
+    takes_groups: ClassVar[bool] = True
     _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
 
     def __init__(
@@ -193,6 +194,7 @@ class TreeClassifier(ProperClassifier):
         tp_benefit: Any = None,
         tn_benefit: Any = None,
         cost_matrix: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Grow the tree, and prune it.
 
@@ -207,6 +209,9 @@ class TreeClassifier(ProperClassifier):
             relative to their mean. Rows of weight 0 take no part.
         fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
             Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        groups : array of shape (n,), optional
+            Rows that belong together, such as those of a customer: the folds by which ``ccp_alpha`` is chosen
+            part no group.
 
         Returns
         -------
@@ -221,6 +226,7 @@ class TreeClassifier(ProperClassifier):
             tp_benefit=tp_benefit,
             tn_benefit=tn_benefit,
             cost_matrix=cost_matrix,
+            groups=groups,
         )
         settings = settings_of(self, training)
         grown, path, alpha = learn(training, settings, self.random_state)
@@ -303,8 +309,8 @@ class TreeClassifier(ProperClassifier):
                 each[level, :, self.tree_.feature[parent]] += scores[level] - scores[parent]
         return each[self._leaves(table)]
 
-    def words(self, X: Any) -> list[list[str]]:
-        """The rule of each row's leaf."""
+    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+        """The rule of each row's leaf, which names no class."""
         rules = {rule.node: [str(rule)] for rule in self.rules()}
         return [rules[leaf] for leaf in self.apply(X).tolist()]
 
@@ -351,15 +357,24 @@ class TreeClassifier(ProperClassifier):
             self._rules(range(len(scores))), coefficients, self._schema, getattr(measure, "link", None)
         )
 
-    def export_text(self, *, decimals: int = 3, max_depth: int | None = None) -> str:
-        """The tree as text, a line for each node: test, weight, probabilities, and the decision at a leaf."""
-        check_is_fitted(self, "tree_")
-        return as_text(self, self._words(), decimals, max_depth)
+    def export_text(
+        self,
+        *,
+        decimals: int = 3,
+        max_depth: int | None = None,
+        class_names: Sequence[str] | None = None,
+    ) -> str:
+        """The tree as text, a line for each node: test, weight, probabilities, and the decision at a leaf.
 
-    def export_dot(self, *, decimals: int = 3) -> str:
+        `class_names` are what it calls the classes; by default the labels themselves.
+        """
+        check_is_fitted(self, "tree_")
+        return as_text(self, self._words(), decimals, max_depth, class_names)
+
+    def export_dot(self, *, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
         """The tree in Graphviz's language, for ``dot -Tsvg``."""
         check_is_fitted(self, "tree_")
-        return as_dot(self, self._words(), decimals)
+        return as_dot(self, self._words(), decimals, class_names)
 
     def _rules(self, nodes: Iterable[int]) -> list[Rule]:
         words, class_shares, scores = self._words(), self.tree_.shares, self._node_scores

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from propriety.model.base import names_of_classes
 from propriety.tree.conditions import Words
 
 
-def as_text(model: Any, words: Words, decimals: int = 3, max_depth: int | None = None) -> str:
+def as_text(
+    model: Any,
+    words: Words,
+    decimals: int = 3,
+    max_depth: int | None = None,
+    class_names: Sequence[str] | None = None,
+) -> str:
     """The tree with a line for each node: the test that leads to it, its weight and its probabilities."""
-    tree = model.tree_
+    tree, names = model.tree_, names_of_classes(model.classes_, class_names)
     width_of: list[tuple[str, str]] = []
 
     def write(node: int, lead: str, mark: str, depth: int) -> None:
         test = "all rows" if node == 0 else str(words.test(node))
         leaf = tree.feature[node] < 0
         cut = not leaf and max_depth is not None and depth >= max_depth
-        width_of.append((f"{lead}{mark}{test}", node_text(model, node, decimals) + (" …" if cut else "")))
+        text = node_text(model, node, names, decimals)
+        width_of.append((f"{lead}{mark}{test}", text + (" …" if cut else "")))
         if leaf or cut:
             return
         lead += "" if node == 0 else ("│  " if mark == "├─ " else "   ")
@@ -30,7 +39,7 @@ def as_text(model: Any, words: Words, decimals: int = 3, max_depth: int | None =
     return "\n".join(f"{head:<{width}}  {tail}" for head, tail in width_of)
 
 
-def node_text(model: Any, node: int, decimals: int, between: str = "  ") -> str:
+def node_text(model: Any, node: int, names: Sequence[str], decimals: int, between: str = "  ") -> str:
     """Weight and probabilities of a node, and the decision at a leaf."""
     tree, P = model.tree_, model.node_probabilities_[node]
     parts = [f"n = {tree.weight[node]:.6g}"]
@@ -39,20 +48,21 @@ def node_text(model: Any, node: int, decimals: int, between: str = "  ") -> str:
     else:
         parts.append("p = (" + ", ".join(f"{p:.{decimals}f}" for p in P) + ")")
     if tree.feature[node] < 0 and not model.has_row_costs:
-        parts.append(f"→ {model.decide(P[None, :])[0]}")
+        decided = model.decide(P[None, :])[0]
+        parts.append(f"→ {dict(zip(model.classes_.tolist(), names, strict=True)).get(decided, decided)}")
     return between.join(parts)
 
 
-def as_dot(model: Any, words: Words, decimals: int = 3) -> str:
+def as_dot(model: Any, words: Words, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
     """The tree in the dot language: boxes coloured by probability, tests on the edges."""
-    tree = model.tree_
+    tree, names = model.tree_, names_of_classes(model.classes_, class_names)
     lines = [
         "digraph tree {",
         '  node [shape=box, style="filled, rounded", fontname="Helvetica"];',
         '  edge [fontname="Helvetica"];',
     ]
     for node in range(len(tree.nodes)):
-        label = _quoted(node_text(model, node, decimals, "\n"))
+        label = _quoted(node_text(model, node, names, decimals, "\n"))
         fill, ink = colours(model.node_probabilities_[node])
         lines.append(f'  {node} [label="{label}", fillcolor="{fill}", fontcolor="{ink}"];')
     for node in range(1, len(tree.nodes)):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
+from propriety.data.folds import fold_numbers
 from propriety.data.training import Training
 from propriety.tree.columns import codes_to_bins, prepare
 from propriety.tree.leaves import node_probabilities
@@ -95,15 +96,25 @@ def _only(weights: Weights, rows: NDArray[np.intp]) -> Weights:
 
 
 def _folds(training: Training, settings: TreeSettings, random_state: Any) -> list[tuple[Any, Any]]:
-    labels = training.codes
+    labels, groups = training.codes, training.groups
     if not isinstance(settings.cv, int):
-        return list(check_cv(settings.cv).split(np.zeros(len(labels)), labels))
-    # Each class is dealt out in turn, so that folds differ by one row at most.
-    order = check_random_state(random_state).permutation(len(labels))
-    order = order[np.argsort(labels[order], kind="stable")]
-    fold = np.empty(len(order), dtype=np.intp)
-    fold[order] = np.arange(len(order)) % settings.cv
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(settings.cv)]
+        return list(check_cv(settings.cv).split(np.zeros(len(labels)), labels, groups))
+    if groups is None:
+        # Each class is dealt out in turn, so that folds differ by one row at most.
+        order = check_random_state(random_state).permutation(len(labels))
+        order = order[np.argsort(labels[order], kind="stable")]
+        fold = np.empty(len(order), dtype=np.intp)
+        fold[order] = np.arange(len(order)) % settings.cv
+    else:
+        seed = int(check_random_state(random_state).randint(2**31))
+        fold = fold_numbers(training, settings.cv, seed=seed)
+    every = np.unique(fold[fold >= 0])
+    if len(every) < 2:
+        raise ValueError(
+            f"ccp_alpha={settings.ccp_alpha!r} needs folds with rows of each class, and groups leave none; "
+            "give ccp_alpha a number"
+        )
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in every]
 
 
 def _cross_validated(
@@ -121,4 +132,4 @@ def _cross_validated(
     def loss(rows: Any, P: Floats) -> Floats:
         return settings.measure.loss(training.codes[rows], P)
 
-    return cross_validate(path, folds, fit, loss, training.weights)
+    return cross_validate(path, folds, fit, loss, training.weights, training.groups)

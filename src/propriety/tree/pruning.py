@@ -137,8 +137,9 @@ def cross_validate(
     fit: Callable[[Any], Callable[[Any, float], Floats]],
     y_loss: Callable[[Any, Floats], Floats],
     weights: Weights,
+    groups: NDArray[np.intp] | None = None,
 ) -> PruningPath:
-    """Held-out losses along a path.
+    """Held-out losses along a path, with the standard errors of rows, or of groups of them.
 
     ``fit(rows)`` grows a tree on some rows and answers probabilities of others at a price;
     ``y_loss(rows, P)`` is the loss of probabilities. Between two prices of the path the subtree is the same,
@@ -146,11 +147,12 @@ def cross_validate(
     """
     between = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
     parts = [(test, fit(train)) for train, test in folds]
-    held_out = weights.take(np.concatenate([test for test, _ in parts]))
+    rows = np.concatenate([test for test, _ in parts])
+    held_out, groups = weights.take(rows), None if groups is None else groups[rows]
     means, errors = np.empty(len(between)), np.full(len(between), np.inf)
     for i, alpha in enumerate(between):
         losses = np.concatenate([y_loss(test, predict(test, float(alpha))) for test, predict in parts])
         means[i] = held_out.mean(losses)
         if np.isfinite(means[i]):
-            errors[i] = held_out.standard_error(losses)
+            errors[i] = held_out.standard_error(losses, groups)
     return PruningPath(path.alphas, path.n_leaves, path.losses, means, errors)

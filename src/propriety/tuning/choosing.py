@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.data.training import read_groups
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
@@ -48,7 +49,7 @@ class Observations:
     @classmethod
     def read(cls, n: int, sample_weight: Any = None, groups: Any = None) -> Observations:
         """From weights and groups of n rows as a user gives them."""
-        codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
+        codes = None if groups is None else read_groups(groups, n)
         return cls(Weights.read(sample_weight, n), codes)
 
     def mean(self, rows: NDArray[np.intp], values: Floats) -> Any:

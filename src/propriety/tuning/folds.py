@@ -76,10 +76,19 @@ class Task:
     def fit(self, model: Any, X: Any, rows: Any) -> Any:
         """Fit a model to rows, with their weights and costs."""
         given = self.of_rows if self.weight is None else {**self.of_rows, "sample_weight": self.weight}
+        if self.observations.groups is not None and self._hands_on_groups(model):
+            given = {**given, "groups": self.observations.groups}
         # Without routing of metadata, a pipeline is told which of its steps they are for.
         routed = get_config()["enable_metadata_routing"] or not isinstance(model, Pipeline)
         prefix = "" if routed else self.place.prefix
         return model.fit(X, self.y[rows], **{prefix + name: values[rows] for name, values in given.items()})
+
+    def _hands_on_groups(self, model: Any) -> bool:
+        """Whether the classifier has folds of its own, and groups reach it: routing must be told to."""
+        owner = self.place.owner(model)
+        if not owner.takes_groups or model is owner or not get_config()["enable_metadata_routing"]:
+            return bool(owner.takes_groups)
+        return owner.get_metadata_routing().fit.requests.get("groups") is True
 
     def probabilities(self, model: Any, X: Any) -> Floats:
         """Probabilities of all classes; one that the model has not seen has probability 0."""
