@@ -61,7 +61,6 @@ def learn(
         training,
         folds,
         groups is not None or _has_copies(training) or _merged(training),
-        _merged(training),
         settings.n_estimators,
         settings.seed,
         settings.n_jobs,
