@@ -184,3 +184,16 @@ def test_recalibrated_links_hold_sane_numbers():
         links.Recalibrated(links.Logit(), 0.0, 1.0, 0.0)
     c = losses.Log().with_link(links.Recalibrated(links.Logit(), 0.5, 2.0, 0.1))
     assert losses.parse(repr(c)) == c
+
+
+def test_categories_that_labels_merge_are_merged_without_the_fold():
+    rng = np.random.default_rng(0)
+    code = rng.permutation(np.arange(1100) % 260).astype(float)  # more than there are bins
+    y = (rng.random(1100) < np.where(code < 100, 0.9, 0.3)).astype(int)
+    X, folds = np.column_stack([code, rng.normal(size=1100)]), np.arange(1100) % 3
+    model = BoostingClassifier(max_iter=3, calibrate="platt", categorical_features=[0], n_jobs=1)
+    scores = model.fit(X, y, folds=folds).oof_decision_function_
+    for fold in range(3):
+        other = BoostingClassifier(max_iter=3, categorical_features=[0], n_jobs=1)
+        other.fit(X, y, (folds != fold).astype(int))
+        np.testing.assert_allclose(scores[folds == fold], other.decision_function(X[folds == fold]), atol=1e-9)

@@ -228,3 +228,13 @@ def test_what_cannot_be_is_refused(data):
         ForestClassifier(bootstrap=False, oob_score=True).fit(X, y)
     with pytest.raises(ValueError, match="at most 256"):
         ForestClassifier().fit(np.repeat(X, 2, axis=0), np.arange(600) % 300)
+
+
+def test_an_unseen_category_gets_about_what_an_average_row_gets():
+    rng = np.random.default_rng(0)
+    level = rng.integers(10, size=1000)
+    y = (rng.random(1000) < np.where(level < 7, 0.8, 0.1)).astype(int)
+    X = pd.DataFrame({"level": pd.Categorical(level.astype(str))})
+    model = ForestClassifier(n_estimators=200, random_state=0).fit(X, y)
+    new = model.predict_proba(pd.DataFrame({"level": pd.Categorical(["new"])}))[0, 1]
+    assert abs(new - y.mean()) < 0.05

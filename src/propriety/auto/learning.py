@@ -57,7 +57,6 @@ def learn(training: Training, settings: AutoSettings, loss: Any, judging: Weight
         training,
         folds,
         groups is not None or _has_copies(training) or _merged(training),
-        _merged(training),
         settings.n_estimators,
         settings.seed,
         settings.n_jobs,

@@ -111,17 +111,14 @@ class Task:
     folds : ndarray of shape (n,)
         −1 for rows that are never held out.
     together : bool
-        Whether rows of a fold belong together, as groups or as copies: then a row out of bag need not be a
-        row unseen.
-    merged : bool
-        Whether bins know the labels of all rows, so that only a model with bins of its own has not seen one.
+        Whether rows of a fold belong together, as groups, as copies or because bins know the labels of all
+        rows: then a row out of bag need not be a row unseen.
     n_estimators, seed, n_jobs : int
     """
 
     training: Training
     folds: NDArray[np.intp]
     together: bool
-    merged: bool
     n_estimators: int
     seed: int
     n_jobs: int
@@ -232,9 +229,6 @@ def fit_boosting(task: Task) -> Fitted:
         n_jobs=task.n_jobs,
     )
     task.fit(model, task.training.table, folds=task.folds)
-    if task.merged:
-        rounds = type(model)(**model.get_params(deep=False) | {"max_iter": max(1, model.n_iter_)})
-        return Fitted(Member("boosting", model), task.refitted(rounds))
     scores = model.oof_decision_function_.reshape(task.training.n_rows, -1)
     return Fitted(Member("boosting", model), model._probabilities(scores))
 

@@ -1,7 +1,7 @@
 """Rounds by folds: as many as the pooled loss of rows that were not learned from says.
 
-One model a fold grows in lockstep with the others over the same bins, its own fold having weight 0; the
-scores of that fold's rows follow along. After each round they make one loss over all rows. Where it has
+One model a fold grows in lockstep with the others over the same bins, its own fold having weight 0 (over bins
+of its own where many categories are merged by their labels); the scores of that fold's rows follow along. After each round they make one loss over all rows. Where it has
 turned, the number of rounds is that of its least value, and the model is fitted once more, to all rows.
 """
 
@@ -20,7 +20,10 @@ from propriety.boosting.rounds import Booster
 from propriety.boosting.settings import ROUNDS
 from propriety.boosting.validation import first_best
 from propriety.data.folds import fold_numbers, read_folds
+from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
+from propriety.engine.layout import Binned
+from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
 
@@ -53,20 +56,37 @@ class FoldModel:
         start = shifted(start_of(lesson.settings, lesson.objective, weights, offset), offset)
         every = np.broadcast_to(start, (lesson.training.n_rows, lesson.n_scores))
         self.rows, self.scores = rows, every[rows].astype(np.float64)
-        self._lesson, binned = lesson, lesson.binned
-        self._booster = Booster(binned, lesson.binner, lesson.objective, weights, lesson.settings, start)
+        self._lesson = lesson
+        self._binner, binned = _bins_without(lesson, weights)
+        self._booster = Booster(binned, self._binner, lesson.objective, weights, lesson.settings, start)
         columns = np.ascontiguousarray(binned.columns[:, rows])
         self._held = binned._replace(rows=binned.rows[rows], columns=columns)
 
     def share_room(self, other: FoldModel) -> None:
-        """Work in the room of another fold's model; the two take turns."""
-        self._booster.share_room(other._booster)
+        """Work in the room of another fold's model, if it has the same bins; the two take turns."""
+        if self._binner is other._binner:
+            self._booster.share_room(other._booster)
 
     def advance(self, number: int) -> None:
         """Fit one more round and let the held-out scores follow."""
         learners = self._booster.advance(number)
-        ensemble = curves.join(learners, self._lesson.n_scores, self._lesson.binner)
+        ensemble = curves.join(learners, self._lesson.n_scores, self._binner)
         ensemble.add_binned_scores(self._held, self.scores, self._lesson.settings.n_jobs)
+
+
+def _bins_without(lesson: Lesson, weights: Weights) -> tuple[Binner, Binned]:
+    """The bins of a fold's model: those of all rows, unless categories were merged by their labels.
+
+    Then a bin would tell the labels of the rows that are held out.
+    """
+    training, settings = lesson.training, lesson.settings
+    counts = training.schema.n_categories
+    if max(counts) <= settings.max_bins:
+        return lesson.binner, lesson.binned
+    binner = Binner.fit(
+        training.table, weights, training.target, counts, settings.max_bins, settings.n_jobs
+    )
+    return binner, binner.transform(training.table, settings.n_jobs)
 
 
 def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = True) -> FoldedRounds:

@@ -21,6 +21,7 @@ from propriety.forest.layout import CLASS, ROW, TO_CLASS, TO_COUNT
 _MANY = 160  # rows from which all bins are looked at
 _EQUAL = 1e-10  # gains that differ by less than this share of the node's loss are equal
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FINE = 1 << 30  # steps of a random share
 _U = np.uint64
 
 
@@ -488,14 +489,20 @@ def find_split(sample, rules, table, room, slot):
 
 @once
 def _send_unseen(sample, room, slot, total):
-    """Send what the node has not seen, missing values or categories, where most of its rows go."""
+    """Send what the node has not seen: missing numbers where most rows go, categories at random.
+
+    A category goes each way with the share of the rows that go there, so that over the trees it ends up where
+    an average row does.
+    """
     found, amount = room.waiting[slot], np.int64(0)
     for k in range(room.waiting_left.shape[1]):
         amount += room.waiting_left[slot, k]
-    heavier_left = 2 * amount >= total
+    goes_left = 2 * amount >= total
+    if found.by_set != 0:
+        goes_left = draw_below(room.state, _FINE) * (total / _FINE) < amount
     if found.missing_left < 0:
-        found.missing_left = 1 if heavier_left else 0
-    if found.by_set == 0 or not heavier_left:
+        found.missing_left = 1 if goes_left else 0
+    if found.by_set == 0 or not goes_left:
         return
     codes, words = sample.codes[found.feature], room.waiting_sets[slot]
     for b in range(256):

@@ -22,7 +22,7 @@ from propriety.rules.rows import BinnedRows
 from propriety.rules.rule_lists import BinScorer, RuleList, contrasts
 from propriety.rules.settings import RuleSettings
 from propriety.rules.text import described, merged, round_edges
-from propriety.rules.unseen import neutral
+from propriety.rules.unseen import unseen_of
 from propriety.weights import Weights
 
 _NO_EDGE = 1e-9  # leveraging leaves a rule an edge of up to 1e-11
@@ -37,7 +37,7 @@ def learn(training: Training, settings: RuleSettings, n_jobs: int) -> tuple[Binn
     rows = round_edges(rows, [monomial for _, monomials in boosted for monomial in monomials])
     lists = []
     for contrast, (state, monomials) in zip(against, boosted, strict=True):
-        scorer = BinScorer(state.intercept, monomials)
+        scorer = BinScorer(state.intercept, monomials, unseen_of(monomials, rows))
         lists.append(
             RuleList(
                 contrast.label,
@@ -70,8 +70,7 @@ def _boost_class(
         n_jobs=n_jobs,
     )
     state = boost(RuleSample(y, weights, n_jobs), grower, settings)
-    rules = merged(state.monomials, state.coefficients, grower)
-    return state, neutral(rules, rows, grower.missing)
+    return state, merged(state.monomials, state.coefficients, grower)
 
 
 def _counts(weights: Weights) -> NDArray[np.int64]:

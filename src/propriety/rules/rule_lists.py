@@ -39,10 +39,30 @@ def contrasts(classes: NDArray[Any]) -> list[Contrast]:
     return [Contrast(code, label, f"not {label}") for code, label in enumerate(classes)]
 
 
-class BinScorer:
-    """The score of binned rows: an intercept, and rules of ±1 with their coefficients."""
+class Unseen(NamedTuple):
+    """How far literals hold for categories that were not in training, which are in the bin of missing values.
 
-    def __init__(self, intercept: float, rules: Mapping[Monomial, float]) -> None:
+    Attributes
+    ----------
+    bins : ndarray
+        That bin, for each literal.
+    shares : ndarray
+        From 0 to 1; NaN where the training rows with missing values have decided.
+    """
+
+    bins: NDArray[np.int64]
+    shares: Floats
+
+
+class BinScorer:
+    """The score of binned rows: an intercept, and rules of ±1 with their coefficients.
+
+    A rule that holds to a share h of 0 to 1, see :class:`Unseen`, adds 2h − 1 times its coefficient.
+    """
+
+    def __init__(
+        self, intercept: float, rules: Mapping[Monomial, float], unseen: Unseen | None = None
+    ) -> None:
         literals = [literal for monomial in rules for literal in monomial]
         masks = [literal.mask() for literal in literals]
         self.intercept = intercept
@@ -50,20 +70,52 @@ class BinScorer:
         self.features = np.array([literal.feature for literal in literals], dtype=np.int64)
         self.masks = np.array(masks, dtype=np.uint8).reshape(len(masks), BINS)
         self.starts = np.cumsum([0, *map(len, rules)]).astype(np.int64)
+        self.unseen = unseen
 
     def scores(self, columns: Bins) -> Floats:
         """Scores of the rows."""
         n = columns.shape[1]
         scores = np.full(n, self.intercept)
         kernels.add_scores(columns, self.features, self.masks, self.starts, self.coefficients, 0, n, scores)
+        rows = self._unseen_rows(columns)
+        if len(rows):
+            scores[rows] = self.intercept
+            for t, coefficient in enumerate(self.coefficients):
+                scores[rows] += coefficient * (2.0 * self._degree(t, columns[:, rows]) - 1.0)
         return scores
 
     def holds(self, t: int, columns: Bins) -> Bins:
-        """Where rule `t` holds."""
+        """Where rule `t` holds; it does not for a category that was in training nowhere."""
         holds = np.ones(columns.shape[1], dtype=np.uint8)
         for k in range(self.starts[t], self.starts[t + 1]):
             kernels.narrow(columns[self.features[k]], self.masks[k], holds)
         return holds
+
+    def degrees(self, t: int, columns: Bins) -> Floats:
+        """How far rule `t` holds: 0 or 1, or between for a category that was in training nowhere."""
+        degrees = self.holds(t, columns).astype(np.float64)
+        rows = self._unseen_rows(columns)
+        if len(rows):
+            degrees[rows] = self._degree(t, columns[:, rows])
+        return degrees
+
+    def _unseen_rows(self, columns: Bins) -> NDArray[np.intp]:
+        if self.unseen is None or np.all(np.isnan(self.unseen.shares)):
+            return np.empty(0, dtype=np.intp)
+        marked = np.zeros(columns.shape[1], dtype=bool)
+        undecided = ~np.isnan(self.unseen.shares)
+        for f, b in set(zip(self.features[undecided], self.unseen.bins[undecided], strict=True)):
+            marked |= columns[f] == b
+        return np.flatnonzero(marked)
+
+    def _degree(self, t: int, columns: Bins) -> Floats:
+        assert self.unseen is not None
+        degree = np.ones(columns.shape[1])
+        for k in range(self.starts[t], self.starts[t + 1]):
+            column, share = columns[self.features[k]], self.unseen.shares[k]
+            unknown = (column == self.unseen.bins[k]) & ~np.isnan(share)
+            degree *= np.where(unknown, share, self.masks[k][column])
+        return degree
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +157,7 @@ class RuleList:
         for t, rule in enumerate(self.rules):
             mean = rule.coefficient * (2 * rule.coverage - 1)
             parts[:, d] += mean
-            beyond = rule.coefficient * (2.0 * self.scorer.holds(t, columns) - 1) - mean
+            beyond = rule.coefficient * (2.0 * self.scorer.degrees(t, columns) - 1) - mean
             for literal in rule.literals:
                 parts[:, literal.column] += beyond / len(rule.literals)
         return parts

@@ -14,7 +14,7 @@ from propriety.engine.binning import Binner
 from propriety.engine.layout import BINS
 from propriety.engine.stored import LARGEST
 from propriety.rules.monomials import BinLiteral, Monomial, WeightedRule, in_words
-from propriety.rules.rule_lists import BinScorer, Contrast, RuleList, contrasts
+from propriety.rules.rule_lists import BinScorer, Contrast, RuleList, Unseen, contrasts
 from propriety.rules.text import weighted_rule
 from propriety.storage.checks import require, take
 from propriety.storage.values import decode, encode
@@ -39,7 +39,10 @@ def _rule_state(scorer: BinScorer, t: int, rule: WeightedRule) -> dict[str, Any]
     span = range(int(scorer.starts[t]), int(scorer.starts[t + 1]))
     literals = [[int(scorer.features[j]), _hexadecimal(scorer.masks[j])] for j in span]
     shares = {name: encode(float(getattr(rule, name)), name) for name in _SHARES}
-    return {"literals": literals, "coefficient": float(scorer.coefficients[t]), **shares}
+    state = {"literals": literals, "coefficient": float(scorer.coefficients[t]), **shares}
+    if scorer.unseen is not None and not np.all(np.isnan(scorer.unseen.shares[span])):
+        state["unseen"] = [None if np.isnan(s) else float(s) for s in scorer.unseen.shares[span]]
+    return state
 
 
 def _hexadecimal(mask: NDArray[np.uint8]) -> str:
@@ -64,7 +67,12 @@ def _read_list(state: Any, contrast: Contrast, schema: Schema, binner: Binner) -
     require(abs(intercept) < LARGEST, "an intercept is too large")
     given = take(state, "rules", list)
     monomials = [_read_monomial(rule, len(schema.categories)) for rule in given]
-    scorer = BinScorer(intercept, dict(monomials))
+    n_bins = [int(binner.n_bins[f]) for monomial, _ in monomials for f, _ in monomial]
+    shares = [
+        s for (monomial, _), rule in zip(monomials, given, strict=True) for s in _read_unseen(rule, monomial)
+    ]
+    unseen = Unseen(np.array(n_bins, dtype=np.int64), np.array(shares, dtype=np.float64))
+    scorer = BinScorer(intercept, dict(monomials), unseen)
     require(len(scorer.coefficients) == len(given), "a rule occurs twice")
     rules = tuple(
         weighted_rule(in_words(monomial, schema, binner), coefficient, contrast, _read_shares(rule))
@@ -95,6 +103,15 @@ def _read_monomial(rule: Any, d: int) -> tuple[Monomial, float]:
     coefficient = float(take(rule, "coefficient", (int, float)))
     require(abs(coefficient) < LARGEST, "a coefficient is too large")
     return tuple(literals), coefficient
+
+
+def _read_unseen(rule: dict[str, Any], monomial: Monomial) -> list[float]:
+    """How far each literal holds for unseen categories; older files have decided that by its bins."""
+    given = rule.pop("unseen", [None] * len(monomial))
+    right = isinstance(given, list) and len(given) == len(monomial)
+    right = right and all(s is None or (type(s) in (int, float) and 0 <= s <= 1) for s in given)
+    require(right, "a literal holds for unseen categories to no share")
+    return [np.nan if s is None else float(s) for s in given]
 
 
 def _read_shares(rule: dict[str, Any]) -> list[float]:

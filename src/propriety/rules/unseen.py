@@ -1,42 +1,35 @@
-"""Whether a rule holds for a category that was not in training."""
+"""How far a rule holds for a category that was not in training."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propriety.rules.monomials import BinLiteral, Monomial
+from propriety.rules.monomials import Monomial
 from propriety.rules.rows import BinnedRows
-from propriety.rules.rule_lists import BinScorer
+from propriety.rules.rule_lists import BinScorer, Unseen
 
 
-def neutral(
-    rules: dict[Monomial, float], rows: BinnedRows, missing: NDArray[np.bool_]
-) -> dict[Monomial, float]:
-    """The rules, whose sets of categories hold or fail for unseen ones so that these score as an average row.
+def unseen_of(rules: Iterable[Monomial], rows: BinnedRows) -> Unseen:
+    """How far each literal of a set of categories holds for others, so that these score as an average row.
 
-    Unseen categories are in the bin of missing values; where that has rows in training, as `missing` tells
-    for each column, these have decided. Else each literal, those of the largest coefficients first, takes the
-    bin in or leaves it out, whichever brings the sum of what such a row gets beyond the mean nearer to 0.
+    Unseen categories are in the bin of missing values; where that has rows in training, these have
+    decided. Else the literal holds for the share of the rows that meet the other
+    literals of its rule for which it does.
     """
-    drift: dict[int, float] = defaultdict(float)
-    changed: dict[Monomial, Monomial] = {}
-    for rule, coefficient in sorted(rules.items(), key=lambda item: -abs(item[1])):
-        literals, share = list(rule), _share(rule, rows)
-        for i, (f, bins) in enumerate(rule):
-            if rows.binner.category_bins[f] is None or missing[f]:
-                continue
-            others = _share(rule[:i] + rule[i + 1 :], rows)
-            left_out, taken_in = -2.0 * coefficient * share, 2.0 * coefficient * (others - share)
-            if abs(drift[f] + taken_in) < abs(drift[f] + left_out):
-                literals[i] = BinLiteral(f, bins | 1 << int(rows.binner.n_bins[f]))
-                drift[f] += taken_in
+    shares, n_bins = [], []
+    for rule in rules:
+        whole = _share(rule, rows)
+        for i, (f, _) in enumerate(rule):
+            n_bins.append(int(rows.binner.n_bins[f]))
+            if rows.binner.category_bins[f] is None or np.any(rows.columns[f] == n_bins[-1]):
+                shares.append(math.nan)
             else:
-                drift[f] += left_out
-        changed[rule] = tuple(literals)
-    return {changed[rule]: coefficient for rule, coefficient in rules.items()}
+                others = _share(rule[:i] + rule[i + 1 :], rows)
+                shares.append(whole / others if others > 0.0 else 0.0)
+    return Unseen(np.array(n_bins, dtype=np.int64), np.array(shares, dtype=np.float64))
 
 
 def _share(rule: Monomial, rows: BinnedRows) -> float:

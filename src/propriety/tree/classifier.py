@@ -23,6 +23,7 @@ from propriety.tree.linearize import LinearizedTree
 from propriety.tree.pruning import PruningPath, pruning_path
 from propriety.tree.settings import settings_of
 from propriety.tree.state import read_state, write_state
+from propriety.tree.unseen import Reached, reach
 
 Floats = NDArray[np.float64]
 
@@ -256,7 +257,7 @@ class TreeClassifier(ProperClassifier):
     # --- using the model --------------------------------------------------------------------------
 
     def _scores(self, table: Table) -> Floats:
-        return self._node_scores[self._leaves(table)]
+        return self._reached(table).scores(self.node_probabilities_, self._measure.score)
 
     @property
     def _node_scores(self) -> Floats:
@@ -264,15 +265,19 @@ class TreeClassifier(ProperClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
-        leaf = self.apply(X)
-        return self.node_probabilities_[leaf]
+        return self._reached(self._table(X)).probabilities(self.node_probabilities_)
 
     def apply(self, X: Any) -> NDArray[np.intp]:
-        """The leaf of each row, as a number of a node."""
-        return self._leaves(self._table(X))
+        """The leaf of each row, as a number of a node.
 
-    def _leaves(self, table: Table) -> NDArray[np.intp]:
-        return self.tree_.find(table.chunks(encoders(self._category_bins)), table.n_rows, self.n_jobs)
+        A row whose category was not in training is in several leaves, and its probabilities are their mean;
+        here it has the one that it reaches with the larger children.
+        """
+        return self._reached(self._table(X)).leaf
+
+    def _reached(self, table: Table) -> Reached:
+        chunks = table.chunks(encoders(self._category_bins))
+        return reach(self.tree_, chunks, table.n_rows, self.n_jobs)
 
     def decision_path(self, X: Any) -> Any:
         """Nodes that each row passes: a sparse matrix of 0 and 1, of shape (n, nodes)."""
@@ -307,12 +312,17 @@ class TreeClassifier(ProperClassifier):
             each[level] = each[parent]
             with np.errstate(invalid="ignore"):
                 each[level, :, self.tree_.feature[parent]] += scores[level] - scores[parent]
-        return each[self._leaves(table)]
+        reached = self._reached(table)
+        parts = each[reached.leaf]
+        parts[reached.rows] = reached.contributions(
+            self.node_probabilities_, self._measure.score, self.n_features_in_
+        )
+        return parts
 
     def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
-        """The rule of each row's leaf, which names no class."""
-        rules = {rule.node: [str(rule)] for rule in self.rules()}
-        return [rules[leaf] for leaf in self.apply(X).tolist()]
+        """The rule of each row's leaf, which names no class; of all its leaves, if its category is new."""
+        rules = {rule.node: str(rule) for rule in self.rules()}
+        return [[rules[leaf] for leaf in leaves] for leaves in self._reached(self._table(X)).leaves()]
 
     def get_n_leaves(self) -> int:
         """Number of leaves."""
@@ -345,7 +355,8 @@ class TreeClassifier(ProperClassifier):
 
         It is `decision_function`, but for two classes and a symmetric loss of bounded canonical link, such as
         2p − 1 of the squared loss: there it is the score of that link, finite at pure leaves.
-        A link of your own is kept.
+        A link of your own is kept. A category that was not in training takes one way in it, that of the
+        larger child.
         """
         check_is_fitted(self, "tree_")
         measure = self._measure.canonical

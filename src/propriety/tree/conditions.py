@@ -77,6 +77,7 @@ class Words:
         bins, categories = self.category_bins[f], self.categories[f]
         if bins is not None and categories is not None:
             codes = tuple(np.flatnonzero(np.isin(bins, tree.left_bins(node)) == goes_left).tolist())
+            common["missing_seen"] = bool(tree.missing_seen[node])
             return Membership(codes=codes, categories=tuple(categories[c] for c in codes), **common)
         t = float(tree.nodes["threshold"][node])
         if t == np.inf:
@@ -101,7 +102,8 @@ def _both(a: Condition, b: Condition) -> Condition:
         assert isinstance(b, Membership)
         kept = [i for i, code in enumerate(a.codes) if code in b.codes]
         codes, categories = tuple(a.codes[i] for i in kept), tuple(a.categories[i] for i in kept)
-        return replace(a, codes=codes, categories=categories, missing=a.missing and b.missing)
+        missing, seen = a.missing and b.missing, a.missing_seen and b.missing_seen
+        return replace(a, codes=codes, categories=categories, missing=missing, missing_seen=seen)
     assert isinstance(b, Interval)
     low = a if a.low >= b.low else b
     high = a if a.high <= b.high else b

@@ -19,6 +19,7 @@ from propriety.tree.leaves import node_probabilities
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import PruningPath, cross_validate, pruning_path
 from propriety.tree.settings import TreeSettings
+from propriety.tree.unseen import reach
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
@@ -126,8 +127,8 @@ def _cross_validated(
     def fit(rows: NDArray[np.intp]) -> Callable[[Any, float], Floats]:
         grown = grow(training, settings, rows[used[rows] > 0])
         chunks = training.table.chunks(encoders(grown.category_bins))
-        leaf = grown.tree.find(chunks, training.n_rows, settings.n_jobs)
-        return lambda test, alpha: grown.P[grown.tree.representatives(alpha)[leaf[test]]]
+        reached = reach(grown.tree, chunks, training.n_rows, settings.n_jobs)
+        return lambda test, alpha: reached.probabilities(grown.P[grown.tree.representatives(alpha)])[test]
 
     def loss(rows: Any, P: Floats) -> Floats:
         return settings.measure.loss(training.codes[rows], P)

@@ -105,12 +105,11 @@ class Tree:
         bits = (words[:, None] >> np.arange(32, dtype=np.uint32)) & 1
         return np.flatnonzero(bits.ravel())
 
-    def find(self, chunks: Any, n_rows: int, n_jobs: int) -> NDArray[np.intp]:
-        """The leaf of each row of a table given in chunks."""
-        leaf = np.zeros((n_rows, 1))
+    def find(self, values: NDArray[np.floating], n_jobs: int) -> NDArray[np.intp]:
+        """The leaf of each row of an array; one of no known category goes with the larger child."""
+        leaf = np.zeros((len(values), 1))
         if len(self.nodes) > 1:
-            for start, stop, values in chunks:
-                self._forest.add_scores(values, leaf[start:stop], parallel.n_threads(n_jobs))
+            self._forest.add_scores(values, leaf, parallel.n_threads(n_jobs))
         return leaf[:, 0].astype(np.intp)
 
     @cached_property
