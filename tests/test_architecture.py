@@ -22,7 +22,7 @@ FLOORS = (
     ("separators",),
     ("linear", "boosting", "forest", "tree", "rules"),
     ("auto",),
-    ("tuning",),
+    ("tuning", "interop"),
     ("tables",),
     ("plots",),
     ("report",),
