@@ -22,7 +22,7 @@ FLOORS = (
     ("separators",),
     ("linear", "boosting", "forest", "tree", "rules"),
     ("auto",),
-    ("tuning",),
+    ("tuning", "interop"),
     ("tables",),
     ("plots",),
     ("report",),
@@ -83,8 +83,13 @@ def test_only_kernels_know_numba_and_only_plots_know_matplotlib():
             assert part_of(path) in ("plots", "report"), path
 
 
-def test_import_is_light():
-    heavy = ("numba", "matplotlib", "pandas", "polars")
-    code = f"import sys, propriety; print([m for m in {heavy} if m in sys.modules])"
+def imported(code, *modules):
+    """Which of the modules a fresh process has imported after running some code."""
+    code = f"import sys; {code}; print([m for m in {modules} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
+    return ast.literal_eval(out.stdout)
+
+
+def test_import_is_light():
+    assert imported("import propriety", "numpy", "scipy", "sklearn", "numba", "matplotlib", "pandas") == []
+    assert imported("from propriety import losses, links", "sklearn", "numba", "pandas", "polars") == []

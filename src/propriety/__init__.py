@@ -12,17 +12,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from propriety import losses
-from propriety.losses import links
 from propriety.model.catalogue import ESTIMATORS
 from propriety.version import __version__
 
 if TYPE_CHECKING:
-    from propriety import evaluation, plots
+    from propriety import evaluation, interop, losses, plots
     from propriety.auto import AutoClassifier
     from propriety.boosting import BoostingClassifier
     from propriety.forest import ForestClassifier
     from propriety.linear import LinearClassifier
+    from propriety.losses import links
     from propriety.model.files import load
     from propriety.rules import RuleClassifier
     from propriety.tree import TreeClassifier
@@ -38,6 +37,7 @@ __all__ = [
     "TreeClassifier",
     "__version__",
     "evaluation",
+    "interop",
     "links",
     "load",
     "losses",
@@ -45,11 +45,15 @@ __all__ = [
     "recommend",
 ]
 
-# Estimators are imported when first asked for: scikit-learn's base class alone brings in pandas.
+# Everything is imported when first asked for: SciPy takes half a second, and scikit-learn, which brings in
+# pandas, two.
 _LATER = {row.name: row.module for row in ESTIMATORS} | {
     "LossSearchCV": "propriety.tuning",
     "evaluation": "propriety.evaluation",
+    "interop": "propriety.interop",
+    "links": "propriety.losses",
     "load": "propriety.model.files",
+    "losses": "propriety.losses",
     "plots": "propriety.plots",
     "recommend": "propriety.tuning",
 }
