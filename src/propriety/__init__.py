@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from propriety.forest import ForestClassifier
     from propriety.linear import LinearClassifier
     from propriety.model.files import load
+    from propriety.model.pipelines import register_skl2onnx
     from propriety.rules import RuleClassifier
     from propriety.tree import TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
@@ -43,6 +44,7 @@ __all__ = [
     "losses",
     "plots",
     "recommend",
+    "register_skl2onnx",
 ]
 
 # Estimators are imported when first asked for: scikit-learn's base class alone brings in pandas.
@@ -52,6 +54,7 @@ _LATER = {row.name: row.module for row in ESTIMATORS} | {
     "load": "propriety.model.files",
     "plots": "propriety.plots",
     "recommend": "propriety.tuning",
+    "register_skl2onnx": "propriety.model.pipelines",
 }
 
 

@@ -78,20 +78,27 @@ def read_columns(graph: Graph, schema: Schema, dtype: Any, by_column: bool) -> C
             for f, (label, kind) in enumerate(zip(schema.labels, kinds, strict=True))
         }
         doubles = {f: _double(x, dtype) for f, x in given.items() if kinds[f] != "text"}
-        blank = graph.constant(np.array([[np.nan]]))
-        if doubles:
-            like = next(iter(doubles.values()))
-        else:  # nothing but text: a column of NaN as long as the others
-            like = graph.apply("Equal", given[0], np.array([""], dtype=object)).where(np.nan, np.nan)
-        fill = graph.apply("IsNaN", like).where(blank, blank)
-        matrix = graph.join([doubles.get(f, fill) for f in given])
+        # What stands in the matrix for text is not read; NaN has as many rows as the text.
+        nothing = np.array([np.nan])
+        texts = {
+            f: _looked_up(x, np.array([""], dtype=object), nothing, nothing)
+            for f, x in given.items()
+            if kinds[f] == "text"
+        }
+        matrix = graph.join([(doubles | texts)[f] for f in given])
         return Columns(graph, matrix, _codes(graph, given, doubles, schema, dtype), schema.categories)
     matrix = graph.input(MATRIX, dtype, len(kinds))
     return read_matrix(matrix, schema, dtype)
 
 
 def read_matrix(matrix: Value, schema: Schema, dtype: Any) -> Columns:
-    """The columns of a matrix that is there already."""
+    """The columns of a matrix that is there already; it cannot hold text."""
+    for label, known in zip(schema.labels, schema.categories, strict=True):
+        if _kind(label, known) == "text":
+            raise ValueError(
+                f"the categories of column {label!r} are text, which a matrix of numbers cannot hold; encode "
+                "them in a step before, for example by sklearn.preprocessing.OrdinalEncoder"
+            )
     graph, doubles = matrix.graph, _double(matrix, dtype)
     chosen = [f for f, known in enumerate(schema.categories) if known is not None]
     one = {f: doubles.columns([f]) for f in chosen}
@@ -110,40 +117,52 @@ def _kind(label: str, categories: tuple[Any, ...] | None) -> str:
     if all(isinstance(c, bool | int | float) for c in categories):
         return "code"
     raise ValueError(
-        f"the categories of column {label!r} are neither all text nor all numbers, such as {categories[0]!r}, "
-        "so that no input of ONNX can hold them; make them text before fitting"
+        f"the categories of column {label!r} are neither all text nor all numbers, such as "
+        f"{categories[0]!r}, so that no input of ONNX can hold them; make them text before fitting"
     )
 
 
 def _codes(
     graph: Graph, given: dict[int, Value], doubles: dict[int, Value], schema: Schema, dtype: Any
 ) -> dict[int, Value]:
-    numpy_helper = onnx_package().numpy_helper
     codes = {}
     for f, known in enumerate(schema.categories):
         if known is None:
             continue
-        text = f not in doubles
-        keys = np.array(known, dtype=object if text else np.float64)
-        if not text:
-            _check_exact(schema.labels[f], keys, dtype)
-        if not len(keys):  # a column of nothing but missing values
-            keys = np.array([""], dtype=object) if text else np.array([np.nan])
-        places = np.arange(len(keys), dtype=np.int64) if known else np.zeros(1, dtype=np.int64)
-        encoded = graph.apply(
-            "LabelEncoder",
-            given[f] if text else doubles[f],
-            domain=ML,
-            keys_tensor=numpy_helper.from_array(keys, "keys"),
-            values_tensor=numpy_helper.from_array(places, "values"),
-            default_tensor=numpy_helper.from_array(np.array([len(known)], dtype=np.int64), "default"),
-        )
+        if f in doubles:
+            codes[f] = _place(doubles[f], schema.labels[f], known, dtype)
+            continue
+        places, unknown = np.arange(len(known), dtype=np.int64), np.array([len(known)], dtype=np.int64)
+        encoded = _looked_up(given[f], np.array(known, dtype=object), places, unknown)
         codes[f] = graph.apply("Reshape", encoded, np.array([-1], dtype=np.int64))
     return codes
 
 
+def _place(x: Value, label: str, known: tuple[Any, ...], dtype: Any) -> Value:
+    """The place of each number among the known ones, of shape (n,)."""
+    keys, graph = np.array(known, dtype=np.float64), x.graph
+    _check_exact(label, keys, dtype)
+    # One key more, which no number equals, and whose ½ is the largest where no other does.
+    equal = graph.apply("Equal", x, np.append(keys, np.nan)[None, :]).cast(np.float64)
+    unknown = np.append(np.zeros(len(keys)), 0.5)[None, :]
+    return graph.apply("ArgMax", equal + unknown, axis=1, keepdims=0)
+
+
+def _looked_up(x: Value, keys: NDArray[Any], values: NDArray[Any], unknown: NDArray[Any]) -> Value:
+    """The value of each key, or `unknown`."""
+    tensor = onnx_package().numpy_helper.from_array
+    return x.graph.apply(
+        "LabelEncoder",
+        x,
+        domain=ML,
+        keys_tensor=tensor(keys, "keys"),
+        values_tensor=tensor(values, "values"),
+        default_tensor=tensor(unknown, "default"),
+    )
+
+
 def _check_exact(label: str, categories: NDArray[np.float64], dtype: Any) -> None:
-    """Refuse categories that the type of the input cannot hold: they would be taken for others, or missing."""
+    """Refuse categories that the type of the input cannot hold: they would be missing."""
     inexact = categories[categories.astype(dtype).astype(np.float64) != categories]
     if len(inexact):
         raise ValueError(

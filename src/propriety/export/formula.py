@@ -38,8 +38,8 @@ class Trees:
     Attributes
     ----------
     nodes : structured array
-        Tree after tree, with ``feature`` (−1 at a leaf), ``threshold`` (x ≤ threshold goes left), ``left`` (the
-        right child is next to it), ``set`` (−1, or which set of bins goes left) and ``missing_left``.
+        Tree after tree, with ``feature`` (−1 at a leaf), ``threshold`` (x ≤ threshold goes left), ``left``
+        (the right child is next to it), ``set`` (−1, or which set of bins goes left) and ``missing_left``.
     roots : ndarray of shape (trees + 1,)
         Where each tree begins, and where the last one ends.
     sets : ndarray of shape (sets, words)
@@ -144,6 +144,6 @@ def readout_of(loss: Any, n_classes: int) -> Linked | Softmax:
     if np.allclose(each / each.sum(axis=1, keepdims=True), stated, rtol=1e-9, atol=1e-12):
         return Softmax(rate)
     raise ValueError(
-        f"{loss!r} has probabilities that are neither a softmax of the scores nor one class against the rest, "
-        "so they cannot be written as operators; export a model with another loss"
+        f"{loss!r} has probabilities that are neither a softmax of the scores nor one class against the "
+        "rest, so they cannot be written as operators; export a model with another loss"
     )

@@ -113,9 +113,13 @@ class Value:
 
 @dataclass(eq=False)
 class Graph:
-    """Nodes, constants and inputs; names begin with the prefix, so that graphs can be joined."""
+    """Nodes, constants and inputs; names begin with the prefix, so that graphs can be joined.
+
+    ``plain`` asks for operators of the main domain alone, which every runtime has.
+    """
 
     prefix: str = "propriety"
+    plain: bool = False
     nodes: list[Any] = field(default_factory=list)
     constants: list[Any] = field(default_factory=list)
     inputs: list[Any] = field(default_factory=list)
@@ -140,7 +144,9 @@ class Graph:
         self.inputs.append(helper.make_tensor_value_info(name, kind, [None, width]))
         return Value(self, name)
 
-    def apply(self, operator: str, *values: Any, domain: str = "", name: str = "", **attributes: Any) -> Value:
+    def apply(
+        self, operator: str, *values: Any, domain: str = "", name: str = "", **attributes: Any
+    ) -> Value:
         """The result of an operator; what is no value of the graph becomes a constant."""
         given = [v if isinstance(v, Value) else self.constant(_as_double(v)) for v in values]
         result = Value(self, name or self._name(operator))

@@ -2,7 +2,8 @@
 
 ONNX has neither the error function nor the inverse tangent in double precision. So all but the simplest links
 are written as a table: polynomials of degree nine that meet the link's own log-odds, piece by piece, in a
-coordinate in which these are nearly straight far out. The largest error of a probability is measured and kept.
+coordinate in which these are nearly straight far out. The largest error of a probability is measured and
+kept.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ Floats = NDArray[np.float64]
 
 #: Log-odds beyond which a table ends: there a probability is 0 or 1 to forty digits.
 FAR = 100.0
+_FARTHEST = 250.0  # the end of the coordinate: scores of 10^108 units
 _DEGREE = 9
-_PIECES = (64, 256, 1024, 4096)
+_PIECES = (64, 256, 1024)
 _ERROR = 1e-14  # goal of a table, relative to 1 + |t|
 _WORST = 1e-9  # a link whose probabilities would be worse is refused
 
@@ -54,9 +56,10 @@ class Pieces:
             between = _places(low, high, n, np.linspace(-0.99, 0.99, 8))
             exact = function(between)
             error = float(np.max(np.abs(found(between) - exact) / (1 + np.abs(exact))))
+            better = best is None or error < 0.5 * best.error
             if best is None or error < best.error:
                 best = replace(found, error=error)
-            if error <= _ERROR:
+            if error <= _ERROR or not better:  # what is left is the noise of the function itself
                 break
         assert best is not None
         return best
@@ -96,7 +99,7 @@ def _places(low: float, high: float, n: int, within: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Coordinate:
-    """A scale on which log-odds are nearly straight far out: asinh, or the logarithm of a distance to an end."""
+    """A scale on which log-odds are nearly straight far out: asinh, or the logarithm of how far an end is."""
 
     centre: float
     unit: float
@@ -176,7 +179,7 @@ def _ends(log_odds: Callable[[Floats], Floats]) -> tuple[float, float]:
     """Where the log-odds reach ±FAR, or the coordinate its end: by bisection from the middle."""
     ends = []
     for sign in (-1.0, 1.0):
-        inside, outside = 0.0, sign * 300.0
+        inside, outside = 0.0, sign * _FARTHEST
         for _ in range(60):
             middle = 0.5 * (inside + outside)
             t = float(log_odds(np.array([middle]))[0])
@@ -234,11 +237,19 @@ def error_of(link: Link) -> float:
     >>> error_of(Logit()), error_of(Shifted(Logit(), 1.0))
     (0.0, 0.0)
     """
-    if isinstance(link, Logit | Identity):
+    if isinstance(link, Identity):
         return 0.0
-    if isinstance(link, Shifted | Recalibrated):
-        # A bent link stretches the error of the log-odds, of which a probability feels a quarter at most.
-        simple = isinstance(link.base, Logit)
-        slope = max(link.low_slope, link.high_slope) if isinstance(link, Recalibrated) else 1.0
-        return 0.0 if simple else 0.25 * slope * (1 + FAR) * link_table(link.base).pieces.error
+    if isinstance(link, Logit | Shifted | Recalibrated):
+        return 0.25 * _error_of_log_odds(link)
     return link_table(link).error
+
+
+def _error_of_log_odds(link: Link) -> float:
+    """At most so much; a probability feels a quarter of it."""
+    if isinstance(link, Logit):
+        return 0.0
+    if isinstance(link, Shifted):
+        return _error_of_log_odds(link.base)
+    if isinstance(link, Recalibrated):
+        return max(link.low_slope, link.high_slope) * _error_of_log_odds(link.base)
+    return (1 + FAR) * link_table(link).pieces.error

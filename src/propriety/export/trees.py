@@ -2,6 +2,8 @@
 
 Sets of categories become columns of their own: 0 where a category goes left, 1 where it goes right, missing
 values included. So every test is a comparison, which every runtime has, and a tree keeps its nodes.
+
+Where that operator is not to be had, rows walk down the trees by steps of plain operators, all trees at once.
 """
 
 from __future__ import annotations
@@ -30,8 +32,11 @@ def write_trees(columns: Columns, trees: Trees) -> Value:
     if single.all():
         return graph.apply("IsNaN", first).where(start[None, :], start[None, :])
     matrix, features, thresholds = _tests(columns, trees)
-    attributes = _attributes(trees, ~single, features, thresholds)
-    total = graph.apply("TreeEnsemble", matrix, domain=ML, n_targets=len(start), **attributes)
+    if graph.plain:
+        total = _walk(matrix, trees, ~single, features, thresholds)
+    else:
+        attributes = _attributes(trees, ~single, features, thresholds)
+        total = graph.apply("TreeEnsemble", matrix, domain=ML, n_targets=len(start), **attributes)
     return total + start[None, :] if np.any(start) else total
 
 
@@ -107,3 +112,38 @@ def _attributes(
         "leaf_targetids": targets.ravel().tolist(),
         "leaf_weights": tensor(np.ascontiguousarray(trees.values[end].T).ravel(), "weights"),
     }
+
+
+def _walk(
+    matrix: Value,
+    trees: Trees,
+    kept: NDArray[np.bool_],
+    features: NDArray[np.int64],
+    thresholds: NDArray[np.float64],
+) -> Value:
+    """The sums of the kept trees: every row steps down in all of them; a leaf leads to itself."""
+    graph, nodes = matrix.graph, trees.nodes
+    leaf, roots = nodes["feature"] < 0, trees.roots[:-1][kept]
+    left = np.where(leaf, np.arange(len(nodes)), nodes["left"]).astype(np.int64)
+    limit, feature = np.where(leaf, np.inf, thresholds), np.where(leaf, 0, features)
+    missing_right = ~leaf & (nodes["missing_left"] == 0)
+    at = graph.apply("IsNaN", matrix.columns([0])).where(roots[None, :], roots[None, :])
+    for _ in range(_depth(leaf, left, roots)):
+        x = graph.apply("GatherElements", matrix, at.rows_of(feature), axis=1)
+        lost = graph.apply("And", graph.apply("IsNaN", x), at.rows_of(missing_right))
+        right = graph.apply("Or", x > at.rows_of(limit), lost)
+        at = at.rows_of(left) + right.cast(np.int64)
+    if trees.values.shape[1] > 1:
+        return graph.apply("ReduceSum", at.rows_of(trees.values), np.array([1], dtype=np.int64), keepdims=0)
+    targets = np.eye(len(trees.start))[trees.targets[kept]]
+    return graph.apply("MatMul", at.rows_of(np.ascontiguousarray(trees.values[:, 0])), targets)
+
+
+def _depth(leaf: NDArray[np.bool_], left: NDArray[np.int64], roots: NDArray[np.int64]) -> int:
+    """Steps from a root to the farthest leaf."""
+    depth, level = 0, roots[~leaf[roots]]
+    while len(level):
+        depth += 1
+        level = np.concatenate([left[level], left[level] + 1])
+        level = level[~leaf[level]]
+    return depth

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.costs import Costs
+from propriety.data.numbers import Numbers
 from propriety.data.table import Schema
 from propriety.export import links
 from propriety.export.columns import Columns, read_columns
@@ -38,6 +39,8 @@ class Export:
         None if they differ by row: then the model has probabilities, and no decision.
     facts : dict
         What the file says of the model: text by name.
+    numbers : Numbers or None
+        Made of the columns before the formula reads them.
     """
 
     formula: Formula
@@ -45,14 +48,17 @@ class Export:
     labels: NDArray[Any]
     costs: Costs | None
     facts: dict[str, str] = field(default_factory=dict)
+    numbers: Numbers | None = None
 
     def write(self, columns: Columns, dtype: Any, names: tuple[str, ...]) -> None:
         """Add the operators, from the columns to outputs of these names, probabilities last."""
         graph = columns.graph
-        P = write_probabilities(columns, self.formula)
+        read = columns if self.numbers is None else columns.as_numbers(self.numbers)
+        P = write_probabilities(read, self.formula)
         if self.costs is not None:
-            labels = self.labels.astype(object) if self.labels.dtype.kind in "UO" else self.labels
-            graph.apply("Gather", _as_output(labels), write_decision(graph, self.costs, P), name=names[0])
+            graph.apply(
+                "Gather", _as_output(self.labels), write_decision(graph, self.costs, P), name=names[0]
+            )
         if dtype == np.float64:
             graph.apply("Identity", P, name=names[-1])
         else:
@@ -73,9 +79,7 @@ class Export:
         if self.costs is not None:
             labels = _as_output(self.labels)
             text = labels.dtype == object
-            outputs.insert(
-                0, tensor(LABEL, onnx.TensorProto.STRING if text else kind(labels.dtype), [None])
-            )
+            outputs.insert(0, tensor(LABEL, onnx.TensorProto.STRING if text else kind(labels.dtype), [None]))
         model = helper.make_model(
             helper.make_graph(graph.nodes, "propriety", graph.inputs, outputs, graph.constants),
             opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)],
@@ -167,9 +171,7 @@ def _read_out(graph: Graph, readout: Linked | Softmax | Votes, scores: Value) ->
     if len(readout.links) == 1:
         p = links.write_inverse(graph, readout.links[0], scores)
         return graph.join([1 - p, p])
-    each = [
-        links.write_inverse(graph, link, scores.columns([k])) for k, link in enumerate(readout.links)
-    ]
+    each = [links.write_inverse(graph, link, scores.columns([k])) for k, link in enumerate(readout.links)]
     P = graph.join(each)
     total = P.sum_of_columns()
     return (total > 0.0).where(P / total, 1.0 / len(each))

@@ -342,11 +342,12 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         return model
 
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, dtype: str = "float64") -> Any:
-        """The fitted model as an ONNX model, for onnxruntime and others; written to `path`, if that is given.
+        """The fitted model as an ONNX model, for onnxruntime and others; written to `path`, if given.
 
-        Its inputs are a matrix ``X`` of shape (n, d), or one of shape (n, 1) for each column if categories are
-        text; NaN is missing, and so is a category that was not seen. Its outputs are ``label``, decided by the
-        stated costs, and ``probabilities`` of shape (n, K). A model whose costs differ by row has no ``label``.
+        Its inputs are a matrix ``X`` of shape (n, d), or one of shape (n, 1) for each column if categories
+        are text; NaN is missing, and so is a category that was not seen. Its outputs are ``label``, decided
+        by the stated costs, and ``probabilities`` of shape (n, K). A model whose costs differ by row has no
+        ``label``.
 
         Needs the package onnx, and a runtime with ai.onnx.ml 5: onnxruntime 1.20 or later.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.data.conditions import Condition, Interval
 from propriety.engine.binning import Binner
@@ -38,7 +39,7 @@ def as_trees(lists: Sequence[RuleList], binner: Binner) -> Trees:
     )
 
 
-def rule_tree(literals: Sequence[Condition], masks: np.ndarray, coefficient: float) -> TreeNodes:
+def rule_tree(literals: Sequence[Condition], masks: NDArray[np.uint8], coefficient: float) -> TreeNodes:
     """A tree that says `coefficient` where all literals hold, and its negative elsewhere.
 
     >>> nodes = rule_tree([Interval("x", 0, low=1.5)], np.zeros((1, 256), np.uint8), 2.0).nodes
@@ -49,7 +50,8 @@ def rule_tree(literals: Sequence[Condition], masks: np.ndarray, coefficient: flo
     nodes = np.zeros(2 * len(tests) + 1, dtype=TREE_NODE)
     nodes["feature"], nodes["set"], nodes["left"] = -1, -1, -1
     nodes["value"] = -coefficient
-    sets, at = [], 0
+    sets: list[NDArray[np.uint32]] = []
+    at = 0
     for i, (feature, threshold, mask, passes_left, missing_left) in enumerate(tests):
         node, left = nodes[at : at + 1], 2 * i + 1
         node["feature"], node["threshold"], node["left"] = feature, threshold, left
@@ -63,8 +65,8 @@ def rule_tree(literals: Sequence[Condition], masks: np.ndarray, coefficient: flo
 
 
 def _tests(
-    literal: Condition, mask: np.ndarray
-) -> Iterator[tuple[int, float, np.ndarray | None, bool, bool]]:
+    literal: Condition, mask: NDArray[np.uint8]
+) -> Iterator[tuple[int, float, NDArray[np.uint8] | None, bool, bool]]:
     """Feature, threshold, set, whether the left side passes, and whether missing values go left."""
     f, missing = literal.column, literal.missing
     if not isinstance(literal, Interval):
@@ -74,4 +76,5 @@ def _tests(
     else:
         if literal.low > -np.inf:
             yield f, literal.low, None, False, not missing
-        yield f, literal.high, None, True, missing
+        if literal.high < np.inf or literal.low == -np.inf:
+            yield f, literal.high, None, True, missing
