@@ -16,6 +16,7 @@ FLOORS = (
     ("weights", "costs"),
     ("data",),
     ("storage",),
+    ("export",),
     ("model",),
     ("evaluation",),
     ("engine",),

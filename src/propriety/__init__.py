@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from propriety.linear import LinearClassifier
     from propriety.losses import links
     from propriety.model.files import load
+    from propriety.model.pipelines import register_skl2onnx
     from propriety.rules import RuleClassifier
     from propriety.tree import TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
@@ -43,6 +44,7 @@ __all__ = [
     "losses",
     "plots",
     "recommend",
+    "register_skl2onnx",
 ]
 
 # Everything is imported when first asked for: SciPy takes half a second, and scikit-learn, which brings in
@@ -56,6 +58,7 @@ _LATER = {row.name: row.module for row in ESTIMATORS} | {
     "losses": "propriety.losses",
     "plots": "propriety.plots",
     "recommend": "propriety.tuning",
+    "register_skl2onnx": "propriety.model.pipelines",
 }
 
 

@@ -35,6 +35,7 @@ def test_the_commands_are_found():
         "predict",
         "compare",
         "explain",
+        "export",
         "losses",
     }
 
@@ -43,6 +44,8 @@ def test_the_commands_are_found():
 @pytest.mark.parametrize("line", [line for line in COMMANDS if not line.startswith("demo")])
 def test_a_command_of_the_page_runs(line, place, monkeypatch):
     monkeypatch.chdir(place)
+    if line.startswith("export"):
+        pytest.importorskip("onnx")
     if "tumours.propriety" in line and not line.startswith("fit"):
         first = next(c for c in COMMANDS if c.startswith("fit"))
         if not (place / "tumours.propriety").exists():

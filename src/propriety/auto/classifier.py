@@ -13,9 +13,11 @@ from propriety.auto.judgement import Judgement
 from propriety.auto.learning import learn
 from propriety.auto.members import Member
 from propriety.auto.settings import settings_of
-from propriety.auto.stacking import Stack, on_scale
+from propriety.auto.stacking import LEAST, Stack, on_scale
 from propriety.auto.state import read_state, write_state
 from propriety.data.table import Table
+from propriety.export import formula
+from propriety.export.formula import Formula, readout_of
 from propriety.model.base import ProperClassifier, shares
 from propriety.model.fitted_loss import fitted_loss
 from propriety.storage.checks import Arrays
@@ -206,6 +208,12 @@ class AutoClassifier(ProperClassifier):
     def _scores(self, table: Table) -> Floats:
         each = [on_scale(member.probabilities(table, self._schema), self.loss_) for member in self._members]
         return self._stack(np.stack(each))
+
+    def _formula(self) -> Formula:
+        readout = readout_of(self.loss_, len(self.classes_))
+        members = tuple((member.model._formula(), member.numbers) for member in self._members)
+        stack = formula.Stack(members, self._stack.weights, self._stack.intercept, LEAST, readout)
+        return Formula(stack, readout)
 
     # --- reading it -------------------------------------------------------------------------------
 

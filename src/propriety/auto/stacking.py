@@ -17,6 +17,8 @@ from propriety.weights import Weights
 Floats = NDArray[np.float64]
 #: A member's log-odds count no further than this: beyond it, a few rows would decide the weights.
 LARGEST = 12.0
+#: The probability there.
+LEAST = float(1.0 / (1.0 + np.exp(LARGEST)))
 #: How many rows the wish for equal weights is worth.
 PRIOR = 3.0
 
@@ -95,8 +97,7 @@ def on_scale(P: Floats, loss: Any) -> Floats:
     array([[ 0.],
            [12.]])
     """
-    least = 1.0 / (1.0 + np.exp(LARGEST))
-    P = np.clip(P, least, 1.0 - least)
+    P = np.clip(P, LEAST, 1.0 - LEAST)
     if P.shape[1] == 2:
         return np.asarray(loss.link(P[:, 1]))[:, None]
     return np.asarray(loss.link(P / P.sum(axis=1, keepdims=True)))

@@ -23,6 +23,7 @@ from propriety.data.folds import mean_over_copies
 from propriety.data.parameters import DEPRECATED
 from propriety.data.table import Table
 from propriety.data.training import Training
+from propriety.export.formula import Formula, readout_of
 from propriety.losses.value import positive
 from propriety.model import contract
 from propriety.model.base import shares, squeezed, squeezed_stages
@@ -455,6 +456,14 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             probabilities = probabilities / self._class_factors
             probabilities /= probabilities.sum(axis=1, keepdims=True)
         return probabilities
+
+    def _formula(self) -> Formula:
+        corrected = self.correct_class_weight and self._class_factors is not None
+        return Formula(
+            self._forest.formula(self._start_score, self._binner),
+            readout_of(self.loss_, len(self.classes_)),
+            self._class_factors if corrected else None,
+        )
 
     def staged_decision_function(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield the score after each round, from that of the offset on."""

@@ -7,7 +7,7 @@ of one table per feature.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.engine.binning import Binner, _bin_rows
-from propriety.engine.layout import BINS, Binned
-from propriety.engine.predictor import Forest, TreeNodes
+from propriety.engine.layout import BINS, SET_WORDS, Binned
+from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes
+from propriety.export.formula import Trees
 
 _ROWS = 8192
 Floats = NDArray[np.float64]
@@ -103,11 +104,40 @@ class Curves:
         columns = binned.columns if binned.columns.shape[1] == len(binned.rows) else binned.rows.T
         self.add_columns(columns, scores, 0, len(self))
 
+    def formula(self, start: Floats, binner: Binner) -> Trees:
+        """The curves as trees, one for each score and feature that a curve looks at."""
+        used = np.unique(self.features)
+        trees = [step_tree(binner, int(f), self.tables[k, f]) for k in range(self.n_scores) for f in used]
+        forest = Forest.join(trees, 1)
+        targets = np.repeat(np.arange(self.n_scores), len(used))
+        return replace(forest.formula(start, binner), targets=targets)
+
     def importances(self, kind: str) -> Floats:
         """Total gain, or number, of the curves of each feature."""
         amounts = self.gains if kind == "split_gain" else np.ones(len(self))
         totals = np.bincount(self.features, weights=amounts, minlength=len(self.binner.n_bins))
         return totals.astype(np.float64)
+
+
+def step_tree(binner: Binner, feature: int, values: Floats) -> TreeNodes:
+    """A function of a feature's bins as a tree; missing values leave at the root."""
+    n_bins = int(binner.n_bins[feature])
+    nodes = np.zeros(2 * n_bins + 1, dtype=TREE_NODE)
+    nodes["feature"], nodes["set"], nodes["left"] = -1, -1, -1
+    nodes["value"][2] = values[n_bins]
+    nodes["feature"][0], nodes["threshold"][0], nodes["left"][0] = feature, np.inf, 1
+    free, waiting = 3, [(1, 0, n_bins)]
+    while waiting:
+        at, low, high = waiting.pop()  # the node of the bins low … high − 1
+        if high - low == 1:
+            nodes["value"][at] = values[low]
+            continue
+        middle = (low + high) // 2
+        nodes["feature"][at], nodes["left"][at] = feature, free
+        nodes["threshold"][at] = binner.edges[feature, middle - 1]
+        waiting += [(free, low, middle), (free + 1, middle, high)]
+        free += 2
+    return TreeNodes(nodes, np.zeros((0, SET_WORDS), dtype=np.uint32))
 
 
 Ensemble = Forest | Curves

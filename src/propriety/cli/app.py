@@ -17,6 +17,7 @@ COMMANDS = (
     ("predict", "propriety.cli.predict"),
     ("compare", "propriety.cli.compare"),
     ("explain", "propriety.cli.explain"),
+    ("export", "propriety.cli.export"),
     ("losses", "propriety.cli.losses_command"),
     ("bench", "propriety.cli.bench"),
 )

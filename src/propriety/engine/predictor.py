@@ -17,6 +17,7 @@ from propriety import parallel
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import allocating, inner, kernel, records
 from propriety.engine.layout import SET_WORDS, Binned
+from propriety.export.formula import Trees
 
 #: A node of a finished tree. ``set`` is −1 for a numeric split.
 TREE_NODE = records(
@@ -188,6 +189,12 @@ class Forest:
             n_jobs=n_jobs,
             block=max(_ROWS, -(-len(X) // (8 * n_jobs))),
         )
+
+    def formula(self, start: NDArray[np.float64], binner: Binner) -> Trees:
+        """What the forest adds to the scores `start`, for a writer in another language."""
+        targets = np.arange(len(self.roots) - 1) % self.n_scores
+        values = np.ascontiguousarray(self.nodes["value"])[:, None]
+        return Trees(self.nodes, self.roots, self.sets, values, targets, start, binner.category_bins)
 
     def add_binned_scores(self, binned: Binned, scores: NDArray[np.float64], n_jobs: int) -> None:
         """As :meth:`add_scores`, for rows that are binned already."""

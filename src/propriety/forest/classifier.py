@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from propriety.data.table import Table
+from propriety.export.formula import Formula
 from propriety.forest.settings import settings_of
 from propriety.model.base import ProperClassifier, shares
 from propriety.storage.checks import Arrays
@@ -210,6 +211,9 @@ class ForestClassifier(ProperClassifier):
 
     def _scores(self, table: Table) -> Floats:
         return self._measure.score(self._grown.probabilities(table, self._threads))
+
+    def _formula(self) -> Formula:
+        return self._grown.formula()
 
     # --- reading it -------------------------------------------------------------------------------
 

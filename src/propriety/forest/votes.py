@@ -14,6 +14,7 @@ from propriety.data.table import Table
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import kernel
 from propriety.engine.predictor import Forest, step
+from propriety.export.formula import Formula, Trees, Votes
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +58,25 @@ class GrownForest:
             else:
                 self._run(_vote, self.shares, values, votes[start:stop], n_jobs)
         return self.smoothed(self._of_all_classes(votes), self.n_trees)
+
+    def formula(self) -> Formula:
+        """Votes of the trees, for a writer in another language."""
+        forest, k = self.forest, len(self.base_rates)
+        trees = Trees(
+            forest.nodes,
+            forest.roots,
+            forest.sets,
+            self._shares,
+            np.zeros(self.n_trees, dtype=np.int64),
+            np.zeros(1 if self.shares is None else k),
+            self.binner.category_bins,
+        )
+        # Of two classes the trees vote for the second; the first has the other votes.
+        sign, base = np.ones(k), np.zeros(k)
+        if self.shares is None:
+            sign[0], base[0] = -1.0, self.n_trees
+        smoothing = self.smoothing * self.base_rates
+        return Formula(trees, Votes(sign, base, smoothing, self.n_trees + self.smoothing))
 
     def parts(self, table: Table, n_jobs: int) -> Floats:
         """What the splits on each column change in the probability on the way down, of shape (n, 1 or K, d).

@@ -14,6 +14,7 @@ from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
 from propriety.data.training import NUMBERS
+from propriety.export.formula import Formula, Linear, readout_of
 from propriety.linear import state, summary
 from propriety.linear.learning import complaint, learn, linear_scores
 from propriety.linear.row_tailoring import RowTailored, focus_of
@@ -312,6 +313,9 @@ class LinearClassifier(OffsetClassifier):
                 np.multiply(X - self._centre, coef, out=parts[:, k, :d])
         parts[:, :, d] = self.intercept_ + self.coef_ @ self._centre
         return parts
+
+    def _formula(self) -> Formula:
+        return Formula(Linear(self.coef_, self.intercept_), readout_of(self.loss_, len(self.classes_)))
 
     def importances(self) -> Floats:
         """Size of the coefficients in standard deviations of their columns, as shares.

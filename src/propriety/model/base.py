@@ -12,7 +12,7 @@ import warnings
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -32,6 +32,10 @@ from propriety.losses.value import Value
 from propriety.model import contract, files
 from propriety.model.state import Arrays, make, read_shared, shared_state
 from propriety.storage.checks import require
+
+if TYPE_CHECKING:
+    from propriety.export.formula import Formula
+    from propriety.export.writing import Export
 
 Floats = NDArray[np.float64]
 
@@ -369,6 +373,60 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
                 "propriety.load reads any"
             )
         return model
+
+    def to_onnx(self, path: str | os.PathLike[str] | None = None, *, dtype: str = "float64") -> Any:
+        """The fitted model as an ONNX model, for onnxruntime and others; written to `path`, if given.
+
+        Its inputs are a matrix ``X`` of shape (n, d), or one of shape (n, 1) for each column if categories
+        are text; NaN is missing, and so is a category that was not seen. Its outputs are ``label``, decided
+        by the stated costs, and ``probabilities`` of shape (n, K). A model whose costs differ by row has no
+        ``label``.
+
+        Needs the package onnx, and a runtime with ai.onnx.ml 5: onnxruntime 1.20 or later.
+
+        Parameters
+        ----------
+        path : str or path, optional
+        dtype : {"float64", "float32"}, default="float64"
+            Of the numbers that go in and of the probabilities that come out. Inside all is float64, so that
+            rows of float32 are decided exactly as ``predict`` decides them.
+
+        Returns
+        -------
+        onnx.ModelProto
+        """
+        from propriety.export import writing
+
+        model = self._export().model(dtype)
+        if path is not None:
+            writing.save(model, path)
+        return model
+
+    def _export(self) -> Export:
+        """What `to_onnx` writes."""
+        from propriety.export.writing import Export
+
+        check_is_fitted(self)
+        if self._needs_offset:
+            raise ValueError(
+                "the model was fitted with an offset, which an exported model could not be given; fit it "
+                "without, or add the score of the offset's model to its columns"
+            )
+        costs = None if self.has_row_costs or self._needs_costs else self.costs
+        return Export(
+            self._formula(),
+            self._schema,
+            self.classes_ if costs is None else decision_labels(self.classes_, costs, self),
+            costs,
+            {"estimator": type(self).__name__, "loss": repr(self.loss_)},
+        )
+
+    def _formula(self) -> Formula:
+        """What the model computes, in parts that others can write in their language."""
+        raise TypeError(
+            f"{type(self).__name__} does not state its formula, so it cannot be exported; give it a method "
+            "_formula, as the estimators of propriety have it"
+        )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What the model has learned, as plain values and as arrays: what its file holds."""

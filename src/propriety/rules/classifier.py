@@ -14,10 +14,12 @@ from propriety.data.table import Table
 from propriety.engine.binning import Binner
 from propriety.engine.stored import binner_arrays, read_binner
 from propriety.evaluation.margin_curves import normalized_margins
+from propriety.export.formula import Formula, Linked
 from propriety.losses import simplex
 from propriety.model import contract
 from propriety.model.base import ProperClassifier, names_of_classes, shares
 from propriety.rules import learning, state
+from propriety.rules.as_trees import as_trees
 from propriety.rules.monomials import WeightedRule
 from propriety.rules.rule_lists import RuleList
 from propriety.rules.settings import RuleSettings
@@ -244,6 +246,10 @@ class RuleClassifier(ProperClassifier):
         )
         total = p.sum(axis=1, keepdims=True)
         return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
+
+    def _formula(self) -> Formula:
+        links = tuple(rule_list.composite.link for rule_list in self._lists)
+        return Formula(as_trees(self._lists, self._binner), Linked(links))
 
     def margins(self, X: Any, y: ArrayLike) -> Floats:
         """Normalized margins of labelled rows, in [−1, 1]: positive where the class is right. [N9 (27)]"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from propriety.costs import Costs, CostsOfRowsError
 from propriety.data.numbers import Numbers
+from propriety.data.table import Schema
 from propriety.model import files
 from propriety.model.base import ProperClassifier, shares
 from propriety.storage.checks import Arrays, require
@@ -205,6 +206,33 @@ class TableModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a model file, whole or not at all."""
         files.save(self, path)
+
+    def to_onnx(self, path: str | os.PathLike[str] | None = None, *, dtype: str = "float64") -> Any:
+        """The model as an ONNX model with one input of shape (n, 1) for each feature, by its name.
+
+        Numbers are of `dtype`, NaN where missing; categories are text, as the model has them, and any other
+        text is missing. A date comes as its parts, such as ``when.days``. The outputs are ``label``, if the
+        costs do not differ by row, and ``probabilities``.
+        """
+        from propriety.export import writing
+
+        inside = self.estimator._export()
+        schema = inside.schema
+        if self.numbers is not None:
+            known = [c.categories if c.kind == "category" else None for c in self.columns.columns]
+            schema = Schema(tuple(known[owner] for owner in self.columns.owners), self.columns.features)
+        export = replace(
+            inside,
+            schema=schema,
+            labels=self.decisions,
+            costs=None if self.has_row_costs else inside.costs,
+            facts=inside.facts | {"target": self.target.name},
+            numbers=self.numbers,
+        )
+        model = export.model(dtype, by_column=True)
+        if path is not None:
+            writing.save(model, path)
+        return model
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Columns, target and the estimator inside, as plain values and as arrays: what its file holds."""

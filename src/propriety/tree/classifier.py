@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from propriety.data.parameters import DEPRECATED, number
 from propriety.data.table import Table
+from propriety.export.formula import Formula, Trees, Votes
 from propriety.model import contract
 from propriety.model.base import ProperClassifier, shares
 from propriety.storage.checks import Arrays
@@ -266,6 +267,13 @@ class TreeClassifier(ProperClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
         return self._reached(self._table(X)).probabilities(self.node_probabilities_)
+
+    def _formula(self) -> Formula:
+        k, tree = len(self.classes_), self.tree_
+        roots, none = np.array([0, len(tree.nodes)]), np.zeros(1, dtype=np.int64)
+        P = np.asarray(self.node_probabilities_, dtype=np.float64)
+        trees = Trees(tree.nodes, roots, tree.sets, P, none, np.zeros(k), self._category_bins)
+        return Formula(trees, Votes.plain(k))
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """The leaf of each row, as a number of a node.

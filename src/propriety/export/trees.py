@@ -1,0 +1,149 @@
+"""Trees as one operator, TreeEnsemble of ai.onnx.ml 5, in double precision.
+
+Sets of categories become columns of their own: 0 where a category goes left, 1 where it goes right, missing
+values included. So every test is a comparison, which every runtime has, and a tree keeps its nodes.
+
+Where that operator is not to be had, rows walk down the trees by steps of plain operators, all trees at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.export.columns import Columns
+from propriety.export.formula import Trees
+from propriety.export.graph import ML, Value, onnx_package
+
+_SUM, _NOTHING, _LESS_OR_EQUAL = 1, 0, 0  # codes of the operator: aggregate, transform, mode
+
+
+def write_trees(columns: Columns, trees: Trees) -> Value:
+    """The scores, of shape (n, S)."""
+    single = np.diff(trees.roots) == 1
+    start = trees.start.copy()
+    n_columns = trees.values.shape[1]
+    for t in np.flatnonzero(single):  # a tree of one leaf is a number
+        target = trees.targets[t]
+        start[target : target + n_columns] += trees.values[trees.roots[t]]
+    graph, first = columns.graph, columns.matrix.columns([0])
+    if single.all():
+        return graph.apply("IsNaN", first).where(start[None, :], start[None, :])
+    matrix, features, thresholds = _tests(columns, trees)
+    if graph.plain:
+        total = _walk(matrix, trees, ~single, features, thresholds)
+    else:
+        attributes = _attributes(trees, ~single, features, thresholds)
+        total = graph.apply("TreeEnsemble", matrix, domain=ML, n_targets=len(start), **attributes)
+    return total + start[None, :] if np.any(start) else total
+
+
+def _tests(columns: Columns, trees: Trees) -> tuple[Value, NDArray[np.int64], NDArray[np.float64]]:
+    """The matrix that the tests read, and the column and the threshold of each node."""
+    nodes, graph = trees.nodes, columns.graph
+    features, thresholds = nodes["feature"].astype(np.int64), nodes["threshold"].copy()
+    inner = features >= 0
+    by_set = nodes["set"] >= 0
+    if not np.any([trees.category_bins[f] is not None for f in np.unique(features[inner])]):
+        return columns.matrix, features, thresholds
+    parts, place, total = [], np.full(len(trees.category_bins), -1, dtype=np.int64), 0
+    tests = np.zeros(len(nodes), dtype=np.int64)
+    for f in np.unique(features[inner]).tolist():
+        bins, plain = trees.category_bins[f], inner & (features == f) & ~by_set
+        if plain.any():
+            place[f], total = total, total + 1
+            known = None if bins is None else np.append(bins, np.nan)[:, None]
+            parts.append(columns.matrix.columns([f]) if known is None else columns.table(f, known))
+            tests[plain] = place[f]
+        sets = np.flatnonzero(by_set & (features == f))
+        if not len(sets):
+            continue
+        assert bins is not None
+        sides: dict[bytes, int] = {}
+        rows: list[NDArray[np.float64]] = []
+        for node in sets.tolist():
+            left = trees.in_set(int(nodes["set"][node]), bins)
+            side = 1.0 - np.append(left, bool(nodes["missing_left"][node]))
+            at = sides.setdefault(side.tobytes(), len(sides))
+            if at == len(rows):
+                rows.append(side)
+            tests[node], thresholds[node] = total + at, 0.5
+        parts.append(columns.table(f, np.array(rows).T))
+        total += len(rows)
+    return graph.join(parts), tests, thresholds
+
+
+def _attributes(
+    trees: Trees, kept: NDArray[np.bool_], features: NDArray[np.int64], thresholds: NDArray[np.float64]
+) -> dict[str, Any]:
+    """The attributes of the operator: each tree once for each column of its values."""
+    nodes, n_columns = trees.nodes, trees.values.shape[1]
+    tree = np.repeat(np.arange(len(trees.roots) - 1), np.diff(trees.roots))
+    leaf = nodes["feature"] < 0
+    split, end = np.flatnonzero(~leaf & kept[tree]), np.flatnonzero(leaf & kept[tree])
+    number = np.zeros(len(nodes), dtype=np.int64)
+    number[split], number[end] = np.arange(len(split)), np.arange(len(end))
+    left = nodes["left"][split].astype(np.int64)
+
+    def children(of: NDArray[np.int64]) -> NDArray[np.int64]:
+        shifts = np.where(leaf[of], len(end), len(split))[None, :] * np.arange(n_columns)[:, None]
+        return (number[of][None, :] + shifts).ravel()
+
+    def each(values: NDArray[Any]) -> NDArray[Any]:
+        return np.tile(values, n_columns)
+
+    roots = number[trees.roots[:-1][kept]]
+    targets = trees.targets[tree[end]][None, :] + np.arange(n_columns)[:, None]
+    tensor = onnx_package().numpy_helper.from_array
+    return {
+        "aggregate_function": _SUM,
+        "post_transform": _NOTHING,
+        "tree_roots": (roots[None, :] + len(split) * np.arange(n_columns)[:, None]).ravel().tolist(),
+        "nodes_featureids": each(features[split]).tolist(),
+        "nodes_modes": tensor(np.full(n_columns * len(split), _LESS_OR_EQUAL, dtype=np.uint8), "modes"),
+        "nodes_splits": tensor(each(thresholds[split]), "splits"),
+        "nodes_truenodeids": children(left).tolist(),
+        "nodes_trueleafs": each(leaf[left].astype(np.int64)).tolist(),
+        "nodes_falsenodeids": children(left + 1).tolist(),
+        "nodes_falseleafs": each(leaf[left + 1].astype(np.int64)).tolist(),
+        "nodes_missing_value_tracks_true": each(nodes["missing_left"][split].astype(np.int64)).tolist(),
+        "leaf_targetids": targets.ravel().tolist(),
+        "leaf_weights": tensor(np.ascontiguousarray(trees.values[end].T).ravel(), "weights"),
+    }
+
+
+def _walk(
+    matrix: Value,
+    trees: Trees,
+    kept: NDArray[np.bool_],
+    features: NDArray[np.int64],
+    thresholds: NDArray[np.float64],
+) -> Value:
+    """The sums of the kept trees: every row steps down in all of them; a leaf leads to itself."""
+    graph, nodes = matrix.graph, trees.nodes
+    leaf, roots = nodes["feature"] < 0, trees.roots[:-1][kept]
+    left = np.where(leaf, np.arange(len(nodes)), nodes["left"]).astype(np.int64)
+    limit, feature = np.where(leaf, np.inf, thresholds), np.where(leaf, 0, features)
+    missing_right = ~leaf & (nodes["missing_left"] == 0)
+    at = graph.apply("IsNaN", matrix.columns([0])).where(roots[None, :], roots[None, :])
+    for _ in range(_depth(leaf, left, roots)):
+        x = graph.apply("GatherElements", matrix, at.rows_of(feature), axis=1)
+        lost = graph.apply("And", graph.apply("IsNaN", x), at.rows_of(missing_right))
+        right = graph.apply("Or", x > at.rows_of(limit), lost)
+        at = at.rows_of(left) + right.cast(np.int64)
+    if trees.values.shape[1] > 1:
+        return graph.apply("ReduceSum", at.rows_of(trees.values), np.array([1], dtype=np.int64), keepdims=0)
+    targets = np.eye(len(trees.start))[trees.targets[kept]]
+    return graph.apply("MatMul", at.rows_of(np.ascontiguousarray(trees.values[:, 0])), targets)
+
+
+def _depth(leaf: NDArray[np.bool_], left: NDArray[np.int64], roots: NDArray[np.int64]) -> int:
+    """Steps from a root to the farthest leaf."""
+    depth, level = 0, roots[~leaf[roots]]
+    while len(level):
+        depth += 1
+        level = np.concatenate([left[level], left[level] + 1])
+        level = level[~leaf[level]]
+    return depth

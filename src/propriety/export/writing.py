@@ -1,0 +1,192 @@
+"""A fitted model as an ONNX model: inputs, scores, probabilities and the decision."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.costs import Costs
+from propriety.data.numbers import Numbers
+from propriety.data.table import Schema
+from propriety.export import links
+from propriety.export.columns import Columns, read_columns
+from propriety.export.formula import Formula, Linear, Linked, Softmax, Stack, Trees, Votes
+from propriety.export.graph import ML, ML_OPSET, OPSET, Graph, Value, onnx_package
+from propriety.export.trees import write_trees
+from propriety.storage.atomic import atomically
+from propriety.version import __version__
+
+LABEL, PROBABILITIES = "label", "probabilities"
+DTYPES = {"float64": np.float64, "float32": np.float32}
+_IR = 10  # of the file; read by onnxruntime 1.18 and later
+
+
+@dataclass(frozen=True, eq=False)
+class Export:
+    """What is written: a formula, the columns it reads, and the decision.
+
+    Attributes
+    ----------
+    formula : Formula
+    schema : Schema
+    labels : ndarray
+        What may be decided: the classes and, if the costs allow it, to abstain.
+    costs : Costs or None
+        None if they differ by row: then the model has probabilities, and no decision.
+    facts : dict
+        What the file says of the model: text by name.
+    numbers : Numbers or None
+        Made of the columns before the formula reads them.
+    """
+
+    formula: Formula
+    schema: Schema
+    labels: NDArray[Any]
+    costs: Costs | None
+    facts: dict[str, str] = field(default_factory=dict)
+    numbers: Numbers | None = None
+
+    def write(self, columns: Columns, dtype: Any, names: tuple[str, ...]) -> None:
+        """Add the operators, from the columns to outputs of these names, probabilities last."""
+        graph = columns.graph
+        read = columns if self.numbers is None else columns.as_numbers(self.numbers)
+        P = write_probabilities(read, self.formula)
+        if self.costs is not None:
+            graph.apply(
+                "Gather", _as_output(self.labels), write_decision(graph, self.costs, P), name=names[0]
+            )
+        if dtype == np.float64:
+            graph.apply("Identity", P, name=names[-1])
+        else:
+            graph.apply("Cast", P, to=onnx_package().TensorProto.FLOAT, name=names[-1])
+
+    def model(self, dtype: str = "float64", by_column: bool = False) -> Any:
+        """The ONNX model."""
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+        onnx, number = onnx_package(), DTYPES[dtype]
+        graph = Graph()
+        names = (PROBABILITIES,) if self.costs is None else (LABEL, PROBABILITIES)
+        self.write(read_columns(graph, self.schema, number, by_column), number, names)
+        helper = onnx.helper
+        tensor = helper.make_tensor_value_info
+        kind = helper.np_dtype_to_tensor_dtype
+        outputs = [tensor(PROBABILITIES, kind(np.dtype(number)), [None, self.n_classes])]
+        if self.costs is not None:
+            labels = _as_output(self.labels)
+            text = labels.dtype == object
+            outputs.insert(0, tensor(LABEL, onnx.TensorProto.STRING if text else kind(labels.dtype), [None]))
+        model = helper.make_model(
+            helper.make_graph(graph.nodes, "propriety", graph.inputs, outputs, graph.constants),
+            opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)],
+            ir_version=_IR,
+            producer_name="propriety",
+            producer_version=__version__,
+        )
+        helper.set_model_props(model, {**self.facts, "error of links": f"{self.error:.1e}"})
+        onnx.checker.check_model(model)
+        return model
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.labels) - (self.costs is not None and self.costs.abstains)
+
+    @property
+    def error(self) -> float:
+        """The largest error of a probability that the table of a link makes; 0 where there is none."""
+        used = self.formula.readout
+        return max(map(links.error_of, used.links)) if isinstance(used, Linked) else 0.0
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write an ONNX model to a file, whole or not at all."""
+    with atomically(path) as temporary:
+        temporary.write_bytes(model.SerializeToString())
+
+
+def _as_output(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels as ONNX can hold them: whole numbers, floats and truth values as they are, else text."""
+    if labels.dtype.kind in "iu":
+        return labels.astype(np.int64)
+    if labels.dtype.kind in "fb":
+        return labels.astype(np.float64) if labels.dtype.kind == "f" else labels
+    return np.array([str(label) for label in labels.tolist()], dtype=object)
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+def write_probabilities(columns: Columns, formula: Formula) -> Value:
+    """Probabilities of the classes, of shape (n, K)."""
+    graph, scores = columns.graph, write_scores(columns, formula.scores)
+    P = _read_out(graph, formula.readout, scores)
+    if formula.factors is not None:
+        P = P / formula.factors[None, :]
+        P = P / P.sum_of_columns()
+    return P
+
+
+def write_scores(columns: Columns, scores: Linear | Trees | Stack) -> Value:
+    """Scores, of shape (n, S)."""
+    if isinstance(scores, Trees):
+        return write_trees(columns, scores)
+    graph = columns.graph
+    if isinstance(scores, Linear):
+        product = graph.apply("MatMul", columns.matrix, np.ascontiguousarray(scores.coef.T))
+        return product + scores.intercept[None, :]
+    total: Any = None
+    for (formula, numbers), weight in zip(scores.members, scores.weights, strict=True):
+        own = columns if numbers is None else columns.as_numbers(numbers)
+        P = write_probabilities(own, formula).clip(scores.least, 1.0 - scores.least)
+        part = _on_scale(graph, scores, P) * float(weight)
+        total = part if total is None else total + part
+    return total + scores.intercept[None, :]
+
+
+def _on_scale(graph: Graph, stack: Stack, P: Value) -> Value:
+    """A member's probabilities as scores."""
+    scale = stack.scale
+    if isinstance(scale, Softmax):
+        logs = (P / P.sum_of_columns()).log()
+        return (logs - logs.sum_of_columns() / float(len(stack.intercept))) / scale.rate
+    if len(scale.links) == 1:
+        return links.write_link(graph, scale.links[0], P.columns([1]), stack.least)
+    P = P / P.sum_of_columns()
+    return graph.join(
+        [links.write_link(graph, link, P.columns([k]), stack.least) for k, link in enumerate(scale.links)]
+    )
+
+
+def _read_out(graph: Graph, readout: Linked | Softmax | Votes, scores: Value) -> Value:
+    if isinstance(readout, Votes):
+        votes = readout.sign[None, :] * scores + readout.base[None, :] + readout.smoothing[None, :]
+        return votes / readout.total
+    if isinstance(readout, Softmax):
+        return graph.apply("Softmax", scores if readout.rate == 1 else scores * readout.rate, axis=1)
+    if len(readout.links) == 1:
+        p = links.write_inverse(graph, readout.links[0], scores)
+        return graph.join([1 - p, p])
+    each = [links.write_inverse(graph, link, scores.columns([k])) for k, link in enumerate(readout.links)]
+    P = graph.join(each)
+    total = P.sum_of_columns()
+    return (total > 0.0).where(P / total, 1.0 / len(each))
+
+
+# --- the decision ---------------------------------------------------------------------------------
+
+
+def write_decision(graph: Graph, costs: Costs, P: Value) -> Value:
+    """The place of the decision among the labels, of shape (n,), as `Costs.decide` has it."""
+    if costs.n_classes == 2 and not costs.abstains:
+        place = graph.constant(np.array(costs.positive)), graph.constant(np.array(1 - costs.positive))
+        decided = (P.columns([costs.positive]) >= float(costs.threshold)).where(*place)
+        return graph.apply("Reshape", decided, np.array([-1], dtype=np.int64))
+    if costs.plain:
+        return graph.apply("ArgMax", P, axis=1, keepdims=0)
+    expected = graph.apply("MatMul", P, np.asarray(costs.matrix))
+    return graph.apply("ArgMin", expected, axis=1, keepdims=0, select_last_index=1)
