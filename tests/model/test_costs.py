@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -462,6 +463,16 @@ def test_a_function_of_costs_cannot_be_saved_and_the_error_says_what_to_do(cost,
     if cost is amounts_in_thousands:  # as the error says
         again = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_distribution_of_costs_cannot_be_saved_and_its_mean_decides_the_same():
+    X, y = data()
+    model = TreeClassifier(pos_label="bad", fn_cost=stats.uniform(2, 6)).fit(X, y)
+    decided = model.predict(X)
+    with pytest.raises(ValueError, match=r"fn_cost is a distribution.*model.set_params\(fn_cost=5\)"):
+        files.to_bytes(model)
+    again = files.from_bytes(files.to_bytes(model.set_params(fn_cost=5)))
+    np.testing.assert_array_equal(again.predict(X), decided)
 
 
 @some

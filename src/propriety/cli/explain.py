@@ -82,8 +82,8 @@ def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
         )
     else:
         out.say(f"decided {decision}, whose expected cost is the least")
-        shown = [*map(float, P[0]), *[float("nan")] * costs.abstains]
-        options = zip(model.decisions.tolist(), shown, expected.tolist(), strict=True)
+        chances = [*map(float, P[0]), *[float("nan")] * costs.abstains]
+        options = zip(model.decisions.tolist(), chances, expected.tolist(), strict=True)
         out.table(
             "What may be decided", ("decision", "probability", "expected cost"), list(options), best=decided
         )
@@ -137,7 +137,7 @@ def describe(out: Output, model: TableModel) -> None:
     judged = model.summary.get("judgement", {})
     if "cost_per_1000" in judged:
         facts["cost of 1,000 decisions"] = (
-            f"{judged['cost_per_1000']:.1f} ({judged['cost_low']:.0f} – {judged['cost_high']:.0f})"
+            f"{shown(judged['cost_per_1000'])} ({judged['cost_low']:,.0f} – {judged['cost_high']:,.0f})"
         )
     out.table("Model", ("", ""), [(k, shown(v)) for k, v in facts.items()])
     if stated.matrix is not None:

@@ -105,6 +105,8 @@ def show_table(out: Output, table: TrainingTable, *, brief: bool = False) -> Non
     for what, role in (("no group on both sides", table.groups), ("before and after", table.time)):
         if role is not None:
             out.say(f"rows are split by {role.name!r}: {what}")
+    if table.stated_offset is not None:
+        out.say(f"scores start from the offset {table.stated_offset.text}")
     if not brief:
         _show_columns(out, table)
     for note in findings.notes:

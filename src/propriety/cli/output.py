@@ -137,11 +137,16 @@ def _console(file: Any) -> Console:
 
 
 def shown(value: Any) -> str:
-    """A value in a table."""
+    """A value in a table.
+
+    >>> shown(0.123456), shown(1234.56), shown(79989.7)
+    ('0.1235', '1,234.6', '79,990')
+    """
     if isinstance(value, float | np.floating):
-        if math.isnan(value):
+        size = abs(float(value))
+        if math.isnan(size):
             return "–"
-        return f"{value:.1f}" if abs(float(value)) >= 100 else f"{value:.4g}"
+        return f"{value:.4g}" if size < 100 else f"{value:,.1f}" if size < 10_000 else f"{value:,.0f}"
     return str(value)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from propriety.cli import options as o
 from propriety.cli.commands import command
-from propriety.cli.output import UsageError
+from propriety.cli.output import UsageError, shown
 from propriety.cli.writing import open_sink
 from propriety.model.files import load
 from propriety.tables import Source, TableError, TableModel
@@ -112,10 +112,8 @@ def predict_command(
         )
     summary = _summary(model, totals, out_path, besides) | {"budget": budget}
     decided = ", ".join(f"{totals.decided[label]:,} decided {label!r}" for label in _told(model))
-    out.say(
-        f"{totals.rows:,} rows, {decided}; expected cost {summary['expected_cost_per_1000']:.1f} per 1,000. "
-        f"Written to {out_path}"
-    )
+    cost = shown(summary["expected_cost_per_1000"])
+    out.say(f"{totals.rows:,} rows, {decided}; expected cost {cost} per 1,000. Written to {out_path}")
     out.result(summary)
 
 
@@ -220,8 +218,8 @@ def score(
     totals.decided.update(labels)
     totals.cost += float(cost.sum())
     totals.probability += float(P[:, 1].sum())
-    shown = P[:, 1:] if P.shape[1] == 2 else P
-    return [*map(pa.array, shown.T), pa.array(labels, pa.string()), pa.array(cost)], unknown
+    told = P[:, 1:] if P.shape[1] == 2 else P
+    return [*map(pa.array, told.T), pa.array(labels, pa.string()), pa.array(cost)], unknown
 
 
 def _summary(model: TableModel, totals: Totals, path: str | None, besides: list[str]) -> dict[str, Any]:

@@ -153,11 +153,11 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
 
 def _chosen(study: Study) -> str:
     if study.order.search:
-        return f"It was chosen by cross-validated cost. {study.by_own_folds}"
+        return f"It was chosen by cross-validated cost.\n{study.by_own_folds}"
     if study.order.loss is not None:
         return "It was asked for by name."
     why = _BY_DEFAULT["log" if study.model.loss_ in _LOGS else "other"]
-    return f"{why} {study.by_own_folds}".rstrip()
+    return f"{why}\n{study.by_own_folds}".rstrip()
 
 
 def _values(column: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from propriety.cli.judging import Judgement, baselines, judge, left_out, train
-from propriety.cli.output import Output
+from propriety.cli.output import Output, shown
 from propriety.cli.recipes import Fitted, Order, Recipe
 from propriety.cli.splitting import Split, split_rows
 from propriety.cli.training import TrainingTable
@@ -159,24 +159,24 @@ _SHOWN = (
 def show_judgements(out: Output, title: str, judged: list[Judgement]) -> None:
     """A table of costs, mistakes and quality; the cheapest in bold."""
     numbers = [j.numbers() for j in judged]
-    shown = [column for column in _SHOWN if any(n.get(column[0]) is not None for n in numbers)]
+    columns = [column for column in _SHOWN if any(n.get(column[0]) is not None for n in numbers)]
     rows = []
     for n in numbers:
-        values = [float("nan") if n.get(key) is None else n[key] for key, _, _ in shown]
+        values = [float("nan") if n.get(key) is None else n[key] for key, _, _ in columns]
         rows.append(
             (
                 n["model"],
                 round(n["cost_per_1000"], 1),
-                f"{n['cost_low']:.0f} – {n['cost_high']:.0f}",
+                f"{n['cost_low']:,.0f} – {n['cost_high']:,.0f}",
                 *(
                     v if digits is None else round(v, digits)
-                    for v, (_, _, digits) in zip(values, shown, strict=True)
+                    for v, (_, _, digits) in zip(values, columns, strict=True)
                 ),
             )
         )
     best = int(np.argmin([n["cost_per_1000"] for n in numbers]))
     out.table(
-        title, ("model", "cost", "95% interval", *(heading for _, heading, _ in shown)), rows, best=best
+        title, ("model", "cost", "95% interval", *(heading for _, heading, _ in columns)), rows, best=best
     )
 
 
@@ -184,7 +184,7 @@ def summed_up(judged: Judgement, classes: tuple[str, ...]) -> list[str]:
     """The total, what is saved, and what a budget allows, in sentences; nothing of two plain costs."""
     numbers, lines = judged.numbers(), []
     if judged.costs.by_row or len(classes) > 2:
-        lines.append(f"In all, {numbers['total_cost']:,.4g} on {judged.weights.total:,.0f} rows.")
+        lines.append(f"In all, {shown(numbers['total_cost'])} on {judged.weights.total:,.0f} rows.")
         if "savings" in numbers:
             lines[-1] += (
                 f" Savings against the cheapest decision for everyone: {numbers['savings']:.1%} "

@@ -33,11 +33,10 @@ def deciding(classes: Sequence[str], stated: TableCosts, costs: Costs) -> str:
         return f"decides {classes[-1]!r} from a probability of {costs.threshold:.3g} on: {said}"
     if costs.by_row:
         low, middle, high = np.quantile(np.minimum(costs.threshold, 1.0), [0.05, 0.5, 0.95])
-        return (
-            f"decides {classes[-1]!r} from a threshold of each row on, {middle:.3g} in the middle "
-            f"and {low:.3g} to "
-            f"{high:.3g} for nine in ten: {in_words(stated)}"
-        )
+        spread = f", {middle:.3g} in the middle and {low:.3g} to {high:.3g} for nine in ten"
+        if f"{low:.3g}" == f"{high:.3g}":
+            spread = f", about {middle:.3g} in almost all"
+        return f"decides {classes[-1]!r} from a threshold of each row on{spread}: {in_words(stated)}"
     if stated.matrix is None:
         return "decides the most probable class: every mistake costs 1"
     rest = ", or abstains where that costs less" if costs.abstains else ""

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from propriety.data.cost_terms import TERMS, as_dict
+from propriety.data.uncertain import is_uncertain, mean
 from propriety.model import catalogue
 from propriety.storage import container
 from propriety.storage.checks import Arrays, ModelFileError, require
@@ -101,7 +102,12 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _savable(name: str, term: Any) -> Any:
-    """A term of the costs as a file can hold it; a function is refused."""
+    """A term of the costs as a file can hold it; a distribution and a function are refused."""
+    if is_uncertain(term) and not isinstance(term, tuple | list):
+        raise ValueError(
+            f"{name} is a distribution, which a model file does not hold. Decisions follow its mean: "
+            f"model.set_params({name}={mean(name, term):.6g}) keeps them all; or keep the model with pickle"
+        )
     if isinstance(term, str) or not callable(term):
         return as_dict(term)
     raise ValueError(

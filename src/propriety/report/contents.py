@@ -93,7 +93,7 @@ class Report:
     loss : loss or composite, optional
         What was fitted.
     chosen : str
-        How the loss was chosen.
+        How the loss was chosen; each further line is a paragraph.
     model : fitted estimator, optional
         A tree is drawn, rules are told, an additive model has its curves.
     of_model : sequence of str

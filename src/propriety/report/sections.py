@@ -113,15 +113,17 @@ def asked(report: Report) -> Markup:
     """What was to be minimized."""
     parts: list[Any] = [words.asked(report), words.started(report)]
     if report.loss is not None:
-        parts.append(
+        why, *more = (report.chosen or "It was given.").split("\n")
+        parts += [
             tag(
                 "p",
                 "The probabilities were fitted by minimizing the loss ",
                 tag("code", repr(report.loss)),
                 ". ",
-                report.chosen or "It was given.",
-            )
-        )
+                why,
+            ),
+            *(tag("p", line) for line in more),
+        ]
         drawn = figures.weights(report.loss, threshold_of(report))
         if drawn is not None:
             parts.append(

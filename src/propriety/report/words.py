@@ -100,11 +100,17 @@ def _of_rows(report: Report) -> Markup:
     if report.cost_matrix is not None:
         return tag("p", "Each row has its own cost matrix; the decision of least expected cost is taken.")
     low, middle, high = np.quantile(np.clip(report.costs.threshold, 0, 1), [0.05, 0.5, 0.95])
-    text = (
-        f"Each row has its own costs, so each is decided at its own threshold: {report.positive!r} from a "
-        f"probability of {number(middle)} on for the row in the middle, and from {number(low)} to "
-        f"{number(high)} for nine rows in ten."
-    )
+    if number(low) == number(high):
+        text = (
+            "Each row has its own costs, almost all in the same proportion: "
+            f"{report.positive!r} is decided from a probability of {number(middle)} on."
+        )
+    else:
+        text = (
+            f"Each row has its own costs, so each is decided at its own threshold: {report.positive!r} from "
+            f"a probability of {number(middle)} on for the row in the middle, and from {number(low)} to "
+            f"{number(high)} for nine rows in ten."
+        )
     budget = None if report.budget is None else tag("p", _budget(report))
     return join(tag("p", text), _terms(report), budget)
 
