@@ -1,8 +1,9 @@
 """Rounds by folds: as many as the pooled loss of rows that were not learned from says.
 
 One model a fold grows in lockstep with the others over the same bins, its own fold having weight 0 (over bins
-of its own where many categories are merged by their labels); the scores of that fold's rows follow along. After each round they make one loss over all rows. Where it has
-turned, the number of rounds is that of its least value, and the model is fitted once more, to all rows.
+of its own where many categories are merged by their labels); the scores of that fold's rows follow along.
+After each round they make one loss over all rows. Where it has turned, the number of rounds is that of its
+least value, and the model is fitted once more, to all rows.
 """
 
 from __future__ import annotations
@@ -83,9 +84,7 @@ def _bins_without(lesson: Lesson, weights: Weights) -> tuple[Binner, Binned]:
     counts = training.schema.n_categories
     if max(counts) <= settings.max_bins:
         return lesson.binner, lesson.binned
-    binner = Binner.fit(
-        training.table, weights, training.target, counts, settings.max_bins, settings.n_jobs
-    )
+    binner = Binner.fit(training.table, weights, training.target, counts, settings.max_bins, settings.n_jobs)
     return binner, binner.transform(training.table, settings.n_jobs)
 
 
@@ -170,7 +169,6 @@ def learn_from_folds(
     parts = [folded.scores[numbers == k] for k in np.unique(numbers[held])]
     learned = any(np.ptp(part) > 0 or len(part) == 1 for part in parts)
     if settings.calibrate is not None and learned:
-        y = (training.codes[held] == 1).astype(np.float64)
-        weights = lesson.weights.take(held)
-        loss = recalibrated(loss, y, folded.scores[held, 0], weights, settings.calibrate)
+        codes, weights = training.codes[held], lesson.weights.take(held)
+        loss = recalibrated(loss, codes, folded.scores[held], weights, settings.calibrate)
     return replace(lesson, settings=replace(settings, max_iter=folded.rounds)), loss, folded
