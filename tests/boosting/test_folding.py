@@ -8,12 +8,15 @@ from sklearn.metrics import log_loss
 
 import propriety
 from propriety import BoostingClassifier, links, losses
+from propriety.boosting.calibration import _isotonic, recalibrated
 from propriety.boosting.folding import rounds_by_folds
 from propriety.boosting.learning import prepare
 from propriety.boosting.settings import N_FOLDS, settings_of
 from propriety.data.folds import fold_numbers
 from propriety.data.training import Training
+from propriety.losses import simplex
 from propriety.model.fitted_loss import fitted_loss
+from propriety.weights import Weights
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +82,7 @@ def test_they_are_better_than_many(data, folded):
     )
 
 
-@pytest.mark.parametrize("calibrate", [None, "beta"])
+@pytest.mark.parametrize("calibrate", [None, "beta", "isotonic"])
 def test_order_and_copies_change_nothing(data, rng, calibrate):
     X, y = data[:2]
     weight = rng.integers(0, 3, len(y))
@@ -131,14 +134,23 @@ def test_platt_is_a_shrunken_logistic_regression(data):
     assert gradient == pytest.approx(-(link.low_slope - 1) / 0.25, abs=1e-6)
 
 
-@pytest.mark.parametrize("calibrate", ["platt", "beta"])
-@pytest.mark.parametrize("loss", ["Log()", "Exponential()", "Squared().with_link(Probit())"])
+@pytest.mark.parametrize(
+    ("loss", "calibrate"),
+    [
+        ("Log()", "platt"),
+        ("Log()", "isotonic"),
+        ("Exponential()", "beta"),
+        ("Squared().with_link(Probit())", "platt"),
+        ("Squared().with_link(Probit())", "isotonic"),
+    ],
+)
 def test_calibration_bends_the_link_and_leaves_the_score(data, loss, calibrate, tmp_path):
     X, y, X_new, y_new = data
     plain = BoostingClassifier(loss, max_iter=60).fit(X, y)
     bent = BoostingClassifier(loss, max_iter=60, calibrate=calibrate).fit(X, y)
     assert np.array_equal(plain.decision_function(X_new), bent.decision_function(X_new))
-    assert isinstance(bent.loss_.link, links.Recalibrated)
+    kind = links.Interpolated if calibrate == "isotonic" else links.Recalibrated
+    assert isinstance(bent.loss_.link, kind)
     p = bent.predict_proba(X_new)
     np.testing.assert_allclose(p[:, 1], bent.loss_.inverse(bent.decision_function(X_new)))
     assert log_loss(y_new, p) < log_loss(y_new, plain.predict_proba(X_new))
@@ -166,7 +178,7 @@ def test_one_row_of_a_class_is_never_held_out():
         ({"max_iter": "cv", "early_stopping": True}, "does not go with early_stopping=True"),
         ({"calibrate": "platt", "warm_start": True}, "does not go with warm_start=True"),
         ({"max_iter": "cv", "gain": "cv", "step": "gradient"}, "a number max_iter"),
-        ({"calibrate": "isotonic"}, r"calibrate must be one of \['platt', 'beta'\]"),
+        ({"calibrate": "sigmoid"}, r"calibrate must be one of \['platt', 'beta', 'isotonic'\]"),
     ],
 )
 def test_what_does_not_go_together_is_refused(data, parameters, message):
@@ -174,9 +186,66 @@ def test_what_does_not_go_together_is_refused(data, parameters, message):
         BoostingClassifier(**parameters).fit(*data[:2])
 
 
-def test_calibration_is_for_two_classes(data):
-    with pytest.raises(ValueError, match="calibrate is for two classes, got 3"):
-        BoostingClassifier(calibrate="platt").fit(data[0], np.arange(200) % 3)
+@pytest.fixture(scope="module")
+def three():
+    X, y = make_classification(
+        900, 5, n_informative=4, n_redundant=0, n_classes=3, flip_y=0.3, random_state=2
+    )
+    return X[:250], y[:250], X[250:], y[250:]
+
+
+@pytest.mark.parametrize("calibrate", ["platt", "beta"])
+def test_calibration_of_three_classes(three, rng, calibrate, tmp_path):
+    X, y, X_new, y_new = three
+    plain = BoostingClassifier(max_iter=40).fit(X, y)
+    bent = BoostingClassifier(max_iter=40, calibrate=calibrate).fit(X, y)
+    assert np.array_equal(plain.decision_function(X_new), bent.decision_function(X_new))
+    p = bent.predict_proba(X_new)
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
+    assert log_loss(y_new, p) < 0.97 * log_loss(y_new, plain.predict_proba(X_new))
+    assert len(bent.loss_.slopes) == (1 if calibrate == "platt" else 3)
+    assert max(bent.loss_.slopes) < 1  # it was too sure
+    bent.save(tmp_path / "bent.propriety")
+    assert np.array_equal(propriety.load(tmp_path / "bent.propriety").predict_proba(X_new), p)
+    rows, weight = rng.permutation(len(y)), np.ones(len(y), dtype=int)
+    again = BoostingClassifier(max_iter=40, calibrate=calibrate).fit(X[rows], y[rows], weight)
+    assert np.array_equal(again.predict_proba(X_new), p)
+
+
+def test_several_classes_of_scores_of_two_are_calibrated_as_two(data):
+    """The softmax of (0, t) is the probability of t, and its calibration that of t but for the prior."""
+    rng = np.random.default_rng(0)
+    t = rng.normal(scale=3.0, size=3000)
+    y = (rng.random(3000) < 1 / (1 + np.exp(-0.5 * t))).astype(int)
+    two = recalibrated(losses.Log().composite(), y, t[:, None], Weights(3000), "platt")
+    many = recalibrated(simplex.Log(), y, np.column_stack([0 * t, t]), Weights(3000), "platt")
+    grid = np.linspace(-4, 4, 9)
+    found = many.inverse(np.column_stack([0 * grid, grid]))[:, 1]
+    np.testing.assert_allclose(found, two.inverse(grid), atol=2e-3)
+
+
+def test_isotonic_pools_are_the_shares_of_their_rows_drawn_to_no_change():
+    t, y = np.repeat([-2.0, 0.0, 2.0], 100), np.zeros(300)
+    y[[0, *range(100, 160), *range(200, 250)]] = 1  # 1 %, 60 %, 50 %: the last two are one pool
+    knots, values = _isotonic(t, y, np.ones(300))
+    stated = 1 / (1 + np.exp(-np.array([-2.0, 0.0, 2.0])))
+    first = (1 + 50 * stated[0]) / 150
+    second = (110 + 50 * stated[1:].mean()) / 250
+    np.testing.assert_allclose(knots, [-2.0, 1.0])
+    np.testing.assert_allclose(values, np.log([first / (1 - first), second / (1 - second)]))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"calibrate": "isotonic"}, "for two classes, got 3; several classes take 'platt' or 'beta'"),
+        ({"calibrate": "platt", "multiclass": "ovr"}, "3 classes needs a loss with the softmax link"),
+        ({"calibrate": "sigmoid"}, "calibrate must be"),
+    ],
+)
+def test_what_three_classes_do_not_take_is_refused(data, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        BoostingClassifier(**parameters).fit(data[0], np.arange(200) % 3)
 
 
 def test_recalibrated_links_hold_sane_numbers():
@@ -196,4 +265,5 @@ def test_categories_that_labels_merge_are_merged_without_the_fold():
     for fold in range(3):
         other = BoostingClassifier(max_iter=3, categorical_features=[0], n_jobs=1)
         other.fit(X, y, (folds != fold).astype(int))
-        np.testing.assert_allclose(scores[folds == fold], other.decision_function(X[folds == fold]), atol=1e-9)
+        expected = other.decision_function(X[folds == fold])
+        np.testing.assert_allclose(scores[folds == fold], expected, atol=1e-9)

@@ -9,10 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from propriety import BoostingClassifier, LinearClassifier, TreeClassifier, losses
+from propriety import BoostingClassifier, LinearClassifier, TreeClassifier, links, losses
 from propriety.losses import simplex
 
-ALL = [*simplex.examples(), simplex.Power(0), simplex.OneVsRest(losses.Log().with_link("Probit"))]
+ALL = [
+    *simplex.examples(),
+    simplex.Power(0),
+    simplex.OneVsRest(losses.Log().with_link("Probit")),
+    simplex.Recalibrated(simplex.Brier(), (0.7, 1.2, 0.9, 1), (0.3, 0, -0.2, 0)),
+]
 PROPER = [loss for loss in ALL if loss.one_vs_rest is None]
 
 
@@ -49,6 +54,11 @@ BINARY = [
     (simplex.Power(0.5), losses.DensityPower(0.5).composite(), 1.0),
     (simplex.Power(2.0), losses.DensityPower(2).composite(), 1.0),
     (simplex.PairwiseExponential(), losses.Exponential().composite(), 1.0),
+    (
+        simplex.Recalibrated(simplex.Log(), (0.5, 1.5), (0, 0.25)),
+        losses.Log().with_link(links.Recalibrated(links.Logit(), 1.5, 0.5, 0.25)),
+        1.0,
+    ),
 ]
 
 
@@ -313,3 +323,22 @@ def test_huge_scores_have_their_limit_probabilities(loss):
     assert np.all((P >= 0) & (P <= 1))
     np.testing.assert_allclose(P.sum(axis=1), 1)
     np.testing.assert_allclose(P[[2, 3]], 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: simplex.Recalibrated(simplex.MH(), (1,), (0,)), "base must be a loss with the softmax link"),
+        (lambda: simplex.Recalibrated(simplex.Log(), (), (0,)), "one for each class, got none"),
+        (lambda: simplex.Recalibrated(simplex.Log(), (0,), (0,)), "slopes must be a finite number"),
+    ],
+)
+def test_only_the_softmax_is_recalibrated_by_positive_slopes(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
+
+
+def test_a_recalibrated_loss_knows_its_number_of_classes():
+    loss = simplex.Recalibrated(simplex.Log(), (1, 1, 2), (0,))
+    with pytest.raises(ValueError, match="are those of 3 classes, and there are 4 scores"):
+        loss.inverse(np.zeros((1, 4)))

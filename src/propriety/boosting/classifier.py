@@ -91,11 +91,13 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         rows, grow side by side until the loss over all of their held-out rows has not fallen for
         ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows. The folds depend on the
         content of the rows alone, not on their order or on ``random_state``.
-    calibrate : {"platt", "beta"} or None, default=None
+    calibrate : {"platt", "beta", "isotonic"} or None, default=None
         Bend the link a little so that it reads the right probabilities from scores of rows that were held
-        out by the same folds: by one slope and a shift, or by two slopes, at small and at large
-        probabilities. A prior about no change keeps few rows from bending it much. ``loss_`` has the bent
-        link, :class:`~propriety.links.Recalibrated`; scores and contributions do not change. For two classes.
+        out by the same folds. For two classes by one slope and a shift of the log-odds; by two slopes, at
+        small and at large probabilities; or by any increasing function. For several classes "platt" is one
+        slope of the log-probabilities and a shift for each class, "beta" a slope for each class too, and the
+        loss must have the softmax link. A prior about no change keeps few rows from bending it much.
+        ``loss_`` has the bent link; scores and contributions do not change.
     learning_rate : float, default=0.1
     max_step : float or None, default=1.5
         The most that a round may move the log-odds of a row it is fitted to, before the learning rate; None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from propriety.boosting.objective import Objective
+from propriety.losses import simplex
 
 
 def check_learner(estimator: Any, weak_learner: str) -> None:
@@ -80,3 +81,17 @@ def check_coefficient(settings: Any, objective: Objective) -> None:
             f"Exponential(), simplex.Log(), simplex.PairwiseExponential() or simplex.MH(), and the loss is "
             f"{objective.loss!r}; use coefficient='line'"
         )
+
+
+def check_calibration(settings: Any, objective: Objective) -> None:
+    """Refuse a loss for several classes whose probabilities cannot be calibrated."""
+    if settings.calibrate is None or objective.n_scores == 1:
+        return
+    try:
+        simplex.Recalibrated(objective.loss, (1.0,), (0.0,))
+    except TypeError:
+        raise ValueError(
+            f"calibrate={settings.calibrate!r} for {objective.n_scores} classes needs a loss with the "
+            f"softmax link, such as Log(), Squared() or DensityPower(gamma), and the loss is "
+            f"{objective.loss!r}; take one of these, or leave calibrate out"
+        ) from None

@@ -1,18 +1,21 @@
 """Rounds by folds: as many as the pooled loss of rows that were not learned from says.
 
 One model a fold grows in lockstep with the others over the same bins, its own fold having weight 0 (over bins
-of its own where many categories are merged by their labels); the scores of that fold's rows follow along. After each round they make one loss over all rows. Where it has
-turned, the number of rounds is that of its least value, and the model is fitted once more, to all rows.
+of its own where many categories are merged by their labels); the scores of that fold's rows follow along.
+After each round they make one loss over all rows. Where it has turned, the number of rounds is that of its
+least value, and the model is fitted once more, to all rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import parallel
 from propriety.boosting import curves
 from propriety.boosting.calibration import recalibrated
 from propriety.boosting.learning import Lesson, shifted, start_of
@@ -22,10 +25,11 @@ from propriety.boosting.validation import first_best
 from propriety.data.folds import fold_numbers, read_folds
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
-from propriety.engine.layout import Binned
+from propriety.engine.layout import CELLS, Binned
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
+_MEMORY = 1 << 27  # bytes of the rooms of models that grow at the same time
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +87,7 @@ def _bins_without(lesson: Lesson, weights: Weights) -> tuple[Binner, Binned]:
     counts = training.schema.n_categories
     if max(counts) <= settings.max_bins:
         return lesson.binner, lesson.binned
-    binner = Binner.fit(
-        training.table, weights, training.target, counts, settings.max_bins, settings.n_jobs
-    )
+    binner = Binner.fit(training.table, weights, training.target, counts, settings.max_bins, settings.n_jobs)
     return binner, binner.transform(training.table, settings.n_jobs)
 
 
@@ -102,11 +104,13 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
     stop : bool
         Whether to stop when the loss has turned; if not, ``max_iter`` is the number of rounds.
     """
-    settings = lesson.settings
-    models: list[FoldModel] = []
-    for k in np.unique(folds[folds >= 0]):
-        models.append(FoldModel(lesson, np.flatnonzero(folds == k)))
-        models[-1].share_room(models[0])
+    settings, numbers = lesson.settings, np.unique(folds[folds >= 0])
+    at_once = _at_once(lesson, len(numbers))
+    n_jobs = max(1, settings.n_jobs // at_once)
+    apart = replace(lesson, settings=replace(settings, n_jobs=n_jobs))
+    models = [FoldModel(apart, np.flatnonzero(folds == k)) for k in numbers]
+    for i in range(at_once, len(models)):
+        models[i].share_room(models[i % at_once])
     scores = np.full((len(folds), lesson.n_scores), np.nan)
     losses = PooledLoss(lesson, folds)
     for model in models:
@@ -114,8 +118,9 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
     curve, best = [losses(scores)], scores.copy()
     tol = settings.tol * abs(curve[0])
     for number in range(settings.max_iter if models else 0):
+        turns = [partial(_advance, models[i::at_once], number) for i in range(at_once)]
+        parallel.run(turns, at_once)
         for model in models:
-            model.advance(number)
             scores[model.rows] = model.scores
         curve.append(losses(scores))
         rounds = first_best(-np.array(curve), tol)
@@ -125,6 +130,23 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
             break
     rounds = first_best(-np.array(curve), tol) if stop else len(curve) - 1
     return FoldedRounds(rounds, best, np.array(curve))
+
+
+def _advance(models: list[FoldModel], number: int) -> None:
+    """Models that share a room take turns."""
+    for model in models:
+        model.advance(number)
+
+
+def _at_once(lesson: Lesson, n_folds: int) -> int:
+    """How many fold models grow at the same time, each in a room of its own.
+
+    A tree of few rows is too little to share among threads, and a whole model is not; the rooms of wide
+    tables take much memory.
+    """
+    settings = lesson.settings
+    room = settings.max_leaf_nodes * lesson.training.n_features * CELLS * 8
+    return max(1, min(settings.n_jobs, n_folds, _MEMORY // room))
 
 
 class PooledLoss:
@@ -166,7 +188,6 @@ def learn_from_folds(lesson: Lesson, folds: Any = None) -> tuple[Lesson, Any, Fo
     parts = [folded.scores[numbers == k] for k in np.unique(numbers[held])]
     learned = any(np.ptp(part) > 0 or len(part) == 1 for part in parts)
     if settings.calibrate is not None and learned:
-        y = (training.codes[held] == 1).astype(np.float64)
-        weights = lesson.weights.take(held)
-        loss = recalibrated(loss, y, folded.scores[held, 0], weights, settings.calibrate)
+        codes, weights = training.codes[held], lesson.weights.take(held)
+        loss = recalibrated(loss, codes, folded.scores[held], weights, settings.calibrate)
     return replace(lesson, settings=replace(settings, max_iter=folded.rounds)), loss, folded

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import column_or_1d
 
-from propriety.boosting.compatibility import check_coefficient
+from propriety.boosting.compatibility import check_calibration, check_coefficient
 from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.settings import BoostingSettings
 from propriety.boosting.shapes import Marginals
@@ -148,6 +148,7 @@ def prepare(
         weights = weights.without(rows)
     objective = objective_of(loss, training.codes, training.n_classes)
     check_coefficient(settings, objective)
+    check_calibration(settings, objective)
     if continued is not None:
         binned = continued.binner.transform(training.table, settings.n_jobs)
         start, binner, rounds = continued.start, continued.binner, continued.rounds

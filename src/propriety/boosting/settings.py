@@ -20,7 +20,8 @@ N_FOLDS, MOST_ROUNDS = 4, 500
 #: Of ``max_iter="auto"``: the total weight up to which rounds are found by folds, and the rounds above.
 FEW_ROWS, ROUNDS = 2000.0, 100
 _LEAF_BY_FOLDS, _L2_BY_FOLDS = 5.0, 10.0
-CALIBRATIONS = ("platt", "beta")
+#: Kinds of calibration for two classes, and for any number.
+_OF_TWO, _OF_CLASSES = ("platt", "beta", "isotonic"), ("platt", "beta")
 
 
 @dataclass(frozen=True)
@@ -147,12 +148,13 @@ def _calibration(model: Any, training: Training) -> str | None:
     """How probabilities are calibrated; None: not at all."""
     if model.calibrate is None:
         return None
-    if training.n_classes > 2:
+    kind = choice("calibrate", model.calibrate, _OF_TWO)
+    if training.n_classes > 2 and kind not in _OF_CLASSES:
         raise ValueError(
-            f"calibrate is for two classes, got {training.n_classes}; leave it out, or calibrate the model "
-            "from outside, for example by sklearn.calibration.CalibratedClassifierCV"
+            f"calibrate={kind!r} is for two classes, got {training.n_classes}; several classes take "
+            f"{' or '.join(map(repr, _OF_CLASSES))}"
         )
-    return choice("calibrate", model.calibrate, CALIBRATIONS)
+    return kind
 
 
 def _bins(max_bins: int, weak_learner: str, least: float, total: float) -> int:

@@ -43,6 +43,7 @@ __all__ = [
     "Cauchit",
     "FromDistribution",
     "Identity",
+    "Interpolated",
     "Laplace",
     "Link",
     "LogLog",
@@ -499,102 +500,5 @@ class Canonical(_ScaledLink):
         return self.loss._slope(x)
 
 
-@dataclass(frozen=True, repr=False)
-class _BentLink(Link):
-    """A link made of another by a map of its log-odds. Subclasses state the map."""
-
-    base: Link
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.base, Link):
-            raise TypeError(f"base must be a link, got {self.base!r}")
-
-    @property
-    def low(self) -> float:  # type: ignore[override]
-        """Score of p = 0."""
-        return self.base.low
-
-    @property
-    def high(self) -> float:  # type: ignore[override]
-        """Score of p = 1."""
-        return self.base.high
-
-    def scaled(self, factor: float) -> Link:
-        """The base link stretched, its log-odds changed as before."""
-        return dataclasses.replace(self, base=self.base.scaled(factor))
-
-
-@register("Shifted(Logit(), 1.5)")
-@final
-@dataclass(frozen=True, repr=False)
-class Shifted(_BentLink):
-    """A link whose log-odds are lowered by a constant: t(F) = base.t(F) − by.
-
-    Undoes a known weighting of the classes: a model fitted with positives weighted k times has log-odds
-    too large by log k, and ``Shifted(link, log(k))`` reads the right probabilities from its scores.
-
-    >>> import math
-    >>> round(Shifted(Logit(), math.log(9)).inverse(0.0), 12)
-    0.1
-    """
-
-    by: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not np.isfinite(self.by):
-            raise ValueError(f"by must be finite, got {self.by!r}")
-        object.__setattr__(self, "by", float(self.by))
-
-    def _log_odds(self, F: Array) -> LogOdds:
-        t, slope, bend = self.base._log_odds(F)
-        return LogOdds(t - self.by, slope, bend)
-
-    def _score(self, x: Point) -> Array:
-        return self.base._score(at_log_odds(x.t + self.by))
-
-
-@register("Recalibrated(Logit(), 0.7, 1.2, -0.3)")
-@final
-@dataclass(frozen=True, repr=False)
-class Recalibrated(_BentLink):
-    """A link whose log-odds are bent: t = low · log p − high · log q + shift, p and q those of the base link.
-
-    `low` and `high` are the slopes at small and at large probabilities. Equal ones are Platt's scaling,
-    low · t + shift; others beta calibration [Kull, Silva Filho and Flach, AISTATS 2017].
-
-    >>> Recalibrated(Logit(), 0.5, 0.5, 0.0).inverse(2.0) == Logit().inverse(1.0)
-    True
-    """
-
-    low_slope: float
-    high_slope: float
-    shift: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("low_slope", "high_slope"):
-            object.__setattr__(self, name, number(name, getattr(self, name), 1e-3, 1e3, "both"))
-        object.__setattr__(self, "shift", number("shift", self.shift, -1e3, 1e3, "both"))
-
-    def _log_odds(self, F: Array) -> LogOdds:
-        t, slope, bend = self.base._log_odds(F)
-        bent, rate, growth = self._bent(at_log_odds(t))
-        return LogOdds(bent, rate * slope, growth * slope**2 + rate * bend)
-
-    def _bent(self, x: Point) -> tuple[Array, Array, Array]:
-        """The new log-odds, and their first and second derivative by the old ones."""
-        a, c = self.low_slope, self.high_slope
-        return a * x.lp - c * x.lq + self.shift, a * x.q + c * x.p, (c - a) * x.p * x.q
-
-    def _score(self, x: Point) -> Array:
-        goal = np.clip(x.t - self.shift, -1e300, 1e300)
-        t = goal / np.where(goal > 0, self.high_slope, self.low_slope)
-        # Convex, or concave, and increasing: Newton's steps cannot miss.
-        for _ in range(60):
-            bent, rate, _ = self._bent(at_log_odds(t))
-            step = (bent - self.shift - goal) / rate
-            t = t - step
-            if np.all(np.abs(step) <= 1e-14 * (1 + np.abs(t))):
-                break
-        return self.base._score(at_log_odds(t))
+# Links made of others, which are built on what is above.
+from propriety.losses.bent_links import Interpolated, Recalibrated, Shifted  # noqa: E402

@@ -105,7 +105,7 @@ class Tree:
         bits = (words[:, None] >> np.arange(32, dtype=np.uint32)) & 1
         return np.flatnonzero(bits.ravel())
 
-    def find(self, values: NDArray[np.floating], n_jobs: int) -> NDArray[np.intp]:
+    def find(self, values: NDArray[np.floating], n_jobs: int | None) -> NDArray[np.intp]:
         """The leaf of each row of an array; one of no known category goes with the larger child."""
         leaf = np.zeros((len(values), 1))
         if len(self.nodes) > 1:

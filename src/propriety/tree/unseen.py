@@ -93,7 +93,7 @@ class Reached:
         return np.clip(self.passed[:, leaves] @ P[leaves], 0.0, 1.0)
 
 
-def reach(tree: Tree, chunks: Iterable[Any], n_rows: int, n_jobs: int) -> Reached:
+def reach(tree: Tree, chunks: Iterable[Any], n_rows: int, n_jobs: int | None) -> Reached:
     """The leaves of the rows of a table given in chunks."""
     undecided = (tree.nodes["set"] >= 0) & ~tree.missing_seen
     columns = np.unique(tree.feature[undecided])
@@ -117,7 +117,7 @@ def _pass(tree: Tree, values: NDArray[np.floating], undecided: NDArray[np.bool_]
     for node in np.flatnonzero(tree.feature >= 0):
         x, left = values[:, tree.feature[node]], int(tree.left[node])
         if tree.nodes["set"][node] >= 0:
-            to_left = np.isin(x, tree.left_bins(node)).astype(np.float64)
+            to_left = np.isin(x, tree.left_bins(int(node))).astype(np.float64)
         else:
             to_left = (x <= tree.nodes["threshold"][node]).astype(np.float64)
         both = tree.weight[left] / tree.weight[node]

@@ -14,6 +14,7 @@ from propriety.losses.composite import Composite
 from propriety.losses.simplex.base import MarginForm, SimplexLoss, examples, names, register
 from propriety.losses.simplex.one_vs_rest import MH, OneVsRest
 from propriety.losses.simplex.pairwise import PairwiseExponential
+from propriety.losses.simplex.recalibrated import Recalibrated
 from propriety.losses.simplex.softmax import Brier, Log, Power
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "OneVsRest",
     "PairwiseExponential",
     "Power",
+    "Recalibrated",
     "SimplexLoss",
     "examples",
     "names",
