@@ -31,6 +31,9 @@ COMPILED = not config.DISABLE_JIT
 allocating = njit(nogil=True, cache=CACHE, error_model="numpy")
 kernel = njit(nogil=True, cache=CACHE, error_model="numpy", _nrt=False)
 inner = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+small = njit(
+    nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
+)
 once = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")
 shared = register_jitable
 
