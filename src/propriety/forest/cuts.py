@@ -91,6 +91,14 @@ def count(rows, first, bag, start, stop, weights, cells, K, n_cells, bins):
     return _count_few(rows, first, bag, start, stop, weights, cells, K, bins)
 
 
+@small
+def clear(cells, bins, n_found, K):
+    """Leave the cells 0."""
+    for i in range(n_found):
+        for k in range(K):
+            cells[_U(bins[i]) * K + k] = 0
+
+
 # -- two classes -------------------------------------------------------------------------------------
 
 
@@ -217,7 +225,4 @@ def cut_many(cells, bins, n_found, missing, lines, least, sums, loss, best, left
             if gain > best + equal:
                 best, found_cut, found_side = gain, cut, np.int64(1)
                 keep(left[1], kept)
-    for i in range(n_found):
-        for k in range(K):
-            cells[_U(bins[i]) * K + k] = 0
     return best, found_cut, found_side

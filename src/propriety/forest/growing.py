@@ -45,6 +45,8 @@ def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, sums):
     Returns how many rows there are, and how often the one drawn most often was drawn.
     """
     n, most = 0, np.int64(0)
+    for k in range(sums.size):
+        sums[k] = 0
     for all_rows in (False, True):
         for row in range(labels.size):
             count = copies[row]
@@ -110,81 +112,92 @@ def _leaf(node):
 
 
 @small
-def _queue(rules, sums, new, node, start, stop, depth):
-    """Let a node wait if it may be split; returns 1 if it waits."""
-    if not _may_split(rules, sums, depth):
-        return 0
-    new.start, new.stop, new.node, new.depth = start, stop, node, depth
-    return 1
+def _write_split(found, left, words, nodes, sums, sets, n_nodes, n_sets, unit):
+    """Write the split of a waiting node, and its two children; returns the number of sets."""
+    node = nodes[found.node]
+    node.feature, node.left, node.cut = found.feature, n_nodes, found.cut
+    node.missing_left, node.gain = found.missing_left, found.gain * unit
+    if found.by_set != 0:
+        node.set = n_sets
+        for word in range(words.size):
+            sets[n_sets, word] = words[word]
+        n_sets += 1
+    for k in range(left.size):
+        sums[n_nodes, k] = left[k]
+        sums[n_nodes + 1, k] = sums[found.node, k] - left[k]
+    _leaf(nodes[n_nodes])
+    _leaf(nodes[n_nodes + 1])
+    return n_sets
+
+
+@small
+def _queue_children(rules, sums, waiting, order, n_waiting, n_nodes, start, middle, stop, depth):
+    """Let the two newest nodes wait that may be split; returns how many wait."""
+    for child in range(2):
+        if _may_split(rules, sums[n_nodes + child], depth):
+            new = waiting[order[n_waiting]]
+            new.node, new.depth = n_nodes + child, depth
+            new.start, new.stop = (start, middle) if child == 0 else (middle, stop)
+            n_waiting += 1
+    return n_waiting
 
 
 @kernel
-def grow_tree(sample, rules, poisson, table, seed, room):
+def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     """Grow the tree of a seed in ``room.nodes``; returns the numbers of its nodes and of its sets.
 
     Without a limit on the leaves nodes are split depth first, so that the rows of the next one are at hand;
-    with one, the node that gains most comes next.
+    with one, the node that gains most comes next. ``levels`` is None without categories, (d, BINS) numbers of
+    those that share a bin otherwise; ``random`` is None for the best cuts, True for random ones.
     """
-    rules, scratch, rows, n_rows, columns = rules[0], room.scratch[0], sample.rows, sample.labels.size, sample.columns
-    weights, levels, lines, few = sample.weights, sample.levels, table.lines, table.few
+    rules, scratch, rows, n_rows = rules[0], room.scratch[0], sample.rows, sample.labels.size
+    columns, weights, lines, few = sample.columns, sample.weights, table.lines, table.few
     bag, sums, nodes, waiting, order = room.bag, room.sums, room.nodes, room.waiting, room.order
-    waiting_left, waiting_sets, left, sets = room.waiting_left, room.waiting_sets, room.left, room.sets
-    features, cells, spare = room.features, room.cells, room.spare
-    for k in range(sums.shape[1]):
-        sums[0, k] = 0
-    n_drawn, most = _fill_bag(sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, sums[0])
+    waiting_left, waiting_sets, left = room.waiting_left, room.waiting_sets, room.left
+    features, cells, spare, sets = room.features, room.cells, room.spare, room.sets
+    n_drawn, most = _fill_bag(
+        sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, sums[0]
+    )
     in_lanes = rules.n_classes == 2 and weights.size == 0 and most <= MOST_IN_LANE
     scratch.state = scramble(seed)
     for f in range(features.size):
         features[f] = f
     limited, unit = rules.max_leaves > 0, rules.unit * rules.loss_unit
     _leaf(nodes[0])
-    n_nodes, n_sets = 1, 0
-    n_waiting = _queue(rules, sums[0], waiting[order[0]], 0, 0, n_drawn, 0)
-    unsearched = 0
+    n_nodes, n_sets, n_waiting, unsearched = 1, 0, 0, 0
+    if _may_split(rules, sums[0], 0):
+        root, n_waiting = waiting[order[0]], 1
+        root.node, root.depth, root.start, root.stop = 0, 0, 0, n_drawn
     while n_waiting > 0 and not (limited and n_nodes // 2 + 1 == rules.max_leaves):
-        if not limited:
-            unsearched = n_waiting - 1
         splittable = unsearched
         for place in range(unsearched, n_waiting):
             slot = order[place]
             found = waiting[slot]
             if find_split(
-                rows, n_rows, bag, weights, columns, levels, rules, lines, few, sums[found.node], in_lanes, features,
-                found, cells, left, waiting_left[slot], waiting_sets[slot], scratch,
+                rows, n_rows, bag, weights, columns, levels, random, rules, lines, few, sums[found.node],
+                in_lanes, features, found, cells, left, waiting_left[slot], waiting_sets[slot], scratch,
             ):  # fmt: skip
                 order[place], order[splittable] = order[splittable], slot
                 splittable += 1
-        dropped, n_waiting = n_waiting - splittable, splittable
-        if n_waiting == 0 or (dropped > 0 and not limited):
+        any_split = splittable > unsearched or (limited and splittable > 0)
+        n_waiting = splittable
+        if any_split:
+            if limited:
+                _best_last(waiting, order, n_waiting)
+            n_waiting -= 1
+            slot = order[n_waiting]
+            found, words = waiting[slot], waiting_sets[slot]
+            start, stop, depth = found.start, found.stop, found.depth + 1
+            n_sets = _write_split(found, waiting_left[slot], words, nodes, sums, sets, n_nodes, n_sets, unit)
             unsearched = n_waiting
-            continue
-        if limited:
-            _best_last(waiting, order, n_waiting)
-        n_waiting -= 1
-        unsearched, slot = n_waiting, order[n_waiting]
-        found = waiting[slot]
-        node, start, stop, depth = nodes[found.node], found.start, found.stop, found.depth + 1
-        node.feature, node.left, node.cut = found.feature, n_nodes, found.cut
-        node.missing_left, node.gain = found.missing_left, found.gain * unit
-        if found.by_set != 0:
-            node.set = n_sets
-            for word in range(sets.shape[1]):
-                sets[n_sets, word] = waiting_sets[slot, word]
-            n_sets += 1
-        for k in range(sums.shape[1]):
-            sums[n_nodes, k] = waiting_left[slot, k]
-            sums[n_nodes + 1, k] = sums[found.node, k] - waiting_left[slot, k]
-        _leaf(nodes[n_nodes])
-        _leaf(nodes[n_nodes + 1])
-        if _may_split(rules, sums[n_nodes], depth) or _may_split(rules, sums[n_nodes + 1], depth):
-            first, missing = column_start(found.feature, n_rows), columns[found.feature].missing
-            middle = _partition(rows, first, bag, spare, found, missing, waiting_sets[slot])
-            for child in range(2):
-                begin, end = (start, middle) if child == 0 else (middle, stop)
-                new = waiting[order[n_waiting]]
-                n_waiting += _queue(rules, sums[n_nodes + child], new, n_nodes + child, begin, end, depth)
-        n_nodes += 2
+            if _may_split(rules, sums[n_nodes], depth) or _may_split(rules, sums[n_nodes + 1], depth):
+                first, missing = column_start(found.feature, n_rows), columns[found.feature].missing
+                middle = _partition(rows, first, bag, spare, found, missing, words)
+                n_waiting = _queue_children(
+                    rules, sums, waiting, order, n_waiting, n_nodes, start, middle, stop, depth
+                )
+            n_nodes += 2
+        unsearched = unsearched if limited else n_waiting - 1
     return n_nodes, n_sets
 
 

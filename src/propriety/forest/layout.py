@@ -55,7 +55,6 @@ RULES = records(
         ("max_depth", "i8"),
         ("least", "i8"),  # weight of a leaf, in units
         ("split_features", "i8"),
-        ("random_cuts", "i8"),
         ("bootstrap", "i8"),
         ("dispersion", "f8"),  # by how much more the class sums of a tree vary than numbers of rows
         ("unit", "f8"),  # of weights
@@ -81,7 +80,6 @@ class Sample(NamedTuple):
 
     rows: NDArray[np.uint8]  # (blocks · n · LINE,): bins of the distinct columns, LINE of them in a block
     columns: NDArray[np.void]  # (d,) of COLUMN
-    levels: NDArray[np.float64]  # (d, BINS): categories that share a bin
     labels: NDArray[np.uint8]
     copies: NDArray[np.int64]
     weights: NDArray[np.int64]  # of one copy, in units; empty: all 1

@@ -39,8 +39,8 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
     )
     ordered = ordered_sample(training, binner, binner.transform(training.table, jobs).columns)
     base_rates = training.class_weights / training.weights.total
-    growth = _Growth(ordered, settings, base_rates, training.weights.overdispersion)
-    grown = growth.grow(binner)
+    growth = _Growth(ordered, settings, binner, base_rates, training.weights.overdispersion)
+    grown = growth.grow()
     if not settings.out_of_bag:
         return Learned(grown, None, None)
     votes, voters = growth.votes()
@@ -56,14 +56,22 @@ class _Growth:
     """The trees of a forest; each thread has its own room, and no tree knows of another."""
 
     def __init__(
-        self, ordered: Any, settings: ForestSettings, base_rates: Floats, overdispersion: float
+        self,
+        ordered: Any,
+        settings: ForestSettings,
+        binner: Any,
+        base_rates: Floats,
+        overdispersion: float,
     ) -> None:
         from propriety.forest.entropy import entropy_table
         from propriety.forest.layout import RULES
 
-        self.ordered, self.settings, self.base_rates = ordered, settings, base_rates
+        self.ordered, self.settings, self.binner, self.base_rates = ordered, settings, binner, base_rates
         self.sample, self.n_classes = ordered.sample, len(base_rates)
         n, d = len(self.sample.labels), len(self.sample.columns)
+        # What is None is left out by the compiler.
+        self.levels = binner.levels[ordered.columns] if np.any(self.sample.columns["categorical"]) else None
+        self.random = True if settings.random_cuts else None
         self.table = entropy_table(settings.measure, self.n_classes)
         self.poisson, self.rules = _poisson(), np.zeros(1, dtype=RULES)
         max_depth = min(settings.max_depth or n, n)
@@ -73,7 +81,6 @@ class _Growth:
             max_depth,
             max(1, math.ceil(settings.min_weight / self.sample.unit)),
             settings.split_features(d),
-            settings.random_cuts,
             settings.bootstrap,
             # Drawing the rows varies their number as much as their classes do.
             overdispersion * (2.0 if settings.bootstrap else 1.0),
@@ -87,7 +94,7 @@ class _Growth:
         self.trees: list[Any] = [None] * settings.n_estimators  # nodes, class sums and sets
         self.seeds = np.random.SeedSequence(settings.seed).generate_state(settings.n_estimators, np.uint64)
 
-    def grow(self, binner: Any) -> GrownForest:
+    def grow(self) -> GrownForest:
         """All trees, joined; features and thresholds are those of the table."""
         from propriety.engine.predictor import TREE_NODE, Forest
         from propriety.forest.growing import finish_tree
@@ -99,19 +106,21 @@ class _Growth:
         )
         nodes = np.empty(roots[-1], dtype=TREE_NODE)
         shares = np.empty((roots[-1], self.n_classes) if self.n_classes > 2 else (0, 0))
-        columns, unit = self.ordered.columns, self.sample.unit
+        columns, unit, edges, rates = (
+            self.ordered.columns,
+            self.sample.unit,
+            self.binner.edges,
+            self.base_rates,
+        )
 
         def finish(t: int) -> None:
             grown, sums, _ = self.trees[t]
-            finish_tree(
-                grown, sums, columns, binner.edges, unit, self.base_rates, roots[t], first_sets[t], nodes, shares
-            )
+            finish_tree(grown, sums, columns, edges, unit, rates, roots[t], first_sets[t], nodes, shares)
 
         parallel.run([partial(finish, t) for t in range(count)], jobs)
         forest = Forest(nodes, roots, np.concatenate([parts[2] for parts in self.trees]), 1)
-        return GrownForest(
-            forest, shares if self.n_classes > 2 else None, self.base_rates, binner, self.settings.smoothing
-        )
+        any_shares = shares if self.n_classes > 2 else None
+        return GrownForest(forest, any_shares, rates, self.binner, self.settings.smoothing)
 
     def _grow(self, t: int) -> None:
         from propriety.forest.growing import grow_tree, vote_out_of_bag
@@ -119,10 +128,13 @@ class _Growth:
         room = self._room()
         seed = self.seeds[t]
         with np.errstate(over="ignore"):  # hashes overflow; only kernels that are not compiled would say so
-            n_nodes, n_sets = grow_tree(self.sample, self.rules, self.poisson, self.table, seed, room)
+            n_nodes, n_sets = grow_tree(
+                self.sample, self.levels, self.random, self.rules, self.poisson, self.table, seed, room
+            )
             if self.settings.out_of_bag:
                 vote_out_of_bag(self.sample, self.poisson, seed, self.base_rates, room)
-        self.trees[t] = tuple(part.copy() for part in (room.nodes[:n_nodes], room.sums[:n_nodes], room.sets[:n_sets]))
+        grown = room.nodes[:n_nodes], room.sums[:n_nodes], room.sets[:n_sets]
+        self.trees[t] = tuple(part.copy() for part in grown)
         self.idle.append(room)
 
     def _room(self) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import once, small
+from propriety.engine.compiling import small
 from propriety.engine.lines import (
     CUT,
     LEAST,
@@ -47,7 +47,7 @@ def _draw_cut(rows, first, bag, start, stop, least, most, missing, scratch):
     return low + draw_below(scratch, high - low), draw_below(scratch, 2) if any_missing else np.int64(-1)
 
 
-@once
+@small
 def _sum_pairs(rows, first, bag, start, stop, total, scratch):
     """Sums of two classes on the left of the cuts of 32 columns, by as many rows at a time as fit a lane."""
     lanes, pairs = scratch.lanes, scratch.pairs
@@ -85,7 +85,7 @@ def _pair_on_left(rows, first, bag, start, stop, total, lane, side, missing, scr
     return both, ones
 
 
-@once
+@small
 def _sum_left(rows, first, bag, start, stop, weights, cut, missing, side, left):
     """Class sums on the left of a cut, for any number of classes and any weights."""
     for k in range(left.size):
@@ -100,41 +100,63 @@ def _sum_left(rows, first, bag, start, stop, weights, cut, missing, side, left):
         left[(entry >> TO_CLASS) & CLASS] += amount
 
 
-@once
-def search_random_cuts(
-    rows, begin, bag, weights, columns, drawn, first_column, lines, few, least, sums, total, loss, in_lanes,
-    found, left, kept, scratch,
+@small
+def _judge(
+    rows, first, bag, weights, lane, missing, lines, few, least, sums, total, loss, in_lanes, feature, found,
+    left, kept, scratch,
 ):  # fmt: skip
-    """Compare a random cut of each drawn column of numbers in a block of lines to the best split so far."""
-    start, stop, lanes = _U(found.start), _U(found.stop), scratch.lanes
-    range_of_bins(rows, bag, lanes, begin, start, stop)
-    for j in range(drawn.size - 1, -1, -1):
-        lane = drawn[j] - first_column
-        if 0 <= lane < LINE:
-            cut, side = _draw_cut(
-                rows, begin + _U(lane), bag, start, stop, lanes[LEAST + lane], lanes[MOST + lane],
-                columns[drawn[j]].missing, scratch,
-            )  # fmt: skip
-            scratch.cuts[lane], scratch.sides[lane], lanes[CUT + lane] = cut, side, max(cut, 0)
+    """Compare the random cut of a column to the best split so far."""
+    start, stop, cut, side = _U(found.start), _U(found.stop), scratch.cuts[lane], scratch.sides[lane]
+    gain = -2.0 * loss
     if in_lanes:
-        _sum_pairs(rows, begin, bag, start, stop, total, scratch)
+        both, ones = _pair_on_left(rows, first, bag, start, stop, total, lane, side, missing, scratch)
+        left[0], left[1] = both - ones, ones
+        if both >= least and total - both >= least:
+            gain = loss - pair_after(lines, few, total < FEW, both - ones, ones, sums[0], sums[1])
+    else:
+        _sum_left(rows, first, bag, start, stop, weights, cut, missing, side, left)
+        gain = split_gain(left, sums, lines, least, loss)
+    if gain > found.gain + EQUAL * loss:
+        found.gain, found.feature, found.by_set = gain, feature, 0
+        found.cut, found.missing_left = cut, side
+        keep(left, kept)
+
+
+@small
+def _draw_cuts(rows, begin, bag, columns, drawn, first_column, found, scratch):
+    """Cut the drawn columns of numbers in a block of lines; returns how many there are."""
+    start, stop, lanes, n_drawn = _U(found.start), _U(found.stop), scratch.lanes, 0
     for j in range(drawn.size - 1, -1, -1):
-        lane = drawn[j] - first_column
-        if not (0 <= lane < LINE) or scratch.cuts[lane] < 0 or columns[drawn[j]].categorical != 0:
+        lane, column = drawn[j] - first_column, columns[drawn[j]]
+        if not (0 <= lane < LINE) or column.categorical != 0:
             continue
-        cut, side, missing, gain = scratch.cuts[lane], scratch.sides[lane], columns[drawn[j]].missing, -2.0 * loss
+        if n_drawn == 0:
+            range_of_bins(rows, bag, lanes, begin, start, stop)
+        n_drawn += 1
+        cut, side = _draw_cut(
+            rows, begin + _U(lane), bag, start, stop, lanes[LEAST + lane], lanes[MOST + lane], column.missing,
+            scratch,
+        )  # fmt: skip
+        scratch.cuts[lane], scratch.sides[lane], lanes[CUT + lane] = cut, side, max(cut, 0)
+    return n_drawn
+
+
+@small
+def search_random_cuts(
+    rows, n_rows, bag, weights, columns, drawn, lines, few, least, sums, total, loss, in_lanes, found, left,
+    kept, scratch,
+):  # fmt: skip
+    """Compare a random cut of each drawn column of numbers to the best split so far."""
+    for first_column in range(0, columns.size, LINE):
+        begin = _U(first_column) * _U(n_rows)
+        if _draw_cuts(rows, begin, bag, columns, drawn, first_column, found, scratch) == 0:
+            continue
         if in_lanes:
-            both, ones = _pair_on_left(
-                rows, begin + _U(lane), bag, start, stop, total, lane, side, missing, scratch
-            )
-            left[0], left[1] = both - ones, ones
-            if both >= least and total - both >= least:
-                whole = total < FEW
-                gain = loss - pair_after(lines, few, whole, both - ones, ones, sums[0], sums[1])
-        else:
-            _sum_left(rows, begin + _U(lane), bag, start, stop, weights, cut, missing, side, left)
-            gain = split_gain(left, sums, lines, least, loss)
-        if gain > found.gain + EQUAL * loss:
-            found.gain, found.feature, found.by_set = gain, drawn[j], 0
-            found.cut, found.missing_left = cut, side
-            keep(left, kept)
+            _sum_pairs(rows, begin, bag, _U(found.start), _U(found.stop), total, scratch)
+        for j in range(drawn.size - 1, -1, -1):
+            lane, column = drawn[j] - first_column, columns[drawn[j]]
+            if 0 <= lane < LINE and column.categorical == 0 and scratch.cuts[lane] >= 0:
+                _judge(
+                    rows, begin + _U(lane), bag, weights, lane, column.missing, lines, few, least, sums,
+                    total, loss, in_lanes, drawn[j], found, left, kept, scratch,
+                )  # fmt: skip

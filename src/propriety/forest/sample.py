@@ -71,7 +71,6 @@ def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8])
     sample = Sample(
         _lines(codes, chosen),
         _described(columns, binner),
-        binner.levels[columns],
         labels[chosen].astype(np.uint8),
         np.ones(len(chosen), np.int64) if copies is None else np.add.reduceat(copies[order], firsts),
         whole[chosen] if copies is None else np.empty(0, dtype=np.int64),

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import once
-from propriety.engine.lines import LINE
-from propriety.forest.cuts import EQUAL, column_start, count, cut_many, cut_pair
+from propriety.engine.compiling import once, small
+from propriety.forest.cuts import EQUAL, clear, column_start, count, cut_many, cut_pair
 from propriety.forest.draws import draw_below
 from propriety.forest.entropy import FEW, node_loss
 from propriety.forest.random_cuts import search_random_cuts
@@ -19,9 +18,24 @@ from propriety.forest.sets import add_unseen, search_sets
 _U = np.uint64
 
 
-@once
+@small
 def _search_cuts(
-    rows, first, bag, weights, missing, lines, few, least, sums, whole, loss, found, cells, left, kept, scratch
+    rows,
+    first,
+    bag,
+    weights,
+    missing,
+    lines,
+    few,
+    least,
+    sums,
+    whole,
+    loss,
+    found,
+    cells,
+    left,
+    kept,
+    scratch,
 ):
     """Compare the cuts of a column of numbers to the best split so far; returns whether one is better."""
     K, bins, best = _U(sums.size), scratch.bins, found.gain
@@ -34,25 +48,69 @@ def _search_cuts(
         if gain > best:
             kept[0], kept[1] = a, b
     else:
-        gain, cut, side = cut_many(
-            cells, bins, n_found, missing, lines, least, sums, loss, best, left, kept
-        )
+        gain, cut, side = cut_many(cells, bins, n_found, missing, lines, least, sums, loss, best, left, kept)
+        clear(cells, bins, n_found, K)
     if gain > best:
         found.gain, found.by_set, found.cut, found.missing_left = gain, 0, cut, side
     return gain > best
 
 
+@small
+def _search_column(
+    rows, n_rows, bag, weights, column, levels, random, rules, lines, few, sums, whole, loss, feature, found,
+    cells, left, kept, words, scratch,
+):  # fmt: skip
+    """Compare the splits of a column that are not random cuts of numbers to the best split so far."""
+    first, better = column_start(feature, n_rows), False
+    if random is None and column.categorical == 0:
+        better = _search_cuts(
+            rows, first, bag, weights, column.missing, lines, few, rules.least, sums, whole, loss, found,
+            cells, left, kept, scratch,
+        )  # fmt: skip
+    if levels is not None and column.categorical != 0:
+        better = search_sets(
+            rows, first, bag, weights, levels[feature], random, column.missing, lines, rules, sums, loss,
+            found, cells, left, kept, words, scratch,
+        )  # fmt: skip
+    if better:
+        found.feature = feature
+
+
+@small
+def _draw_columns(features, undrawn, batch, scratch):
+    """Draw some of the first `undrawn` features, and put them after the others."""
+    for _ in range(batch):
+        at = draw_below(scratch, undrawn)
+        undrawn -= 1
+        features[at], features[undrawn] = features[undrawn], features[at]
+
+
+@small
+def _send_unseen(rows, n_rows, bag, levels, total, found, kept, words, scratch):
+    """Send what the node has not seen, missing values or categories, where most of its rows go."""
+    amount = np.int64(0)
+    for k in range(kept.size):
+        amount += kept[k]
+    heavier_left = 2 * amount >= total
+    if found.missing_left < 0:
+        found.missing_left = 1 if heavier_left else 0
+    if levels is not None and found.by_set != 0 and heavier_left:
+        first = column_start(found.feature, n_rows)
+        add_unseen(rows, first, bag, _U(found.start), _U(found.stop), words, scratch)
+
+
 @once
 def find_split(
-    rows, n_rows, bag, weights, columns, levels, rules, lines, few, sums, in_lanes, features, found, cells, left,
-    kept, words, scratch,
+    rows, n_rows, bag, weights, columns, levels, random, rules, lines, few, sums, in_lanes, features, found,
+    cells, left, kept, words, scratch,
 ):  # fmt: skip
     """Find the best split of a waiting node among randomly drawn columns; returns whether there is one.
 
     Columns are drawn until there are enough of them and one of them can be split. `in_lanes` says that two
-    classes can be summed for many columns at once.
+    classes can be summed for many columns at once. What `levels` or `random` are None for is not compiled:
+    searches for sets, for random cuts, or else for the best.
     """
-    total, least = np.int64(0), rules.least
+    total = np.int64(0)
     for k in range(sums.size):
         total += sums[k]
     whole = sums.size == 2 and weights.size == 0 and total < FEW
@@ -61,50 +119,24 @@ def find_split(
     undrawn, batch = features.size, rules.split_features
     while undrawn > 0 and found.feature < 0:
         batch = min(batch, undrawn)
-        for _ in range(batch):  # what is drawn is put after the others
-            at = draw_below(scratch, undrawn)
-            undrawn -= 1
-            features[at], features[undrawn] = features[undrawn], features[at]
+        _draw_columns(features, undrawn, batch, scratch)
+        undrawn -= batch
         drawn = features[undrawn : undrawn + batch]
-        if rules.random_cuts != 0:
-            for block in range((columns.size + LINE - 1) // LINE):
-                any_drawn = False
-                for j in range(batch):
-                    any_drawn |= drawn[j] // LINE == block
-                if any_drawn:
-                    search_random_cuts(
-                        rows, _U(block) * _U(n_rows) * _U(LINE), bag, weights, columns, drawn, block * LINE, lines,
-                        few, least, sums, total, loss, in_lanes, found, left[0], kept, scratch,
-                    )  # fmt: skip
+        if random is not None:
+            search_random_cuts(
+                rows, n_rows, bag, weights, columns, drawn, lines, few, rules.least, sums, total, loss,
+                in_lanes, found, left[0], kept, scratch,
+            )  # fmt: skip
         for j in range(batch - 1, -1, -1):
-            feature, better = drawn[j], False
             if found.gain >= loss * (1.0 - EQUAL):
                 break  # nothing is left to gain
-            first, missing = column_start(feature, n_rows), columns[feature].missing
-            if columns[feature].categorical != 0:
-                better = search_sets(
-                    rows, first, bag, weights, levels[feature], missing, lines, rules, sums, loss, found, cells, left,
-                    kept, words, scratch,
-                )  # fmt: skip
-            elif rules.random_cuts == 0:
-                better = _search_cuts(
-                    rows, first, bag, weights, missing, lines, few, least, sums, whole, loss, found, cells, left, kept,
-                    scratch,
-                )  # fmt: skip
-            if better:
-                found.feature = feature
+            _search_column(
+                rows, n_rows, bag, weights, columns[drawn[j]], levels, random, rules, lines, few, sums, whole,
+                loss, drawn[j], found, cells, left, kept, words, scratch,
+            )  # fmt: skip
         batch = 1
     if found.feature < 0:
         return False
     found.gain = max(found.gain, 0.0)
-    amount = np.int64(0)
-    for k in range(kept.size):
-        amount += kept[k]
-    # What the node has not seen, missing values or categories, goes where most of its rows go.
-    heavier_left = 2 * amount >= total
-    if found.missing_left < 0:
-        found.missing_left = 1 if heavier_left else 0
-    if found.by_set != 0 and heavier_left:
-        first = column_start(found.feature, n_rows)
-        add_unseen(rows, first, bag, _U(found.start), _U(found.stop), words, scratch)
+    _send_unseen(rows, n_rows, bag, levels, total, found, kept, words, scratch)
     return True

@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.categories import real_share, whole_step
-from propriety.engine.compiling import once
-from propriety.forest.cuts import EQUAL, bin_of, count, keep, split_gain
+from propriety.engine.compiling import inner
+from propriety.forest.cuts import EQUAL, bin_of, clear, count, keep, split_gain
 from propriety.forest.draws import draw_below
 
 _U = np.uint64
 
 
-@once
+@inner
 def _sort_by_share(cells, bins, n_found, sums, shares):
     """Put bins in the order of their share of class 1 or, of several classes, of the largest one."""
     K, by = _U(sums.size), _U(1)
@@ -35,7 +35,7 @@ def _sort_by_share(cells, bins, n_found, sums, shares):
         shares[at], bins[at] = share, b
 
 
-@once
+@inner
 def _best_set(cells, bins, n_found, lines, least, sums, loss, best, left, kept):
     """The best of the sets that come first in the order of bins; returns its gain and its size."""
     K, equal, size = _U(sums.size), EQUAL * loss, 0
@@ -51,7 +51,7 @@ def _best_set(cells, bins, n_found, lines, least, sums, loss, best, left, kept):
     return best, size
 
 
-@once
+@inner
 def _worth(cells, bins, n_found, sums, levels, unit, dispersion):
     """What a set of categories gains of what it seems to gain, going by the χ² of their class sums."""
     K, total, classes, spread, held = _U(sums.size), 0.0, 0, 0.0, 0.0
@@ -70,7 +70,7 @@ def _worth(cells, bins, n_found, sums, levels, unit, dispersion):
     return whole_step(real_share(spread * unit, (held - 2.0) * (classes - 1.0), dispersion))
 
 
-@once
+@inner
 def _random_set(cells, bins, n_found, lines, least, sums, loss, best, left, kept, scratch):
     """A random number of categories in a random order; returns their gain and number if that is better."""
     K = _U(sums.size)
@@ -89,7 +89,7 @@ def _random_set(cells, bins, n_found, lines, least, sums, loss, best, left, kept
     return gain, size
 
 
-@once
+@inner
 def _take_set(bins, n_found, size, missing, words):
     """Note the bins of the set; returns the side of missing values, −1 if there are none."""
     side = np.int64(-1)
@@ -103,21 +103,25 @@ def _take_set(bins, n_found, size, missing, words):
     return side
 
 
-@once
+@inner
 def search_sets(
-    rows, first, bag, weights, levels, missing, lines, rules, sums, loss, found, cells, left, kept, words, scratch
-):
+    rows, first, bag, weights, levels, random, missing, lines, rules, sums, loss, found, cells, left, kept,
+    words, scratch,
+):  # fmt: skip
     """Compare sets of categories to the best split so far; returns whether one is better."""
     K, bins, best = _U(sums.size), scratch.bins, found.gain
     start, stop = _U(found.start), _U(found.stop)
     n_found = count(rows, first, bag, start, stop, weights, cells, K, missing + 1, bins)
     gain, size = best, 0
-    if n_found > 1 and rules.random_cuts != 0:
-        gain, size = _random_set(
-            cells, bins, n_found, lines, rules.least, sums, loss, best, left, kept, scratch
+    if random is not None:
+        if n_found > 1:
+            gain, size = _random_set(
+                cells, bins, n_found, lines, rules.least, sums, loss, best, left, kept, scratch
+            )
+    else:
+        worth = (
+            _worth(cells, bins, n_found, sums, levels, rules.unit, rules.dispersion) if n_found > 1 else 0.0
         )
-    elif n_found > 1:
-        worth = _worth(cells, bins, n_found, sums, levels, rules.unit, rules.dispersion)
         if worth > 0.0:
             _sort_by_share(cells, bins, n_found, sums, scratch.shares)
             gain, size = _best_set(
@@ -127,13 +131,11 @@ def search_sets(
     if size > 0:
         found.gain, found.by_set = gain, 1
         found.missing_left = _take_set(bins, n_found, size, missing, words)
-    for i in range(n_found):
-        for k in range(K):
-            cells[_U(bins[i]) * K + k] = 0
+    clear(cells, bins, n_found, K)
     return size > 0
 
 
-@once
+@inner
 def add_unseen(rows, first, bag, start, stop, words, scratch):
     """Add to a set the bins that no row of the node has."""
     bins = scratch.bins
