@@ -5,8 +5,10 @@ needs no wrapper for Python and no cache of its own; that halves the time of the
 divide as NumPy does, without a test for zero, so that loops become vector instructions. Neither counts
 references: the caller holds every array while a kernel runs, and the counting, atomic and at every slice and
 field, took more than half the time of a small node. So they cannot make arrays; ``allocating`` can.
-``once`` is for what is called from one place only: it is put there before compilation, because the compiler
-works through everything that a function calls once more for every level of calls above it. ``shared`` is for
+The compiler works through everything that a function calls once more for every level of calls above it.
+``once`` is for a function that is called from one place only: it is put there before compilation, which spares
+a level, but slows the compiler down itself if there are many in a row. ``small`` is ``inner`` that is always
+copied to where it is called: a call hands over seven numbers for every array. ``shared`` is for
 plain functions of a few numbers, called from Python and from kernels alike.
 
 With ``NUMBA_DISABLE_JIT=1`` kernels run as Python, by one thread: slowly, with every index tested. For that,
@@ -31,6 +33,14 @@ COMPILED = not config.DISABLE_JIT
 allocating = njit(nogil=True, cache=CACHE, error_model="numpy")
 kernel = njit(nogil=True, cache=CACHE, error_model="numpy", _nrt=False)
 inner = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+small = njit(
+    nogil=True,
+    error_model="numpy",
+    _nrt=False,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+    forceinline=True,
+)
 once = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")
 shared = register_jitable
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import inner, kernel
+from propriety.engine.compiling import inner, kernel, small
 from propriety.model.measure import Measure
 
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ def _grid() -> Floats:
     return np.concatenate([[0.0], (octaves[:, None] * mantissas).ravel(), [0.5]])
 
 
-@inner
+@small
 def _line(lines, small, total, side):
     """W·h of a class that is, or lacks, the smaller part of a node."""
     share = small / total
@@ -86,14 +86,14 @@ def _line(lines, small, total, side):
     return total * lines[at] + small * (lines[at + np.uint64(1)] + _SQUARED * (1.0 - share))
 
 
-@inner
+@small
 def class_loss(lines, own, total):
     """W·h(c/W) of a class with the weight `own` in a node with the weight `total`."""
     rest = total - own
     return _line(lines, min(own, rest), total, np.int64(own > rest))
 
 
-@inner
+@small
 def pair_loss(lines, a, b):
     """Loss of a node with the weights a and b of two classes."""
     return _line(lines, min(a, b), a + b, np.int64(b > a))

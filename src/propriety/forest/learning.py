@@ -39,8 +39,8 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
     )
     ordered = ordered_sample(training, binner, binner.transform(training.table, jobs).columns)
     base_rates = training.class_weights / training.weights.total
-    growth = _Growth(ordered, settings, base_rates, training.weights.overdispersion)
-    grown = growth.grow(binner)
+    growth = _Growth(ordered, settings, binner, base_rates, training.weights.overdispersion)
+    grown = growth.grow()
     if not settings.out_of_bag:
         return Learned(grown, None, None)
     votes, voters = growth.votes()
@@ -56,82 +56,95 @@ class _Growth:
     """The trees of a forest; each thread has its own room, and no tree knows of another."""
 
     def __init__(
-        self, ordered: Any, settings: ForestSettings, base_rates: Floats, overdispersion: float
+        self,
+        ordered: Any,
+        settings: ForestSettings,
+        binner: Any,
+        base_rates: Floats,
+        overdispersion: float,
     ) -> None:
         from propriety.forest.entropy import entropy_table
-        from propriety.forest.layout import Rules
+        from propriety.forest.layout import RULES
 
-        self.ordered, self.settings, self.base_rates = ordered, settings, base_rates
+        self.ordered, self.settings, self.binner, self.base_rates = ordered, settings, binner, base_rates
         self.sample, self.n_classes = ordered.sample, len(base_rates)
-        d, n = self.sample.codes.shape
-        self.rules = Rules(
-            n_classes=self.n_classes,
-            max_leaves=settings.max_leaves or 0,
-            max_depth=min(settings.max_depth or n, n),
-            least=max(1, math.ceil(settings.min_weight / self.sample.unit)),
-            split_features=settings.split_features(d),
-            random_cuts=settings.random_cuts,
-            bootstrap=settings.bootstrap,
-            poisson=_poisson(),
-            # Drawing the rows varies their number as much as their classes do.
-            dispersion=overdispersion * (2.0 if settings.bootstrap else 1.0),
-        )
+        n, d = len(self.sample.labels), len(self.sample.columns)
+        # What is None is left out by the compiler.
+        self.levels = binner.levels[ordered.columns] if np.any(self.sample.columns["categorical"]) else None
+        self.random = True if settings.random_cuts else None
         self.table = entropy_table(settings.measure, self.n_classes)
-        leaves = min(n, settings.max_leaves or n, 2 ** min(self.rules.max_depth, 40))
+        self.poisson, self.rules = _poisson(), np.zeros(1, dtype=RULES)
+        max_depth = min(settings.max_depth or n, n)
+        self.rules[0] = (
+            self.n_classes,
+            settings.max_leaves or 0,
+            max_depth,
+            max(1, math.ceil(settings.min_weight / self.sample.unit)),
+            settings.split_features(d),
+            settings.bootstrap,
+            # Drawing the rows varies their number as much as their classes do.
+            overdispersion * (2.0 if settings.bootstrap else 1.0),
+            self.sample.unit,
+            self.table.unit,
+        )
+        leaves = min(n, settings.max_leaves or n, 2 ** min(max_depth, 40))
         self.max_nodes = 2 * leaves - 1
         self.rooms: list[Any] = []
         self.idle: list[Any] = []
-        self.trees: list[Any] = [None] * settings.n_estimators
-        self.sums: list[Any] = [None] * settings.n_estimators
+        self.trees: list[Any] = [None] * settings.n_estimators  # nodes, class sums and sets
         self.seeds = np.random.SeedSequence(settings.seed).generate_state(settings.n_estimators, np.uint64)
 
-    def grow(self, binner: Any) -> GrownForest:
+    def grow(self) -> GrownForest:
         """All trees, joined; features and thresholds are those of the table."""
-        from propriety.engine.predictor import Forest
+        from propriety.engine.predictor import TREE_NODE, Forest
+        from propriety.forest.growing import finish_tree
 
-        parallel.run([partial(self._grow, t) for t in range(len(self.trees))], self.settings.n_jobs)
-        forest = Forest.join(self.trees, 1)
-        nodes, split = forest.nodes, forest.nodes["feature"] >= 0
-        nodes["feature"][split] = self.ordered.columns[nodes["feature"][split]]
-        cut = split & (nodes["set"] < 0)
-        nodes["threshold"][cut] = binner.edges[
-            nodes["feature"][cut], np.minimum(nodes["bin"][cut], binner.edges.shape[1] - 1)
-        ]
-        shares = None
-        if self.n_classes > 2:
-            shares = np.concatenate(self.sums).astype(np.float64)
-            shares /= shares.sum(axis=1, keepdims=True)
-        # A tree without a split says the base rates, not those of its bag.
-        stumps = forest.roots[:-1][~split[forest.roots[:-1]]]
-        nodes["value"][stumps] = self.base_rates[1]
-        if shares is not None:
-            shares[stumps] = self.base_rates
-        return GrownForest(forest, shares, self.base_rates, binner, self.settings.smoothing)
+        count, jobs = len(self.trees), self.settings.n_jobs
+        parallel.run([partial(self._grow, t) for t in range(count)], jobs)
+        roots, first_sets = (
+            np.concatenate(([0], np.cumsum([len(parts[k]) for parts in self.trees]))) for k in (0, 2)
+        )
+        nodes = np.empty(roots[-1], dtype=TREE_NODE)
+        shares = np.empty((roots[-1], self.n_classes) if self.n_classes > 2 else (0, 0))
+        columns, unit, edges, rates = (
+            self.ordered.columns,
+            self.sample.unit,
+            self.binner.edges,
+            self.base_rates,
+        )
+
+        def finish(t: int) -> None:
+            grown, sums, _ = self.trees[t]
+            finish_tree(grown, sums, columns, edges, unit, rates, roots[t], first_sets[t], nodes, shares)
+
+        parallel.run([partial(finish, t) for t in range(count)], jobs)
+        forest = Forest(nodes, roots, np.concatenate([parts[2] for parts in self.trees]), 1)
+        any_shares = shares if self.n_classes > 2 else None
+        return GrownForest(forest, any_shares, rates, self.binner, self.settings.smoothing)
 
     def _grow(self, t: int) -> None:
-        from propriety.engine.predictor import TreeNodes
         from propriety.forest.growing import grow_tree, vote_out_of_bag
 
         room = self._room()
         seed = self.seeds[t]
         with np.errstate(over="ignore"):  # hashes overflow; only kernels that are not compiled would say so
-            n_nodes, n_sets = grow_tree(self.sample, self.rules, self.table, seed, room)
+            n_nodes, n_sets = grow_tree(
+                self.sample, self.levels, self.random, self.rules, self.poisson, self.table, seed, room
+            )
             if self.settings.out_of_bag:
-                vote_out_of_bag(self.sample, self.rules, seed, self.base_rates, room)
-        self.trees[t] = TreeNodes(room.nodes[:n_nodes].copy(), room.sets[:n_sets].copy())
-        if self.n_classes > 2:
-            self.sums[t] = room.sums[:n_nodes].copy()
+                vote_out_of_bag(self.sample, self.poisson, seed, self.base_rates, room)
+        grown = room.nodes[:n_nodes], room.sums[:n_nodes], room.sets[:n_sets]
+        self.trees[t] = tuple(part.copy() for part in grown)
         self.idle.append(room)
 
     def _room(self) -> Any:
         """A room that no thread is using."""
-        from propriety.engine.predictor import TREE_NODE
         from propriety.forest.layout import make_room
 
         try:
             return self.idle.pop()
         except IndexError:
-            room = make_room(self.sample, self.rules, self.max_nodes, TREE_NODE, self.settings.out_of_bag)
+            room = make_room(self.sample, self.n_classes, self.max_nodes, self.settings.out_of_bag)
             self.rooms.append(room)
             return room
 

@@ -18,7 +18,8 @@ from propriety.data.training import Training
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import kernel
 from propriety.engine.layout import BINS
-from propriety.forest.layout import MOST_COPIES, Sample
+from propriety.engine.lines import LINE
+from propriety.forest.layout import COLUMN, MOST_COPIES, Sample
 from propriety.weights import Weights
 
 #: Mean weight of a row up to which whole weights are drawn copy by copy.
@@ -68,16 +69,39 @@ def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8])
     places[rows[order]] = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(rows))))
     chosen = order[firsts]
     sample = Sample(
-        np.ascontiguousarray(codes[:, chosen]),
-        binner.n_bins[columns],
-        np.array([binner.category_bins[f] is not None for f in columns], dtype=np.uint8),
-        binner.levels[columns],
+        _lines(codes, chosen),
+        _described(columns, binner),
         labels[chosen].astype(np.uint8),
         np.ones(len(chosen), np.int64) if copies is None else np.add.reduceat(copies[order], firsts),
         whole[chosen] if copies is None else np.empty(0, dtype=np.int64),
         weights.unit if copies is None else 1.0,
     )
     return OrderedSample(sample, columns, places)
+
+
+def _described(columns: NDArray[np.intp], binner: Binner) -> NDArray[np.void]:
+    described = np.empty(len(columns), dtype=COLUMN)
+    described["missing"] = binner.n_bins[columns]
+    described["categorical"] = [binner.category_bins[f] is not None for f in columns]
+    return described
+
+
+def _lines(codes: NDArray[np.uint8], rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+    """Bins of these rows, LINE of them side by side; what follows the last column is 0."""
+    blocks = -(-len(codes) // LINE)
+    lines = np.zeros((blocks, len(rows), LINE), dtype=np.uint8)
+    for block in range(blocks):
+        columns = codes[block * LINE : (block + 1) * LINE]
+        _fill_lines(columns, rows, lines[block])
+    return lines.ravel()
+
+
+@kernel
+def _fill_lines(columns, rows, lines):
+    """lines[i, f] = columns[f, rows[i]]."""
+    for i in range(rows.size):
+        for f in range(columns.shape[0]):
+            lines[i, f] = columns[f, rows[i]]
 
 
 def _copies(weights: Weights, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:

@@ -1,0 +1,162 @@
+"""One random cut of each drawn column: no class sums of bins, only the sums on the left of the cut.
+
+Two passes over the rows of a node do for 32 columns at once: one for their ranges, in which the cuts are
+drawn, one for the sums of two classes. Other sums are taken column by column.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from propriety.engine.compiling import small
+from propriety.engine.lines import (
+    CUT,
+    LEAST,
+    LEFT,
+    LEFT_ONES,
+    LINE,
+    MOST,
+    MOST_IN_LANE,
+    range_of_bins,
+    sums_on_left,
+)
+from propriety.forest.cuts import EQUAL, bin_of, keep, pair_after, split_gain
+from propriety.forest.draws import draw_below
+from propriety.forest.entropy import FEW
+from propriety.forest.layout import CLASS, ROW, TO_CLASS, TO_COUNT
+
+_U = np.uint64
+
+
+@small
+def _draw_cut(rows, first, bag, start, stop, least, most, missing, scratch):
+    """A random cut between the least and the largest bin of a node, with the side of missing values.
+
+    A cut of −1 says that there is one value only; a side of −1, that none is missing.
+    """
+    low, high, any_missing = np.int64(least), np.int64(most), most == missing
+    if any_missing:
+        high = np.int64(-1)
+        for i in range(start, stop):
+            code = np.int64(bin_of(rows, first, bag[i]))
+            high = max(high, code if code != missing else np.int64(-1))
+    if high < 0 or (high == low and not any_missing):
+        return np.int64(-1), np.int64(-1)
+    if high == low:
+        return high, np.int64(0)
+    return low + draw_below(scratch, high - low), draw_below(scratch, 2) if any_missing else np.int64(-1)
+
+
+@small
+def _sum_pairs(rows, first, bag, start, stop, total, scratch):
+    """Sums of two classes on the left of the cuts of 32 columns, by as many rows at a time as fit a lane."""
+    lanes, pairs = scratch.lanes, scratch.pairs
+    if total <= MOST_IN_LANE:
+        sums_on_left(rows, bag, lanes, first, start, stop)
+        return
+    for lane in range(LINE):
+        pairs[lane, 0] = pairs[lane, 1] = 0
+    begin = start
+    while begin < stop:
+        end, amount = begin, _U(0)
+        while end < stop and amount + (bag[end] >> TO_COUNT) <= MOST_IN_LANE:
+            amount += bag[end] >> TO_COUNT
+            end += _U(1)
+        sums_on_left(rows, bag, lanes, first, begin, end)
+        for lane in range(LINE):
+            pairs[lane, 0] += np.int64(lanes[LEFT + lane])
+            pairs[lane, 1] += np.int64(lanes[LEFT_ONES + lane])
+        begin = end
+
+
+@small
+def _pair_on_left(rows, first, bag, start, stop, total, lane, side, missing, scratch):
+    """Sums of a column on the left of its cut, in all and of class 1."""
+    if total <= MOST_IN_LANE:
+        both, ones = np.int64(scratch.lanes[LEFT + lane]), np.int64(scratch.lanes[LEFT_ONES + lane])
+    else:
+        both, ones = scratch.pairs[lane, 0], scratch.pairs[lane, 1]
+    if side == 1:
+        for i in range(start, stop):
+            entry = bag[i]
+            amount = np.int64(entry >> TO_COUNT) * np.int64(bin_of(rows, first, entry) == missing)
+            both += amount
+            ones += amount * np.int64((entry >> TO_CLASS) & _U(1))
+    return both, ones
+
+
+@small
+def _sum_left(rows, first, bag, start, stop, weights, cut, missing, side, left):
+    """Class sums on the left of a cut, for any number of classes and any weights."""
+    for k in range(left.size):
+        left[k] = 0
+    for i in range(start, stop):
+        entry = bag[i]
+        code = np.int64(bin_of(rows, first, entry))
+        goes = np.int64(code <= cut) if side < 0 or code != missing else side
+        amount = np.int64(entry >> TO_COUNT) * goes
+        if weights.size > 0:
+            amount *= weights[entry & ROW]
+        left[(entry >> TO_CLASS) & CLASS] += amount
+
+
+@small
+def _judge(
+    rows, first, bag, weights, lane, missing, lines, few, least, sums, total, loss, in_lanes, feature, found,
+    left, kept, scratch,
+):  # fmt: skip
+    """Compare the random cut of a column to the best split so far."""
+    start, stop, cut, side = _U(found.start), _U(found.stop), scratch.cuts[lane], scratch.sides[lane]
+    gain = -2.0 * loss
+    if in_lanes:
+        both, ones = _pair_on_left(rows, first, bag, start, stop, total, lane, side, missing, scratch)
+        left[0], left[1] = both - ones, ones
+        if both >= least and total - both >= least:
+            gain = loss - pair_after(lines, few, total < FEW, both - ones, ones, sums[0], sums[1])
+    else:
+        _sum_left(rows, first, bag, start, stop, weights, cut, missing, side, left)
+        gain = split_gain(left, sums, lines, least, loss)
+    if gain > found.gain + EQUAL * loss:
+        found.gain, found.feature, found.by_set = gain, feature, 0
+        found.cut, found.missing_left = cut, side
+        keep(left, kept)
+
+
+@small
+def _draw_cuts(rows, begin, bag, columns, drawn, first_column, found, scratch):
+    """Cut the drawn columns of numbers in a block of lines; returns how many there are."""
+    start, stop, lanes, n_drawn = _U(found.start), _U(found.stop), scratch.lanes, 0
+    for j in range(drawn.size - 1, -1, -1):
+        lane, column = drawn[j] - first_column, columns[drawn[j]]
+        if not (0 <= lane < LINE) or column.categorical != 0:
+            continue
+        if n_drawn == 0:
+            range_of_bins(rows, bag, lanes, begin, start, stop)
+        n_drawn += 1
+        cut, side = _draw_cut(
+            rows, begin + _U(lane), bag, start, stop, lanes[LEAST + lane], lanes[MOST + lane], column.missing,
+            scratch,
+        )  # fmt: skip
+        scratch.cuts[lane], scratch.sides[lane], lanes[CUT + lane] = cut, side, max(cut, 0)
+    return n_drawn
+
+
+@small
+def search_random_cuts(
+    rows, n_rows, bag, weights, columns, drawn, lines, few, least, sums, total, loss, in_lanes, found, left,
+    kept, scratch,
+):  # fmt: skip
+    """Compare a random cut of each drawn column of numbers to the best split so far."""
+    for first_column in range(0, columns.size, LINE):
+        begin = _U(first_column) * _U(n_rows)
+        if _draw_cuts(rows, begin, bag, columns, drawn, first_column, found, scratch) == 0:
+            continue
+        if in_lanes:
+            _sum_pairs(rows, begin, bag, _U(found.start), _U(found.stop), total, scratch)
+        for j in range(drawn.size - 1, -1, -1):
+            lane, column = drawn[j] - first_column, columns[drawn[j]]
+            if 0 <= lane < LINE and column.categorical == 0 and scratch.cuts[lane] >= 0:
+                _judge(
+                    rows, begin + _U(lane), bag, weights, lane, column.missing, lines, few, least, sums,
+                    total, loss, in_lanes, drawn[j], found, left, kept, scratch,
+                )  # fmt: skip
