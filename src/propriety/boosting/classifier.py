@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from propriety.boosting.learning import Continued, Lesson, prepare, read_held_out
 from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
-from propriety.boosting.settings import settings_of
+from propriety.boosting.settings import FEW_ROWS, settings_of
 from propriety.boosting.shapes import ShapeFunctions, contributions_of, shapes_of
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
@@ -32,7 +32,6 @@ from propriety.model.offsets import OffsetClassifier
 from propriety.storage.checks import Arrays
 
 _SEEDS = np.iinfo(np.int32).max
-_EARLY = 2000  # rows from which boosting stops early by a part of them
 Floats = NDArray[np.float64]
 
 
@@ -85,8 +84,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     init : {"base_rate", "zero"}, default="base_rate"
         The score before the first round: that of the base rate, or 0 as in the papers on boosting.
     max_iter : int, "cv" or "auto", default="auto"
-        Rounds. "auto" is "cv" for a total weight of up to 2,000 rows (unless ``early_stopping``,
-        ``warm_start``, a gain or corrective coefficients forbid it) and 100 for more.
+        Rounds. "auto" is "cv" for a total weight of up to 20,000 rows, or 20,000/K for K > 2 classes (unless
+        ``early_stopping``, ``warm_start``, a gain or corrective coefficients forbid it) and 100 for more.
         "cv" takes the number of least loss on held-out rows: four models, each without a quarter of the
         rows, grow side by side until the loss over all of their held-out rows has not fallen for
         ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows. The folds depend on the
@@ -120,10 +119,11 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     min_split_gain : float, default=0.0
         Least gain of a split, in units of what a perfect first step would gain a row (½ for the log loss).
         (``min_gain`` is its old name.)
-    subsample : float, default=1.0
-        Share of the rows that each round sees.
-    max_features : float, default=1.0
-        Share of the features that each split looks at.
+    subsample : float or "auto", default="auto"
+        Share of the rows that each round sees. "auto" is 0.7 for trees whose number is found by folds, else 1.
+    max_features : float or "auto", default="auto"
+        Share of the features that each split looks at. "auto" is 0.5 for trees whose number is found by
+        folds, else 1.
     max_features_tree : float, default=1.0
         Share of the features that each tree looks at.
     max_bins : int, default=255
@@ -213,8 +213,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         min_weight_leaf: float = 1e-3,
         l2_regularization: Any = "auto",
         min_split_gain: float = 0.0,
-        subsample: float = 1.0,
-        max_features: float = 1.0,
+        subsample: Any = "auto",
+        max_features: Any = "auto",
         max_features_tree: float = 1.0,
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
@@ -285,7 +285,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     @classmethod
     def table_settings(cls, n_rows: int) -> dict[str, Any]:
         """Many rows stop early, by a part of them; few by folds, which is the default."""
-        if n_rows >= _EARLY:
+        if n_rows > FEW_ROWS:
             return {"early_stopping": True, "max_iter": 500, "n_iter_no_change": 20}
         return {}
 

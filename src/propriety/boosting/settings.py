@@ -13,13 +13,14 @@ from propriety.boosting.compatibility import allows_folds, check_learner
 from propriety.boosting.constraints import interaction_groups, signs_by_score
 from propriety.boosting.objective import COEFFICIENTS, CRITERIA, STEPS
 from propriety.data.parameters import Parameters, choice, number
-from propriety.data.training import Training
+from propriety.data.training import Training, n_scores_of
 
 #: Of ``max_iter="cv"``: the number of folds, and of rounds at most.
 N_FOLDS, MOST_ROUNDS = 4, 500
-#: Of ``max_iter="auto"``: the total weight up to which rounds are found by folds, and the rounds above.
-FEW_ROWS, ROUNDS = 2000.0, 100
-_LEAF_BY_FOLDS, _L2_BY_FOLDS = 5.0, 10.0
+#: Of ``max_iter="auto"``: the total weight, times scores, up to which folds find the rounds, and the rounds above.
+FEW_ROWS, ROUNDS = 20_000.0, 100
+#: What "auto" is where rounds are found by folds: trees that are small and differ.
+_LEAF_BY_FOLDS, _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 5.0, 10.0, 0.7, 0.5
 #: Kinds of calibration for two classes, and for any number.
 _OF_TWO, _OF_CLASSES = ("platt", "beta", "isotonic"), ("platt", "beta")
 
@@ -86,10 +87,13 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     step = given.choice("step", STEPS)
     criterion = given.choice("criterion", ("auto", "fisher", "newton", "gradient"))
     least = given.least_weight("min_samples_leaf", total)
-    by_folds = _asks_folds(model, total)
+    by_folds = _asks_folds(model, total * n_scores_of(training.n_classes))
     if by_folds and isinstance(model.min_samples_leaf, str):
         least = min(least, _LEAF_BY_FOLDS)
     l2 = _L2_BY_FOLDS if by_folds else 0.0
+    drawn = by_folds and weak_learner == "tree"
+    subsample = given.number_or_auto("subsample", _ROWS_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
+    features = given.number_or_auto("max_features", _FEATURES_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
     check_learner(model, weak_learner)
     return BoostingSettings(
         weak_learner=weak_learner,
@@ -111,9 +115,9 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         min_weight_leaf=given.number("min_weight_leaf", 0),
         l2_regularization=given.number_or_auto("l2_regularization", l2, 0),
         min_gain=number("min_split_gain", given.renamed("min_gain", "min_split_gain"), 0),
-        subsample=given.number("subsample", 0, 1, above=True),
+        subsample=subsample,
         tree_features=max(1, round(given.number("max_features_tree", 0, 1, above=True) * d)),
-        split_features=max(1, round(given.number("max_features", 0, 1, above=True) * d)),
+        split_features=max(1, round(features * d)),
         max_bins=_bins(given.number("max_bins", 2, 255, whole=True), weak_learner, least, total),
         monotone=signs_by_score(model.monotonic_cst, training.schema, training.classes),
         groups=interaction_groups(model.interaction_cst, training.schema),
@@ -128,12 +132,12 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     )
 
 
-def _asks_folds(model: Any, total: float) -> bool:
+def _asks_folds(model: Any, size: float) -> bool:
     """Whether folds find the number of rounds: if asked to, or by "auto" where rows are few."""
     if not isinstance(model.max_iter, str):
         return False
     return choice("max_iter", model.max_iter, ("auto", "cv")) == "cv" or (
-        total <= FEW_ROWS and allows_folds(model)
+        size <= FEW_ROWS and allows_folds(model)
     )
 
 
