@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -27,7 +28,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def folded(data):
-    return BoostingClassifier(max_iter="cv").fit(*data[:2])
+    return BoostingClassifier(max_iter="cv", random_state=0).fit(*data[:2])
 
 
 def lesson_of(model, X, y):
@@ -61,16 +62,16 @@ def test_the_rounds_are_those_of_least_pooled_loss(data, folded):
     assert folded.n_iter_ == np.argmin(curve)
     assert len(curve) == folded.n_iter_ + 10 + 1
     assert curve[0] == pytest.approx(np.log(2), abs=0.01)
-    same = BoostingClassifier(max_iter=folded.n_iter_, l2_regularization=10, min_samples_leaf=5).fit(
-        *data[:2]
-    )
+    small = {"l2_regularization": 5, "min_samples_leaf": 5, "subsample": 0.7, "max_features": 0.5}
+    same = BoostingClassifier(max_iter=folded.n_iter_, random_state=0, **small).fit(*data[:2])
     assert np.array_equal(same.predict_proba(data[2]), folded.predict_proba(data[2]))
 
 
 def test_they_are_the_default_where_rows_are_few(data, folded):
     X, y = data[:2]
-    assert np.array_equal(BoostingClassifier().fit(X, y).predict_proba(X), folded.predict_proba(X))
-    assert BoostingClassifier().fit(X, y, np.full(len(y), 11)).n_iter_ == 100
+    default = BoostingClassifier(random_state=0).fit(X, y)
+    assert np.array_equal(default.predict_proba(X), folded.predict_proba(X))
+    assert BoostingClassifier().fit(X, y, np.full(len(y), 101)).n_iter_ == 100
     stopped = BoostingClassifier(early_stopping=True).fit(X, y)
     assert len(stopped.train_score_) > 0
 
@@ -87,8 +88,8 @@ def test_order_and_copies_change_nothing(data, rng, calibrate):
     X, y = data[:2]
     weight = rng.integers(0, 3, len(y))
     rows = rng.permutation(np.repeat(np.arange(len(y)), weight))
-    one = BoostingClassifier(max_iter="cv", calibrate=calibrate).fit(X, y, weight)
-    other = BoostingClassifier(max_iter="cv", calibrate=calibrate).fit(X[rows], y[rows])
+    model = BoostingClassifier(max_iter="cv", calibrate=calibrate, random_state=0)
+    one, other = clone(model).fit(X, y, weight), clone(model).fit(X[rows], y[rows])
     assert one.n_iter_ == other.n_iter_ > 0
     assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
 

@@ -114,16 +114,16 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     min_weight_leaf : float, default=1e-3
         Least curvature of a leaf, in units of an average row's at the start.
     l2_regularization : float or "auto", default="auto"
-        Shrinks leaf values as if a leaf held this many more average rows with gradient 0. "auto" is 10
+        Shrinks leaf values as if a leaf held this many more average rows with gradient 0. "auto" is 5
         where rounds are found by folds, else 0.
     min_split_gain : float, default=0.0
         Least gain of a split, in units of what a perfect first step would gain a row (½ for the log loss).
         (``min_gain`` is its old name.)
     subsample : float or "auto", default="auto"
-        Share of the rows that each round sees. "auto" is 0.7 for trees whose number is found by folds, else 1.
+        Share of the rows that each round sees. "auto" is 0.7 for trees counted by folds, else 1.
     max_features : float or "auto", default="auto"
-        Share of the features that each split looks at. "auto" is 0.5 for trees whose number is found by
-        folds, else 1.
+        Share of the features that each split looks at. "auto" is 0.5 for trees counted by folds,
+        else 1.
     max_features_tree : float, default=1.0
         Share of the features that each tree looks at.
     max_bins : int, default=255

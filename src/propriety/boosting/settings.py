@@ -17,10 +17,10 @@ from propriety.data.training import Training, n_scores_of
 
 #: Of ``max_iter="cv"``: the number of folds, and of rounds at most.
 N_FOLDS, MOST_ROUNDS = 4, 500
-#: Of ``max_iter="auto"``: the total weight, times scores, up to which folds find the rounds, and the rounds above.
+#: Of ``max_iter="auto"``: the total weight times scores up to which folds find the rounds; the rounds above.
 FEW_ROWS, ROUNDS = 20_000.0, 100
 #: What "auto" is where rounds are found by folds: trees that are small and differ.
-_LEAF_BY_FOLDS, _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 5.0, 10.0, 0.7, 0.5
+_LEAF_BY_FOLDS, _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 5.0, 5.0, 0.7, 0.5
 #: Kinds of calibration for two classes, and for any number.
 _OF_TWO, _OF_CLASSES = ("platt", "beta", "isotonic"), ("platt", "beta")
 
