@@ -432,6 +432,10 @@ def test_an_offset_of_columns_is_kept_and_evaluated_by_every_command(place, tmp_
     model, page = tmp_path / "m.propriety", tmp_path / "r.html"
     result = as_json("fit", place / "loans.csv", "-t", "paid", *OFFSET, "-o", model, "--report", page)
     assert result["offset"] == "amount/10 - 1"
+    champion, bad = np.array(loans()["amount"]) / 10 - 1, np.array(loans()["paid"]) == "bad"
+    alone = result["judgements"][1]
+    assert alone["model"] == "the offset alone"
+    assert alone["misses_per_1000"] == pytest.approx(1000 * np.mean((champion < 0) & bad))
     names = [c["name"] for c in result["columns"]]
     assert "amount" not in names  # as weights are no feature
     assert "starts from an offset" in page.read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.model_selection import LeaveOneGroupOut
 
 from propriety.linear import LinearClassifier, LinearPath, path
 
@@ -90,3 +91,14 @@ def test_rows_of_weight_zero_keep_the_folds_numbers(noisy):
     kept = [(train[weight[train] > 0] - 40, test[weight[test] > 0] - 40) for train, test in folds]
     other = LinearPath(alphas=4, cv=kept).fit(X[40:], y[40:])
     np.testing.assert_allclose(model.cv_loss_, other.cv_loss_, rtol=1e-12)
+
+
+def test_groups_go_to_the_splitter():
+    rng = np.random.default_rng(0)
+    X, y, groups = rng.standard_normal((60, 2)), np.arange(60) % 2, np.repeat(np.arange(6), 10)
+    model = LinearPath(alphas=4, cv=LeaveOneGroupOut()).fit(X, y, groups=groups)
+    splits = list(LeaveOneGroupOut().split(X, y, groups))
+    expected = LinearPath(alphas=4, cv=splits).fit(X, y)
+    np.testing.assert_array_equal(model.cv_loss_, expected.cv_loss_)
+    with pytest.raises(ValueError, match="groups must have one entry for each of 60 rows, got 59"):
+        LinearPath(alphas=4).fit(X, y, groups=groups[1:])

@@ -299,6 +299,9 @@ def test_a_model_with_an_offset_is_judged_on_top_of_it():
     np.testing.assert_array_equal(report.p, model.predict_proba(X, offset=offset)[:, 1])
     np.testing.assert_array_equal(report.rivals["without"], plain.predict_proba(X)[:, 1])
     np.testing.assert_allclose(report.rivals["piped"], report.p, atol=0.05)
+    np.testing.assert_allclose(report.rivals["the offset alone"], 1 / (1 + np.exp(-offset)))
+    turned = Report.from_estimator(model, X, y, offset=offset, positive=0)
+    np.testing.assert_allclose(turned.rivals["the offset alone"], 1 / (1 + np.exp(offset)))
     assert "The score of each row starts from an offset" in text_of(report)
     assert "offset" not in text_of(Report.from_estimator(plain, X, y))
     with pytest.raises(ValueError, match=r"LinearClassifier was fitted with an offset.*give offset=array"):

@@ -139,8 +139,9 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
     plain = replace(study.order, loss=log, search=False, settings={})
     rivals, same = {}, ""
     wanted = {"logistic regression": "logistic", _LOG_BOOSTING: "boosting"}
-    if study.table.offset is not None:  # others' models know none
+    if study.table.offset is not None:  # which others' models do not know
         del wanted["logistic regression"]
+        rivals |= {judged.name: judged.p for judged in study.baselines if judged.constant is None}
     if study.recipe.name == "boosting" and study.model.loss_ in _LOGS and not study.order.settings:
         del wanted[_LOG_BOOSTING]
         same = _LOG_BOOSTING

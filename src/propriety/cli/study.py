@@ -15,6 +15,7 @@ from propriety.cli.recipes import Fitted, Order, Recipe
 from propriety.cli.splitting import Split, split_rows
 from propriety.cli.training import TrainingTable
 from propriety.cli.words import deciding, has_threshold
+from propriety.report.reading import OFFSET_ALONE, offset_alone
 from propriety.tables import TableModel
 from propriety.version import __version__
 
@@ -93,6 +94,9 @@ def run_study(
         offset=table.stated_offset,
     )
     without = baselines(table.classes, judgement)
+    if table.offset is not None:
+        alone = offset_alone(model.loss_, table.offset[split.rows])
+        without = (replace(judgement, name=OFFSET_ALONE, p=alone, seconds=0.0), *without)
     study = Study(table, order, split, judgement, without, fitted, model)
     return replace(study, model=replace(model, summary=summary(study)))
 

@@ -57,17 +57,15 @@ def path(
     >>> int(np.count_nonzero(way.coefs[0])), int(np.count_nonzero(way.coefs[-1]))
     (0, 5)
     """
-    training = _training("path", model, X, y, sample_weight, offset)
+    training = _training("path", model, X, y, sample_weight, offset=offset)
     settings, loss = LinearSettings.read(model), loss_to_fit(model, training.costs)
     return follow(LinearRows.of(training, loss), loss, settings, alphas, eps)
 
 
-def _training(name: str, model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Training:
+def _training(name: str, model: Any, X: Any, y: Any, sample_weight: Any, **given: Any) -> Training:
     """What the model would be fitted to, its costs included."""
     terms = CostTerms.of(model)
-    return Training.read(
-        name, X, y, sample_weight, reads=NUMBERS, terms=terms, stakes=model.stakes, offset=offset
-    )
+    return Training.read(name, X, y, sample_weight, reads=NUMBERS, terms=terms, stakes=model.stakes, **given)
 
 
 class LinearPath(ClassifierMixin, BaseEstimator):
@@ -129,11 +127,13 @@ class LinearPath(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
-        """Choose alpha on held-out rows, then fit all rows with it."""
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, groups: Any = None
+    ) -> Self:
+        """Choose alpha on held-out rows, then fit all rows with it; `groups` go to the splitter `cv`."""
         choice("rule", self.rule, ("best", "one_se"))
         model = clone(self.estimator) if self.estimator is not None else LinearClassifier()
-        training = _training("LinearPath", model, X, y, sample_weight, offset)
+        training = _training("LinearPath", model, X, y, sample_weight, offset=offset, groups=groups)
         settings, loss = LinearSettings.read(model), loss_to_fit(model, training.costs)
         whole = follow(LinearRows.of(training, loss), loss, settings, self.alphas, self.eps)
         cv_loss = np.array(list(self._folds(training, loss, settings, whole.alphas)))
@@ -156,7 +156,7 @@ class LinearPath(ClassifierMixin, BaseEstimator):
         Rows of weight 0 count when rows are divided, so that the folds of `cv` keep their numbers.
         """
         cv = check_cv(self.cv, training.codes, classifier=True)
-        for train, test in cv.split(training.table.matrix, training.codes):
+        for train, test in cv.split(training.table.matrix, training.codes, training.groups):
             held_out, rows = (LinearRows.of(training, loss, part) for part in (test, train))
             if len(held_out.codes) == 0:
                 continue

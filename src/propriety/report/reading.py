@@ -22,6 +22,8 @@ from propriety.evaluation.scores import class_index
 from propriety.model.base import ProperClassifier
 from propriety.report.contents import Effects
 
+#: What the page calls the offset without a model.
+OFFSET_ALONE = "the offset alone"
 _SAMPLE = 1000  # rows that effects are worked out for
 
 
@@ -101,6 +103,8 @@ def facts_of(
         facts |= {"negative": labels[1 - side], "positive": labels[side]}
     if owner is not None:
         facts |= costs_of(owner, within.X, side)
+    if owner is not None and offset is not None:
+        facts["rivals"] = {OFFSET_ALONE: offset_alone(owner.loss_, offset, side)} | facts["rivals"]
     if owner is not None and within.same_p:
         facts["loss"] = owner.loss_
     importances: Any = None
@@ -152,6 +156,21 @@ def costs_of(model: ProperClassifier, X: Any, side: int | None) -> dict[str, Any
     said = {name: getattr(terms, of_model) for name, of_model in seen.items()}
     values |= {name: term for name, term in said.items() if uncertain.is_uncertain(term)}
     return values | {"stated": {name: term for name, term in said.items() if isinstance(term, str)}}
+
+
+def offset_alone(loss: Any, offset: Any, side: int | None = 1) -> Any:
+    """Probabilities if nothing is added to the offset: of the class `side` of two, or of all.
+
+    >>> from propriety import losses
+    >>> log = losses.Log().composite()
+    >>> offset_alone(log, [0.0]), offset_alone(log, [2.0], 0).round(2)
+    (array([0.5]), array([0.12]))
+    """
+    P = np.asarray(loss.inverse(np.asarray(offset, dtype=np.float64)))
+    if side is None:
+        return P
+    p = P.reshape(len(P))
+    return p if side == 1 else 1 - p
 
 
 def _side(classes: Any, positive: Any, owner: ProperClassifier | None) -> int | None:

@@ -136,11 +136,13 @@ def _terms(report: Report) -> Markup:
 
 def _budget(report: Report) -> str:
     assert report.budget is not None
-    share = f"{report.budget:.3g} of the rows" if report.budget < 1 else f"{report.budget:,.0f} rows"
+    if report.budget < 1:
+        most = f"{100 * report.budget:.3g}% of the rows, here {int(report.budget * len(report.y)):,}"
+    else:
+        most = f"{report.budget:,.0f}"
     return (
-        f"At most {share} may be acted on: those of largest expected saving are, and only where "
-        "there is one. A "
-        f"number of rows is of the {len(report.y):,} that judge."
+        f"At most {most} of the {len(report.y):,} rows that judge may be acted on: those of largest expected "
+        "saving are, and only where there is one."
     )
 
 
