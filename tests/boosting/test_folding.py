@@ -32,19 +32,28 @@ def folded(data):
 
 def lesson_of(model, X, y):
     training = Training.read("T", X, y)
-    settings = settings_of(model, training, 0)
+    settings = settings_of(model, training, model._new_seed(False))
     return prepare(training, settings, fitted_loss(model.loss, None, training.n_classes))
 
 
-@pytest.mark.parametrize("learner", ["tree", "histogram"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"weak_learner": "histogram"},
+        {"subsample": 0.7},
+        {"coefficient": "line"},
+        {"multiclass": "sequential"},
+    ],
+)
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_fold_models_are_those_of_weight_zero(data, learner, n_classes):
+def test_fold_models_are_those_of_weight_zero(data, parameters, n_classes):
     X, y = (
         np.clip(np.rint(data[0]), -1, 1),
         data[1],
     )  # values that every fold has, so that the bins are the same
     y = y + (n_classes == 3) * (X[:, 0] > 0)
-    model = BoostingClassifier(max_iter=4, weak_learner=learner)
+    model = BoostingClassifier(max_iter=4, random_state=0, **parameters)
     folds = fold_numbers(Training.read("T", X, y), 3)
     found = rounds_by_folds(lesson_of(model, X, y), folds, stop=False)
     for k in range(3):
