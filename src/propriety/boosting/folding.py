@@ -177,8 +177,6 @@ def learn_from_folds(
     the folds say.
     """
     settings, training, loss = lesson.settings, lesson.training, lesson.objective.loss
-    if folds is not None and groups is not None:
-        raise ValueError("give groups or folds, not both")
     if folds is None:
         numbers = fold_numbers(training, settings.n_folds, groups=groups)
     else:
