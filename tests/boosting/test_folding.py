@@ -33,19 +33,28 @@ def folded(data):
 
 def lesson_of(model, X, y):
     training = Training.read("T", X, y)
-    settings = settings_of(model, training, 0)
+    settings = settings_of(model, training, model._new_seed(False))
     return prepare(training, settings, fitted_loss(model.loss, None, training.n_classes))
 
 
-@pytest.mark.parametrize("learner", ["tree", "histogram"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"weak_learner": "histogram"},
+        {"subsample": 0.7},
+        {"coefficient": "line"},
+        {"multiclass": "sequential"},
+    ],
+)
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_fold_models_are_those_of_weight_zero(data, learner, n_classes):
+def test_fold_models_are_those_of_weight_zero(data, parameters, n_classes):
     X, y = (
         np.clip(np.rint(data[0]), -1, 1),
         data[1],
     )  # values that every fold has, so that the bins are the same
     y = y + (n_classes == 3) * (X[:, 0] > 0)
-    model = BoostingClassifier(max_iter=4, weak_learner=learner)
+    model = BoostingClassifier(max_iter=4, random_state=0, **parameters)
     folds = fold_numbers(Training.read("T", X, y), 3)
     found = rounds_by_folds(lesson_of(model, X, y), folds, stop=False)
     for k in range(3):
@@ -268,3 +277,12 @@ def test_categories_that_labels_merge_are_merged_without_the_fold():
         other.fit(X, y, (folds != fold).astype(int))
         expected = other.decision_function(X[folds == fold])
         np.testing.assert_allclose(scores[folds == fold], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("max_iter", ["auto", "cv"])
+def test_rows_that_a_user_holds_out_have_the_validation_score(data, folded, max_iter):
+    X, y, X_new, y_new = data
+    model = BoostingClassifier(max_iter=max_iter).fit(X, y, X_val=X_new, y_val=y_new)
+    assert model.n_iter_ == folded.n_iter_  # these rows judge, and do not choose
+    loss = [log_loss(y_new, p) for p in model.staged_predict_proba(X_new)]
+    np.testing.assert_allclose(model.validation_score_[-model.n_iter_ :], -np.array(loss), rtol=1e-9)

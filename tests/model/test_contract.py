@@ -175,3 +175,24 @@ def quick(row):
 @parametrize_with_checks([quick(row) for row in ROWS])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+#: Attributes that a model file does not keep: numbers of the training rows, and histories.
+NOT_IN_FILES = {"oof_decision_function_", "gain_path_"}
+CHOSEN = {"boosting": {"max_iter": "cv"}, "linear": {"alpha": "cv"}, "forest": {"oob_score": True}}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
+def test_a_file_keeps_every_attribute_but_those_of_the_training_rows(row, tmp_path):
+    model = small(row, **CHOSEN.get(row.key, {})).fit(*data(2))
+    model.save(tmp_path / "m.propriety")
+    again = propriety.load(tmp_path / "m.propriety")
+
+    def public(fitted):
+        return {name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")}
+
+    assert public(again) == public(model) - NOT_IN_FILES
+    for name in public(again):
+        value = getattr(model, name)
+        if isinstance(value, (np.ndarray, int, float, str)):
+            np.testing.assert_array_equal(getattr(again, name), value, err_msg=name)

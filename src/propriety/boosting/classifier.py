@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from propriety.boosting.learning import Continued, Lesson, prepare, read_held_out
+from propriety.boosting.learning import Continued, HeldOut, Lesson, prepare, read_held_out
 from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
 from propriety.boosting.settings import FEW_ROWS, settings_of
 from propriety.boosting.shapes import ShapeFunctions, contributions_of, shapes_of
@@ -159,13 +159,13 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     n_iter_ : int
         Rounds kept.
     train_score_, validation_score_ : ndarray
-        Minus the loss (or the scorer's value) after each round, when early stopping is on; with
-        ``max_iter="cv"``, minus the loss of the held-out rows of all folds.
+        Minus the loss (or the scorer's value) after each round, when early stopping is on or ``X_val`` is
+        given; else, where folds find the rounds, minus the loss of the held-out rows of all folds.
     oof_decision_function_ : ndarray of shape (n,) or (n, K)
         With ``max_iter="cv"``, the score of each training row by the model that was fitted to the other
-        folds; NaN for rows in no fold.
+        folds; NaN for rows in no fold. A model file does not keep it.
     gain_, gain_path_ : float, GainPath
-        The gain and how it was chosen, with ``gain="cv"``.
+        The gain and how it was chosen, with ``gain="cv"``; a model file keeps the gain alone.
 
     Examples
     --------
@@ -330,7 +330,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
             relative to their mean. Rows of weight 0 take no part.
         X_val, y_val, sample_weight_val, offset_val : optional
-            Rows for early stopping.
+            Rows for early stopping; without that, ``validation_score_`` is theirs after each round.
         fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
             Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
         offset : array of shape (n,), or (n, K) for more than two classes, optional
@@ -348,9 +348,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         -------
         self
         """
-        from propriety.boosting.fitting import BoostingFit
-        from propriety.boosting.folding import learn_from_folds
-
         training = self._read(
             X,
             y,
@@ -363,16 +360,27 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             offset=offset,
             groups=groups,
         )
-        n_rows, again = training.n_rows, self.warm_start and hasattr(self, "_forest")
+        again = bool(self.warm_start) and hasattr(self, "_forest")
         if again:
             self._check_same(X, training)
         held_out = read_held_out(training, X_val, y_val, sample_weight_val, offset_val)
         gain, chosen = self._gain(X, y, sample_weight, training)
+        lesson, copies = self._prepare(training, held_out, gain, again, expand=folds is None)
+        lesson, loss, learned = _from_folds(lesson, copies, training.n_rows, folds)
+        for name in ("gain_", "gain_path_", "oof_decision_function_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        costs, earlier = self._held_out_costs(lesson, X_val), self._forest if again else None
+        self._boost(lesson, loss, costs, earlier, X, y, chosen | learned)
+        return self
+
+    def _prepare(
+        self, training: Training, held_out: HeldOut | None, gain: float | None, again: bool, expand: bool
+    ) -> tuple[Lesson, NDArray[np.intp]]:
+        """What the rounds need, and the given row of each of its rows, which folds may have made several."""
         settings = settings_of(self, training, self._new_seed(again))
-        rows = np.arange(training.n_rows)
-        if settings.asks_folds and folds is None:
-            # Copies of a row may lie in several folds.
-            training, rows = training.expanded()
+        copies = np.arange(training.n_rows)
+        if settings.asks_folds and expand:  # copies of a row may lie in several folds
+            training, copies = training.expanded()
         lesson = prepare(
             training,
             settings,
@@ -382,27 +390,22 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,
             shared_bins=self._shared_bins,
         )
-        loss = lesson.objective.loss
-        if lesson.settings.asks_folds:
-            lesson, loss, folded = learn_from_folds(lesson, folds)
-            scores = mean_over_copies(folded.scores, rows, n_rows)
-            chosen |= {"validation_score_": -folded.curve, "oof_decision_function_": squeezed(scores)}
-        elif folds is not None:
-            raise ValueError(
-                "folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
-            )
-        for name in ("gain_", "gain_path_", "oof_decision_function_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        earlier = self._forest if again else None
-        fit = BoostingFit(self, lesson, self._held_out_costs(lesson, X_val), earlier, X, y)
+        return lesson, copies
+
+    def _boost(
+        self, lesson: Lesson, loss: Any, costs: Costs, earlier: Any, X: Any, y: Any, chosen: dict[str, Any]
+    ) -> None:
+        """Run the rounds and keep them, those of an interrupted fit too."""
+        from propriety.boosting.fitting import BoostingFit
+
+        fit = BoostingFit(self, lesson, costs, earlier, X, y)
         try:
             fit.run()
         except KeyboardInterrupt:
-            self._keep(training, loss, **(fit.attributes() | chosen))
+            self._keep(lesson.training, loss, **(fit.attributes() | chosen))
             raise
-        self._keep(training, loss, **(fit.attributes() | chosen))
+        self._keep(lesson.training, loss, **(fit.attributes() | chosen))
         fit.end()
-        return self
 
     def _gain(
         self, X: Any, y: Any, sample_weight: Any, training: Training
@@ -571,3 +574,25 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         from propriety.boosting.state import read_state
 
         read_state(self, state, arrays)
+
+
+def _from_folds(
+    lesson: Lesson, copies: NDArray[np.intp], n_rows: int, folds: Any
+) -> tuple[Lesson, Any, dict[str, Any]]:
+    """The lesson with what folds have to say, the loss with its link, and what the model keeps of that.
+
+    The scores of rows that a user holds out stay `validation_score_`; without these, it is the folds' curve.
+    """
+    from propriety.boosting.folding import learn_from_folds
+
+    if not lesson.settings.asks_folds:
+        if folds is not None:
+            raise ValueError(
+                "folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
+            )
+        return lesson, lesson.objective.loss, {}
+    lesson, loss, folded = learn_from_folds(lesson, folds)
+    kept = {"oof_decision_function_": squeezed(mean_over_copies(folded.scores, copies, n_rows))}
+    if lesson.held_out is None:
+        kept["validation_score_"] = -folded.curve
+    return lesson, loss, kept

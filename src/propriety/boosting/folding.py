@@ -74,6 +74,9 @@ class FoldModel:
     def advance(self, number: int) -> None:
         """Fit one more round and let the held-out scores follow."""
         learners = self._booster.advance(number)
+        if self._booster.scores_every_row:
+            self.scores = self._booster.scores[self.rows]
+            return
         ensemble = curves.join(learners, self._lesson.n_scores, self._binner)
         ensemble.add_binned_scores(self._held, self.scores, self._lesson.settings.n_jobs)
 

@@ -67,6 +67,13 @@ class Booster:
         self._reach = self._how_far()
         self._corrective: Any = None
 
+    @property
+    def scores_every_row(self) -> bool:
+        """Whether rows of weight 0 have their scores too: where learners are looked up for all rows."""
+        settings = self.settings
+        plain = settings.coefficient == "fixed" and not settings.sequential
+        return not plain or settings.subsample < 1.0 or settings.weak_learner == "histogram"
+
     def share_room(self, other: Booster) -> None:
         """Work in the room of another booster over the same bins; the two must take turns."""
         self._learner.share_room(other._learner)

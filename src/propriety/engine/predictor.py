@@ -143,6 +143,9 @@ class Forest:
     @classmethod
     def join(cls, trees: Sequence[TreeNodes], n_scores: int) -> Forest:
         """Concatenate trees."""
+        if len(trees) == 1:  # as after each round of a small fit, which would notice the rest
+            (tree,) = trees
+            return cls(tree.nodes, np.array([0, len(tree.nodes)]), tree.sets, n_scores)
         sizes = [len(t.nodes) for t in trees]
         roots = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         nodes = np.empty(roots[-1], dtype=TREE_NODE)

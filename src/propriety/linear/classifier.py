@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
-from propriety.data.training import NUMBERS
+from propriety.data.training import NUMBERS, Training
 from propriety.export.formula import Formula, Linear, readout_of
 from propriety.linear import state, summary
-from propriety.linear.learning import complaint, learn, linear_scores
+from propriety.linear.learning import LinearFit, complaint, learn, linear_scores
 from propriety.linear.row_tailoring import RowTailored, focus_of
 from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.linear.settings import LinearSettings, loss_to_fit
@@ -103,7 +103,8 @@ class LinearClassifier(OffsetClassifier):
     alphas_, cv_loss_ : arrays
         With ``alpha="cv"``, the strengths tried and the mean loss of held-out rows at each.
     oof_decision_function_ : array of shape (n,) or (n, K)
-        With ``alpha="cv"``, the score of each training row by the model that was fitted to the other folds.
+        With ``alpha="cv"``, the score of each training row by the model that was fitted to the other folds. A
+        model file does not keep it.
     n_iter_ : int
     trace_ : array
         The objective before the first step and after each; it never rises.
@@ -247,42 +248,24 @@ class LinearClassifier(OffsetClassifier):
         loss = loss_to_fit(self, training.costs)
         rows = LinearRows.of(training, loss)
         start = self._start(training.n_features, training.n_classes)
-        if folds is not None and not settings.chosen:
-            raise ValueError("folds choose the penalty, so they need alpha='cv'")
         if folds is not None and groups is not None:
             raise ValueError("give groups or folds, not both")
+        curve: dict[str, Any] = {}
         if settings.chosen:
-            if folds is None:  # copies of a row may lie in several folds
-                copies, places = training.expanded()
-                crossed = cross_fit(copies, loss, settings, fold_numbers(copies, N_FOLDS), start)
-            else:
-                places = np.arange(training.n_rows)
-                crossed = cross_fit(training, loss, settings, read_folds(folds, training), start)
-            scores = mean_over_copies(crossed.scores, places, training.n_rows)
-            fit, settings = crossed.fit, replace(settings, alpha=crossed.alpha)
-            curve = {
-                "alphas_": crossed.alphas,
-                "cv_loss_": crossed.curve,
-                "oof_decision_function_": squeezed(scores),
-            }
+            fit, settings, curve = _by_folds(training, loss, settings, folds, start)
+        elif folds is not None:
+            raise ValueError("folds choose the penalty, so they need alpha='cv'")
         else:
-            fit, curve = learn(rows, loss, settings, start), {}
+            fit = learn(rows, loss, settings, start)
         warning = complaint(rows, fit, settings)
         for name in ("alphas_", "cv_loss_", "oof_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._keep(
             training,
             fit.loss,
-            coef_=fit.coef,
-            intercept_=fit.intercept,
-            n_iter_=max(1, fit.n_iter),
-            trace_=np.array(fit.trace),
-            converged_=fit.converged,
-            report_=fit.report,
             alpha_=settings.alpha,
+            **_attributes(fit),
             **curve,
-            _centre=fit.columns.mean,
-            _spread=fit.columns.spread,
             _separated=str(warning) if isinstance(warning, SeparationWarning) else None,
             _training=rows,
         )
@@ -380,3 +363,36 @@ class LinearClassifier(OffsetClassifier):
 
     def _restore(self, values: dict[str, Any], arrays: Arrays) -> None:
         state.restore(self, values, arrays)
+
+
+def _attributes(fit: LinearFit) -> dict[str, Any]:
+    return {
+        "coef_": fit.coef,
+        "intercept_": fit.intercept,
+        "n_iter_": max(1, fit.n_iter),
+        "trace_": np.array(fit.trace),
+        "converged_": fit.converged,
+        "report_": fit.report,
+        "_centre": fit.columns.mean,
+        "_spread": fit.columns.spread,
+    }
+
+
+def _by_folds(
+    training: Training, loss: Any, settings: LinearSettings, folds: Any, start: tuple[Floats, Floats] | None
+) -> tuple[LinearFit, LinearSettings, dict[str, Any]]:
+    """The fit at the penalty of least held-out loss, that penalty, and what the model keeps of the choice."""
+    n_rows = training.n_rows
+    places = np.arange(n_rows)
+    if folds is None:  # copies of a row may lie in several folds
+        training, places = training.expanded()
+        numbers = fold_numbers(training, N_FOLDS)
+    else:
+        numbers = read_folds(folds, training)
+    crossed = cross_fit(training, loss, settings, numbers, start)
+    kept = {
+        "alphas_": crossed.alphas,
+        "cv_loss_": crossed.curve,
+        "oof_decision_function_": squeezed(mean_over_copies(crossed.scores, places, n_rows)),
+    }
+    return crossed.fit, replace(settings, alpha=crossed.alpha), kept
