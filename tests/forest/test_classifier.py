@@ -165,6 +165,25 @@ def test_categories_and_missing_values_find_their_way(params, n_classes):
     np.testing.assert_allclose(P.sum(axis=1), 1)
 
 
+@pytest.mark.parametrize("params", [{}, EXTRA], ids=["forest", "extra trees"])
+def test_rows_take_the_same_way_by_bins_and_by_values(params):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(203, 3)).round(1)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    frame = pd.DataFrame(X, columns=list("abc")).assign(
+        kind=pd.Categorical(rng.choice(list("uvwxyz"), 203).tolist())
+    )
+    y = np.nan_to_num(X[:, 0]) + (frame["kind"].cat.codes > 2) > 0.5
+    model = ForestClassifier(n_estimators=9, random_state=0, **params).fit(frame, y)
+    frame.loc[:5, "a"], frame.loc[3:9, "b"], frame.loc[4:6, "kind"] = np.inf, -np.inf, None
+    grown, votes = model._grown, np.zeros((203, 1))
+    for start, stop, values in model._table(frame).chunks(grown._encoders()):
+        grown.forest.add_scores(values, votes[start:stop], 1)
+    expected = grown.smoothed(np.hstack([9 - votes, votes]), 9)
+    for jobs in (1, 3):
+        np.testing.assert_array_equal(grown.probabilities(model._table(frame), jobs), expected)
+
+
 def test_what_a_column_adds(data):
     X, y = data
     alone = ForestClassifier(n_estimators=10, random_state=0).fit(X[:, :1], y)

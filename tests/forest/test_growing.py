@@ -73,6 +73,42 @@ def test_a_tree_without_limits_knows_its_rows(splitter, n_classes):
     np.testing.assert_allclose(shares_of(model, X), np.eye(n_classes)[y], atol=1e-12)
 
 
+def sums_of_nodes(forest, X, y, weight):
+    """Weight and share of class 1 of the rows that pass each node, by walking down."""
+    weights, ones = np.zeros(len(forest.nodes)), np.zeros(len(forest.nodes))
+    for root in forest.roots[:-1]:
+        here = [(root, np.arange(len(X)))]
+        while here:
+            at, rows = here.pop()
+            node = forest.nodes[at]
+            weights[at], ones[at] = weight[rows].sum(), weight[rows] @ (y[rows] == 1)
+            if node["feature"] >= 0:
+                x = X[rows, node["feature"]]
+                left = np.where(np.isnan(x), node["missing_left"] == 1, x <= node["threshold"])
+                here += [(node["left"], rows[left]), (node["left"] + 1, rows[~left])]
+    return weights, ones / weights
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weights", ["copies", "many copies", "relative"])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_nodes_hold_the_rows_that_pass_them(splitter, weights, n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 40)).round(1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.digitize(np.nan_to_num(X[:, 0] - X[:, 38]), [-0.5, 0.5][: n_classes - 1])
+    weight = rng.integers(1, 3, 400).astype(float)
+    weight[7] = {"copies": 2, "many copies": 300, "relative": 0.7}[weights]
+    given = {"n_estimators": 3, "bootstrap": False, "random_state": 0, "splitter": splitter}
+    forest = ForestClassifier(**given, max_features=8, max_depth=6).fit(X, y, weight)._grown.forest
+    held, share = sums_of_nodes(forest, X, y, weight)
+    assert len(held) > 60
+    assert np.any(forest.nodes["feature"] >= 32)
+    unit = 1.0 if weights != "relative" else 400 / weight.sum()
+    np.testing.assert_allclose(forest.nodes["weight"], held * unit, rtol=1e-6)
+    np.testing.assert_allclose(forest.nodes["value"], share, rtol=1e-6, atol=1e-12)
+
+
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_limits_hold(splitter):
     X, y = data(300, 2)

@@ -14,6 +14,7 @@ from propriety.data.parameters import Parameters, number
 from propriety.data.training import Training
 from propriety.model.measure import Measure, measure_of
 
+MOST_FEATURES = 2**22  # a step down a tree is one word
 _CLASSES = 256  # labels are bytes
 _SEEDS = 2**31 - 1
 
@@ -59,6 +60,8 @@ def settings_of(model: Any, training: Training) -> ForestSettings:
     given = Parameters(model)
     if training.n_classes > _CLASSES:
         raise ValueError(f"y holds {training.n_classes} classes; a forest takes at most {_CLASSES}")
+    if training.table.n_features > MOST_FEATURES:
+        raise ValueError(f"X has {training.table.n_features} columns; a forest takes at most {MOST_FEATURES}")
     bootstrap, out_of_bag = given.flag("bootstrap"), given.flag("oob_score")
     if out_of_bag and not bootstrap:
         raise ValueError("oob_score=True needs rows out of the bag: give bootstrap=True, or oob_score=False")

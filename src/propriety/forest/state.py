@@ -48,6 +48,10 @@ def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     smoothing = take(state, "smoothing", (int, float))
     require(0 < smoothing < np.inf, "its smoothing is not positive")
     binner = read_binner(arrays, model._schema.n_categories)
+    cuts = forest.nodes[(forest.nodes["feature"] >= 0) & (forest.nodes["set"] < 0)]
+    require(np.all(cuts["bin"] < binner.n_bins[cuts["feature"]]), "a split has a bin that its column has not")
+    edges = binner.edges[cuts["feature"], cuts["bin"]]
+    require(np.array_equal(cuts["threshold"], edges), "a threshold is not the end of its bin")
     model._grown = GrownForest(forest, shares, base_rates, binner, float(smoothing))
     score = take(state, "oob_score", (int, float, type(None)))
     if score is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,20 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.data.table import Table
 from propriety.engine.binning import Binner
-from propriety.engine.compiling import kernel
-from propriety.engine.predictor import Forest, step
+from propriety.engine.compiling import inner, kernel
+from propriety.engine.predictor import Forest, contains, step
 from propriety.export.formula import Formula, Trees, Votes
+from propriety.forest.settings import MOST_FEATURES
 
 Floats = NDArray[np.float64]
+_U = np.uint64
+_MISSING = 255  # the bin of missing values where trees are walked by bins: others are smaller
+_TOGETHER = 8  # rows that walk down a tree side by side
+_ROWS = 8192
+#: A step down a tree is one word: its left child, feature and kind of split, and the last bin on the left.
+_TO_LEFT, _TO_FEATURE, _TO_KIND = _U(32), _U(10), _U(8)
+_FEATURE, _KIND, _BIN = _U(MOST_FEATURES - 1), _U(3), _U(255)
+_MISSING_LEFT, _BY_SET = 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +60,9 @@ class GrownForest:
 
     def probabilities(self, table: Table, n_jobs: int) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
-        votes = np.zeros((table.n_rows, 1 if self.shares is None else len(self.base_rates)))
+        votes = np.zeros((table.n_rows, self._shares.shape[1]))
         for start, stop, values in table.chunks(self._encoders()):
-            if self.shares is None:
-                self.forest.add_scores(values, votes[start:stop], n_jobs)
-            else:
-                self._run(_vote, self.shares, values, votes[start:stop], n_jobs)
+            self._vote(values, votes[start:stop], n_jobs)
         return self.smoothed(self._of_all_classes(votes), self.n_trees)
 
     def formula(self) -> Formula:
@@ -78,6 +84,33 @@ class GrownForest:
         smoothing = self.smoothing * self.base_rates
         return Formula(trees, Votes(sign, base, smoothing, self.n_trees + self.smoothing))
 
+    def _vote(self, X: Any, votes: Floats, n_jobs: int) -> None:
+        """Add what the trees say of the rows, which are binned first: that a tree fits a cache."""
+        forest, shares, edges = self.forest, self._shares, self.binner.edges
+        steps, sets = self._steps
+
+        def vote(start: int, stop: int) -> None:
+            count = stop - start
+            rows = np.zeros((-(-count // _TOGETHER) * _TOGETHER, X.shape[1]), dtype=np.uint8)
+            _bin_block(X, edges, start, stop, rows)
+            at = np.empty(_TOGETHER, dtype=np.uint64)
+            _vote(rows, steps, forest.roots, forest.nodes, sets, shares, at, votes[start:stop])
+
+        block = min(_ROWS, max(8 * _TOGETHER, -(-len(X) // n_jobs)))
+        parallel.for_blocks(vote, len(X), n_jobs=n_jobs, block=block)
+
+    @cached_property
+    def _steps(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        """The nodes as steps, and the sets with missing values among them.
+
+        Each is the word of `_TO_LEFT`. A leaf leads to itself. Where missing values go left, bins are counted
+        from them on: they are 0, others one more than they were.
+        """
+        nodes, sets = self.forest.nodes, self.forest.sets.copy()
+        steps = np.empty(len(nodes), dtype=np.uint64)
+        _write_steps(nodes, sets, steps)
+        return steps, sets
+
     def parts(self, table: Table, n_jobs: int) -> Floats:
         """What the splits on each column change in the probability on the way down, of shape (n, 1 or K, d).
 
@@ -98,7 +131,7 @@ class GrownForest:
     def _of_all_classes(self, votes: Floats) -> Floats:
         return votes if self.shares is not None else np.hstack([self.n_trees - votes, votes])
 
-    @property
+    @cached_property
     def _shares(self) -> Floats:
         if self.shares is None:
             return np.ascontiguousarray(self.forest.nodes["value"])[:, None]
@@ -121,15 +154,66 @@ class GrownForest:
 
 
 @kernel
-def _vote(X, nodes, roots, sets, shares, start, stop, votes):
+def _write_steps(nodes, sets, steps):
+    """Write the steps, and the missing values into the sets."""
+    for i in range(nodes.size):
+        node = nodes[i]
+        left, feature, kind, last = _U(i), _U(0), _U(0), _U(255)
+        if node.feature >= 0:
+            left, feature, kind, last = _U(node.left), _U(node.feature), _U(0), _U(node.bin)
+            if node.set >= 0:
+                kind = _U(_BY_SET)
+                bit = np.uint32(1) << np.uint32(_MISSING & 31)
+                if node.missing_left != 0:
+                    sets[node.set, _MISSING >> 5] |= bit
+                else:
+                    sets[node.set, _MISSING >> 5] &= ~bit
+            elif node.missing_left != 0:
+                kind, last = _U(_MISSING_LEFT), last + _U(1)
+        steps[i] = (left << _TO_LEFT) | (feature << _TO_FEATURE) | (kind << _TO_KIND) | last
+
+
+@kernel
+def _bin_block(X, edges, start, stop, rows):
+    """Bins of a block of rows: the number of edges below x, by eight halvings without a branch."""
+    for i in range(start, stop):
+        for f in range(X.shape[1]):
+            x = np.float64(X[i, f])
+            at = _U(0)
+            for width in (128, 64, 32, 16, 8, 4, 2, 1):
+                at += _U(width) * _U(x > edges[f, at + _U(width - 1)])
+            rows[i - start, f] = _MISSING if np.isnan(x) else at
+
+
+@inner
+def _walk(rows, row, steps, nodes, sets, at):
+    """Take eight rows from a root to their leaves, step by step together, so that none waits for another."""
+    any_set, moved = sets.shape[0] > 0, _U(1)
+    while moved != 0:
+        moved = _U(0)
+        for j in range(_U(_TOGETHER)):
+            word = steps[at[j]]
+            code = _U(rows[row + j, (word >> _TO_FEATURE) & _FEATURE])
+            kind = (word >> _TO_KIND) & _KIND
+            right = _U(((code + (kind & _U(1))) & _BIN) > (word & _BIN))
+            if any_set and kind == _U(_BY_SET):
+                right = _U(0) if contains(sets, nodes[at[j]].set, np.int64(code)) else _U(1)
+            below = (word >> _TO_LEFT) + right
+            moved |= below ^ at[j]
+            at[j] = below
+
+
+@kernel
+def _vote(rows, steps, roots, nodes, sets, shares, at, votes):
     """votes[i] += the class shares of each tree's leaf; trees outside, so that one stays in the cache."""
     for t in range(roots.size - 1):
-        for i in range(start, stop):
-            at = roots[t]
-            while nodes[at].feature >= 0:
-                at = np.int64(step(nodes[at], np.float64(X[i, nodes[at].feature]), sets))
-            for k in range(shares.shape[1]):
-                votes[i, k] += shares[at, k]
+        for row in range(_U(0), _U(rows.shape[0]), _U(_TOGETHER)):
+            for j in range(_TOGETHER):
+                at[j] = _U(roots[t])
+            _walk(rows, row, steps, nodes, sets, at)
+            for j in range(min(_U(_TOGETHER), _U(votes.shape[0]) - row)):
+                for k in range(shares.shape[1]):
+                    votes[row + j, k] += shares[at[j], k]
 
 
 @kernel

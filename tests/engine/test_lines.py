@@ -1,0 +1,57 @@
+"""Bins of 32 columns at a time, against the same by NumPy."""
+
+import numpy as np
+import pytest
+
+from propriety.engine import lines
+from propriety.engine.compiling import kernel
+
+N = 50
+
+
+@kernel
+def _range(rows, bag, lanes, first, start, stop):
+    lines.range_of_bins(rows, bag, lanes, first, start, stop)
+
+
+@kernel
+def _left(rows, bag, lanes, first, start, stop):
+    lines.sums_on_left(rows, bag, lanes, first, start, stop)
+
+
+@pytest.fixture
+def case():
+    """Two blocks of lines, and a bag of rows of both classes that count once to four times."""
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 256, (2, N, lines.LINE)).astype(np.uint8)
+    row, label, count = rng.integers(0, N, 40), rng.integers(0, 2, 40), rng.integers(1, 5, 40)
+    bag = (row | (label << 32) | (count << 40)).astype(np.uint64)
+    return table, row, label, count, bag
+
+
+@pytest.mark.parametrize("block", [0, 1])
+@pytest.mark.parametrize(("start", "stop"), [(0, 40), (7, 8), (3, 29)])
+def test_ranges_and_sums(case, block, start, stop):
+    table, row, label, count, bag = case
+    chosen, label, count = table[block, row[start:stop]], label[start:stop], count[start:stop]
+    cuts = np.random.default_rng(1).integers(0, 256, lines.LINE).astype(np.uint8)
+    lanes = np.zeros(5 * lines.LINE, dtype=np.uint8)
+    lanes[lines.CUT : lines.LEFT] = cuts
+    where = np.uint64(block * N * lines.LINE), np.uint64(start), np.uint64(stop)
+    _range(table.ravel(), bag, lanes, *where)
+    _left(table.ravel(), bag, lanes, *where)
+    amounts = (chosen <= cuts) * count[:, None]
+    assert count.sum() <= lines.MOST_IN_LANE
+    expected = [chosen.min(axis=0), chosen.max(axis=0), cuts, amounts.sum(axis=0), label @ amounts]
+    np.testing.assert_array_equal(lanes.reshape(5, -1), expected)
+
+
+def test_without_a_compiler_they_are_the_same(case):
+    table, *_, bag = case
+    compiled = np.random.default_rng(2).integers(0, 256, 5 * lines.LINE).astype(np.uint8)
+    plain, where = compiled.copy(), (np.uint64(0), np.uint64(2), np.uint64(31))
+    _range(table.ravel(), bag, compiled, *where)
+    _left(table.ravel(), bag, compiled, *where)
+    lines._range_instead(table.ravel(), bag, plain, *where)
+    lines._left_instead(table.ravel(), bag, plain, *where)
+    np.testing.assert_array_equal(compiled, plain)
