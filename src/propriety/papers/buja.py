@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from propriety.data.conditions import Interval
 from propriety.papers.data import Data
 from propriety.papers.experiment import (
     NOT_REPRODUCED,
@@ -96,9 +97,7 @@ def describe_tree(item: tuple[str, int], X: Floats, y: NDArray[np.intp]) -> dict
             "depth": len(tree.tree_.path(rule.node)) - 1,
             "rows": rule.weight,
             "share": rule.shares[1],
-            "above": {
-                c.name: c.low for c in rule.conditions if np.isfinite(c.low) and not np.isfinite(c.high)
-            },
+            "above": {c.name: c.low for c in rule.conditions if isinstance(c, Interval) and c.high == np.inf},
             "test": tree.test_of(rule.node),
         }
         for rule in tree.rules()
