@@ -8,7 +8,9 @@ from propriety.papers.experiment import Experiment
 
 #: The modules, in the order of the papers, each with the names of its ``EXPERIMENTS``.
 MODULES: dict[str, tuple[str, ...]] = {
-    "buja": ("buja-trees",),
+    "buja": ("buja-4", "buja-5", "buja-6"),
+    "buja_trees": ("buja-trees",),
+    "collins": ("collins-4", "collins-5", "collins-multiclass"),
 }
 
 

@@ -28,6 +28,7 @@ RULES = ("parallel", "sequential", "sequential2", "confidence", "sphere", "norm"
 #: Rules that scale the parallel step by a vector of ‖a‖_q ≤ 1, 1/p + 1/q = 1, and their p; "norm" has any.
 _NORMS = {"parallel": 1.0, "sphere": 2.0, "sequential2": np.inf}
 _LITTLE = 1e-12  # share of the weights that is added where one sign has none, so that steps are finite
+_ROUNDING = 8 * np.finfo(float).eps
 _EXACT = 1e-10  # to which α of the confidence-rated rule is found
 
 
@@ -169,7 +170,7 @@ class _ColumnSums:
 
     values: Floats
     weights: Floats
-    columns: Codes | None  # None if `values` is a matrix
+    columns: Any  # of each value; None if `values` is a matrix
     rest: Floats  # Σ w_i over the rows where a column is 0
 
     @classmethod
@@ -195,7 +196,7 @@ class _ColumnSums:
     def _summed(self, values: Floats) -> Floats:
         if self.columns is None:
             return values.sum(axis=0)
-        return np.bincount(self.columns, values, len(self.rest))
+        return np.asarray(np.bincount(self.columns, values, len(self.rest)), dtype=np.float64)
 
 
 def _tilts(sums: _ColumnSums, little: float) -> Floats:
@@ -218,7 +219,7 @@ def _tilts(sums: _ColumnSums, little: float) -> Floats:
         if np.max(np.abs(step), initial=0.0) <= _EXACT:
             break
         new, *bent = at(alpha + step)
-        lower = new <= value
+        lower = new <= value + _ROUNDING  # at the minimum rounding decides nothing
         alpha = np.where(lower, alpha + step, alpha)
         value = np.where(lower, new, value)
         slope, bend = (np.where(lower, b, old) for b, old in zip(bent, (slope, bend), strict=True))
