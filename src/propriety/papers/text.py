@@ -18,8 +18,8 @@ def markdown(results: Sequence[Result]) -> str:
     counted = ", ".join(f"{words.count(word)} {word}" for word in WORDS)
     parts = [
         _TITLE,
-        "Written by `propriety papers all --out FOLDER`, which also draws the figures. Settings come from the "
-        "paper, are inferred from what it prints, or are ours, and are not tuned to the print.",
+        "Written by `propriety papers all --out FOLDER`, which also draws the figures. Settings come from "
+        "the paper, are inferred from what it prints, or are ours, and are not tuned to the print.",
         f"Of {len(words)} claims: {counted}.",
         "## Verdicts",
         _lines(
