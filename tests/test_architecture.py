@@ -26,6 +26,7 @@ FLOORS = (
     ("tables",),
     ("plots",),
     ("report",),
+    ("papers",),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -19,6 +19,7 @@ COMMANDS = (
     ("explain", "propriety.cli.explain"),
     ("losses", "propriety.cli.losses_command"),
     ("bench", "propriety.cli.bench"),
+    ("papers", "propriety.cli.papers"),
 )
 
 app = typer.Typer(

@@ -1,0 +1,158 @@
+"""The page of results: every table, figure and verdict, in one file that loads nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from propriety.papers.experiment import WORDS, Cell, Paper, Setting, Table, Value
+from propriety.papers.running import FULL, Result
+from propriety.report import svg
+from propriety.report.markup import Markup, escape, join, tag
+from propriety.report.markup import table as markup_table
+from propriety.report.page import contents, document, section
+
+_SIGNS = dict(zip(WORDS, ("●", "◐", "○", "–"), strict=True))
+_SOURCES = {"paper": "the paper", "inferred": "inferred from what is printed", "ours": "ours"}
+
+
+def page(results: Sequence[Result]) -> str:
+    """The whole document."""
+    papers = [(paper, list(own)) for paper, own in groupby(results, lambda result: result.experiment.paper)]
+    parts = [(f"paper-{paper.key}", f"[{paper.key}] {paper.authors} ({paper.year})") for paper, _ in papers]
+    minutes = sum(result.seconds for result in results) / 60
+    lead = tag(
+        "p",
+        f"{len(results)} experiments of {len(papers)} papers, {minutes:.0f} minutes of computing. ",
+        f"{_counted(results)} ",
+        "Numbers are printed beside ours; nothing was tuned to the print.",
+        class_="lead",
+    )
+    rough = {result.size for result in results} - {FULL}
+    warning = (
+        tag("p", "A quick run: fewer repeats and smaller sets than the protocols say.") if rough else None
+    )
+    return document(
+        title="The papers, reproduced",
+        header=join(tag("h1", "The papers, reproduced"), lead, warning, contents(parts)),
+        main=join(
+            section("verdicts", "Verdicts", verdict_table(results)),
+            *(
+                section(name, heading, _paper(paper, own))
+                for (name, heading), (paper, own) in zip(parts, papers, strict=True)
+            ),
+        ),
+        skip="Skip to the verdicts",
+    )
+
+
+def _counted(results: Sequence[Result]) -> str:
+    words = [verdict.word for result in results for verdict in result.outcome.verdicts]
+    return f"Of {len(words)} claims: " + ", ".join(f"{words.count(word)} {word}" for word in WORDS) + "."
+
+
+def verdict_table(results: Sequence[Result]) -> Markup:
+    """A line a claim."""
+    rows = [
+        (
+            tag("a", result.experiment.name, href=f"#{result.experiment.name}"),
+            verdict.claim,
+            tag("b", f"{_SIGNS[verdict.word]} {verdict.word}"),
+            verdict.reason,
+        )
+        for result in results
+        for verdict in result.outcome.verdicts
+    ]
+    return markup_table("What became of each claim", ("experiment", "claim", "verdict", "why"), rows)
+
+
+def _paper(paper: Paper, results: Sequence[Result]) -> Markup:
+    head = tag("p", tag("cite", paper.title), f". {paper.published}", class_="quiet")
+    return join(head, *(_experiment(result) for result in results))
+
+
+def _experiment(result: Result) -> Markup:
+    experiment, outcome = result.experiment, result.outcome
+    drawn = [
+        _figure(experiment.name, drawing, outcome.figures[drawing.name])
+        for drawing in experiment.drawings
+        if drawing.name in outcome.figures
+    ]
+    verdicts = tag(
+        "ul",
+        *(
+            tag("li", tag("b", f"{_SIGNS[v.word]} {v.word}"), f": {v.claim}. {v.reason}")
+            for v in outcome.verdicts
+        ),
+    )
+    heading = tag("h3", f"{experiment.name}: {experiment.title}", id=experiment.name)
+    notes = [tag("p", note) for note in outcome.notes]
+    tables = [result_table(table) for table in outcome.tables]
+    where = tag("p", f"{experiment.place}. {result.seconds:.0f} seconds.", class_="quiet")
+    protocol = _protocol(experiment.protocol, experiment.tried)
+    return tag("article", heading, where, verdicts, *tables, *drawn, *notes, protocol)
+
+
+def _figure(experiment: str, drawing: Any, numbers: Any) -> Markup:
+    with svg.drawing():
+        figure = svg.blank(drawing.size)
+        drawing.draw(figure, numbers)
+    return svg.figure(f"{experiment}-{drawing.name}", figure, drawing.title, drawing.caption)
+
+
+def _protocol(settings: Sequence[Setting], tried: Sequence[str]) -> Markup:
+    rows = [(setting.name, setting.value, _SOURCES[setting.source]) for setting in settings]
+    listed = tag("ul", *(tag("li", text) for text in tried)) if tried else None
+    heading = tag("p", "Everything that was tried:") if tried else None
+    content = markup_table("Protocol", ("setting", "value", "who says so"), rows)
+    return tag("details", tag("summary", "Protocol"), content, heading, listed)
+
+
+def result_table(table: Table) -> Markup:
+    """A table of the paper: for each row what was printed, ours and the difference."""
+    rows: list[list[Any]] = []
+    for row in table.rows:
+        cells = [table.cell(row, column) or Cell(row, column, None, None) for column in table.columns]
+        if any(cell.printed is not None for cell in cells):
+            rows.append([row, "printed", *(shown(cell.printed, table.digits) for cell in cells)])
+            rows.append(["", "ours", *(_ours(cell, table.digits) for cell in cells)])
+            if any(cell.difference is not None for cell in cells):
+                rows.append(["", "difference", *(_difference(cell, table.digits) for cell in cells)])
+        else:
+            rows.append([row, "ours", *(shown(cell.ours, table.digits) for cell in cells)])
+    numeric = range(2, 2 + len(table.columns))
+    content = markup_table(f"{table.name}, {table.place}", ("", "", *table.columns), rows, numeric=numeric)
+    agreeing, known = table.agreement
+    said = [f"{agreeing} of {known} cells agree with the print."] if known else []
+    said += [f"Tolerance: {table.tolerance_from}."] if table.tolerance_from else []
+    said += [table.note] if table.note else []
+    return join(content, tag("p", " ".join(said), class_="quiet") if said else None)
+
+
+def shown(value: Value, digits: int) -> str:
+    """A value as it stands in a table; as many digits after the point as the table has, no zeros at the end.
+
+    >>> shown(0.8607, 3), shown(188.0, 3), shown(None, 3), shown("yes", 3)
+    ('0.861', '188', '–', 'yes')
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, str):
+        return value
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _ours(cell: Cell, digits: int) -> Markup:
+    text = escape(shown(cell.ours, digits))
+    return tag("b", text) if cell.agrees else text
+
+
+def _difference(cell: Cell, digits: int) -> str:
+    if cell.difference is None:
+        return ""
+    allowed = "" if cell.tolerance is None else f" (±{shown(cell.tolerance, digits)})"
+    number = shown(cell.difference, digits)
+    return f"{'+' if cell.difference > 0 else ''}{number}{allowed}".replace("-", "−")
