@@ -182,7 +182,9 @@ def gain_path(
     path = _Path(lesson, model.multiclass, folds, scores)
     values, kept = path.cells(base, given, probabilities)
     held = tuple(np.asarray(test, dtype=np.intp) for _, test in folds)
-    return GainPath(tuple(base), np.array(given, np.float64), values, scores, lesson.weights.total, held, kept)
+    return GainPath(
+        tuple(base), np.array(given, np.float64), values, scores, lesson.weights.total, held, kept
+    )
 
 
 def _check(model: Any, gains: Sequence[float]) -> None:
@@ -232,7 +234,7 @@ class _Path:
     def cells(
         self, base: Sequence[algebra.Composite], gains: Sequence[float], probabilities: bool
     ) -> tuple[Floats, tuple[Floats, ...] | None]:
-        """Mean scores of losses × gains × folds × rounds, and the last probabilities if they are to be kept."""
+        """Mean scores of losses × gains × folds × rounds, and the last probabilities if they are kept."""
         settings, shape = self.lesson.settings, (len(base), len(gains))
         values = np.empty((*shape, len(self.folds), settings.max_iter))
         kept = tuple(np.empty((*shape, len(test))) for _, test in self.folds) if probabilities else None

@@ -19,12 +19,12 @@ def labelled(rows: DataSet) -> NDArray[np.bool_]:
 
 
 def coded(rows: DataSet) -> Floats:
-    """Categories as 0, 1, …, NaN for what is missing: a learner with a bin for each value does not mind the order."""
+    """Categories as 0, 1, …, NaN for what is missing; a bin for each value does not mind their order."""
     return np.column_stack([_codes(column)[0] for column in rows.table().columns])
 
 
 def indicators(rows: DataSet) -> Floats:
-    """A column of 0 and 1 for each category, so that a literal says which one it is; one column is enough for two."""
+    """A column of 0 and 1 for each category, one for two of them: a literal says which category it is."""
     columns: list[Floats] = []
     for column in rows.table().columns:
         codes, categories = _codes(column)

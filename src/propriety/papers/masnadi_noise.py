@@ -1,4 +1,4 @@
-"""[M] Masnadi-Shirazi & Vasconcelos (2015): Figure 12, labels turned around, and a loss with two parameters."""
+"""[M] Masnadi-Shirazi & Vasconcelos (2015): Figure 12, labels turned around."""
 
 from __future__ import annotations
 
@@ -111,7 +111,11 @@ def run_figure_12(context: Context) -> Outcome:
     for measure, values in ranks.items():
         better = {percentage: bool(a < b) for percentage, (a, b) in zip(percentages, values, strict=True)}
         others = all(won for percentage, won in better.items() if percentage != 15)
-        rows[f"BoostLR ranks better, {measure}"] = [_said(better.get(15)), _said(others), *map(_said, better.values())]
+        rows[f"BoostLR ranks better, {measure}"] = [
+            _said(better.get(15)),
+            _said(others),
+            *map(_said, better.values()),
+        ]
         rows[f"mean rank of BoostLR, {measure}"] = [None, None, *values[:, 0].tolist()]
     table = BETTER_12.beside(
         rows,
@@ -137,7 +141,8 @@ def _verdict(measure: str, percentages: Sequence[int], ranks: Floats) -> Verdict
     return Verdict(
         f"{measure}: BoostLR with the loss (53) ranks better than AdaBoost with shrinkage {claim}",
         REPRODUCED if better == expected else SAME_PATTERN if share > 0.5 else NOT_REPRODUCED,
-        f"better here at {listed} of {', '.join(map(str, percentages))} %; mean ranks {ranks[:, 0].min():.2f} to "
+        f"better here at {listed} of {', '.join(map(str, percentages))} %; mean ranks "
+        f"{ranks[:, 0].min():.2f} to "
         f"{ranks[:, 0].max():.2f}, where 1.5 is no difference",
     )
 
@@ -165,7 +170,9 @@ EXPERIMENTS = (
             Setting("α of the loss (53)", "5 from 0 to ½", "paper"),
             Setting("which α", ", ".join(f"{alpha:g}" for alpha in ALPHAS), "ours"),
             Setting("turned around", f"{', '.join(map(str, PERCENTAGES))} % of the training labels", "ours"),
-            Setting("choice", "by the errors, or cross-entropy, of the fourth fold, its labels turned too", "ours"),
+            Setting(
+                "choice", "by the errors, or cross-entropy, of the fourth fold, its labels turned too", "ours"
+            ),
             Setting("folds drawn", "stratified, twice", "ours"),
         ),
         run_figure_12,

@@ -50,7 +50,11 @@ FIGURE_7 = Printed(
     "Figure 7",
     "section 5, text to Figure 7",
     ("slope", "intercept", "P, φ_M and φ_Q"),
-    {_row((2, 10)): (0.97, 0.09, 0.07), _row((10, 20)): (0.95, 0.35, 0.26), _row((1, 50)): (0.99, -0.08, 0.17)},
+    {
+        _row((2, 10)): (0.97, 0.09, 0.07),
+        _row((10, 20)): (0.95, 0.35, 0.26),
+        _row((1, 50)): (0.99, -0.08, 0.17),
+    },
 )
 AGAINST_MU = Printed(
     "φ_M and φ_μ",
@@ -91,7 +95,9 @@ def run_figure_7(context: Context) -> Outcome:
         items = [(name, fold) for name in names for fold in range(number)]
         results = context.map(_row(size), partial(errors, data=context.data, size=fitted), items)
         totals = {
-            key: np.array([result[key] for result in results], dtype=np.float64).reshape(len(names), -1).sum(axis=1)
+            key: np.array([result[key] for result in results], dtype=np.float64)
+            .reshape(len(names), -1)
+            .sum(axis=1)
             for key in ("rows", *SURROGATES)
         }
         M, Q, mu = (100 * totals[key] / totals["rows"] for key in SURROGATES)
@@ -122,7 +128,8 @@ def run_figure_7(context: Context) -> Outcome:
         Verdict(
             "φ_M clearly beats φ_μ with μ = .99, P far below 10⁻⁴",
             CANNOT_BE,
-            "with exact coefficients φ_μ gives φ_M's weights, rules and probabilities in another scale, so that the printed "
+            "with exact coefficients φ_μ gives φ_M's weights, rules and probabilities in another scale, so "
+            "that the printed "
             f"difference must come from numerics; P here: {values}",
         )
     )
@@ -132,7 +139,10 @@ def run_figure_7(context: Context) -> Outcome:
 def _verdict(size: tuple[int, int], M: Floats, Q: Floats, P: float) -> Verdict:
     """Whether φ_M tends to make fewer errors, as the print says of l = 2, J = 10 and of l = 10, J = 20."""
     better, worse = int(np.sum(M < Q)), int(np.sum(M > Q))
-    said = f"mean error {M.mean():.2f} % against {Q.mean():.2f} %, fewer errors on {better} domains and more on {worse}, P = {P:.2g}"
+    said = (
+        f"mean error {M.mean():.2f} % against {Q.mean():.2f} %, fewer errors on {better} domains and more on "
+        f"{worse}, P = {P:.2g}"
+    )
     if size == (1, 50):
         word = REPRODUCED if P >= 0.1 else NOT_REPRODUCED
         return Verdict(f"{_row(size)}: φ_M and φ_Q cannot be told apart", word, said)
@@ -153,7 +163,7 @@ def draw_scatter(figure: Any, numbers: dict[str, Any]) -> None:
         ax.set(title=name, xlabel="error of φ_Q, %", ylabel="error of φ_M, %", aspect="equal")
 
 
-# -- Figure 8: margins ------------------------------------------------------------------------------------------------
+# -- Figure 8: margins ---------------------------------------------------------------------------------------
 
 PARTS = (("glass", (2, 10)), ("heart-cleveland", (1, 50)))
 
@@ -191,7 +201,9 @@ def run_figure_8(context: Context) -> Outcome:
         Verdict(
             "at θ = 0 the distribution is about the estimated true risk",
             REPRODUCED if max(gaps) <= 0.02 else NOT_REPRODUCED,
-            "share of margins up to 0, and errors: " + "; ".join(at_0) + ". The figure has curves without numbers",
+            "share of margins up to 0, and errors: "
+            + "; ".join(at_0)
+            + ". The figure has curves without numbers",
         ),
         Verdict(
             "φ_μ's distribution approaches a staircase on about 66 % of the domains",
@@ -228,7 +240,10 @@ EXPERIMENTS = (
         (Setting("literals and rounds", "l = 2, J = 10; l = 10, J = 20; l = 1, J = 50", "paper"), *PROTOCOL),
         run_figure_7,
         (FIGURE_7, AGAINST_MU),
-        ("these settings only; an earlier trial, before rules without an edge were skipped, found the same sign",),
+        (
+            "these settings only; an earlier trial, before rules without an edge were skipped, found the "
+            "same sign",
+        ),
         (),
         (
             Drawing(
@@ -246,7 +261,10 @@ EXPERIMENTS = (
         PAPER,
         "Figure 8, section 5",
         "margins of three surrogates",
-        (Setting("literals and rounds", "glass: l = 2, J = 10; heart-cleve: l = 1, J = 50", "paper"), *PROTOCOL),
+        (
+            Setting("literals and rounds", "glass: l = 2, J = 10; heart-cleve: l = 1, J = 50", "paper"),
+            *PROTOCOL,
+        ),
         run_figure_8,
         (),
         ("these settings only",),

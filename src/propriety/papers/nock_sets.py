@@ -23,12 +23,15 @@ SAMPLE_DOMAINS = ("heart-cleveland", "glass", "haberman", "iris", "pima", "hepat
 
 PROTOCOL = (
     Setting("true risk", "stratified 10-fold cross-validation", "paper"),
-    Setting("features", "if monomial then ±1 else ∓1, grown greedily by the entropy of the loss at hand", "paper"),
+    Setting(
+        "features", "if monomial then ±1 else ∓1, grown greedily by the entropy of the loss at hand", "paper"
+    ),
     Setting("constant feature", "none: fit_intercept=False", "paper"),
     Setting("coefficients", "exact to 10⁻¹⁰ or better", "paper"),
     Setting(
         "domains",
-        f"every set at hand with {LEAST_ROWS} to {MOST_ROWS:,} rows, other forms of the same rows left out; the papers "
+        f"every set at hand with {LEAST_ROWS} to {MOST_ROWS:,} rows, other forms of the same rows left "
+        "out; the papers "
         "do not list theirs",
         "ours",
     ),
