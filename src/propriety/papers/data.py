@@ -101,18 +101,18 @@ class _Entry:
 @cache
 def catalogue() -> dict[str, _Entry]:
     """The data sets that can be read, by name."""
-    with files("propriety.papers").joinpath("sets.csv").open(encoding="utf-8", newline="") as file:
-        return {
-            line["name"]: _Entry(
-                line["name"],
-                tuple(line["files"].split(";")),
-                line["format"],
-                tuple(int(rows) for rows in line["rows"].split()),
-                int(line["target"]),
-                frozenset(int(column) for column in line["ignored"].split()),
-            )
-            for line in csv.DictReader(file)
-        }
+    text = files("propriety.papers").joinpath("sets.csv").read_text(encoding="utf-8")
+    return {
+        line["name"]: _Entry(
+            line["name"],
+            tuple(line["files"].split(";")),
+            line["format"],
+            tuple(int(rows) for rows in line["rows"].split()),
+            int(line["target"]),
+            frozenset(int(column) for column in line["ignored"].split()),
+        )
+        for line in csv.DictReader(text.splitlines())
+    }
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ def page(results: Sequence[Result]) -> str:
     minutes = sum(result.seconds for result in results) / 60
     lead = tag(
         "p",
-        f"{len(results)} experiments of {len(papers)} papers, {minutes:.0f} minutes of computing. ",
+        f"{_many(len(results), 'experiment')} of {_many(len(papers), 'paper')}, "
+        f"{_many(round(minutes), 'minute')} of computing. ",
         f"{_counted(results)} ",
         "Numbers are printed beside ours; nothing was tuned to the print.",
         class_="lead",
@@ -46,6 +47,10 @@ def page(results: Sequence[Result]) -> str:
         ),
         skip="Skip to the verdicts",
     )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _counted(results: Sequence[Result]) -> str:
@@ -83,7 +88,7 @@ def _experiment(result: Result) -> Markup:
     verdicts = tag(
         "ul",
         *(
-            tag("li", tag("b", f"{_SIGNS[v.word]} {v.word}"), f": {v.claim}. {v.reason}")
+            tag("li", tag("b", f"{_SIGNS[v.word]} {v.word}"), f": {v.claim} – {v.reason}.")
             for v in outcome.verdicts
         ),
     )
@@ -112,6 +117,8 @@ def _protocol(settings: Sequence[Setting], tried: Sequence[str]) -> Markup:
 
 def result_table(table: Table) -> Markup:
     """A table of the paper: for each row what was printed, ours and the difference."""
+    if len(table.columns) == 1:
+        return join(_long_table(table), _remarks(table))
     rows: list[list[Any]] = []
     for row in table.rows:
         cells = [table.cell(row, column) or Cell(row, column, None, None) for column in table.columns]
@@ -124,11 +131,30 @@ def result_table(table: Table) -> Markup:
             rows.append([row, "ours", *(shown(cell.ours, table.digits) for cell in cells)])
     numeric = range(2, 2 + len(table.columns))
     content = markup_table(f"{table.name}, {table.place}", ("", "", *table.columns), rows, numeric=numeric)
+    return join(content, _remarks(table))
+
+
+def _long_table(table: Table) -> Markup:
+    """A table of one column: a line a row, with the print, ours and the difference side by side."""
+    rows = [
+        (
+            cell.row,
+            shown(cell.printed, table.digits),
+            _ours(cell, table.digits),
+            _difference(cell, table.digits),
+        )
+        for cell in table.cells
+    ]
+    columns = ("", "printed", "ours", "difference")
+    return markup_table(f"{table.name}, {table.place}", columns, rows, numeric=(1, 2, 3))
+
+
+def _remarks(table: Table) -> Markup | None:
     agreeing, known = table.agreement
     said = [f"{agreeing} of {known} cells agree with the print."] if known else []
     said += [f"Tolerance: {table.tolerance_from}."] if table.tolerance_from else []
     said += [table.note] if table.note else []
-    return join(content, tag("p", " ".join(said), class_="quiet") if said else None)
+    return tag("p", " ".join(said), class_="quiet") if said else None
 
 
 def shown(value: Value, digits: int) -> str:
