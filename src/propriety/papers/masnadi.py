@@ -37,6 +37,7 @@ from propriety.papers.masnadi_sets import (
     Sweeps,
     counted_word,
     mean_and_spread,
+    plain_ticks,
     sweep,
     word,
 )
@@ -240,6 +241,7 @@ def draw_gains(figure: Any, numbers: dict[str, Any]) -> None:
         places, [f"#{k + 1} {name}" for k, name in enumerate(numbers["sets"])], rotation=30, ha="right"
     )
     ax.set(yscale="log", ylabel="gain σ_opt")
+    plain_ticks(ax.yaxis)
     ax.legend(frameon=False)
 
 

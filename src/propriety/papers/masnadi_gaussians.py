@@ -22,7 +22,7 @@ from propriety.papers.experiment import (
     Setting,
     Verdict,
 )
-from propriety.papers.masnadi_sets import PAPER
+from propriety.papers.masnadi_sets import PAPER, plain_ticks
 from propriety.papers.running import Context
 
 Floats = NDArray[np.float64]
@@ -148,9 +148,10 @@ def draw_errors(figure: Any, numbers: dict[str, Any]) -> None:
                 axes[1, k].plot(gains, mse[k, :, last - 1], style, color="#d55e00", label=f"T = {last}")
         axes[0, k].set(title=f"N = {n}", xlabel="rounds T")
         axes[1, k].set(xlabel="gain σ", xscale="log")
-    for row in axes:
+        plain_ticks(axes[1, k].xaxis)
+    for row, where in zip(axes, ("outside right upper", "outside right lower"), strict=True):
         row[0].set_ylabel("MSE of the probability")
-        row[-1].legend(frameon=False, fontsize=6)
+        figure.legend(*row[0].get_legend_handles_labels(), frameon=False, loc=where)
 
 
 # -- Figure 10: the best gain and the number of rows ---------------------------------------------------------
@@ -188,6 +189,7 @@ def draw_best_gains(figure: Any, numbers: dict[str, Any]) -> None:
     ax.plot(numbers["rows"], numbers["gains"], ".", color="#bbbbbb", markersize=4)
     ax.plot(numbers["rows"], numbers["middle"], "o-", color="#0072b2", label="geometric mean")
     ax.set(xscale="log", yscale="log", xlabel="rows of each class", ylabel="cross-validated gain σ")
+    plain_ticks(ax.xaxis, ax.yaxis)
     ax.legend(frameon=False)
 
 

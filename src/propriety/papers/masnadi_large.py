@@ -24,7 +24,7 @@ from propriety.papers.experiment import (
     Setting,
     Verdict,
 )
-from propriety.papers.masnadi_sets import PAPER, wrong
+from propriety.papers.masnadi_sets import PAPER, plain_ticks, wrong
 from propriety.papers.running import Context
 
 Floats = NDArray[np.float64]
@@ -235,6 +235,7 @@ def draw_errors(figure: Any, numbers: dict[str, Any]) -> None:
             else:
                 ax.axhline(values[0], color=colour, linewidth=0.8, linestyle="--", label=label)
         ax.set(title=name, xscale="log", xlabel="gain σ")
+        plain_ticks(ax.xaxis)
     figure.axes[0].set_ylabel("errors on the test rows")
     figure.axes[-1].legend(frameon=False, fontsize=6)
 
