@@ -435,7 +435,7 @@ EXPERIMENTS = (
                 (7.2, 3.2),
             ),
         ),
-        minutes=3.0,
+        minutes=3.5,
     ),
     _experiment(
         "masnadi-table-4",
@@ -443,7 +443,7 @@ EXPERIMENTS = (
         "four losses, each with a gain chosen by a fold",
         run_table_4,
         (ERRORS_4, ENTROPIES_4),
-        minutes=3.0,
+        minutes=3.5,
     ),
     _experiment(
         "masnadi-table-5",

@@ -226,7 +226,7 @@ EXPERIMENTS = (
                 (7.4, 4.6),
             ),
         ),
-        minutes=2.0,
+        minutes=0.7,
     ),
     Experiment(
         "masnadi-fig-10",

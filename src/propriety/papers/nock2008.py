@@ -245,6 +245,6 @@ def _experiment(name: str, size: tuple[int, int], every: int, minutes: float) ->
 
 
 EXPERIMENTS = (
-    _experiment("nock-8-fig-3-small", SMALL, 1, 10.0),
+    _experiment("nock-8-fig-3-small", SMALL, 1, 9.0),
     _experiment("nock-8-fig-3-large", LARGE, 3, 32.0),
 )

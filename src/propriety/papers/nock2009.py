@@ -254,7 +254,7 @@ EXPERIMENTS = (
                 (7.6, 2.9),
             ),
         ),
-        minutes=14.0,
+        minutes=5.0,
     ),
     Experiment(
         "nock-9-fig-8",
