@@ -116,11 +116,22 @@ def run_figure_7(context: Context) -> Outcome:
     )
     other = AGAINST_MU.beside({"both cases": (None,), **against})
     agreeing, known = table.agreement
+    same = sum(
+        abs(value - equal) <= limit
+        for row, values in rows.items()
+        for value, equal, limit in zip(values, (1.0, 0.0), limits[row], strict=False)
+        if limit is not None
+    )
     verdicts.append(
         Verdict(
             "the three regressions of φ_M's errors on φ_Q's",
-            REPRODUCED if agreeing == known else SAME_PATTERN if 2 * agreeing > known else NOT_REPRODUCED,
-            f"{agreeing} of {known} coefficients within twice their standard error of the print",
+            REPRODUCED
+            if agreeing == known > same
+            else SAME_PATTERN
+            if 2 * agreeing > known
+            else NOT_REPRODUCED,
+            f"{agreeing} of {known} coefficients within twice their standard error of the print, and {same} within "
+            "as much of y = x, where the two do not differ",
         )
     )
     values = ", ".join(f"{value[0]:.2g}" for value in against.values())
@@ -146,7 +157,7 @@ def _verdict(size: tuple[int, int], M: Floats, Q: Floats, P: float) -> Verdict:
     if size == (1, 50):
         word = REPRODUCED if P >= 0.1 else NOT_REPRODUCED
         return Verdict(f"{_row(size)}: φ_M and φ_Q cannot be told apart", word, said)
-    fewer = bool(M.mean() < Q.mean())
+    fewer = bool(M.mean() < Q.mean()) and better > worse
     limit = 0.1 if size == (2, 10) else 1.0
     word = REPRODUCED if fewer and limit > P else SAME_PATTERN if fewer else NOT_REPRODUCED
     return Verdict(f"{_row(size)}: φ_M tends to make fewer errors than φ_Q", word, said)
@@ -241,8 +252,9 @@ EXPERIMENTS = (
         run_figure_7,
         (FIGURE_7, AGAINST_MU),
         (
-            "these settings only; an earlier trial, before rules without an edge were skipped, found the "
-            "same sign",
+            "these settings",
+            "l = 2, J = 10 on 40 sets, categories as sets of values, before rules without an edge were skipped: "
+            "y = .955x + .90, P = .36",
         ),
         (),
         (
