@@ -130,7 +130,8 @@ def run_figure_7(context: Context) -> Outcome:
             else SAME_PATTERN
             if 2 * agreeing > known
             else NOT_REPRODUCED,
-            f"{agreeing} of {known} coefficients within twice their standard error of the print, and {same} within "
+            f"{agreeing} of {known} coefficients within twice their standard error of the print, and "
+            f"{same} within "
             "as much of y = x, where the two do not differ",
         )
     )
@@ -253,7 +254,8 @@ EXPERIMENTS = (
         (FIGURE_7, AGAINST_MU),
         (
             "these settings",
-            "l = 2, J = 10 on 40 sets, categories as sets of values, before rules without an edge were skipped: "
+            "l = 2, J = 10 on 40 sets, categories as sets of values, before rules without an edge were "
+            "skipped: "
             "y = .955x + .90, P = .36",
         ),
         (),
