@@ -36,6 +36,7 @@ def test_the_commands_are_found():
         "compare",
         "explain",
         "losses",
+        "papers",
     }
 
 

@@ -198,24 +198,32 @@ def run_5(context: Context) -> Outcome:
     drawn = np.array([[_degrees(own) for own in found[10, k]] for k in range(1, resamples + 1)])
     apart = drawn[:, 0] - (drawn[:, 1] + drawn[:, 2]) / 2
     gap = angles[10][0] - (angles[10][1] + angles[10][2]) / 2
-    error = float(apart.std(ddof=1))
-    sure = abs(gap) > 2 * error
+    alike = float(np.mean(np.sign(apart) == np.sign(gap)))
+    turned = all(abs(own[0] - own[1]) > abs(own[1] - own[2]) for own in angles.values())
     claims = FIGURE_5.beside(
-        {next(iter(FIGURE_5.rows)): ("yes" if sure else "no",)},
-        tolerance_from="two standard errors of the angle between them, by resampling rows",
+        {next(iter(FIGURE_5.rows)): ("yes" if turned else "no",)},
+        tolerance_from="turned further from that at .5 than that at .9 is, for every loss tried",
     )
     columns = tuple(f"at {c}" for c in LEVELS)
     numbers = Printed("Angle of the boundary, degrees", "columns of unit variance; ours", columns, {}).beside(
         {f"Tailored(c, {focus})": angles[focus] for focus in FOCUSES}, digits=1
     )
-    verdict = Verdict(
-        "on the Pima data the boundary at .1 is not parallel to those at .5 and .9",
-        SAME_PATTERN if sure else NOT_REPRODUCED,
-        f"it is turned by {gap:.0f}° against their mean, with a standard error of {error:.0f}°; the paper "
-        "gives no parameters, so the figure itself cannot be repeated",
+    verdicts = (
+        Verdict(
+            "on the Pima data the boundary at .1 is not parallel to those at .5 and .9",
+            SAME_PATTERN if turned else NOT_REPRODUCED,
+            f"it is turned by {gap:.0f}° against their mean; the paper gives no parameters, so the figure "
+            "itself cannot be repeated",
+        ),
+        Verdict(
+            "and that is more than chance (the paper does not test it)",
+            REPRODUCED if alike >= 0.975 else NOT_REPRODUCED,
+            f"it is turned that way in {alike:.0%} of {resamples} resamples of the rows; half of them turn "
+            f"it by {np.quantile(apart, 0.25):.0f}° to {np.quantile(apart, 0.75):.0f}°",
+        ),
     )
     figures = {"boundaries": {"fits": found[10, 0], "centre": centre, "unit": unit, "X": two, "y": y}}
-    return Outcome((claims, numbers), (verdict,), figures)
+    return Outcome((claims, numbers), verdicts, figures)
 
 
 def draw_pima(figure: Any, numbers: dict[str, Any]) -> None:
@@ -380,7 +388,7 @@ def _word(trace: evaluation.Trace) -> str:
 
 
 def _kept(trace: evaluation.Trace) -> dict[str, Any]:
-    low, high = trace.band(trace.x, 1.0)
+    low, high = trace.band(trace.x, 0.99)
     return {"x": trace.x, "y": trace.y, "low": trace.x + low, "high": trace.x + high, "p": trace.pvalue}
 
 
@@ -469,7 +477,7 @@ BUJA_6 = Experiment(
             "traces",
             "Quantile traces of costs, tailored against logistic, after one step and at the minimum",
             "After Figure 6, Beta(4.5, .5): quantiles of the tailored fit's costs (upwards) against the log "
-            "loss's; grey, all of 100 permutations; below the line tailoring is cheaper.",
+            "loss's; grey, 99 % of 100 permutations; below the line tailoring is cheaper.",
             draw_traces,
             (7.6, 3.9),
         ),
