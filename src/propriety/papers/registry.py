@@ -11,6 +11,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     "buja": ("buja-4", "buja-5", "buja-6"),
     "buja_trees": ("buja-trees",),
     "collins": ("collins-4", "collins-5", "collins-multiclass"),
+    "nock2008": ("nock-8-fig-3-small", "nock-8-fig-3-large"),
+    "nock2009": ("nock-9-fig-7", "nock-9-fig-8"),
+    "masnadi": ("masnadi-table-3", "masnadi-table-4", "masnadi-table-5", "masnadi-fig-11"),
+    "masnadi_gaussians": ("masnadi-fig-9", "masnadi-fig-10"),
+    "masnadi_noise": ("masnadi-fig-12",),
+    "masnadi_large": ("masnadi-table-6", "masnadi-table-7"),
 }
 
 
