@@ -98,6 +98,7 @@ def test_progress_says_what_is_left():
 
 def test_kept_results_survive_in_order(tmp_path):
     kept = Kept(tmp_path / "x.jsonl", "p")
-    kept.add("part", "1", {"a": [1.5, None]})
+    kept.add("part", "1", {"a": [1.5, None]}, 2.5)
+    assert Kept(tmp_path / "x.jsonl", "p").seconds == 2.5
     assert Kept(tmp_path / "x.jsonl", "p").of("part") == {"1": {"a": [1.5, None]}}
     assert Kept(tmp_path / "x.jsonl", "q").of("part") == {}

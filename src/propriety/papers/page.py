@@ -28,16 +28,12 @@ def page(results: Sequence[Result]) -> str:
         f"{_many(len(results), 'experiment')} of {_many(len(papers), 'paper')}, "
         f"{_many(round(minutes), 'minute')} of computing. ",
         f"{_counted(results)} ",
-        "Numbers are printed beside ours; nothing was tuned to the print.",
+        "Settings that a paper does not give are ours; everything that was tried is listed.",
         class_="lead",
-    )
-    rough = {result.size for result in results} - {FULL}
-    warning = (
-        tag("p", "A quick run: fewer repeats and smaller sets than the protocols say.") if rough else None
     )
     return document(
         title="The papers, reproduced",
-        header=join(tag("h1", "The papers, reproduced"), lead, warning, contents(parts)),
+        header=join(tag("h1", "The papers, reproduced"), lead, contents(parts)),
         main=join(
             section("verdicts", "Verdicts", verdict_table(results)),
             *(
@@ -53,6 +49,11 @@ def _many(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
+def _marked(word: str) -> str:
+    """A verdict with its sign, in one piece."""
+    return f"{_SIGNS[word]} {word}".replace(" ", "\u00a0")
+
+
 def _counted(results: Sequence[Result]) -> str:
     words = [verdict.word for result in results for verdict in result.outcome.verdicts]
     return f"Of {len(words)} claims: " + ", ".join(f"{words.count(word)} {word}" for word in WORDS) + "."
@@ -64,7 +65,7 @@ def verdict_table(results: Sequence[Result]) -> Markup:
         (
             tag("a", result.experiment.name, href=f"#{result.experiment.name}"),
             verdict.claim,
-            tag("b", f"{_SIGNS[verdict.word]} {verdict.word}"),
+            tag("b", _marked(verdict.word)),
             verdict.reason,
         )
         for result in results
@@ -87,15 +88,14 @@ def _experiment(result: Result) -> Markup:
     ]
     verdicts = tag(
         "ul",
-        *(
-            tag("li", tag("b", f"{_SIGNS[v.word]} {v.word}"), f": {v.claim} – {v.reason}.")
-            for v in outcome.verdicts
-        ),
+        *(tag("li", tag("b", _marked(v.word)), f": {v.claim} – {v.reason}.") for v in outcome.verdicts),
     )
     heading = tag("h3", f"{experiment.name}: {experiment.title}", id=experiment.name)
     notes = [tag("p", note) for note in outcome.notes]
     tables = [result_table(table) for table in outcome.tables]
-    where = tag("p", f"{experiment.place}. {result.seconds:.0f} seconds.", class_="quiet")
+    rough = "" if result.size == FULL else f" A {result.size} run: fewer repeats than the protocol says."
+    computing = _many(round(result.seconds), "second")
+    where = tag("p", f"{experiment.place}. {computing} of computing.{rough}", class_="quiet")
     protocol = _protocol(experiment.protocol, experiment.tried)
     return tag("article", heading, where, verdicts, *tables, *drawn, *notes, protocol)
 
@@ -162,13 +162,16 @@ def shown(value: Value, digits: int) -> str:
 
     >>> shown(0.8607, 3), shown(188.0, 3), shown(None, 3), shown("yes", 3)
     ('0.861', '188', '–', 'yes')
+    >>> shown(-0.0001, 3), shown(-1.5, 3)
+    ('0', '−1.5')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, str):
         return value
     text = f"{value:,.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text.replace("-", "−")
 
 
 def _ours(cell: Cell, digits: int) -> Markup:
@@ -181,4 +184,4 @@ def _difference(cell: Cell, digits: int) -> str:
         return ""
     allowed = "" if cell.tolerance is None else f" (±{shown(cell.tolerance, digits)})"
     number = shown(cell.difference, digits)
-    return f"{'+' if cell.difference > 0 else ''}{number}{allowed}".replace("-", "−")
+    return f"{'+' if cell.difference > 0 and number != '0' else ''}{number}{allowed}"

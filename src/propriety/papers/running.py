@@ -68,7 +68,7 @@ class Context:
     size : {"full", "quick", "toy"}
         "toy" is for tests: everything runs, nothing is learned.
     kept : Kept, optional
-        Where results are kept; nowhere if not given.
+        Where results are kept; for this run alone if not given.
     pool : executor, optional
         Runs the items; without one they run here, one after the other.
     tell : function of (part, done, items), optional
@@ -76,7 +76,7 @@ class Context:
 
     data: Data
     size: str = FULL
-    kept: Kept | None = None
+    kept: Kept = field(default_factory=lambda: Kept(None, ""))
     pool: ProcessPoolExecutor | None = None
     tell: Callable[[str, int, int], None] = field(default=lambda part, done, items: None)
 
@@ -91,22 +91,20 @@ class Context:
         one that can be sent to another process: a function of a module, perhaps with `functools.partial`. A
         tuple comes back as the list that JSON has in its place.
         """
-        known = {} if self.kept is None else self.kept.of(part)
+        known = self.kept.of(part)
         keys = [json.dumps(plain(item)) for item in items]
         left = [(key, item) for key, item in zip(keys, items, strict=True) if key not in known]
         done = len(items) - len(left)
         self.tell(part, done, len(items))
-        for key, value in self._results(function, left):
-            known[key] = value
-            if self.kept is not None:
-                self.kept.add(part, key, value)
+        for key, (value, seconds) in self._results(function, left):
+            self.kept.add(part, key, value, seconds)
             done += 1
             self.tell(part, done, len(items))
         return [known[key] for key in keys]
 
     def _results(
         self, function: Callable[[Any], Any], left: Sequence[tuple[str, Any]]
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, tuple[Any, float]]]:
         if self.pool is None:
             for key, item in left:
                 yield key, _quietly(function, item)
@@ -120,11 +118,13 @@ class Context:
                 future.cancel()
 
 
-def _quietly(function: Callable[[Any], Any], item: Any) -> Any:
-    """A result as JSON gives it back, without the warnings of hundreds of fits."""
+def _quietly(function: Callable[[Any], Any], item: Any) -> tuple[Any, float]:
+    """A result as JSON gives it back, without the warnings of hundreds of fits, and the seconds it took."""
+    began = time.process_time()
     with warnings.catch_warnings(), parallel.one_blas_thread():
         warnings.simplefilter("ignore")
-        return json.loads(json.dumps(plain(function(item))))
+        result = json.loads(json.dumps(plain(function(item))))
+    return result, time.process_time() - began
 
 
 def plain(value: Any) -> Any:
@@ -149,9 +149,12 @@ class Kept:
     of another protocol, or of another version, are not used.
     """
 
-    def __init__(self, path: Path, protocol: str) -> None:
+    def __init__(self, path: Path | None, protocol: str) -> None:
         self.path = path
         self.parts: dict[str, dict[str, Any]] = {}
+        self.seconds = 0.0  # of computing, in all runs
+        if path is None:  # for this run alone
+            return
         lines = _whole_lines(path)
         if not lines or lines[0] != {"protocol": protocol}:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,16 +163,20 @@ class Kept:
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         for line in lines[1:]:
             self.of(line["part"])[line["item"]] = line["value"]
+            self.seconds += line.get("seconds", 0.0)
 
     def of(self, part: str) -> dict[str, Any]:
         """Results of a part, by the JSON of their items."""
         return self.parts.setdefault(part, {})
 
-    def add(self, part: str, item: str, value: Any) -> None:
-        """Keep one more."""
+    def add(self, part: str, item: str, value: Any, seconds: float) -> None:
+        """Keep one more, with what it took."""
         self.of(part)[item] = value
+        self.seconds += seconds
+        if self.path is None:
+            return
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"part": part, "item": item, "value": value}) + "\n")
+            file.write(json.dumps({"part": part, "item": item, "value": value, "seconds": seconds}) + "\n")
 
 
 def _whole_lines(path: Path) -> list[Any]:
@@ -192,7 +199,7 @@ def protocol_of(experiment: Experiment, size: str) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """An experiment that was run: its outcome, and the seconds that it took."""
+    """An experiment that was run: its outcome, and the seconds of computing that it took."""
 
     experiment: Experiment
     outcome: Outcome
@@ -268,28 +275,24 @@ def _run_one(
         document = json.loads(ended.read_text(encoding="utf-8"))
         if document["protocol"] == protocol:
             return Result(experiment, Outcome.from_json(document["outcome"]), document["seconds"], size)
-    kept = None
-    if stem is not None:
-        lines = stem.with_name(stem.name + ".jsonl")
-        if again:
-            lines.unlink(missing_ok=True)
-        kept = Kept(lines, protocol)
-    began = time.monotonic()
+    lines = None if stem is None else stem.with_name(stem.name + ".jsonl")
+    if lines is not None and again:
+        lines.unlink(missing_ok=True)
+    kept = Kept(lines, protocol)
     try:
         outcome = experiment.run(Context(data, size, kept, pool, tell))
     except MissingData as error:
         return Result(experiment, Outcome((), (Verdict(experiment.title, CANNOT_BE, str(error)),)), 0.0, size)
-    seconds = time.monotonic() - began
     content = plain(outcome.as_json())
     if ended is not None:
         document = {
             "experiment": experiment.name,
             "protocol": protocol,
-            "seconds": seconds,
+            "seconds": kept.seconds,
             "outcome": content,
         }
         ended.write_text(json.dumps(document), encoding="utf-8")
-    return Result(experiment, Outcome.from_json(content), seconds, size)
+    return Result(experiment, Outcome.from_json(content), kept.seconds, size)
 
 
 @contextmanager
