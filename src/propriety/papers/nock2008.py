@@ -228,7 +228,7 @@ def _experiment(name: str, size: tuple[int, int], every: int, minutes: float) ->
         partial(run, size=size, every=every),
         (FIGURE_3[size],),
         (f"μ = ⅓, υ = 0.3, 32 bins only; {'all domains' if every == 1 else 'every second domain'}",),
-        (),
+        SAMPLE_DOMAINS,
         (
             Drawing(
                 "bars",

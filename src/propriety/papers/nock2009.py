@@ -178,6 +178,13 @@ def draw_scatter(figure: Any, numbers: dict[str, Any]) -> None:
 # -- Figure 8: margins ---------------------------------------------------------------------------------------
 
 PARTS = (("glass", (2, 10)), ("heart-cleveland", (1, 50)))
+SHOWN_THETAS = (-0.5, 0.0, 0.5)
+SHARES_8 = Printed(
+    "Figure 8",
+    "section 5, Figure 8 (curves; the paper prints no numbers)",
+    tuple(f"θ = {theta:g}" for theta in SHOWN_THETAS),
+    {f"{name}, {surrogate}": (None,) * 3 for name, _ in PARTS for surrogate in SURROGATES},
+)
 
 
 def margins(item: tuple[str, int, int, int], data: Data) -> dict[str, Any]:
@@ -197,6 +204,7 @@ def run_figure_8(context: Context) -> Outcome:
     """Cumulative distributions of held-out margins on two domains."""
     number = context.choose(FOLDS, FOLDS, 1)
     curves: dict[str, Any] = {}
+    rows: dict[str, list[float]] = {}
     apart, gaps, at_0 = [], [], []
     for name, (literals, rounds) in PARTS:
         items = [(name, literals, context.choose(rounds, rounds, 2), fold) for fold in range(number)]
@@ -206,6 +214,7 @@ def run_figure_8(context: Context) -> Outcome:
         curves[f"{name}, {_row((literals, rounds))}"] = {key: share(THETAS) for key, share in shares.items()}
         apart.append(float(np.max(np.abs(whole["φ_μ"] - whole["φ_M"]))))
         for key, share in shares.items():
+            rows[f"{name}, {key}"] = share(SHOWN_THETAS)
             risk = sum(result[key]["wrong"] for result in results) / len(whole[key])
             gaps.append(abs(share(0.0) - risk))
             at_0.append(f"{name} {key} {100 * share(0.0):.1f} % and {100 * risk:.1f} %")
@@ -228,7 +237,8 @@ def run_figure_8(context: Context) -> Outcome:
             "it has φ_M's, exact coefficients given",
         ),
     )
-    return Outcome((), verdicts, {"margins": {"theta": THETAS, "curves": curves}})
+    table = SHARES_8.beside(rows, note="Share of held-out rows whose margin is at most θ.")
+    return Outcome((table,), verdicts, {"margins": {"theta": THETAS, "curves": curves}})
 
 
 def draw_margins(figure: Any, numbers: dict[str, Any]) -> None:
@@ -258,7 +268,7 @@ EXPERIMENTS = (
             "skipped: "
             "y = .955x + .90, P = .36",
         ),
-        (),
+        SAMPLE_DOMAINS,
         (
             Drawing(
                 "scatter",
@@ -280,7 +290,7 @@ EXPERIMENTS = (
             *PROTOCOL,
         ),
         run_figure_8,
-        (),
+        (SHARES_8,),
         ("these settings only",),
         tuple(name for name, _ in PARTS),
         (
