@@ -183,8 +183,7 @@ def run_figure_10(context: Context) -> Outcome:
         "the cross-validated gain falls as the training set grows",
         REPRODUCED if rises == 0 else SAME_PATTERN if middle[-1] < middle[0] else NOT_REPRODUCED,
         f"from {middle[0]:.3g} with {sizes[0]} rows a class to {middle[-1]:.3g} with {sizes[-1]} "
-        "(geometric means of "
-        f"{len(samples)} samples); it rises at {rises} of {len(sizes) - 1} steps",
+        f"(geometric means of {len(samples)} samples); it rises at {rises} of {len(sizes) - 1} steps",
     )
     table = BEST_10.beside({"cross-validated σ": middle}, columns=[f"{n} a class" for n in sizes], digits=2)
     return Outcome((table,), (verdict,), {"gains": {"rows": sizes, "gains": gains, "middle": middle}})

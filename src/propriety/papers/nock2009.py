@@ -23,6 +23,7 @@ from propriety.papers.experiment import (
     Paper,
     Printed,
     Setting,
+    Table,
     Verdict,
 )
 from propriety.papers.nock_sets import FOLDS, PROTOCOL, SAMPLE_DOMAINS, domains, folds, load, separator
@@ -115,6 +116,23 @@ def run_figure_7(context: Context) -> Outcome:
         note=f"{len(names)} domains, the paper has 40.",
     )
     other = AGAINST_MU.beside({"both cases": (None,), **against})
+    verdicts.append(_lines_verdict(table, rows, limits))
+    values = ", ".join(f"{value[0]:.2g}" for value in against.values())
+    verdicts.append(
+        Verdict(
+            "φ_M clearly beats φ_μ with μ = .99, P far below 10⁻⁴",
+            CANNOT_BE,
+            "with exact coefficients φ_μ gives φ_M's weights, rules and probabilities in another scale, "
+            f"so that the printed difference must come from numerics; P here: {values}",
+        )
+    )
+    return Outcome((table, other), tuple(verdicts), {"scatter": scatter})
+
+
+def _lines_verdict(
+    table: Table, rows: dict[str, list[float]], limits: dict[str, list[float | None]]
+) -> Verdict:
+    """Whether the regressions are those printed, and whether they can be told from y = x."""
     agreeing, known = table.agreement
     same = sum(
         abs(value - equal) <= limit
@@ -122,38 +140,21 @@ def run_figure_7(context: Context) -> Outcome:
         for value, equal, limit in zip(values, (1.0, 0.0), limits[row], strict=False)
         if limit is not None
     )
-    verdicts.append(
-        Verdict(
-            "the three regressions of φ_M's errors on φ_Q's",
-            REPRODUCED
-            if agreeing == known > same
-            else SAME_PATTERN
-            if 2 * agreeing > known
-            else NOT_REPRODUCED,
-            f"{agreeing} of {known} coefficients within twice their standard error of the print, and "
-            f"{same} within "
-            "as much of y = x, where the two do not differ",
-        )
+    pattern = SAME_PATTERN if 2 * agreeing > known else NOT_REPRODUCED
+    return Verdict(
+        "the three regressions of φ_M's errors on φ_Q's",
+        REPRODUCED if agreeing == known > same else pattern,
+        f"{agreeing} of {known} coefficients within twice their standard error of the print, and "
+        f"{same} within as much of y = x, where the two do not differ",
     )
-    values = ", ".join(f"{value[0]:.2g}" for value in against.values())
-    verdicts.append(
-        Verdict(
-            "φ_M clearly beats φ_μ with μ = .99, P far below 10⁻⁴",
-            CANNOT_BE,
-            "with exact coefficients φ_μ gives φ_M's weights, rules and probabilities in another scale, so "
-            "that the printed "
-            f"difference must come from numerics; P here: {values}",
-        )
-    )
-    return Outcome((table, other), tuple(verdicts), {"scatter": scatter})
 
 
 def _verdict(size: tuple[int, int], M: Floats, Q: Floats, P: float) -> Verdict:
     """Whether φ_M tends to make fewer errors, as the print says of l = 2, J = 10 and of l = 10, J = 20."""
     better, worse = int(np.sum(M < Q)), int(np.sum(M > Q))
     said = (
-        f"mean error {M.mean():.2f} % against {Q.mean():.2f} %, fewer errors on {better} domains and more on "
-        f"{worse}, P = {P:.2g}"
+        f"mean error {M.mean():.2f} % against {Q.mean():.2f} %, fewer errors on {better} domains and "
+        f"more on {worse}, P = {P:.2g}"
     )
     if size == (1, 50):
         word = REPRODUCED if P >= 0.1 else NOT_REPRODUCED
@@ -265,8 +266,7 @@ EXPERIMENTS = (
         (
             "these settings",
             "l = 2, J = 10 on 40 sets, categories as sets of values, before rules without an edge were "
-            "skipped: "
-            "y = .955x + .90, P = .36",
+            "skipped: y = .955x + .90, P = .36",
         ),
         SAMPLE_DOMAINS,
         (
