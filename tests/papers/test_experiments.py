@@ -11,6 +11,7 @@ from propriety.papers.data import Data
 from propriety.papers.experiment import SOURCES, WORDS
 from propriety.papers.page import page
 from propriety.papers.running import TOY, run_all
+from propriety.papers.text import markdown
 
 ABOVE = Path(__file__).resolve().parents
 FOLDER = next((path for above in ABOVE if (path := above / "shared" / "data").is_dir()), None)
@@ -50,6 +51,14 @@ def test_the_page_has_every_table_and_figure(result):
     drawn = [drawing for drawing in result.experiment.drawings if drawing.name in result.outcome.figures]
     assert text.count("<figure") == len(drawn) == len(result.outcome.figures)
     assert "http" not in re.sub(r"https://archive\.ics\.uci\.edu", "", text).replace('http-equiv="', "")
+
+
+def test_the_text_has_every_table_and_verdict(result):
+    text = markdown([result])
+    for table in result.outcome.tables:
+        assert f"**{table.name}**" in text
+    for verdict in result.outcome.verdicts:
+        assert f"| {verdict.claim} | **{verdict.word}** | {verdict.reason} |".replace("||", "|") in text
 
 
 def test_what_is_kept_gives_the_outcome_again(result):

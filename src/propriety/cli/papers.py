@@ -17,6 +17,7 @@ from propriety.papers import Experiment, Table, registry
 from propriety.papers.data import Data
 from propriety.papers.page import page, shown
 from propriety.papers.running import FULL, QUICK, Progress, Result, run_all
+from propriety.papers.text import markdown
 
 _ALL = "all"
 
@@ -73,12 +74,13 @@ def papers_command(
             n_jobs=jobs,
             tell=tell,
         )
-    written = None if folder is None else folder / "papers.html"
+    written = None if folder is None else folder / f"{'papers' if name == _ALL else name}.html"
     if name != _ALL:
         _show(out, results[0])
     _verdicts(out, results)
     if written is not None:
         written.write_text(page(results), encoding="utf-8")
+        written.with_suffix(".md").write_text(markdown(results), encoding="utf-8")
         out.say(f"The page is {written}.", "bold")
     out.result(_document(results, written))
 
