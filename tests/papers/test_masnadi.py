@@ -1,4 +1,4 @@
-"""The experiments of Masnadi-Shirazi and Vasconcelos: folds, measures, the paper's arithmetic, toy runs."""
+"""The experiments of Masnadi-Shirazi and Vasconcelos: folds, measures, the paper's arithmetic."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,9 @@ import pytest
 from propriety import losses
 from propriety.papers import masnadi, masnadi_gaussians, masnadi_large, masnadi_noise, masnadi_sets, registry
 from propriety.papers.coding import coded, indicators, labelled
-from propriety.papers.data import Data, DataSet
-from propriety.papers.running import TOY, Context
+from propriety.papers.data import DataSet
 
-from .reading import printed_rows, sequence_in, shared_data, specification
+from .reading import printed_rows, sequence_in, specification
 
 EXPERIMENTS = (
     *masnadi.EXPERIMENTS,
@@ -19,20 +18,6 @@ EXPERIMENTS = (
 )
 #: Figure 12 is printed in words.
 PRINTED = [(e.name, p) for e in EXPERIMENTS for p in e.printed if p is not masnadi_noise.BETTER_12]
-
-
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
-def test_every_printed_cell_is_in_a_toy_run(experiment):
-    data = shared_data() if experiment.data else Data(())
-    outcome = experiment.run(Context(data, TOY))
-    for printed in experiment.printed:
-        table = outcome.table(printed.name)
-        for row in printed.rows:
-            for column in printed.columns:
-                cell = table.cell(row, column)
-                assert cell.printed == printed.value(row, column)
-    assert outcome.verdicts
-    assert {drawing.name for drawing in experiment.drawings} == set(outcome.figures)
 
 
 @pytest.mark.parametrize(("name", "printed"), PRINTED, ids=[f"{n}-{p.name}" for n, p in PRINTED])

@@ -46,8 +46,7 @@ from propriety.papers.running import Context
 SEEDS, QUICK_SEEDS = (0, 1, 2, 3, 4), (0,)
 _TOLERANCE = (
     "the larger of the difference between AdaBoost in the paper's own Tables 3 and 4, for the set, and "
-    "twice the "
-    "standard deviation of ours from one drawing of folds to another"
+    "twice the standard deviation of ours from one drawing of folds to another"
 )
 _EXCHANGED = (
     "Table 4 has #4 and #5 exchanged in its calibration, by the sizes of the numbers; shown as printed"
@@ -189,9 +188,8 @@ def _beside_3(sweeps: Sweeps, measure: str) -> tuple[Table, int]:
         means,
         tolerance=tolerances(spreads, measure),
         tolerance_from=_TOLERANCE,
-        note="σ_opt is chosen on the test rows, as the paper's words have it; the last row is the honest "
-        "choice. The "
-        "paper's averages of #3 and #4 are of three losses, ours of four.",
+        note="σ_opt is chosen on the test rows, as the paper's words have it; the last row is the "
+        "honest choice. The paper's averages of #3 and #4 are of three losses, ours of four.",
         digits=2,
     )
     return table, int(np.sum(np.array(tuned) < others))

@@ -22,6 +22,7 @@ from propriety.papers.experiment import (
     Outcome,
     Printed,
     Setting,
+    Table,
     Verdict,
 )
 from propriety.papers.masnadi_sets import PAPER, plain_ticks, wrong
@@ -188,30 +189,32 @@ def _counts_verdict(agreement: tuple[int, int]) -> Verdict:
     return Verdict("numbers of rows", word, f"{agreement[0]} of {agreement[1]} counts are the printed ones")
 
 
-def _claims(name: str, ours: dict[str, list[float | None]], table: Any) -> list[Verdict]:
+def _claims(name: str, ours: dict[str, list[Any]], table: Table) -> list[Verdict]:
     """Whether tuned gains win, whether they are below 1, and whether errors are those printed."""
     tuned = {label: ours[label] for label in TUNED}
-    plain = min(float(ours[label][0] or 0) for label in PLAIN)
-    ahead = [label for label, (errors, _) in tuned.items() if float(errors or 0) < plain]
-    below = [label for label, (_, gain) in tuned.items() if float(gain or 0) < 1]
+    plain = min(ours[label][0] for label in PLAIN)
     cells = [cell for cell in table.cells if cell.column == f"{name} error" and cell.agrees is not None]
     agree = sum(bool(cell.agrees) for cell in cells)
+    deviation = min(cell.tolerance or 0.0 for cell in cells) / 2
+    ahead = sum(errors < plain for errors, _ in tuned.values())
+    clear = sum(errors < plain - deviation for errors, _ in tuned.values())
+    below = sum(gain < 1 for _, gain in tuned.values())
     words = {2: REPRODUCED, 1: SAME_PATTERN, 0: NOT_REPRODUCED}
     listed = ", ".join(f"{label} {errors:.0f} at σ = {gain:g}" for label, (errors, gain) in tuned.items())
+    pattern = SAME_PATTERN if 2 * agree >= len(cells) else NOT_REPRODUCED
     return [
         Verdict(
-            f"{name}: both losses with tuned gains make fewer errors than the exponential loss and the logit",
-            words[len(ahead)],
-            f"{listed}; the better of the two without a gain {plain:.0f}",
+            f"{name}: both losses with tuned gains make clearly fewer errors than the exponential loss and "
+            "the logit",
+            REPRODUCED if clear == 2 else SAME_PATTERN if ahead else NOT_REPRODUCED,
+            f"{listed}; the better of the two without a gain {plain:.0f}; a count has a standard deviation "
+            "of "
+            f"{deviation:.0f}",
         ),
-        Verdict(f"{name}: the best gain is smaller than one", words[len(below)], listed),
+        Verdict(f"{name}: the best gain is smaller than one", words[below], listed),
         Verdict(
             f"{name}: the errors themselves",
-            REPRODUCED
-            if agree == len(cells)
-            else SAME_PATTERN
-            if 2 * agree >= len(cells)
-            else NOT_REPRODUCED,
+            REPRODUCED if agree == len(cells) else pattern,
             f"{agree} of {len(cells)} within the tolerance",
         ),
     ]
@@ -234,7 +237,10 @@ def draw_errors(figure: Any, numbers: dict[str, Any]) -> None:
                 ax.plot([gain], [errors], "x", color=colour)
             else:
                 ax.axhline(values[0], color=colour, linewidth=0.8, linestyle="--", label=label)
-        ax.set(title=name, xscale="log", xlabel="gain σ")
+        printed = np.array([row[2 * k] for row in TABLE_6.rows.values()], dtype=np.float64)
+        lowest = min(*numbers[name]["GLog"], *numbers[name]["GLaplacian"], *printed)
+        # The smallest gains overshoot, by far.
+        ax.set(title=name, xscale="log", xlabel="gain σ", ylim=(0.9 * lowest, 1.1 * printed.max()))
         plain_ticks(ax.xaxis)
     figure.axes[0].set_ylabel("errors on the test rows")
     figure.axes[-1].legend(frameon=False, fontsize=6)
@@ -317,7 +323,8 @@ EXPERIMENTS = (
             Drawing(
                 "errors",
                 "Errors on the test rows by gain for three data sets",
-                "Not in the paper: all gains. Crosses are the printed errors at the printed gains.",
+                "Not in the paper: all gains; the smallest overshoot and are off the scale. Crosses: the "
+                "print.",
                 draw_errors,
                 (7.4, 2.9),
             ),

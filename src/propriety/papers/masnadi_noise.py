@@ -142,8 +142,7 @@ def _verdict(measure: str, percentages: Sequence[int], ranks: Floats) -> Verdict
         f"{measure}: BoostLR with the loss (53) ranks better than AdaBoost with shrinkage {claim}",
         REPRODUCED if better == expected else SAME_PATTERN if share > 0.5 else NOT_REPRODUCED,
         f"better here at {listed} of {', '.join(map(str, percentages))} %; mean ranks "
-        f"{ranks[:, 0].min():.2f} to "
-        f"{ranks[:, 0].max():.2f}, where 1.5 is no difference",
+        f"{ranks[:, 0].min():.2f} to {ranks[:, 0].max():.2f}, where 1.5 is no difference",
     )
 
 
@@ -188,6 +187,6 @@ EXPERIMENTS = (
                 (7.2, 2.9),
             ),
         ),
-        minutes=4.0,
+        minutes=2.0,
     ),
 )

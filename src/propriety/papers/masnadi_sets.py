@@ -65,8 +65,8 @@ PROTOCOL = (
     Setting("folds drawn", "stratified, five times; numbers are means over the five", "ours"),
 )
 TRIED = (
-    "10 bins and the mean label of each bin; the sign form (±1) was far off in an earlier trial (Pima: 79 "
-    "errors)",
+    "10 bins and the mean label of each bin; the sign form (±1) was far off in an earlier trial (Pima: "
+    "79 errors)",
 )
 
 

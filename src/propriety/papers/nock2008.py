@@ -119,18 +119,15 @@ def run(context: Context, size: tuple[int, int], every: int) -> Outcome:
     table = FIGURE_3[size].beside(
         ours,
         digits=2,
-        note=f"{len(names)} domains; Friedman's p = {comparison.friedman.pvalue:.2g}, critical difference "
-        "of mean ranks "
-        f"{comparison.critical_difference():.2f} (5 %).",
+        note=f"{len(names)} domains; Friedman's p = {comparison.friedman.pvalue:.2g}, critical "
+        f"difference of mean ranks {comparison.critical_difference():.2f} (5 %).",
     )
     fits = len(results) * (len(FLAVOURS) - 1)
     notes = (
         f"Of {fits:,} fits {early:,} ended before the last round because no rule had an edge any more, "
-        "besides those "
-        "that found a rule without a mistake.",
-        f"With exact coefficients φ_μ is φ_M in another scale, so that only rounding can tell the two "
-        "apart: mean errors "
-        f"{ours['φ_μ'][0]:.3f} % and {ours['φ_M'][0]:.3f} %.",
+        "besides those that found a rule without a mistake.",
+        "With exact coefficients φ_μ is φ_M in another scale, so that only rounding can tell the two "
+        f"apart: mean errors {ours['φ_μ'][0]:.3f} % and {ours['φ_M'][0]:.3f} %.",
     )
     figures = {
         "bars": {key: [row[k] for row in ours.values()] for k, key in enumerate(("error", "rank", "beats"))}
@@ -161,14 +158,13 @@ def _verdicts(comparison: Comparison, size: tuple[int, int]) -> list[Verdict]:
             if order.index(ONCE) < 3 and p(ONCE, order[0]) >= LEVEL
             else NOT_REPRODUCED,
             f"its mean error of {mean[ONCE]:.2f} % is number {order.index(ONCE) + 1} of {len(FLAVOURS)}; "
-            "the least is that of "
-            f"{order[0]}, {mean[order[0]]:.2f} %",
+            f"the least is that of {order[0]}, {mean[order[0]]:.2f} %",
         ),
         Verdict(
             "choosing the loss in every round (E, F) does not improve the results",
             NOT_REPRODUCED if improves else REPRODUCED,
-            f"the best of the four, {adaptive}, {mean[adaptive]:.2f} %, and the best single loss, {single}, "
-            f"{mean[single]:.2f} %: p = {p(adaptive, single):.2g}",
+            f"the best of the four, {adaptive}, {mean[adaptive]:.2f} %, and the best single loss, "
+            f"{single}, {mean[single]:.2f} %: p = {p(adaptive, single):.2g}",
         ),
         Verdict(
             "Matsushita's loss is a serious alternative to the logistic one",
@@ -228,14 +224,13 @@ def _experiment(name: str, size: tuple[int, int], every: int, minutes: float) ->
         partial(run, size=size, every=every),
         (FIGURE_3[size],),
         (f"μ = ⅓, υ = 0.3, 32 bins only; {'all domains' if every == 1 else 'every second domain'}",),
-        (),
+        SAMPLE_DOMAINS,
         (
             Drawing(
                 "bars",
                 "Mean error of eleven flavours in increasing order, with mean ranks",
                 "After Figure 3: bars by increasing mean error (below them: the error, and how many "
-                "flavours it beats); "
-                "red: mean rank.",
+                "flavours it beats); red: mean rank.",
                 draw_bars,
                 (7.2, 3.2),
             ),

@@ -23,6 +23,7 @@ from propriety.papers.experiment import (
     Paper,
     Printed,
     Setting,
+    Table,
     Verdict,
 )
 from propriety.papers.nock_sets import FOLDS, PROTOCOL, SAMPLE_DOMAINS, domains, folds, load, separator
@@ -115,6 +116,23 @@ def run_figure_7(context: Context) -> Outcome:
         note=f"{len(names)} domains, the paper has 40.",
     )
     other = AGAINST_MU.beside({"both cases": (None,), **against})
+    verdicts.append(_lines_verdict(table, rows, limits))
+    values = ", ".join(f"{value[0]:.2g}" for value in against.values())
+    verdicts.append(
+        Verdict(
+            "φ_M clearly beats φ_μ with μ = .99, P far below 10⁻⁴",
+            CANNOT_BE,
+            "with exact coefficients φ_μ gives φ_M's weights, rules and probabilities in another scale, "
+            f"so that the printed difference must come from numerics; P here: {values}",
+        )
+    )
+    return Outcome((table, other), tuple(verdicts), {"scatter": scatter})
+
+
+def _lines_verdict(
+    table: Table, rows: dict[str, list[float]], limits: dict[str, list[float | None]]
+) -> Verdict:
+    """Whether the regressions are those printed, and whether they can be told from y = x."""
     agreeing, known = table.agreement
     same = sum(
         abs(value - equal) <= limit
@@ -122,38 +140,21 @@ def run_figure_7(context: Context) -> Outcome:
         for value, equal, limit in zip(values, (1.0, 0.0), limits[row], strict=False)
         if limit is not None
     )
-    verdicts.append(
-        Verdict(
-            "the three regressions of φ_M's errors on φ_Q's",
-            REPRODUCED
-            if agreeing == known > same
-            else SAME_PATTERN
-            if 2 * agreeing > known
-            else NOT_REPRODUCED,
-            f"{agreeing} of {known} coefficients within twice their standard error of the print, and "
-            f"{same} within "
-            "as much of y = x, where the two do not differ",
-        )
+    pattern = SAME_PATTERN if 2 * agreeing > known else NOT_REPRODUCED
+    return Verdict(
+        "the three regressions of φ_M's errors on φ_Q's",
+        REPRODUCED if agreeing == known > same else pattern,
+        f"{agreeing} of {known} coefficients within twice their standard error of the print, and "
+        f"{same} within as much of y = x, where the two do not differ",
     )
-    values = ", ".join(f"{value[0]:.2g}" for value in against.values())
-    verdicts.append(
-        Verdict(
-            "φ_M clearly beats φ_μ with μ = .99, P far below 10⁻⁴",
-            CANNOT_BE,
-            "with exact coefficients φ_μ gives φ_M's weights, rules and probabilities in another scale, so "
-            "that the printed "
-            f"difference must come from numerics; P here: {values}",
-        )
-    )
-    return Outcome((table, other), tuple(verdicts), {"scatter": scatter})
 
 
 def _verdict(size: tuple[int, int], M: Floats, Q: Floats, P: float) -> Verdict:
     """Whether φ_M tends to make fewer errors, as the print says of l = 2, J = 10 and of l = 10, J = 20."""
     better, worse = int(np.sum(M < Q)), int(np.sum(M > Q))
     said = (
-        f"mean error {M.mean():.2f} % against {Q.mean():.2f} %, fewer errors on {better} domains and more on "
-        f"{worse}, P = {P:.2g}"
+        f"mean error {M.mean():.2f} % against {Q.mean():.2f} %, fewer errors on {better} domains and "
+        f"more on {worse}, P = {P:.2g}"
     )
     if size == (1, 50):
         word = REPRODUCED if P >= 0.1 else NOT_REPRODUCED
@@ -178,6 +179,13 @@ def draw_scatter(figure: Any, numbers: dict[str, Any]) -> None:
 # -- Figure 8: margins ---------------------------------------------------------------------------------------
 
 PARTS = (("glass", (2, 10)), ("heart-cleveland", (1, 50)))
+SHOWN_THETAS = (-0.5, 0.0, 0.5)
+SHARES_8 = Printed(
+    "Figure 8",
+    "section 5, Figure 8 (curves; the paper prints no numbers)",
+    tuple(f"θ = {theta:g}" for theta in SHOWN_THETAS),
+    {f"{name}, {surrogate}": (None,) * 3 for name, _ in PARTS for surrogate in SURROGATES},
+)
 
 
 def margins(item: tuple[str, int, int, int], data: Data) -> dict[str, Any]:
@@ -197,6 +205,7 @@ def run_figure_8(context: Context) -> Outcome:
     """Cumulative distributions of held-out margins on two domains."""
     number = context.choose(FOLDS, FOLDS, 1)
     curves: dict[str, Any] = {}
+    rows: dict[str, list[float]] = {}
     apart, gaps, at_0 = [], [], []
     for name, (literals, rounds) in PARTS:
         items = [(name, literals, context.choose(rounds, rounds, 2), fold) for fold in range(number)]
@@ -206,6 +215,7 @@ def run_figure_8(context: Context) -> Outcome:
         curves[f"{name}, {_row((literals, rounds))}"] = {key: share(THETAS) for key, share in shares.items()}
         apart.append(float(np.max(np.abs(whole["φ_μ"] - whole["φ_M"]))))
         for key, share in shares.items():
+            rows[f"{name}, {key}"] = share(SHOWN_THETAS)
             risk = sum(result[key]["wrong"] for result in results) / len(whole[key])
             gaps.append(abs(share(0.0) - risk))
             at_0.append(f"{name} {key} {100 * share(0.0):.1f} % and {100 * risk:.1f} %")
@@ -228,7 +238,8 @@ def run_figure_8(context: Context) -> Outcome:
             "it has φ_M's, exact coefficients given",
         ),
     )
-    return Outcome((), verdicts, {"margins": {"theta": THETAS, "curves": curves}})
+    table = SHARES_8.beside(rows, note="Share of held-out rows whose margin is at most θ.")
+    return Outcome((table,), verdicts, {"margins": {"theta": THETAS, "curves": curves}})
 
 
 def draw_margins(figure: Any, numbers: dict[str, Any]) -> None:
@@ -255,10 +266,9 @@ EXPERIMENTS = (
         (
             "these settings",
             "l = 2, J = 10 on 40 sets, categories as sets of values, before rules without an edge were "
-            "skipped: "
-            "y = .955x + .90, P = .36",
+            "skipped: y = .955x + .90, P = .36",
         ),
-        (),
+        SAMPLE_DOMAINS,
         (
             Drawing(
                 "scatter",
@@ -280,7 +290,7 @@ EXPERIMENTS = (
             *PROTOCOL,
         ),
         run_figure_8,
-        (),
+        (SHARES_8,),
         ("these settings only",),
         tuple(name for name, _ in PARTS),
         (

@@ -31,8 +31,7 @@ PROTOCOL = (
     Setting(
         "domains",
         f"every set at hand with {LEAST_ROWS} to {MOST_ROWS:,} rows, other forms of the same rows left "
-        "out; the papers "
-        "do not list theirs",
+        "out; the papers do not list theirs",
         "ours",
     ),
     Setting("class 1", "against all others; the first label in sorted order that has ten rows", "ours"),
