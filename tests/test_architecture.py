@@ -27,6 +27,7 @@ FLOORS = (
     ("tables",),
     ("plots",),
     ("report",),
+    ("papers",),
     ("cli",),
     ("__init__", "__main__"),
 )

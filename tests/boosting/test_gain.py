@@ -96,6 +96,26 @@ def test_weights_in_a_path(data):
     np.testing.assert_allclose(path.values[0, 0], expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("loss", ["GLog()", "GGauss()"])
+def test_a_path_keeps_the_held_out_probabilities(data, loss):
+    X, y = few_values(data[0]), data[1]
+    train, test = np.arange(200), np.arange(200, 290)
+    model = presets.boostlr(loss, max_iter=6, max_bins=100, min_samples_leaf=1)
+    path = gain_path(model, X, y, gains=[2.0, 16.0], cv=[(train, test)], probabilities=True)
+    np.testing.assert_array_equal(path.held[0], test)
+    assert path.probabilities[0].shape == (1, 2, 90)
+    for j, gain in enumerate(path.gains):
+        p = model.set_params(gain=float(gain)).fit(X[train], y[train]).predict_proba(X[test])[:, 1]
+        np.testing.assert_allclose(path.probabilities[0][0, j], p, rtol=1e-9)
+    assert gain_path(model, X, y, gains=[2.0], cv=3).probabilities is None
+
+
+def test_probabilities_of_a_path_are_for_two_classes(data):
+    y = np.arange(len(data[1])) % 3
+    with pytest.raises(ValueError, match="needs two classes, and there are 3"):
+        gain_path(presets.boostlr("auto", max_iter=2), data[0], y, gains=[2.0], probabilities=True)
+
+
 @pytest.mark.parametrize("learner", ["histogram", "stump"])
 def test_rounds_one_by_one_give_the_compiled_path(data, learner, monkeypatch):
     X, y = data

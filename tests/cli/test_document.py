@@ -37,6 +37,7 @@ def test_the_commands_are_found():
         "explain",
         "export",
         "losses",
+        "papers",
     }
 
 

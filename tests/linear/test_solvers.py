@@ -8,7 +8,7 @@ from propriety.linear import LinearClassifier
 from propriety.linear.solvers import SOLVERS
 from propriety.losses import simplex
 
-UPDATES = ["parallel", "sequential", "sequential2", "sphere", "lp"]
+UPDATES = ["parallel", "sequential", "sequential2", "confidence", "sphere", "norm", "lp"]
 
 
 BOUNDED_GROWTH = ["Log", "Exponential", "Matsushita", "GBoost(1)", "GLaplace(1)", "AlphaTunable(0.25)"]
@@ -30,7 +30,7 @@ def test_every_solver_reaches_the_minimum_and_never_rises(small, solver, loss):
     X, y = small
     best = LinearClassifier(loss, tol=1e-10).fit(X, y).trace_[-1]
     few = solver == "lp"
-    model = LinearClassifier(loss, solver=solver, tol=1e-5 if few else 1e-6).fit(X, y)
+    model = LinearClassifier(loss, solver=solver, p=4, tol=1e-5 if few else 1e-6).fit(X, y)
     assert abs(model.trace_[-1] - best) < 1e-8
     assert np.all(np.diff(model.trace_) <= 0)
 
@@ -42,7 +42,7 @@ def test_every_solver_reaches_the_minimum_and_never_rises(small, solver, loss):
 def test_several_classes_reach_the_minimum(small_three, solver, loss):
     X, y = small_three
     best = _minimum(X, y, loss)
-    model = LinearClassifier(loss, solver=solver, tol=1e-5).fit(X, y)
+    model = LinearClassifier(loss, solver=solver, p=4, tol=1e-5).fit(X, y)
     assert abs(model.trace_[-1] - best) < 1e-8
     assert np.all(np.diff(model.trace_) <= 0)
     smooth = LinearClassifier(loss, solver="fisher").fit(X, y)
@@ -63,7 +63,10 @@ def _minimum(X, y, loss):
 
 WEIGHTED = [
     *({"solver": "uls", "features": features} for features in ("one", "all", "active", 2)),
-    *({"solver": solver} for solver in ("parallel", "sequential", "sequential2", "sphere", "gis")),
+    *(
+        {"solver": solver}
+        for solver in ("parallel", "sequential", "sequential2", "confidence", "sphere", "gis")
+    ),
     *({"solver": solver} for solver in ("fisher", "newton", "lbfgs")),
     {"solver": "lp", "tol": 1e-5},
 ]

@@ -45,6 +45,10 @@ class GainPath:
         The proper loss that the held-out probabilities are scored by.
     n_rows : float
         Total weight of the training rows.
+    held : tuple of ndarrays
+        The held-out rows of each fold.
+    probabilities : tuple of ndarrays of shape (losses, gains, held rows), or None
+        Those of class 1 after the last round, fold by fold, if they were asked for.
     """
 
     losses: tuple[Any, ...]
@@ -52,6 +56,8 @@ class GainPath:
     values: Floats
     score: Any
     n_rows: float
+    held: tuple[NDArray[np.intp], ...] = ()
+    probabilities: tuple[Floats, ...] | None = None
 
     @property
     def mean(self) -> Floats:
@@ -118,6 +124,7 @@ def gain_path(
     score: Any = "Log()",
     offset: Any = None,
     groups: Any = None,
+    probabilities: bool = False,
 ) -> GainPath:
     """Cross-validate many gains (and losses) at once, on the same bins and folds.
 
@@ -141,6 +148,9 @@ def gain_path(
         How held-out probabilities are scored: any proper loss, ``Misclassification()`` for the error rate.
     offset, groups : array, optional
         As in ``fit``: no fold parts a group.
+    probabilities : bool, default=False
+        Whether to keep the held-out probabilities after the last round, for what is no mean of a loss; two
+        classes only.
 
     Returns
     -------
@@ -168,19 +178,14 @@ def gain_path(
     lesson = prepare(training, settings, loss, class_weight=model.class_weight)
     folds = _folds(cv, lesson)
     scores = algebra.parse(score) if isinstance(score, str) else score
-    values = np.empty((len(base), len(given), len(folds), model.max_iter))
+    if probabilities and training.n_classes > 2:
+        raise ValueError(f"probabilities=True needs two classes, and there are {training.n_classes}")
     path = _Path(lesson, model.multiclass, folds, scores)
-
-    def fill(i: int, j: int, k: int) -> None:
-        values[i, j, k] = path.scores(base[i], given[j], k)
-
-    cells = [partial(fill, i, j, k) for i, j, k in np.ndindex(*values.shape[:3])]
-    if path.compiled:
-        parallel.run(cells, settings.n_jobs)
-    else:
-        for cell in cells:
-            cell()
-    return GainPath(tuple(base), np.array(given, dtype=np.float64), values, scores, lesson.weights.total)
+    values, kept = path.cells(base, given, probabilities)
+    held = tuple(np.asarray(test, dtype=np.intp) for _, test in folds)
+    return GainPath(
+        tuple(base), np.array(given, np.float64), values, scores, lesson.weights.total, held, kept
+    )
 
 
 def _check(model: Any, gains: Sequence[float]) -> None:
@@ -229,11 +234,34 @@ class _Path:
             and not lesson.binned.categorical.any()
         )
 
-    def scores(self, base: algebra.Composite, gain: float, fold: int) -> Floats:
-        """Mean held-out score after each round."""
+    def cells(
+        self, base: Sequence[algebra.Composite], gains: Sequence[float], probabilities: bool
+    ) -> tuple[Floats, tuple[Floats, ...] | None]:
+        """Mean scores of losses × gains × folds × rounds, and the last probabilities if they are kept."""
+        settings, shape = self.lesson.settings, (len(base), len(gains))
+        values = np.empty((*shape, len(self.folds), settings.max_iter))
+        kept = tuple(np.empty((*shape, len(test))) for _, test in self.folds) if probabilities else None
+
+        def fill(i: int, j: int, k: int) -> None:
+            F = self.staged_scores(base[i], gains[j], k)
+            values[i, j, k] = self.means(base[i], gains[j], k, F)
+            if kept is not None:
+                kept[k][i, j] = base[i].inverse(F[-1] / gains[j])
+
+        tasks = [partial(fill, i, j, k) for i, j, k in np.ndindex(*values.shape[:3])]
+        # Rounds that are not compiled have threads of their own.
+        parallel.run(tasks, settings.n_jobs if self.compiled else 1)
+        return values, kept
+
+    def staged_scores(self, base: algebra.Composite, gain: float, fold: int) -> Floats:
+        """Scores of the held-out rows after each round; for several classes, their probabilities."""
         train, test = self.folds[fold]
         F = self._compiled(base, gain, train, test) if self.compiled else None
-        F = self._by_rounds(base, gain, train, test) if F is None else F
+        return self._by_rounds(base, gain, train, test) if F is None else F
+
+    def means(self, base: algebra.Composite, gain: float, fold: int, F: Floats) -> Floats:
+        """How good these are, on average, after each round."""
+        test = self.folds[fold][1]
         y = self.labels[test]
         if F.ndim == 2:
             values = self._score(np.broadcast_to(y, F.shape), base.link._log_odds(F / gain).t)

@@ -20,6 +20,7 @@ COMMANDS = (
     ("export", "propriety.cli.export"),
     ("losses", "propriety.cli.losses_command"),
     ("bench", "propriety.cli.bench"),
+    ("papers", "propriety.cli.papers"),
 )
 
 app = typer.Typer(

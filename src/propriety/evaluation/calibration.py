@@ -296,10 +296,14 @@ def mean_regret(
 def mse_to_truth(eta: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Mean of (η − p)², for data whose true probabilities η are known. [M (54)]
 
+    That is the mean regret of the squared loss.
+
     >>> mse_to_truth([0.2, 0.5], [0.4, 0.5])
     0.02
     """
-    return mean_regret(eta, p, "Squared()", sample_weight=sample_weight)
+    eta, p = check_probability("eta", eta), inputs.probabilities(p)
+    inputs.same_length(eta=eta, p=p)
+    return inputs.mean((eta - p) ** 2, inputs.weights(sample_weight, len(p)))
 
 
 def _uniform_edges(n_bins: int) -> Array:

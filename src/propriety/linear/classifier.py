@@ -74,11 +74,17 @@ class LinearClassifier(OffsetClassifier):
           quasi-Newton steps if there are too many columns for a matrix of second derivatives; "newton": with
           the Hessian; "lbfgs": quasi-Newton throughout.
         - "uls": universal linear separators: boosting of the columns of X, see `features`.
-        - "parallel", "sequential", "sequential2", "sphere", "lp": Bregman-distance updates; "gis":
-          generalized iterative scaling. These and "uls" take convex losses with a margin form and no penalty.
+        - Bregman-distance updates: "parallel", all coefficients at once; "sequential" and "sequential2", one
+          at a time; "confidence", one with the step that is best for it; "norm", between the parallel and
+          the second sequential rule by the norm `p`, and "sphere", p = 2; "lp", where a linear program
+          scales the steps (not a norm). "gis": generalized iterative scaling. These and "uls" take convex
+          losses with a margin form and no penalty.
     features : {"one", "all", "active"} or int, default="one"
         Features that a round of "uls" updates: the one of largest edge, all, all used so far and the one of
         largest edge, or as many of the largest edges.
+    p : float of at least 1, default=2.0
+        Norm of the rows by which "norm" scales its steps: 1 is "parallel", 2 "sphere", infinity
+        "sequential2".
     multiclass : {"auto", "ovr"}, default="auto"
         With more than two classes the loss's own form on the simplex, if it has one, or one class against the
         rest.
@@ -107,7 +113,7 @@ class LinearClassifier(OffsetClassifier):
         model file does not keep it.
     n_iter_ : int
     trace_ : array
-        The objective before the first step and after each; it never rises.
+        The objective before the first step and after each, in the loss's own units; it never rises.
     converged_ : bool
     report_ : the report of a run of "uls", else None
 
@@ -157,6 +163,7 @@ class LinearClassifier(OffsetClassifier):
         fit_intercept: bool = True,
         solver: str = "fisher",
         features: str | int = "one",
+        p: float = 2.0,
         multiclass: str = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
@@ -178,6 +185,7 @@ class LinearClassifier(OffsetClassifier):
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.features = features
+        self.p = p
         self.multiclass = multiclass
         self.tol = tol
         self.max_iter = max_iter

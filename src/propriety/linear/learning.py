@@ -262,7 +262,7 @@ def _by_margins(
     else:
         scale = SimplexRows(loss, rows.codes, K).scale
     weight = rows.weight / (rows.weight.sum() * scale)
-    task = MarginTask(X, rows.codes, K, loss, weight, settings.features)
+    task = MarginTask(X, rows.codes, K, loss, weight, settings.features, settings.p)
     run = separate(settings.solver.rounds(task), begin.ravel(), settings.tol, settings.max_iter)
     coef = run.coef.reshape(n_scores, -1)
     if not isinstance(loss, losses.Composite) and loss.shift_invariant:

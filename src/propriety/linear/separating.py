@@ -21,7 +21,7 @@ _IDLE = 50  # rounds without any gain after which rounding is all that happens
 
 @dataclass(frozen=True)
 class MarginTask:
-    """What is to be separated: columns, classes, a loss, weights that sum to one unit of it, `features`."""
+    """Columns, classes, a loss, weights that sum to one unit of it, and how to separate: `features`, `p`."""
 
     X: Any
     codes: Codes
@@ -29,6 +29,7 @@ class MarginTask:
     loss: Composite | SimplexLoss
     weight: Floats
     features: str | int
+    p: float = 2.0
 
     def margins(self) -> margins.Margins:
         """The problem as one of margins."""
@@ -79,7 +80,7 @@ def bregman_updates(rule: str) -> Callable[[MarginTask], Rounds]:
     """One of the Bregman-distance updates."""
 
     def rounds(task: MarginTask) -> Rounds:
-        updates = bregman.Updates.make(task.margins(), rule)
+        updates = bregman.Updates.make(task.margins(), rule, task.p)
         return Rounds(updates.start, updates.step)
 
     return rounds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from propriety.costs import Costs
@@ -26,6 +26,7 @@ class LinearSettings:
     tol: float
     max_iter: int
     features: str | int
+    p: float
     n_jobs: int | None
     flexible: bool = False  # may stop at an earlier station of a loss that runs off
     chosen: bool = False  # alpha is to be chosen by cross-validation, and
@@ -51,6 +52,7 @@ class LinearSettings:
             given.number("tol", 0, above=True),
             solver.max_iter if max_iter is None else max_iter,
             _features(model.features),
+            _norm(model.p),
             model.n_jobs,
             flexible=focus_of(model.loss) is not None,
             chosen=chosen,
@@ -64,6 +66,12 @@ def _features(features: Any) -> str | int:
     if isinstance(features, Integral) and not isinstance(features, bool) and int(features) > 0:
         return int(features)
     raise ValueError(f"features must be 'one', 'all', 'active' or a positive integer, got {features!r}")
+
+
+def _norm(p: Any) -> float:
+    if isinstance(p, Real) and not isinstance(p, bool) and float(p) >= 1:
+        return float(p)
+    raise ValueError(f"p must be a number of at least 1, or infinite, got {p!r}")
 
 
 def loss_to_fit(model: Any, costs: Costs) -> FittedLoss:

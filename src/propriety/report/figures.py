@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from propriety import evaluation, losses, plots
 from propriety.plots.display import GREY, canvas, legend
-from propriety.report.svg import drawing
+from propriety.report.svg import blank, drawing
 
 Floats = NDArray[np.float64]
 _WIDE, _SMALL = (7.2, 3.3), (4.4, 4.2)
@@ -22,9 +22,7 @@ _POINTS = 500  # of a curve
 
 
 def _axes(size: tuple[float, float]) -> Any:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=size, layout="constrained").subplots()
+    return blank(size).subplots()
 
 
 def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: float | None) -> Any:
@@ -139,13 +137,11 @@ def _thinned(n: int) -> Any:
 
 def effects(features: dict[str, Any], rows: Any, parts: Floats, chosen: list[str]) -> Any:
     """What columns add to the score, over their values: mean, and the middle 80% of the rows."""
-    from matplotlib.figure import Figure
-
     names = list(features)
     columns = min(len(chosen), _COLUMNS)
     lines = -(-len(chosen) // columns)
     with drawing():
-        figure = Figure(figsize=(2.5 * columns if columns > 1 else 4.0, 2.3 * lines), layout="constrained")
+        figure = blank((2.5 * columns if columns > 1 else 4.0, 2.3 * lines))
         first = None
         for i, name in enumerate(chosen):
             with canvas(figure.add_subplot(lines, columns, i + 1, sharey=first)) as ax:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -30,36 +31,43 @@ def page(report: Report) -> str:
     """The whole document."""
     title = f"{report.target}: {report.positive}?" if report.p.ndim == 1 else report.target
     written = [(name, heading, content) for name, heading, write in _SECTIONS if (content := write(report))]
+    nav = contents([(name, heading) for name, heading, _ in written])
+    return document(
+        title=f"{title} – {report.name}",
+        header=join(tag("h1", title), sections.summary(report), nav),
+        main=join(sections.warnings(report), *(section(*part) for part in written)),
+        skip="Skip to the findings",
+    )
+
+
+def document(*, title: str, header: Markup, main: Markup, skip: str) -> str:
+    """A page that loads nothing: `skip` is what the link past its header says."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="generator", content=f"propriety {__version__}"),
-        tag("title", f"{title} – {report.name}"),
+        tag("title", title),
         tag("style", Markup(files("propriety.report").joinpath("style.css").read_text(encoding="utf-8"))),
-    )
-    nav = tag(
-        "nav",
-        tag("ul", *(tag("li", tag("a", h, href=f"#{n}")) for n, h, _ in written)),
-        aria_label="Contents",
     )
     body = tag(
         "body",
-        tag("a", "Skip to the findings", class_="skip", href="#main"),
-        tag("header", tag("h1", title), sections.summary(report), nav),
-        tag(
-            "main",
-            sections.warnings(report),
-            *(_section(*part) for part in written),
-            id="main",
-            tabindex="-1",
-        ),
+        tag("a", skip, class_="skip", href="#main"),
+        tag("header", header),
+        tag("main", main, id="main", tabindex="-1"),
         tag("footer", tag("p", f"Written by propriety {__version__}. The page loads nothing from anywhere.")),
     )
     return clean("<!DOCTYPE html>\n" + tag("html", head, "\n", body, lang="en") + "\n")
 
 
-def _section(name: str, heading: str, content: Any) -> Markup:
+def contents(parts: Sequence[tuple[str, str]]) -> Markup:
+    """Links to sections, by name and heading."""
+    links = (tag("li", tag("a", heading, href=f"#{name}")) for name, heading in parts)
+    return tag("nav", tag("ul", *links), aria_label="Contents")
+
+
+def section(name: str, heading: str, content: Any) -> Markup:
+    """A part of a page, under its heading."""
     title = tag("h2", heading, id=f"{name}-heading")
     return join("\n", tag("section", title, content, id=name, aria_labelledby=f"{name}-heading"))

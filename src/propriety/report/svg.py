@@ -51,6 +51,13 @@ def drawing() -> Iterator[Any]:
         yield matplotlib
 
 
+def blank(size: tuple[float, float]) -> Any:
+    """An empty figure of so many inches, to be filled within `drawing`."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")
+
+
 def figure(name: str, drawn: Any, title: str, caption: Any, *, paper: bool = False) -> Markup:
     """A drawn figure as an HTML figure: `title` is what it shows in a sentence, for those who do not see it.
 

@@ -29,6 +29,7 @@ from propriety.weights import Weights
 
 _EXACT = 1e-11
 _STEPS = 200
+_LARGEST_POWER = 1023  # of 2, that a float holds
 _ROWS = 1 << 17  # rows that are not worth a second thread,
 _FEW = 1 << 16  # even where each takes longest
 _EVERY = np.empty(0, dtype=np.uint32)  # no list of rows: all of them
@@ -169,9 +170,12 @@ def _derivatives(
 
 
 def _scale(top: float, total: float) -> float:
-    """A power of 2 that keeps `total` times the largest value below 2⁶¹."""
+    """A power of 2 that keeps `total` times the largest value below 2⁶¹.
+
+    Rules that together make no mistake drive the weights towards 0, where that power would be infinite.
+    """
     top *= max(total, 1.0)
-    return 2.0 ** math.floor(61 - math.log2(top)) if top > 0 else 1.0
+    return 2.0 ** min(math.floor(61 - math.log2(top)), _LARGEST_POWER) if top > 0 else 1.0
 
 
 # --- one rule -------------------------------------------------------------------------------------

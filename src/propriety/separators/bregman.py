@@ -18,13 +18,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, sparse
 
 from propriety.data.table import is_sparse
 from propriety.separators.linalg import Codes, Floats
 from propriety.separators.margins import Margins, largest
 
-RULES = ("parallel", "sequential", "sequential2", "sphere", "lp")
+RULES = ("parallel", "sequential", "sequential2", "confidence", "sphere", "norm", "lp")
+#: Rules that scale the parallel step by a vector of ‖a‖_q ≤ 1, 1/p + 1/q = 1, and their p; "norm" has any.
+_NORMS = {"parallel": 1.0, "sphere": 2.0, "sequential2": np.inf}
+_LITTLE = 1e-12  # share of the weights that is added where one sign has none, so that steps are finite
+_ROUNDING = 8 * np.finfo(float).eps
+_EXACT = 1e-10  # to which α of the confidence-rated rule is found
 
 
 @dataclass(frozen=True)
@@ -46,23 +51,20 @@ class Updates:
     positive: Any
     negative: Any
     size: float
+    p: float | None  # of the norm, for the rules that have one
 
     @classmethod
-    def make(cls, problem: Margins, rule: str) -> Updates:
-        """Scale M: Σ_j |M_ij| ≤ 1 (parallel), |M_ij| ≤ 1 (both sequential), Σ_j M_ij² ≤ 1 (sphere).
+    def make(cls, problem: Margins, rule: str, p: float = 2.0) -> Updates:
+        """Scale M so that Σ_j |M_ij|^p ≤ 1: p = 1 (parallel), 2 (sphere), ∞ (sequential2), any (norm).
 
-        The linear program has the rows' sums among its constraints, and takes the scale of the sequential
-        rules. The growth of the loss must be finite: no step is safe otherwise.
+        The other rules ask for |M_ij| ≤ 1, as p = ∞ does; the linear program has the rows' sums among its
+        constraints. The growth of the loss must be finite: no step is safe otherwise.
         """
         absolute = problem.absolute()
-        if rule == "parallel":
-            size = float(np.max(absolute.sum(axis=1)))
-        elif rule == "sphere":
-            size = float(np.sqrt(np.max((absolute * absolute).sum(axis=1))))
-        else:
-            size = float(absolute.max())
+        norm = p if rule == "norm" else _NORMS.get(rule)
+        size = _largest_norm(absolute, np.inf if norm is None else norm)
         positive, negative = (absolute + problem.M) / 2, (absolute - problem.M) / 2
-        return cls(problem, rule, positive, negative, size if size > 0 else 1.0)
+        return cls(problem, rule, positive, negative, size, norm)
 
     def start(self, coef: Floats) -> UpdateState:
         """State at given coefficients."""
@@ -87,26 +89,30 @@ class Updates:
         """Step in the scaled features, for L = 1."""
         if self.rule == "sequential":
             return self._sequential(w)
+        if self.rule == "confidence":
+            return self._confident(w)
         # 1. W⁺_j = Σ_{M_ij > 0} w_i |M_ij| and W⁻_j, in the scale of the rule.
         plus = np.asarray(self.positive.T @ w).ravel() / self.size
         minus = np.asarray(self.negative.T @ w).ravel() / self.size
         # 2. d_j = ½ ln(W⁺_j / W⁻_j); where one of them is nothing, a long but finite step.
-        little = 1e-12 * w.sum()
+        little = _LITTLE * w.sum()
         d = 0.5 * np.log((plus + little) / (minus + little))
         # 3. a = argmax over A of Σ_j a_j (√W⁺_j − √W⁻_j)²; 4. δ_j = a_j d_j.
         return self._scaling((np.sqrt(plus) - np.sqrt(minus)) ** 2) * d
 
     def _scaling(self, gain: Floats) -> Floats:
-        if self.rule == "parallel":
-            return np.ones_like(gain)
-        if self.rule == "sequential2":
+        if self.p is None:
+            return self._program(gain)
+        if self.p == np.inf:
             a = np.zeros_like(gain)
             a[largest(gain)] = 1.0
             return a
-        if self.rule == "sphere":
-            norm = np.linalg.norm(gain)
-            return gain / norm if norm > 0 else gain
-        return self._program(gain)
+        # The dual norm: a_j ∝ gain_j^{p−1} has ‖a‖_q = 1 and Σ a_j gain_j = ‖gain‖_p. [C §7]
+        top = float(gain.max(initial=0.0))
+        if not top > 0:
+            return np.ones_like(gain)
+        share = gain / top
+        return share ** (self.p - 1) / np.linalg.norm(share, self.p) ** (self.p - 1)
 
     def _program(self, gain: Floats) -> Floats:
         """max Σ a_j gain_j subject to a ≥ 0 and Σ_j a_j |M_ij| ≤ 1 for all i."""
@@ -131,6 +137,94 @@ class Updates:
         ratio = np.clip(r[j] / Z, -1 + 1e-12, 1 - 1e-12) if Z > 0 else 0.0
         delta[j] = np.arctanh(ratio)
         return delta
+
+    def _confident(self, w: Floats) -> Floats:
+        """j and α chosen together to minimize Σ_i w_i e^{−αM_ij}, the bound (26) itself. [C §6]
+
+        The sequential rule minimizes an upper bound of it, which is the same where |M_ij| is 0 or 1 for all
+        rows.
+        """
+        sums = _ColumnSums.make(self.problem.M, self.size, w)
+        alpha = _tilts(sums, _LITTLE * float(w.sum()))
+        j = largest(sums.at(np.zeros_like(alpha))[0] - sums.at(alpha)[0])[0]
+        delta = np.zeros_like(alpha)
+        delta[j] = alpha[j]
+        return delta
+
+
+def _largest_norm(absolute: Any, p: float) -> float:
+    """The largest p-norm of a row; 1 if all are 0."""
+    top = float(absolute.max())
+    if not top > 0:
+        return 1.0
+    if p == np.inf:
+        return top
+    share = absolute / top
+    powers = share.power(p) if is_sparse(share) else share**p
+    return top * float(np.max(powers.sum(axis=1))) ** (1 / p)
+
+
+@dataclass(frozen=True)
+class _ColumnSums:
+    """f_j(α) = Σ_i w_i e^{−αM_ij} of every column, and two derivatives; only what is not 0 is looked at."""
+
+    values: Floats
+    weights: Floats
+    columns: Any  # of each value; None if `values` is a matrix
+    rest: Floats  # Σ w_i over the rows where a column is 0
+
+    @classmethod
+    def make(cls, M: Any, size: float, w: Floats) -> _ColumnSums:
+        if not is_sparse(M):
+            return cls(np.asarray(M) / size, w[:, None], None, np.zeros(M.shape[1]))
+        entries = sparse.coo_array(M)
+        weights = w[entries.row]
+        rest = w.sum() - np.bincount(entries.col, weights, M.shape[1])
+        return cls(entries.data / size, weights, entries.col, rest)
+
+    def at(self, alpha: Floats) -> tuple[Floats, Floats, Floats]:
+        """f, f′ and f″ at an α for each column."""
+        spread = alpha if self.columns is None else alpha[self.columns]
+        tilted = self.weights * np.exp(-spread * self.values)
+        first = tilted * self.values
+        return (
+            self.rest + self._summed(tilted),
+            -self._summed(first),
+            self._summed(first * self.values),
+        )
+
+    def _summed(self, values: Floats) -> Floats:
+        if self.columns is None:
+            return values.sum(axis=0)
+        return np.asarray(np.bincount(self.columns, values, len(self.rest)), dtype=np.float64)
+
+
+def _tilts(sums: _ColumnSums, little: float) -> Floats:
+    """The α of each column that minimizes f(α) + little (e^α + e^{−α}), by Newton's method on its logarithm.
+
+    The logarithm is convex; steps are at most 2, and halved where it would rise.
+    """
+
+    def at(alpha: Floats) -> tuple[Floats, Floats, Floats]:
+        f, slope, bend = sums.at(alpha)
+        cosh, sinh = 2 * little * np.cosh(alpha), 2 * little * np.sinh(alpha)
+        value = f + cosh
+        slope, bend = (slope + sinh) / value, (bend + cosh) / value
+        return np.log(value), slope, np.maximum(bend - slope**2, 1e-300)
+
+    alpha = np.zeros_like(sums.rest)
+    value, slope, bend = at(alpha)
+    step = np.clip(-slope / bend, -2.0, 2.0)
+    for _ in range(200):
+        if np.max(np.abs(step), initial=0.0) <= _EXACT:
+            break
+        new, *bent = at(alpha + step)
+        lower = new <= value + _ROUNDING  # at the minimum rounding decides nothing
+        alpha = np.where(lower, alpha + step, alpha)
+        value = np.where(lower, new, value)
+        slope, bend = (np.where(lower, b, old) for b, old in zip(bent, (slope, bend), strict=True))
+        step = np.where(lower, np.clip(-slope / bend, -2.0, 2.0), step / 2)
+    return alpha
 
 
 @dataclass(frozen=True)

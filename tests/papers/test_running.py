@@ -1,0 +1,104 @@
+"""Runs that are interrupted and go on, data that are missing, and the time that is left."""
+
+import pytest
+
+from propriety.papers import Experiment, Outcome, Paper, Printed, Setting, Verdict
+from propriety.papers.data import Data, MissingData, catalogue
+from propriety.papers.running import QUICK, Kept, Progress, run_all
+
+PAPER = Paper("X", "Nobody", 2000, "Nothing", "nowhere")
+PRINTED = Printed("Table 1", "p. 1", ("value",), {"sum": (6,)})
+CALLS = []
+
+
+def double(item):
+    CALLS.append(item)
+    if item < 0:
+        raise RuntimeError("stopped")
+    return 2 * item
+
+
+def experiment(items, name="doubling", protocol="items"):
+    def run(context):
+        total = sum(context.map("items", double, items))
+        table = PRINTED.beside({"sum": (total,)}, tolerance=0.0)
+        return Outcome((table,), (Verdict("the sum is 6", "reproduced", "it is"),))
+
+    return Experiment(name, PAPER, "Table 1", "sums", (Setting("x", protocol, "ours"),), run, (PRINTED,))
+
+
+def test_an_interrupted_run_goes_on(tmp_path):
+    CALLS.clear()
+    with pytest.raises(RuntimeError):
+        run_all([experiment([1, 2, -1])], Data(()), folder=tmp_path)
+    assert CALLS == [1, 2, -1]
+    # As if the process had been killed while writing a line.
+    kept = tmp_path / "doubling.full.jsonl"
+    kept.write_text(kept.read_text() + '{"part": "items", "it')
+    (result,) = run_all([experiment([1, 2])], Data(()), folder=tmp_path)
+    assert CALLS == [1, 2, -1]
+    assert result.outcome.tables[0].agreement == (1, 1)
+
+
+def test_a_finished_run_is_read_and_again_runs_it_anew(tmp_path):
+    CALLS.clear()
+    for again, calls in ((False, 2), (False, 2), (True, 4)):
+        run_all([experiment([1, 2])], Data(()), folder=tmp_path, again=again)
+        assert len(CALLS) == calls
+
+
+def test_another_protocol_or_size_is_another_run(tmp_path):
+    CALLS.clear()
+    run_all([experiment([1, 2])], Data(()), folder=tmp_path)
+    run_all([experiment([1, 2])], Data(()), folder=tmp_path, size=QUICK)
+    run_all([experiment([1, 2], protocol="others")], Data(()), folder=tmp_path)
+    assert len(CALLS) == 6
+
+
+def test_processes_give_the_same(tmp_path):
+    (result,) = run_all([experiment([1, 2])], Data(()), folder=tmp_path, n_jobs=2)
+    assert result.outcome.tables[0].cells[0].ours == 6
+
+
+def test_missing_data_are_named_and_the_others_go_on(tmp_path):
+    def run(context):
+        return Outcome((), (Verdict(context.data.load("pima").name, "reproduced", "there"),))
+
+    needs = Experiment("needs", PAPER, "Table 2", "diabetes", (Setting("x", "y", "ours"),), run)
+    first, second = run_all([needs, experiment([3])], Data((tmp_path,)), folder=tmp_path)
+    assert first.outcome.verdicts[0].word == "cannot be"
+    for part in ("pima-indians-diabetes.data", "768", "archive.ics.uci.edu", "--data"):
+        assert part in first.outcome.verdicts[0].reason
+    assert second.outcome.verdicts[0].word == "reproduced"
+    assert not (tmp_path / "needs.full.json").exists()
+
+
+def test_files_are_read_with_headers_gaps_and_two_parts(tmp_path):
+    line = "85,92,45,27,31,0.0,1"
+    (tmp_path / "bupa.data").write_text("a,b,c,d,e,f,g\n" + (line + "\n") * 344 + "85,?,45,27,31,0.0,2\n\n")
+    bupa = Data((tmp_path,)).load("bupa")
+    assert bupa.is_one_of("1").sum() == 344
+    assert bupa.numbers().shape == (345, 6)
+    assert bupa.column(1)[-1] is None
+    (tmp_path / "bupa.data").write_text(line)
+    with pytest.raises(MissingData, match="has 1 rows"):
+        Data((tmp_path,)).load("bupa")
+    assert Data((tmp_path,)).available() == ["bupa"]
+    assert len(catalogue()["adult"].files) == 2
+
+
+def test_progress_says_what_is_left():
+    told = []
+    run_all([experiment([1, 2]), experiment([3], "other")], Data(()), tell=told.append)
+    assert [p.part for p in told] == ["", "items", "items", "items", "", "items", "items"]
+    assert all(isinstance(p, Progress) for p in told)
+    assert str(told[-1]) == "other (2 of 2), items 1 of 1, less than a minute left"
+    assert told[0].seconds_left > told[4].seconds_left
+
+
+def test_kept_results_survive_in_order(tmp_path):
+    kept = Kept(tmp_path / "x.jsonl", "p")
+    kept.add("part", "1", {"a": [1.5, None]}, 2.5)
+    assert Kept(tmp_path / "x.jsonl", "p").seconds == 2.5
+    assert Kept(tmp_path / "x.jsonl", "p").of("part") == {"1": {"a": [1.5, None]}}
+    assert Kept(tmp_path / "x.jsonl", "q").of("part") == {}
