@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from propriety.linear import LinearClassifier
     from propriety.model.files import load
     from propriety.model.pipelines import register_skl2onnx
+    from propriety.model.trusted import TRUSTED
     from propriety.rules import RuleClassifier
     from propriety.tree import TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
 
 __all__ = [
+    "TRUSTED",
     "AutoClassifier",
     "BoostingClassifier",
     "ForestClassifier",
@@ -55,6 +57,7 @@ _LATER = {row.name: row.module for row in ESTIMATORS} | {
     "plots": "propriety.plots",
     "recommend": "propriety.tuning",
     "register_skl2onnx": "propriety.model.pipelines",
+    "TRUSTED": "propriety.model.trusted",
 }
 
 
