@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from propriety.losses import links
     from propriety.model.files import load
     from propriety.model.pipelines import register_skl2onnx
+    from propriety.model.trusted import TRUSTED
     from propriety.rules import RuleClassifier
     from propriety.tree import TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
 
 __all__ = [
+    "TRUSTED",
     "AutoClassifier",
     "BoostingClassifier",
     "ForestClassifier",
@@ -59,6 +61,7 @@ _LATER = {row.name: row.module for row in ESTIMATORS} | {
     "plots": "propriety.plots",
     "recommend": "propriety.tuning",
     "register_skl2onnx": "propriety.model.pipelines",
+    "TRUSTED": "propriety.model.trusted",
 }
 
 

@@ -204,3 +204,45 @@ def test_a_cell_given_twice_is_a_sum():
         table = Schema.fit(form)[1]
         assert table.column(1).tolist() == [3.0, 0.0]
     assert twice.nnz == 3  # what was given is not changed
+
+
+# --- what is no table, and labels -----------------------------------------------------------------
+
+
+def test_a_query_is_refused_with_what_to_do():
+    frame = pl.DataFrame({"a": [0.0, 1.0, 2.0, 3.0]})
+    model = LinearClassifier(alpha=0.1).fit(frame, [0, 1, 0, 1])
+    with pytest.raises(TypeError, match=r"LazyFrame.*\.collect\(\)"):
+        LinearClassifier().fit(frame.lazy(), [0, 1, 0, 1])
+    for method in (model.predict, model.predict_proba):
+        with pytest.raises(TypeError, match=r"LazyFrame.*\.collect\(\)"):
+            method(frame.lazy())
+
+
+def test_a_relation_of_duckdb_is_refused_with_what_to_do():
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.sql("select * from (values (0.0), (1.0), (2.0), (3.0)) as t(a)")
+    with pytest.raises(TypeError, match=r"DuckDBPyRelation.*\.df\(\)"):
+        LinearClassifier().fit(relation, [0, 1, 0, 1])
+    model = LinearClassifier(alpha=0.1).fit(relation.df(), [0, 1, 0, 1])
+    np.testing.assert_array_equal(model.predict_proba(relation.pl()), model.predict_proba(relation.df()))
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (pd.Series([3, 1, 3, 1], dtype="Int64"), "i"),
+        (pd.array([True, False, True, False], dtype="boolean"), "b"),
+        (pd.Series([3, 1, 3, 1], dtype="int64[pyarrow]"), "i"),
+        (pd.Series(["b", "a", "b", "a"], dtype="string"), "O"),
+    ],
+)
+def test_nullable_labels_keep_their_type(labels, kind):
+    model = LinearClassifier(alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], labels)
+    assert model.classes_.dtype.kind == kind
+    assert model.predict([[0.0]]).dtype == model.classes_.dtype
+    assert model.classes_.tolist() == sorted(set(labels.tolist()))
+    missing = labels.copy()
+    missing[0] = pd.NA
+    with pytest.raises(ValueError, match="1 of 4 labels are missing"):
+        LinearClassifier().fit([[0.0], [1.0], [2.0], [3.0]], missing)

@@ -1,6 +1,7 @@
 """Models come back from a file as they were; what cannot be written is refused."""
 
 import dataclasses
+import importlib
 import json
 import pickle
 from pathlib import Path
@@ -129,9 +130,15 @@ def test_pickle_and_skops_keep_a_model_too(name):
     expected = model.predict_proba(X)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
     data = skops.io.dumps(model)
-    foreign = skops.io.get_untrusted_types(data=data)
-    assert all(kind.startswith("propriety.") for kind in foreign)
-    np.testing.assert_array_equal(skops.io.loads(data, trusted=foreign).predict_proba(X), expected)
+    assert set(skops.io.get_untrusted_types(data=data)) <= set(propriety.TRUSTED)
+    np.testing.assert_array_equal(skops.io.loads(data, trusted=propriety.TRUSTED).predict_proba(X), expected)
+
+
+def test_every_trusted_name_is_a_type_of_the_library():
+    for name in propriety.TRUSTED:
+        module, _, kind = name.rpartition(".")
+        assert isinstance(getattr(importlib.import_module(module), kind), type), name
+        assert name.startswith("propriety.")
 
 
 # --- what is refused when writing ---------------------------------------------------------------------

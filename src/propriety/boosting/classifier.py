@@ -497,6 +497,24 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         result[:, :, -1] = self._start_score + mean_values(self._forest)
         return result
 
+    def predict_interactions(self, X: Any) -> Floats:
+        """Shapley interaction values: what pairs of features add to the score beyond what each adds alone.
+
+        Of shape (n, d, d) for two classes, (n, K, d, d) for more; symmetric, and each row sums to the
+        feature's part of `predict_contributions`.
+        """
+        table = self._table(X)
+        shape = table.n_rows, self._forest.n_scores, self.n_features_in_, self.n_features_in_
+        result, every = np.zeros(shape), np.arange(self.n_features_in_)
+        if self._is_curves():
+            result[..., every, every] = self._contributions(table)[:, :, :-1]
+        else:
+            from propriety.engine.contributions import interactions
+
+            for start, stop, values in table.chunks(self._encoders()):
+                result[start:stop] = interactions(self._forest, values, self._threads)
+        return result[:, 0] if shape[1] == 1 else result
+
     def importances(self, kind: str = "split_gain") -> Floats:
         """Importance of each feature: total gain of its splits ("split_gain"), or their "count".
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
-from sklearn.utils.validation import column_or_1d
 
 from propriety.boosting.compatibility import check_calibration, check_coefficient
 from propriety.boosting.objective import Objective, objective_of
@@ -16,6 +15,7 @@ from propriety.boosting.settings import BoostingSettings
 from propriety.boosting.shapes import Marginals
 from propriety.costs import Costs
 from propriety.data.folds import fold_numbers
+from propriety.data.labels import as_labels
 from propriety.data.table import Table
 from propriety.data.training import Training, n_scores_of, read_offset
 from propriety.weights import Weights
@@ -226,7 +226,7 @@ def read_held_out(
         raise ValueError("offset is given and offset_val is not: X_val needs an offset as well")
     if X_val is None:
         return None
-    table, labels = training.schema.read(X_val), column_or_1d(y_val, warn=True)
+    table, labels = training.schema.read(X_val), as_labels(y_val)
     if table.n_features != training.n_features:
         raise ValueError(f"X_val has {table.n_features} features, and X has {training.n_features}")
     if table.n_rows != len(labels):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 from propriety.costs import Costs, CostsOfRowsError
 from propriety.data import uncertain
-from propriety.data.table import named_column
+from propriety.data.table import named_column, refuse_query
 
 #: The terms that may differ by row.
 TERMS = ("fp_cost", "fn_cost", "tp_benefit", "tn_benefit", "cost_matrix")
@@ -135,6 +135,7 @@ class CostTerms:
                 "classes: give a data frame, or a dict {true: {decided: cost}}"
             )
         if X is not None:
+            refuse_query(X)
             costs.check_rows(_num_samples(X))
         if costs.n_classes == 2:
             costs.threshold  # noqa: B018 (it refuses a matrix that makes no sense)

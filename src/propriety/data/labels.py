@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
 
 from propriety.costs import Costs, PositiveClassWarning
 
@@ -21,6 +23,23 @@ NEGATIVE = {
     "0", "-1", "false", "no", "n", "f", "negative", "neg", "-", "good", "benign", "b", "ok", "ham", "healthy",
     "alive", "normal", "none", "control", "off", "absent",
 }  # fmt: skip
+
+
+def as_labels(y: Any) -> NDArray[Any]:
+    """Labels as an array; nullable whole numbers and truth values of pandas stay what they are.
+
+    >>> import pandas as pd
+    >>> as_labels(pd.Series([1, 0], dtype="Int64")), as_labels(pd.Series([True, False], dtype="boolean"))
+    (array([1, 0]), array([ True, False]))
+    """
+    if hasattr(y, "isna") and getattr(y, "ndim", 0) == 1 and y.isna().any():
+        raise ValueError(
+            f"Input y contains NaN: {y.isna().sum()} of {len(y)} labels are missing; drop the rows"
+        )
+    plain = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if isinstance(plain, np.dtype) and plain.kind in "iub":
+        y = y.to_numpy(dtype=plain)
+    return column_or_1d(y, warn=True)
 
 
 def named_positive(a: str, b: str) -> tuple[str, str] | None:

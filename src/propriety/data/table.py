@@ -182,6 +182,7 @@ def as_array(X: Any, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
     """A two-dimensional float array or a sparse matrix; NaN is missing, infinite values are allowed."""
     if type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in (np.float64, np.float32):
         return X  # nothing to check: for one row, the checks take longer than its prediction
+    refuse_query(X)
     _check_indices(X)
     array = check_array(
         X,
@@ -197,6 +198,19 @@ def as_array(X: Any, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
             array = array.copy()
             array.sum_duplicates()
     return array
+
+
+def refuse_query(X: Any) -> None:
+    """Refuse a query, such as a polars LazyFrame or a relation of DuckDB: its rows may come in any order."""
+    if isinstance(X, np.ndarray):  # by far the most common, and the test below takes longer than a prediction
+        return
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        kind = type(X).__name__
+        how = ".df() or .pl()" if kind.startswith("DuckDB") else ".collect()"
+        raise TypeError(
+            f"X is a {kind}, a query whose rows are not there yet, and need not come in the order of y; give "
+            f"the table that its {how} makes, with the labels taken from the same table"
+        )
 
 
 def _check_indices(X: Any) -> None:

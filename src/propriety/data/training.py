@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _get_feature_names, column_or_1d
+from sklearn.utils.validation import _get_feature_names
 
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
+from propriety.data.labels import as_labels
 from propriety.data.matrix import as_numbers
 from propriety.data.table import Schema, Table, as_array, is_frame
 from propriety.weights import Weights
@@ -85,7 +86,7 @@ class Training:
             raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
         given = X
         X, feature_names, schema, table = read_table(X, reads, categorical)
-        labels = column_or_1d(y, warn=True)
+        labels = as_labels(y)
         assert_all_finite(labels, input_name="y")
         check_consistent_length(X, labels)
         check_classification_targets(labels)

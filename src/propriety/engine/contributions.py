@@ -17,6 +17,8 @@ from propriety.engine.predictor import Forest, step
 
 # Columns of a path: feature, share of rows that follow it unknown (zero), known (one), and weight.
 _FEATURE, _ZERO, _ONE, _WEIGHT = range(4)
+#: No feature is given; the root of a path has −1.
+NONE = -2
 
 
 @inner
@@ -68,35 +70,51 @@ def _add_leaf(path, depth, value, row):
 
 
 @inner
-def _descend(nodes, sets, root, x, row, paths, stack):
-    """Walk all leaves of a tree; ``stack`` holds (node, level, depth of path, zero, one, feature)."""
+def _follow(path, depth, zero, one, feature):
+    """Extend a path by a feature, and return its depth."""
+    for i in range(1, depth):  # a feature seen before: undo it, and multiply the shares
+        if path[i, _FEATURE] == feature:
+            zero *= path[i, _ZERO]
+            one *= path[i, _ONE]
+            _unwind(path, depth - 1, i)
+            depth -= 1
+            break
+    _extend(path, depth, zero, one, feature)
+    return depth
+
+
+@inner
+def _descend(nodes, sets, root, x, row, paths, stack, given, known):
+    """Walk all leaves of a tree; ``stack`` holds (node, level, depth of path, zero, one, feature, share).
+
+    The feature `given` takes no part in the game: it is `known` to all, or to none; `NONE` if there is none.
+    The share is of the rows that follow it unknown.
+    """
     top = 0
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4], stack[0, 5] = root, 0, 0, 1.0, 1.0, -1.0
+    stack[0, 6] = 1.0
     while top >= 0:
         at, level, depth = np.int64(stack[top, 0]), np.int64(stack[top, 1]), np.int64(stack[top, 2])
-        zero, one, feature = stack[top, 3], stack[top, 4], stack[top, 5]
+        zero, one, feature, part = stack[top, 3], stack[top, 4], stack[top, 5], stack[top, 6]
         top -= 1
         path = paths[level]
         if level > 0:
             for i in range(depth + 1):
                 for column in range(path.shape[1]):
                     path[i, column] = paths[level - 1, i, column]
-        for i in range(1, depth):  # a feature seen before: undo it, and multiply the shares
-            if path[i, _FEATURE] == feature:
-                zero *= path[i, _ZERO]
-                one *= path[i, _ONE]
-                _unwind(path, depth - 1, i)
-                depth -= 1
-                break
-        _extend(path, depth, zero, one, feature)
+        # A feature that is given leaves the path as it was.
+        depth = depth - 1 if feature == given else _follow(path, depth, zero, one, feature)
         node = nodes[at]
         if node.feature < 0:
-            _add_leaf(path, depth, node.value, row)
+            _add_leaf(path, depth, node.value * part, row)
             continue
         hot = np.int64(step(node, x[node.feature], sets))
         for child in (np.int64(node.left), np.int64(node.left + 1)):
             share = nodes[child].weight / node.weight
-            if share > 0.0:
+            rest = part
+            if node.feature == given:
+                rest *= np.float64(child == hot) if known else share
+            if share > 0.0 and rest > 0.0:
                 top += 1
                 stack[top, 0], stack[top, 1], stack[top, 2] = child, level + 1, depth + 1
                 stack[top, 3], stack[top, 4], stack[top, 5] = (
@@ -104,18 +122,19 @@ def _descend(nodes, sets, root, x, row, paths, stack):
                     1.0 if child == hot else 0.0,
                     node.feature,
                 )
+                stack[top, 6] = rest
 
 
 @allocating
-def _contribute(X, nodes, roots, sets, n_scores, max_depth, start, stop, result):
+def _contribute(X, nodes, roots, sets, n_scores, max_depth, given, known, start, stop, result):
     paths = np.zeros((max_depth + 2, max_depth + 2, 4))
-    stack = np.zeros((2 * max_depth + 4, 6))
+    stack = np.zeros((2 * max_depth + 4, 7))
     x = np.empty(X.shape[1])
     for i in range(start, stop):
         for j in range(X.shape[1]):
             x[j] = X[i, j]
         for t in range(roots.size - 1):
-            _descend(nodes, sets, roots[t], x, result[i, t % n_scores], paths, stack)
+            _descend(nodes, sets, roots[t], x, result[i, t % n_scores], paths, stack, given, known)
 
 
 def mean_values(forest: Forest) -> NDArray[np.float64]:
@@ -133,9 +152,34 @@ def contributions(forest: Forest, X: NDArray[np.floating], n_jobs: int) -> NDArr
 
     With :func:`mean_values` added they are the forest's scores.
     """
+    return _values(forest, X, n_jobs, NONE, False)
+
+
+def interactions(forest: Forest, X: NDArray[np.floating], n_jobs: int) -> NDArray[np.float64]:
+    """Shapley interaction values, (n, n_scores, d, d): symmetric, and each row sums to its contribution.
+
+    For two features, half of what the one contributes more when the other is known than when it is not; on
+    the diagonal, what is left of the feature's own contribution. Lundberg et al. (2020), "From local
+    explanations to global understanding with explainable AI for trees", equations 4 to 6.
+    """
+    whole, d = contributions(forest, X, n_jobs), X.shape[1]
+    result = np.zeros((*whole.shape, d))
+    for f in np.unique(forest.nodes["feature"][forest.nodes["feature"] >= 0]).tolist():
+        with_it, without = (_values(forest, X, n_jobs, f, known) for known in (True, False))
+        result[..., f] = 0.5 * (with_it - without)
+    every = np.arange(d)
+    result[..., every, every] = 0.0
+    result[..., every, every] = whole - result.sum(axis=-1)
+    return result
+
+
+def _values(
+    forest: Forest, X: NDArray[np.floating], n_jobs: int, given: int, known: bool
+) -> NDArray[np.float64]:
+    """Contributions while one feature is known to all, or to none."""
     result = np.zeros((len(X), forest.n_scores, X.shape[1]))
     max_depth = int(forest.nodes["depth"].max(initial=0))
-    arguments = (X, forest.nodes, forest.roots, forest.sets, forest.n_scores, max_depth)
+    arguments = (X, forest.nodes, forest.roots, forest.sets, forest.n_scores, max_depth, given, known)
     parallel.for_blocks(
         lambda s, e: _contribute(*arguments, s, e, result),
         len(X),

@@ -238,6 +238,10 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         """The score F: that of ``classes_[1]``, of shape (n,), for two classes, (n, K) for more."""
         return squeezed(self._scores(self._table(X)))
 
+    def __call__(self, X: Any) -> Floats:
+        """The same as `decision_function`, for those who take a function, as ``shap.Explainer(model, X)``."""
+        return self.decision_function(X)
+
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K), through the link of the loss."""
         return self._probabilities(self._scores(self._table(X)))
@@ -401,6 +405,17 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         if path is not None:
             writing.save(model, path)
         return model
+
+    def to_shap(self) -> dict[str, Any]:
+        """The trees of the model as ``shap.TreeExplainer`` takes them: of boosting, a forest or one tree.
+
+        Boosted trees are explained on the scale of the score, with the values of `predict_contributions`; a
+        tree and a forest on that of the probability, of ``classes_[1]`` for a forest of two classes.
+        """
+        from propriety.export.shap_trees import shap_trees
+
+        check_is_fitted(self)
+        return shap_trees(self._formula())
 
     def _export(self) -> Export:
         """What `to_onnx` writes."""

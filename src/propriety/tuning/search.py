@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from propriety.data.cost_terms import TERMS, CostTerms
-from propriety.data.labels import warn_of_side
+from propriety.data.labels import as_labels, warn_of_side
 from propriety.data.parameters import choice
 from propriety.data.training import encode_labels
 from propriety.evaluation.scores import class_index
@@ -222,7 +222,7 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         place = candidates.Place.find(self.estimator)
         owner = place.owner(self.estimator)
         X, y, groups = indexable(X, y, groups)
-        labels = column_or_1d(y, warn=True)
+        labels = as_labels(y)
         check_classification_targets(labels)
         observations = choosing.Observations.read(len(labels), sample_weight, groups)
         classes, codes = encode_labels(labels, observations.weights)
