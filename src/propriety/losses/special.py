@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from propriety.losses.point import Array
+from propriety.losses.point import Array, as_float
 
 SQRT_2 = np.sqrt(2.0)
 LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
@@ -59,7 +59,7 @@ def incomplete_beta(x: Array, y: Array, a: float, b: float) -> Array:
     - near 1, (1 − y^b)/b + J + Σ ... separates the divergent part, which is exact through expm1 also in
       the limit b → 0, from the constant J = B(a, b) − 1/b and a series in y.
     """
-    x, y = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))
+    x, y = np.broadcast_arrays(as_float("x", x), as_float("y", y))
     if b > 0:
         # betainc takes x alone, so the side near 1 goes through the complement, in the exact y.
         with np.errstate(under="ignore"):
