@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety import parallel
+from propriety.losses.kept import has_function, kept
 from propriety.losses.links import Logit
 from propriety.losses.point import Array, as_float, at_log_odds
 
@@ -169,7 +170,7 @@ def _value(c: Composite) -> Formula:
 @lru_cache(maxsize=256)
 def _derivative_kernel(c: Composite, newton: bool) -> _Kernel | None:
     if not _is_logistic(c):
-        return _table_kernel(c, _newton(c) if newton else _fisher(c))
+        return _table_kernel(c, "newton" if newton else "fisher")
     # The log loss: r t′ is constant, and the exponential itself is faster than a table.
     from propriety.losses import kernels
 
@@ -179,16 +180,38 @@ def _derivative_kernel(c: Composite, newton: bool) -> _Kernel | None:
 
 @lru_cache(maxsize=256)
 def _value_kernel(c: Composite) -> _Kernel | None:
-    return _table_kernel(c, _value(c))
+    return _table_kernel(c, "value")
 
 
-def _table_kernel(c: Composite, formula: Formula) -> _Kernel | None:
-    table = tabulate(c, formula)
+def _table_kernel(c: Composite, what: str) -> _Kernel | None:
+    formula = {"newton": _newton, "fisher": _fisher, "value": _value}[what](c)
+    table = _kept_table(c, what, formula) if has_function(c) else tabulate(c, formula)
     if table is None:
         return None
     from propriety.losses import kernels
 
     return _Kernel(lambda *arrays: kernels.look_up(*arrays, *table), table.low, table.high)
+
+
+def _kept_table(c: Composite, what: str, formula: Formula) -> ScoreTable | None:
+    """The table of a loss that is made of a user's function: from disk, if another process has made it."""
+
+    def fits(arrays: tuple[Any, ...]) -> bool:
+        if len(arrays) != 5 or arrays[2].ndim != 4 or len(arrays[2]) == 0:
+            return False
+        table = _as_table(arrays)
+        first = np.rint(table.origin * table.per_unit)
+        sample = np.linspace(0.1, 0.9, 9) * (len(table.coefficients) - 1) // 1
+        part = table._replace(coefficients=table.coefficients[sample.astype(np.intp)])
+        return bool(np.all(_fitting(part, first + sample, formula, c)))
+
+    arrays = kept((c, what), lambda: tabulate(c, formula), fits)
+    return None if arrays is None else _as_table(arrays)
+
+
+def _as_table(arrays: tuple[Any, ...]) -> ScoreTable:
+    origin, per_unit, coefficients, low, high = arrays
+    return ScoreTable(float(origin), float(per_unit), coefficients, float(low), float(high))
 
 
 def tabulate(c: Composite, formula: Formula) -> ScoreTable | None:

@@ -110,7 +110,9 @@ def _beta_minus_pole(a: float, b: float) -> float:
     return float((special.gammasgn(a + b) * np.exp(log_ratio) - 1) / b)
 
 
-def invert_increasing(function: Any, slope: Any, target: Array, limit: float = 1400.0) -> Array:
+def invert_increasing(
+    function: Any, slope: Any, target: Array, limit: float = 1400.0, start: Array | None = None
+) -> Array:
     """Root of function(t) = target on [−limit, limit]: Newton's steps inside a shrinking bracket.
 
     Steps are taken on asinh of both sides, which is straight where the function is exponential, and a step
@@ -120,15 +122,20 @@ def invert_increasing(function: Any, slope: Any, target: Array, limit: float = 1
     target = np.asarray(target, dtype=np.float64)
     goal = np.arcsinh(target)
     low, high = np.full_like(target, -limit), np.full_like(target, limit)
-    t, last = np.zeros_like(target), np.full_like(target, 2 * limit)
+    t = np.zeros_like(target) if start is None else start
+    last = np.full_like(target, 2 * limit)
     for _ in range(200):
         with np.errstate(all="ignore"):
             value = function(t)
             excess = value - target
             high, low = np.where(excess >= 0, t, high), np.where(excess <= 0, t, low)
-            step = (np.arcsinh(value) - goal) * np.hypot(1, value) / slope(t)
+            rate = slope(t)
+            step = (np.arcsinh(value) - goal) * np.hypot(1, value) / rate
             newton = t - step
-        good = (newton >= low) & (newton <= high) & (np.abs(step) <= 0.5 * last)
+        # At the end steps are rounding errors, which do not halve. And a slope that has overflowed would make
+        # a step of nothing, which looks like the end.
+        halved = (np.abs(step) <= 0.5 * last) | (np.abs(step) <= 1e-13 * (1 + np.abs(t)))
+        good = (newton >= low) & (newton <= high) & halved & np.isfinite(rate)
         new = np.where(excess == 0, t, np.where(good, newton, 0.5 * (low + high)))
         last = np.abs(new - t)
         t = new
