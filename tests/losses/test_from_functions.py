@@ -229,3 +229,12 @@ def test_user_losses_are_values():
     mixed = 2 * mine + losses.Squared()
     assert mixed.weight(0.5) == pytest.approx(10.0)
     assert repr(mine) == "FromWeight(weight_pq)"
+
+
+def test_a_weight_that_overflows_in_the_tails_has_its_link_all_the_same():
+    # (pq)^−1.2 is infinite from log-odds of 592 on, where the search for a root may look.
+    mine, built_in = losses.from_weight(lambda p, q: (p * q) ** -1.2), losses.Beta(-0.2, -0.2)
+    F = np.linspace(-8, 8, 33)
+    p = mine.canonical_link.inverse(F)
+    assert np.allclose(p, built_in.canonical_link.inverse(F), rtol=1e-9)
+    assert np.allclose(mine.composite().value(1, F), built_in.with_link(built_in.canonical_link).value(1, F))

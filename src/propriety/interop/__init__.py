@@ -15,11 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from propriety.interop import jax, torch
     from propriety.interop.classifiers import LightGBMProper, XGBoostProper
     from propriety.interop.trainers import catboost, lightgbm, xgboost
 
-__all__ = ["LightGBMProper", "XGBoostProper", "catboost", "jax", "lightgbm", "torch", "xgboost"]
+__all__ = ["LightGBMProper", "XGBoostProper", "catboost", "lightgbm", "xgboost"]
 
 _LATER = {
     "LightGBMProper": "classifiers",
@@ -40,4 +39,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_LATER})

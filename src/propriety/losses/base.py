@@ -189,6 +189,10 @@ class SmoothLoss(Loss):
         """Relative accuracy of the formulas at the log-odds t."""
         return np.full_like(t, 1e-12)
 
+    def _rough_log_odds(self, slope: Array) -> Array | None:
+        """About the log-odds where −H′ is given, if that saves steps of an inversion; else None."""
+        return None
+
     def _log_rate(self, link: Link, F: Array) -> Array | None:
         """log(ω p′) at scores of a link for which the loss knows it directly; else None."""
         return None

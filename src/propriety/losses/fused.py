@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety import parallel
+from propriety.losses.kept import has_function, kept
 from propriety.losses.links import Logit
 from propriety.losses.point import Array, as_float, at_log_odds
 
@@ -169,7 +170,7 @@ def _value(c: Composite) -> Formula:
 @lru_cache(maxsize=256)
 def _derivative_kernel(c: Composite, newton: bool) -> _Kernel | None:
     if not _is_logistic(c):
-        return _table_kernel(c, _newton(c) if newton else _fisher(c))
+        return _table_kernel(c, "newton" if newton else "fisher")
     # The log loss: r t′ is constant, and the exponential itself is faster than a table.
     from propriety.losses import kernels
 
@@ -179,16 +180,38 @@ def _derivative_kernel(c: Composite, newton: bool) -> _Kernel | None:
 
 @lru_cache(maxsize=256)
 def _value_kernel(c: Composite) -> _Kernel | None:
-    return _table_kernel(c, _value(c))
+    return _table_kernel(c, "value")
 
 
-def _table_kernel(c: Composite, formula: Formula) -> _Kernel | None:
-    table = tabulate(c, formula)
+def _table_kernel(c: Composite, what: str) -> _Kernel | None:
+    formula = {"newton": _newton, "fisher": _fisher, "value": _value}[what](c)
+    table = _kept_table(c, what, formula) if has_function(c) else tabulate(c, formula)
     if table is None:
         return None
     from propriety.losses import kernels
 
     return _Kernel(lambda *arrays: kernels.look_up(*arrays, *table), table.low, table.high)
+
+
+def _kept_table(c: Composite, what: str, formula: Formula) -> ScoreTable | None:
+    """The table of a loss that is made of a user's function: from disk, if another process has made it."""
+
+    def fits(arrays: tuple[Any, ...]) -> bool:
+        if len(arrays) != 5 or arrays[2].ndim != 4 or len(arrays[2]) == 0:
+            return False
+        table = _as_table(arrays)
+        first = np.rint(table.origin * table.per_unit)
+        sample = np.linspace(0.1, 0.9, 9) * (len(table.coefficients) - 1) // 1
+        part = table._replace(coefficients=table.coefficients[sample.astype(np.intp)])
+        return bool(np.all(_fitting(part, first + sample, formula, c)))
+
+    arrays = kept((c, what), lambda: tabulate(c, formula), fits)
+    return None if arrays is None else _as_table(arrays)
+
+
+def _as_table(arrays: tuple[Any, ...]) -> ScoreTable:
+    origin, per_unit, coefficients, low, high = arrays
+    return ScoreTable(float(origin), float(per_unit), coefficients, float(low), float(high))
 
 
 def tabulate(c: Composite, formula: Formula) -> ScoreTable | None:
@@ -200,9 +223,13 @@ def tabulate(c: Composite, formula: Formula) -> ScoreTable | None:
     link = c.link
     unit = float(link.link(0.75) - link.link(0.25)) / 2.2
     usual = _score_of(c, -_USUAL), _score_of(c, _USUAL)
+
+    @lru_cache
+    def active(widest: float) -> tuple[float, float]:
+        return _active(formula, max(link.low, -widest), min(link.high, widest))
+
     for size, per_unit in _RESOLUTIONS:
-        widest = unit * (_WIDEST if per_unit <= 256 else _WIDEST_FINE)
-        low, high = _active(formula, max(link.low, -widest), min(link.high, widest))
+        low, high = active(unit * (_WIDEST if per_unit <= 256 else _WIDEST_FINE))
         # Whole panels from 0, so that a kink at F = 0 falls between two of them.
         panels = np.arange(np.ceil(low / unit * per_unit), np.floor(high / unit * per_unit), dtype=np.float64)
         tried = panels[(panels >= usual[0] / unit * per_unit) & (panels < usual[1] / unit * per_unit)]
@@ -226,10 +253,16 @@ def _score_of(c: Composite, t: float) -> float:
         return float(c.link._score(at_log_odds(t)))
 
 
+def _of_labels(formula: Formula, F: Array) -> tuple[Array, Array]:
+    """Both functions at the scores, a row for each label; what does not depend on the label is found once."""
+    first, second = formula(np.array([[0.0], [1.0]]), F)
+    return np.broadcast_to(first, (2, len(F))), np.broadcast_to(second, (2, len(F)))
+
+
 def _active(formula: Formula, low: float, high: float) -> tuple[float, float]:
     """The part of [low, high] outside which both functions are zero in effect for both labels."""
     F = np.linspace(low, high, 4001)
-    sizes = [np.abs(v) for label in (0.0, 1.0) for v in formula(np.full_like(F, label), F)]
+    sizes = [np.max(np.abs(values), axis=0) for values in _of_labels(formula, F)]
     there = np.flatnonzero(np.max(sizes, axis=0) > _NOTHING)
     if len(there) == 0:
         return 0.0, 0.0
@@ -243,8 +276,8 @@ def _table(formula: Formula, panels: Array, per_unit: float, size: int) -> Score
     F = (centres[:, None] + nodes / per_unit).ravel()
     coefficients = np.empty((len(centres), 2, 2, size))
     with np.errstate(all="ignore"):
-        for label in (0, 1):
-            for j, values in enumerate(formula(np.full_like(F, float(label)), F)):
+        for j, of_labels in enumerate(_of_labels(formula, F)):
+            for label, values in enumerate(of_labels):
                 at_nodes = values.reshape(-1, size)
                 # Differences from one value a panel: a constant stays exactly that constant.
                 coefficients[:, label, j] = (at_nodes - at_nodes[:, :1]) @ fit.T
@@ -270,8 +303,8 @@ def _fitting(table: ScoreTable, panels: Array, formula: Formula, c: Composite) -
         powers = offset[:, None] ** np.arange(table.coefficients.shape[3])
         with np.errstate(all="ignore"):
             accuracy = c.loss._accuracy(c.link._log_odds(F).t)
-            for label in (0, 1):
-                for j, truth in enumerate(formula(np.full_like(F, float(label)), F)):
+            for j, of_labels in enumerate(_of_labels(formula, F)):
+                for label, truth in enumerate(of_labels):
                     error = np.abs(np.sum(table.coefficients[:, label, j] * powers, axis=1) - truth)
                     good &= error <= accuracy * _size_nearby(truth) + _NOTHING
     return good
@@ -303,8 +336,7 @@ def _ended(table: ScoreTable, formula: Formula) -> ScoreTable:
     zeros = np.zeros_like(coefficients[:1])
 
     def nothing_at(F: float) -> bool:
-        parts = [v for y in (0.0, 1.0) for v in formula(np.array([y]), np.array([F]))]
-        return all(abs(float(v[0])) <= _NOTHING for v in parts)
+        return all(np.all(np.abs(values) <= _NOTHING) for values in _of_labels(formula, np.array([F])))
 
     if nothing_at(low):
         origin, low, coefficients = origin - 1 / per_unit, -np.inf, np.concatenate([zeros, coefficients])

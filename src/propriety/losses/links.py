@@ -489,7 +489,7 @@ class Canonical(_ScaledLink):
         t = invert_increasing(
             lambda t: self.loss._slope(at_log_odds(t)),
             lambda t: np.exp(self.loss._log_relative(at_log_odds(t))),
-            z,
+            *(z, 1400.0, self.loss._rough_log_odds(z)),
         )
         x = at_log_odds(t)
         log_r, dlog_r = self.loss._log_relative(x), self.loss._dlog_relative(x)

@@ -8,7 +8,7 @@ meet: a link is a map F → t, a loss a function of t.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,15 @@ Array = NDArray[np.float64]
 
 # Beyond this log-odds every quantity has long left the range of doubles; clipping keeps inf − inf away.
 LARGEST_LOG_ODDS = 1e305
+
+
+class Foreign:
+    """An array of another library, which answers NumPy's functions by that library's own.
+
+    Formulas are stated once, in NumPy's names. An array that answers to them (NEP 13 and 18) brings its own
+    namespace along, so the same formulas run on it; `propriety.interop` has such arrays. What is checked or
+    converted for NumPy's arrays is left alone, since its values may not be known yet.
+    """
 
 
 class Point(NamedTuple):
@@ -36,6 +45,8 @@ class Point(NamedTuple):
 
 def as_float(name: str, value: ArrayLike) -> Array:
     """`value` as float64, or an error that names the argument."""
+    if isinstance(value, Foreign):
+        return cast("Array", value)
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -45,6 +56,8 @@ def as_float(name: str, value: ArrayLike) -> Array:
 def check_probability(name: str, value: ArrayLike) -> Array:
     """`value` as float64, every entry in [0, 1]."""
     array = as_float(name, value)
+    if isinstance(value, Foreign):
+        return array
     if not np.all((array >= 0) & (array <= 1)):
         bad = array[~((array >= 0) & (array <= 1))].flat[0]
         raise ValueError(f"{name} must lie in [0, 1], found {bad!r}")
@@ -58,7 +71,7 @@ def at_probability(p: ArrayLike, q: ArrayLike | None = None) -> Point:
         q = 1.0 - p
     else:
         q = check_probability("q", q)
-        if not np.all(np.abs((p + q) - 1.0) <= 1e-9):
+        if not isinstance(q, Foreign) and not np.all(np.abs((p + q) - 1.0) <= 1e-9):
             raise ValueError("q must be 1 - p")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         lp = np.where(p < 0.5, np.log(p), np.log1p(-q))
@@ -70,7 +83,7 @@ def at_probability(p: ArrayLike, q: ArrayLike | None = None) -> Point:
 
 def at_log_odds(t: ArrayLike) -> Point:
     """Point of a log-odds, exact for every finite t."""
-    t = np.clip(np.asarray(t, dtype=np.float64), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    t = np.clip(as_float("t", t), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
     e = np.exp(-np.abs(t))
     larger, log_larger = 1.0 / (1.0 + e), -np.log1p(e)
     smaller, log_smaller = e * larger, log_larger - np.abs(t)
@@ -92,4 +105,4 @@ def product(a: Array, b: Array) -> Array:
 
 def plain(value: Any) -> Any:
     """A zero-dimensional array as a Python float, anything else as it is."""
-    return float(value) if np.ndim(value) == 0 else value
+    return value if isinstance(value, Foreign) or np.ndim(value) else float(value)

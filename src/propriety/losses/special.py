@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from propriety.losses.point import Array
+from propriety.losses.point import Array, as_float
 
 SQRT_2 = np.sqrt(2.0)
 LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
@@ -59,7 +59,7 @@ def incomplete_beta(x: Array, y: Array, a: float, b: float) -> Array:
     - near 1, (1 − y^b)/b + J + Σ ... separates the divergent part, which is exact through expm1 also in
       the limit b → 0, from the constant J = B(a, b) − 1/b and a series in y.
     """
-    x, y = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))
+    x, y = np.broadcast_arrays(as_float("x", x), as_float("y", y))
     if b > 0:
         # betainc takes x alone, so the side near 1 goes through the complement, in the exact y.
         with np.errstate(under="ignore"):
@@ -110,7 +110,9 @@ def _beta_minus_pole(a: float, b: float) -> float:
     return float((special.gammasgn(a + b) * np.exp(log_ratio) - 1) / b)
 
 
-def invert_increasing(function: Any, slope: Any, target: Array, limit: float = 1400.0) -> Array:
+def invert_increasing(
+    function: Any, slope: Any, target: Array, limit: float = 1400.0, start: Array | None = None
+) -> Array:
     """Root of function(t) = target on [−limit, limit]: Newton's steps inside a shrinking bracket.
 
     Steps are taken on asinh of both sides, which is straight where the function is exponential, and a step
@@ -120,15 +122,20 @@ def invert_increasing(function: Any, slope: Any, target: Array, limit: float = 1
     target = np.asarray(target, dtype=np.float64)
     goal = np.arcsinh(target)
     low, high = np.full_like(target, -limit), np.full_like(target, limit)
-    t, last = np.zeros_like(target), np.full_like(target, 2 * limit)
+    t = np.zeros_like(target) if start is None else start
+    last = np.full_like(target, 2 * limit)
     for _ in range(200):
         with np.errstate(all="ignore"):
             value = function(t)
             excess = value - target
             high, low = np.where(excess >= 0, t, high), np.where(excess <= 0, t, low)
-            step = (np.arcsinh(value) - goal) * np.hypot(1, value) / slope(t)
+            rate = slope(t)
+            step = (np.arcsinh(value) - goal) * np.hypot(1, value) / rate
             newton = t - step
-        good = (newton >= low) & (newton <= high) & (np.abs(step) <= 0.5 * last)
+        # At the end steps are rounding errors, which do not halve. And a slope that has overflowed would make
+        # a step of nothing, which looks like the end.
+        halved = (np.abs(step) <= 0.5 * last) | (np.abs(step) <= 1e-13 * (1 + np.abs(t)))
+        good = (newton >= low) & (newton <= high) & halved & np.isfinite(rate)
         new = np.where(excess == 0, t, np.where(good, newton, 0.5 * (low + high)))
         last = np.abs(new - t)
         t = new

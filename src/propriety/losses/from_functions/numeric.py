@@ -19,6 +19,7 @@ from propriety.losses.point import Array, Point, at_log_odds
 #: Log-odds at which a loss is checked: p from 1e-6 to 1 − 1e-6 in 1121 points. Said in every error.
 _GRID = np.linspace(-14, 14, 1121)
 _STEP = 1 / 32  # of the differences in log-odds
+_ROUGH = np.linspace(-40, 40, 4001)  # log-odds at which the slope is known beforehand
 _TAIL = np.concatenate([np.linspace(-745, -50, 140), np.linspace(-48, -20.5, 56)])
 EDGES = np.concatenate([_TAIL, np.linspace(-20, 20, 161), -_TAIL[::-1]])
 
@@ -46,6 +47,15 @@ class NumericLoss(SmoothLoss):
         with np.errstate(all="ignore"):
             r = np.exp(self._log_relative(at_log_odds(np.array([-120.0, -60.0, 60.0, 120.0]))))
         return bool(r[0] >= 0.999 * r[1] > 0), bool(r[3] >= 0.999 * r[2] > 0)
+
+    def _rough_log_odds(self, slope: Array) -> Array | None:
+        # Each step of an inversion is two integrals for every score; from here, three steps are enough.
+        return np.interp(slope, self._slopes, _ROUGH)
+
+    @cached_property
+    def _slopes(self) -> Array:
+        with np.errstate(all="ignore"):
+            return np.maximum.accumulate(np.nan_to_num(self._slope(at_log_odds(_ROUGH))))
 
     def _dlog_relative(self, x: Point) -> Array:
         slope = derivative(lambda t: self._log_relative(at_log_odds(t)), x.t, _STEP)
