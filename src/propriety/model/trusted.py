@@ -37,6 +37,7 @@ _PARTS = (
 
 def _values(kind: type) -> Iterator[type]:
     """Losses, links and composites of the library; those of a user are for the user to trust."""
+    each: type
     for each in kind.__subclasses__():
         if each.__module__.startswith(f"{losses.__name__}."):
             yield each
