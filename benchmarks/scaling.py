@@ -67,8 +67,9 @@ BUDGETS = {
     # A copy of the table, scores and gradients; curvatures of each pair of scores.
     "linear": lambda s: s.rows * (12 * s.columns + 64 * s.scores) + 64 * (s.columns * s.scores) ** 2,
     "rules": lambda s: s.rows * (12 * s.columns + 64 * s.scores),
-    # The largest member's, over a copy of the folds' rows; scores of each member in and out of the folds.
-    "auto": lambda s: s.rows * (32 * s.columns + 256 * s.scores) + 64 * (s.columns * s.scores) ** 2,
+    # The largest member's, over a copy of the folds' rows; scores of each member in and out of the folds; of
+    # each tree of the forest up to a leaf a row.
+    "auto": lambda s: s.rows * (32 * s.columns + 256 * s.scores + 5 * 64) + 64 * (s.columns * s.scores) ** 2,
 }
 
 
