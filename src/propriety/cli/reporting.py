@@ -137,7 +137,8 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
     # Without a name, the log loss of as many classes as there are is what boosting fits.
     log = None if study.table.findings.target.several else losses.Log()
     plain = replace(study.order, loss=log, search=False, settings={})
-    rivals, same = {}, ""
+    rivals: dict[str, Any] = {}
+    same = ""
     wanted = {"logistic regression": "logistic", _LOG_BOOSTING: "boosting"}
     if study.table.offset is not None:  # which others' models do not know
         del wanted["logistic regression"]
