@@ -347,7 +347,7 @@ WRONG = [
     (("--fn-cost", "-3"), 2, "--fn-cost must be positive"),
     (("--fn-cost", "paid*2"), 3, "the costs use the target 'paid'"),
     (("--fn-cost", "customer"), 3, "need numbers in column 'customer'"),
-    (("--fp-cost", "9..2"), 2, "is no range"),
+    (("--fp-cost", "9..2"), 2, "must be a range low..high, the lower end first"),
     (("--tp-benefit", "1..2"), 2, "ranges are for --fp-cost and --fn-cost"),
     (("--budget", "1.5"), 2, "--budget must be a number of rows, or a share"),
     (("--budget", "-1"), 2, "--budget must be"),

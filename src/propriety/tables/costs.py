@@ -216,6 +216,8 @@ def _read_term(name: str, text: str, names: list[str]) -> Term:
         if name not in _MISTAKES:
             raise ValueError(f"{name} may not be a range: ranges are for fp_cost and fn_cost, got {text!r}")
         low, high = ends
+        if low > high:
+            raise ValueError(f"{name} must be a range low..high, the lower end first, got {text!r}")
         return low if isinstance(uncertain.read(name, ends), float) else (low, high)
     expression = read_expression(name, text, names)
     return expression if expression.columns else float(expression({}))

@@ -184,7 +184,8 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows, in the fits and in the criterion.
         groups : array of shape (n,), optional
-            Groups of rows for `cv`; standard errors then take a group as one observation.
+            Groups of rows for `cv`, and for the folds that the classifier makes itself (in a pipeline under
+            metadata routing, if it requests them); standard errors then take a group as one observation.
         fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
             Costs of each row, in the place of those stated.
 
