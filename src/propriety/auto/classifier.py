@@ -212,20 +212,27 @@ class AutoClassifier(ProperClassifier):
         check_is_fitted(self, "members_")
         return contract.TEXT if can_be_read(self._members) else contract.EFFECTS
 
-    def export_text(self, decimals: int = 3) -> str:
+    def export_text(self, *, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
         """A model that can be read, in words: points of a scorecard, a tree, or rules.
+
+        Parameters
+        ----------
+        decimals : int, default=3
+            Of a scorecard's points.
+        class_names : sequence of str, optional
+            What to call the classes.
 
         >>> X, y = [[1.0], [2.0], [3.0], [4.0]] * 20, [0, 0, 1, 1] * 20
         >>> model = AutoClassifier(members=["linear"], random_state=0).fit(X, y)
-        >>> print(model.export_text(2).splitlines()[0])
-        score of 1 = ...
+        >>> print(model.export_text(decimals=2, class_names=["no", "yes"]).splitlines()[0])
+        score of yes = ...
         """
         check_is_fitted(self, "members_")
         if not can_be_read(self._members):
             raise ValueError(
                 f"{len(self._members)} members together have no text; interpretable=True keeps one that has"
             )
-        return text_of(self._members[0], self._stack, self._schema, self.loss_, decimals)
+        return text_of(self._members[0], self._stack, self._schema, self.loss_, decimals, class_names)
 
     def words(self, X: Any) -> list[list[str]]:
         """The rules that each row meets, in words, if the model is one of rules."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,19 @@ def can_be_read(members: tuple[Member, ...]) -> bool:
     return len(members) == 1 and members[0].name in READABLE
 
 
-def text_of(member: Member, stack: Stack, schema: Schema, loss: Any, decimals: int) -> str:
+def text_of(
+    member: Member,
+    stack: Stack,
+    schema: Schema,
+    loss: Any,
+    decimals: int,
+    class_names: Sequence[str] | None = None,
+) -> str:
     """The member, and how its probabilities are restated by what the folds say of them."""
-    own = member.model
-    text = own.export_text() if member.numbers is None else _scorecard(own, member.numbers, schema, decimals)
+    if member.numbers is not None:
+        text = _scorecard(member.model, member.numbers, schema, decimals, class_names)
+    else:
+        text = member.model.export_text(**({} if class_names is None else {"class_names": class_names}))
     shift = ", ".join(f"{a:+.{decimals}f}" for a in stack.intercept)
     return (
         f"{text}\nBy the folds these probabilities are restated: a score is {stack.weights[0]:.{decimals}f} "
@@ -31,22 +41,22 @@ def text_of(member: Member, stack: Stack, schema: Schema, loss: Any, decimals: i
     )
 
 
-def _scorecard(model: Any, numbers: Numbers, schema: Schema, decimals: int) -> str:
+def _scorecard(
+    model: Any, numbers: Numbers, schema: Schema, decimals: int, class_names: Sequence[str] | None
+) -> str:
     """Points to add up: so many for each unit of a number, for a missing value, for a category."""
-    classes = model.classes_.tolist()
+    classes = model.classes_.tolist() if class_names is None else list(class_names)
     of = classes[1:] if len(classes) == 2 else classes
     blocks = []
     for label, coef, intercept in zip(of, model.coef_, model.intercept_, strict=True):
-        terms = list(zip(numbers.terms, coef, strict=False))
-        base = float(intercept) - sum(float(c) * t.centre / t.scale for t, c in terms)
+        terms = list(zip(numbers.terms, coef.tolist(), strict=False))  # without terms there is one of zeros
+        base = float(intercept) - sum(c * t.centre / t.scale for t, c in terms)
         lines = [f"score of {label} = {base:+.{decimals}f}"]
-        lines += [f"  {_points(t, float(c) / t.scale, schema, decimals)}" for t, c in terms if c != 0]
+        lines += [f"  {_points(t, c / t.scale, schema, decimals)}" for t, c in terms if c != 0]
         blocks.append("\n".join(lines))
-    link = (
-        f"probability of {of[-1]} = {model.loss_.link!r}.inverse(score)"
-        if len(classes) == 2
-        else ("probabilities = softmax of the scores")
-    )
+    link = "probabilities = softmax of the scores"
+    if len(classes) == 2:
+        link = f"probability of {of[0]} = {model.loss_.link!r}.inverse(score)"
     return "\n\n".join([*blocks, link])
 
 
