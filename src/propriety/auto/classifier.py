@@ -17,8 +17,8 @@ from propriety.auto.stacking import Stack, on_scale
 from propriety.auto.state import read_state, write_state
 from propriety.auto.text import can_be_read, text_of
 from propriety.data.table import Table
-from propriety.model import contract
 from propriety.model.base import ProperClassifier, shares
+from propriety.model.contract import EFFECTS, TEXT
 from propriety.model.fitted_loss import fitted_loss
 from propriety.storage.checks import Arrays
 from propriety.weights import Weights
@@ -206,11 +206,26 @@ class AutoClassifier(ProperClassifier):
         check_is_fitted(self, "members_")
         return str(self.judgement_)
 
+    def words(self, X: Any) -> list[list[str]]:
+        """The rules that each row meets, in words, if the model is one of rules."""
+        check_is_fitted(self, "members_")
+        if len(self._members) == 1 and self._members[0].numbers is None:
+            return self._members[0].model.words(X)
+        return super().words(X)
+
+    def importances(self) -> Floats:
+        """How much each feature counts: over the members, by their weights."""
+        check_is_fitted(self, "members_")
+        total = np.zeros(self.n_features_in_)
+        for member, weight in zip(self._members, self._stack.weights, strict=True):
+            total += weight * member.importances(self.n_features_in_)
+        return shares(total)
+
     @property
     def view(self) -> str:
         """Text, if it is one model that can be read."""
         check_is_fitted(self, "members_")
-        return contract.TEXT if can_be_read(self._members) else contract.EFFECTS
+        return TEXT if can_be_read(self._members) else EFFECTS
 
     def export_text(self, *, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
         """A model that can be read, in words: points of a scorecard, a tree, or rules.
@@ -233,21 +248,6 @@ class AutoClassifier(ProperClassifier):
                 f"{len(self._members)} members together have no text; interpretable=True keeps one that has"
             )
         return text_of(self._members[0], self._stack, self._schema, self.loss_, decimals, class_names)
-
-    def words(self, X: Any) -> list[list[str]]:
-        """The rules that each row meets, in words, if the model is one of rules."""
-        check_is_fitted(self, "members_")
-        if len(self._members) == 1 and self._members[0].numbers is None:
-            return self._members[0].model.words(X)
-        return super().words(X)
-
-    def importances(self) -> Floats:
-        """How much each feature counts: over the members, by their weights."""
-        check_is_fitted(self, "members_")
-        total = np.zeros(self.n_features_in_)
-        for member, weight in zip(self._members, self._stack.weights, strict=True):
-            total += weight * member.importances(self.n_features_in_)
-        return shares(total)
 
     def _contributions(self, table: Table) -> Floats:
         total = np.zeros((table.n_rows, len(self._stack.intercept), self.n_features_in_ + 1))
