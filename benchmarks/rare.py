@@ -67,14 +67,15 @@ def simulate(n: int, rate: float):
     return X, (rng.random(n) < 1 / (1 + np.exp(-t - shift))).astype(int)
 
 
-def models():
-    """Ours with several bounds, and peers of the same size."""
+def models(rate: float):
+    """Ours with several bounds, or shrunken by as many rows as hold one of each class, and peers."""
     from lightgbm import LGBMClassifier
     from xgboost import XGBClassifier
 
     size = {"max_iter": ROUNDS, "max_leaf_nodes": LEAVES, "learning_rate": RATE, "n_jobs": 1}
     made = {"any step": BoostingClassifier(max_step=None, **size)}
     made |= {f"max_step={d:g}": BoostingClassifier(max_step=d, **size) for d in (1.0, 1.5, 3.0)}
+    made["l2 of 1/(pq) rows"] = BoostingClassifier(l2_regularization=1 / (rate * (1 - rate)), **size)
     made["LightGBM"] = LGBMClassifier(
         n_estimators=ROUNDS, num_leaves=LEAVES, learning_rate=RATE, n_jobs=1, verbose=-1
     )
@@ -106,14 +107,14 @@ def judge(model, X, y) -> list[float]:
 def main(chosen: list[str]) -> None:
     """Print a table for each measure, a row for each set."""
     names = chosen or ([*REAL] if quality_data.folder() else []) + [*SIMULATED]
-    columns = list(models())
+    columns = list(models(0.5))
     measures = ["average precision", "log loss × 1000", *(f"relative cost at c = {c}" for c in COSTS)]
     values = np.empty((len(names), len(columns), len(measures)))
     shares = []
     for i, name in enumerate(names):
         X, y = load(name)
         shares.append(f"{len(y):,} rows, {100 * np.mean(y):.2g} %")
-        for j, model in enumerate(models().values()):
+        for j, model in enumerate(models(float(np.mean(y))).values()):
             began = time.perf_counter()
             values[i, j] = judge(model, X, y)
             seconds = time.perf_counter() - began

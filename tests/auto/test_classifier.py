@@ -101,13 +101,57 @@ def test_rows_of_a_group_are_not_judged_by_their_like(table):
 def test_one_that_can_be_read_says_what_that_costs(table):
     model = AutoClassifier(members=("linear", "forest"), interpretable=True, **SMALL).fit(*table)
     assert list(model.members_) in (["linear"], ["tree"], ["rules"])
-    assert model.view == contract.EFFECTS  # the member itself is shown by its own methods
+    assert model.view == contract.TEXT
     assert "A model that can be read was kept" in model.verdict
+
+
+def test_the_scorecard_adds_up_to_the_score(table):
+    X, y = table
+    model = AutoClassifier(members=("linear",), **SMALL).fit(X, y)
+    lines = model.export_text(decimals=9).splitlines()
+    score = np.full(len(y), float(lines[0].split("=")[1]))
+    for line in lines[1:]:
+        if " × " in line:
+            points, rest = line.split(" × ")
+            name, fill = rest.split(", which counts as ")
+            score += float(points) * X[name].fillna(float(fill.split(" if ")[0]))
+        elif line.endswith(" is missing"):
+            score += (
+                float(line.split(" if ")[0]) * X[line.split(" if ")[1].removesuffix(" is missing")].isna()
+            )
+        elif " if color is " in line:
+            score += float(line.split(" if ")[0]) * (X["color"] == line.rsplit(" ", 1)[1])
+    np.testing.assert_allclose(score, np.log(_odds(model, X)), atol=2e-3)
+    with pytest.raises(ValueError, match="2 members together have no text"):
+        AutoClassifier(members=("linear", "forest"), **SMALL).fit(X, y).export_text()
+
+
+def _odds(model, X):
+    numbers = model._members[0].numbers.of(model._table(X), model._schema)
+    P = model.members_["linear"].predict_proba(numbers)
+    return P[:, 1] / P[:, 0]
+
+
+def test_the_curve_says_what_each_step_has_bought(table, fitted, capsys):
+    ladder = fitted.judgement_.ladder
+    assert [step.name for step in ladder] == ["linear", "linear + forest", "all of them"]
+    assert ladder[0].log_loss == fitted.judgement_.members[0].log_loss
+    assert ladder[2].log_loss == fitted.judgement_.model.log_loss
+    assert sorted(step.seconds for step in ladder) == [step.seconds for step in ladder]
+    change = f"{ladder[2].log_loss - ladder[1].log_loss:+.2g}"
+    assert f"the log loss by {change}." in fitted.judgement_.curve
+    assert "more time buys nothing" in fitted.judgement_.curve
+    AutoClassifier(members=("linear", "tree"), time_budget=1e3, verbose=1, **SMALL).fit(*table)
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in shown] == ["linear", "tree"]
+    assert "1 of 2 members, 99" in shown[0]
+    assert shown[0].endswith(" s left")
 
 
 def test_a_short_time_leaves_members_out(table):
     model = AutoClassifier(time_budget=1e-6, **SMALL).fit(*table)
     assert list(model.members_) == ["linear"]
+    assert "With more time comes forest" in model.judgement_.curve
     assert len(model.judgement_.left_out) == 2
     assert "Left out for want of time: forest" in model.verdict
 

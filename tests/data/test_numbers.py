@@ -46,3 +46,10 @@ def test_constant_and_empty_features_have_no_term():
     assert none.terms == ()
     assert none.owners == (0,)
     assert none(frame(same=[2.0, 5.0])).tolist() == [[0.0], [0.0]]
+
+
+def test_a_row_of_weight_k_counts_as_k_rows():
+    rows = {"x": [1.0, None, 3.0, 9.0], "c": ["b", "a", "a", "c"]}
+    weighted = Numbers.fit(frame(**rows), [3, 1, 0, 2])
+    copies = [0, 0, 0, 1, 3, 3]
+    assert weighted == Numbers.fit(frame(**{name: [v[i] for i in copies] for name, v in rows.items()}))

@@ -7,12 +7,14 @@ import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from propriety import (
+    AutoClassifier,
     BoostingClassifier,
     LinearClassifier,
     LossSearchCV,
@@ -404,3 +406,14 @@ def test_a_browser_draws_every_figure_without_an_error(page, tmp_path):
     done = open_in_browser("page.html", f"--screenshot={tmp_path / 'r.png'}", "--window-size=1200,900")
     assert "CONSOLE" not in done.stderr
     assert (tmp_path / "r.png").stat().st_size > 10_000
+
+
+def test_a_readable_model_is_shown_in_words_with_the_names_of_its_columns():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(50, 9, 160), "dose": rng.normal(size=160)})
+    y = (X["age"] / 9 + rng.normal(size=160) > 50 / 9).astype(int).to_numpy()
+    model = AutoClassifier(members=("linear",), interpretable=True, random_state=0).fit(X, y)
+    page = Report.from_estimator(model, X, y).html()
+    assert "The model in words" in page
+    assert "these probabilities are restated" in page
+    assert "age" in model.export_text()

@@ -15,10 +15,12 @@ from propriety.auto.members import Member
 from propriety.auto.settings import settings_of
 from propriety.auto.stacking import LEAST, Stack, on_scale
 from propriety.auto.state import read_state, write_state
+from propriety.auto.text import can_be_read, text_of
 from propriety.data.table import Table
 from propriety.export import formula
 from propriety.export.formula import Formula, readout_of
 from propriety.model.base import ProperClassifier, shares
+from propriety.model.contract import EFFECTS, TEXT
 from propriety.model.fitted_loss import fitted_loss
 from propriety.storage.checks import Arrays
 from propriety.weights import Weights
@@ -69,7 +71,7 @@ class AutoClassifier(ProperClassifier):
     n_folds : int, default=5
     categorical_features : "from_dtype", None, mask or list of columns, default="from_dtype"
     verbose : int, default=0
-        1 prints each member with its time and its cost.
+        1 prints each member with its cost, its time and what is left of a ``time_budget``.
     n_jobs : int, default=None
         Threads; None means all cores.
     random_state : int, RandomState or None, default=None
@@ -84,7 +86,8 @@ class AutoClassifier(ProperClassifier):
         Their weights.
     judgement_ : Judgement
         What 1,000 decisions cost, with its interval, against deciding the same for everyone and against each
-        member; the slope of the calibration. By probabilities of rows that took no part. Print it.
+        member; the slope of the calibration. By probabilities of rows that took no part. Print it; its
+        ``curve`` is what each step has bought, and what is known of the next.
 
     Examples
     --------
@@ -237,6 +240,34 @@ class AutoClassifier(ProperClassifier):
         for member, weight in zip(self._members, self._stack.weights, strict=True):
             total += weight * member.importances(self.n_features_in_)
         return shares(total)
+
+    @property
+    def view(self) -> str:
+        """Text, if it is one model that can be read."""
+        check_is_fitted(self, "members_")
+        return TEXT if can_be_read(self._members) else EFFECTS
+
+    def export_text(self, *, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
+        """A model that can be read, in words: points of a scorecard, a tree, or rules.
+
+        Parameters
+        ----------
+        decimals : int, default=3
+            Of a scorecard's points.
+        class_names : sequence of str, optional
+            What to call the classes.
+
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0]] * 20, [0, 0, 1, 1] * 20
+        >>> model = AutoClassifier(members=["linear"], random_state=0).fit(X, y)
+        >>> print(model.export_text(decimals=2, class_names=["no", "yes"]).splitlines()[0])
+        score of yes = ...
+        """
+        check_is_fitted(self, "members_")
+        if not can_be_read(self._members):
+            raise ValueError(
+                f"{len(self._members)} members together have no text; interpretable=True keeps one that has"
+            )
+        return text_of(self._members[0], self._stack, self._schema, self.loss_, decimals, class_names)
 
     def _contributions(self, table: Table) -> Floats:
         total = np.zeros((table.n_rows, len(self._stack.intercept), self.n_features_in_ + 1))

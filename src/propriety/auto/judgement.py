@@ -64,6 +64,9 @@ class Judgement:
         Members for which the time was too short, each with what it would have taken.
     price : Estimate or None
         What 1,000 decisions cost more than with all members, for a model that was to be readable.
+    ladder : tuple of Standing
+        The learning curve over time: the first member, the first two together, … up to all, each with its
+        cost, its log loss and the seconds since the fit began. See `curve`.
 
     Examples
     --------
@@ -84,6 +87,31 @@ class Judgement:
     n_rows: int
     left_out: tuple[str, ...] = ()
     price: Estimate | None = None
+    ladder: tuple[Standing, ...] = ()
+
+    @property
+    def curve(self) -> str:
+        """What each step of the fit has bought, and what is known of the next one, in words."""
+        lines = [
+            f"{s.name}: after {s.seconds:.1f} s, 1,000 decisions cost {_number(s.cost.value)}, log loss "
+            f"{s.log_loss:.4g}"
+            for s in self.ladder
+        ]
+        if len(self.ladder) > 1:
+            before, last = self.ladder[-2:]
+            lines.append(
+                f"The last step took {last.seconds - before.seconds:.1f} s and changed the cost by "
+                f"{last.cost.value - before.cost.value:+.3g} and the log loss by "
+                f"{last.log_loss - before.log_loss:+.2g}."
+            )
+        if self.left_out:
+            lines.append(
+                f"With more time comes {self.left_out[0]}. What it would save is not known before it is "
+                "fitted."
+            )
+        elif self.n_rows:
+            lines.append("All members are there: more time buys nothing, more rows or columns may.")
+        return "\n".join(lines)
 
     @classmethod
     def none(cls, name: str) -> Judgement:
@@ -155,15 +183,18 @@ class Judged:
         seconds: float,
         left_out: tuple[str, ...] = (),
         readable: Floats | None = None,
+        ladder: tuple[Standing, ...] = (),
     ) -> Judgement:
         """Of a model with probabilities P and its members: name → probabilities, weight and seconds.
 
+        `ladder` is what the first members together were worth, and when; the whole model comes last in it.
         `readable` are the probabilities of a model that is kept in its place because it can be read.
         """
         kept = P if readable is None else readable
         row_costs = self.row_costs(kept)
         name, constant = self._cheapest_constant()
         price = None if readable is None else self._cost(row_costs - self.row_costs(P))
+        whole = self.standing("all of them", P, seconds=seconds)
         return Judgement(
             self.standing("model", kept, seconds=seconds),
             tuple(self.standing(key, *member) for key, member in members.items()),
@@ -173,6 +204,7 @@ class Judged:
             int(np.count_nonzero(self.weights.array)),
             left_out,
             price,
+            (*ladder, whole) if ladder else (),
         )
 
     def _slope(self, P: Floats) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.auto.judgement import Judged, Judgement
+from propriety.auto.judgement import Judged, Judgement, Standing
 from propriety.auto.members import MEMBERS, READABLE, Fitted, Member, Task, fit_shrunken
 from propriety.auto.settings import AutoSettings
 from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
@@ -96,7 +96,13 @@ class Ladder:
             if self.settings.verbose:
                 standing = self.judged.standing(name, fitted.P[self.rows])
                 cost = f"1,000 decisions cost {standing.cost.value:.4g}"
-                print(f"{name}: {cost}, log loss {standing.log_loss:.4g}, {self.seconds:.1f} s", flush=True)
+                print(f"{name}: {cost}, log loss {standing.log_loss:.4g}, {self._clock(names)}", flush=True)
+
+    def _clock(self, names: tuple[str, ...]) -> str:
+        """How long it took, how much is done, and the time that is left of a budget."""
+        budget = self.settings.time_budget
+        left = "" if budget is None else f", {max(budget - self.seconds, 0.0):.1f} s left"
+        return f"{self.seconds:.1f} s, {len(self.fitted)} of {len(names)} members{left}"
 
     def _affords(self, name: str) -> bool:
         """Whether the time that is left will do, by a trial on some rows; the first member always does."""
@@ -127,9 +133,21 @@ class Ladder:
             name: (fitted.P[self.rows], float(weight), seconds)
             for (name, (fitted, seconds)), weight in zip(self.fitted.items(), stack.weights, strict=True)
         }
-        judgement = self.judged.judgement(parts, self._honest(scores), self.seconds, tuple(self.left_out))
+        judgement = self.judged.judgement(
+            parts, self._honest(scores), self.seconds, tuple(self.left_out), ladder=self._steps(scores)
+        )
         members = tuple(fitted.member for fitted, _ in self.fitted.values())
         return Learned(members, stack, judgement)
+
+    def _steps(self, scores: Floats) -> tuple[Standing, ...]:
+        """What the first member, the first two together, and so on are worth; all together are not in it."""
+        names, steps = list(self.fitted), []
+        for count in range(1, len(names)):
+            fitted, seconds = self.fitted[names[count - 1]]
+            # One member needs no weights.
+            P = fitted.P[self.rows] if count == 1 else self._honest(scores[:count])
+            steps.append(self.judged.standing(" + ".join(names[:count]), P, seconds=seconds))
+        return tuple(steps)
 
     def readable(self) -> Learned:
         """The best model that can be read, and what that costs."""

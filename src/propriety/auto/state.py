@@ -97,6 +97,7 @@ def _judgement(given: Any) -> Judgement:
         take(given, "n_rows", int),
         tuple(left_out),
         None if price is None else _estimate(price),
+        tuple(map(_standing, given.pop("ladder", ()))),  # files from before have none
     )
     require(not given, "the judgement has more than it should")
     return judgement

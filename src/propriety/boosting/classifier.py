@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -561,10 +560,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         return not hasattr(self._forest, "nodes")
 
     def _encoders(self) -> list[Any]:
-        return [
-            None if bins is None else partial(self._binner.codes_to_bins, f)
-            for f, bins in enumerate(self._binner.category_bins)
-        ]
+        return self._binner.encoders()
 
     def _staged_scores(self, X: Any, offset: Any) -> Iterator[Floats]:
         table, forest, n_jobs = self._table(X), self._forest, self._threads

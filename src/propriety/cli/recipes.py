@@ -119,7 +119,7 @@ def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Argume
     except ValueError as error:
         raise UsageError(f"--set: {error}") from None
     reads = recipe.reads_of(estimator)
-    numbers = Numbers.fit(frame) if reads == NUMBERS else None
+    numbers = Numbers.fit(frame, given.weight) if reads == NUMBERS else None
     arguments = _mark_categories(recipe.name, estimator, frame)
     if given.weight is not None:
         arguments["sample_weight"] = given.weight

@@ -35,10 +35,6 @@ class Split:
         """The judging rows, in the order of the probabilities."""
         return np.concatenate([test for _, test in self.pairs])
 
-    def within(self, rows: NDArray[np.intp]) -> Split:
-        """The same split, of rows of a table that has others too."""
-        return Split([(rows[train], rows[test]) for train, test in self.pairs], self.text)
-
 
 def split_rows(
     y: NDArray[np.intp],

@@ -41,8 +41,8 @@ class Numbers:
     terms: tuple[Term, ...]
 
     @classmethod
-    def fit(cls, X: Any) -> Numbers:
-        """Learn from a table of any kind.
+    def fit(cls, X: Any, sample_weight: Any = None) -> Numbers:
+        """Learn from a table of any kind; a row of weight k counts as k rows.
 
         >>> import pandas as pd
         >>> numbers = Numbers.fit(pd.DataFrame({"x": [1.0, 3.0], "c": pd.Categorical(["a", "b"])}))
@@ -50,7 +50,7 @@ class Numbers:
         array([[ 0. ,  0.5, -0.5]])
         """
         schema, table = Schema.fit(X)
-        return cls.learn(table, schema, Weights(table.n_rows))
+        return cls.learn(table, schema, Weights.read(sample_weight, table.n_rows))
 
     @classmethod
     def learn(cls, table: Table, schema: Schema, weights: Weights) -> Numbers:

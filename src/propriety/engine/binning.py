@@ -388,6 +388,13 @@ class Binner:
         """Number of categories in each bin, of shape (d, 256); missing values are one more. 0 for numbers."""
         return count_levels(self.category_bins, self.n_bins)
 
+    def encoders(self) -> list[Any]:
+        """For each feature what turns the codes of its categories into bins; None for a numeric one."""
+        return [
+            None if bins is None else partial(self.codes_to_bins, f)
+            for f, bins in enumerate(self.category_bins)
+        ]
+
     def codes_to_bins(self, feature: int, codes: NDArray[np.floating]) -> NDArray[np.float64]:
         """Bins of category codes; missing stays missing."""
         table = self.category_bins[feature]
