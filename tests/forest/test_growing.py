@@ -84,7 +84,11 @@ def sums_of_nodes(forest, X, y, weight):
             weights[at], ones[at] = weight[rows].sum(), weight[rows] @ (y[rows] == 1)
             if node["feature"] >= 0:
                 x = X[rows, node["feature"]]
-                left = np.where(np.isnan(x), node["missing_left"] == 1, x <= node["threshold"])
+                left = x <= node["threshold"]
+                if node["set"] >= 0:
+                    bits = np.unpackbits(forest.sets[node["set"]].view(np.uint8), bitorder="little")
+                    left = bits[np.nan_to_num(x).astype(int)] == 1
+                left = np.where(np.isnan(x), node["missing_left"] == 1, left)
                 here += [(node["left"], rows[left]), (node["left"] + 1, rows[~left])]
     return weights, ones / weights
 
@@ -107,6 +111,25 @@ def test_nodes_hold_the_rows_that_pass_them(splitter, weights, n_classes):
     unit = 1.0 if weights != "relative" else 400 / weight.sum()
     np.testing.assert_allclose(forest.nodes["weight"], held * unit, rtol=1e-6)
     np.testing.assert_allclose(forest.nodes["value"], share, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_missing_categories_go_where_their_split_says(splitter):
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 3, (400, 4))
+    score = (kinds == [0, 1, 2, 0]).sum(axis=1) + rng.normal(size=400)
+    frame = pd.DataFrame(rng.normal(size=(400, 3)) + score[:, None] / 2, columns=list("abc"))
+    for k in range(4):
+        frame[f"kind {k}"] = pd.Categorical(np.where(rng.random(400) < 0.2, None, kinds[:, k].astype(str)))
+    y = (score > 1.5).astype(int)
+    given = {"n_estimators": 5, "bootstrap": False, "random_state": 0, "splitter": splitter}
+    model = ForestClassifier(**given).fit(frame, y)
+    forest = model._grown.forest
+    ((_, _, values),) = model._table(frame).chunks(model._grown._encoders())
+    held, share = sums_of_nodes(forest, values, y, np.ones(400))
+    assert len(forest.sets) > 20
+    np.testing.assert_allclose(forest.nodes["weight"], held)
+    np.testing.assert_allclose(forest.nodes["value"], share)
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])

@@ -129,7 +129,7 @@ def search_sets(
             )
             gain *= worth
     if size > 0:
-        found.gain, found.by_set = gain, 1
+        found.gain, found.by_set, found.cut = gain, 1, 0  # the cut may be another column's
         found.missing_left = _take_set(bins, n_found, size, missing, words)
     clear(cells, bins, n_found, K)
     return size > 0
