@@ -203,7 +203,7 @@ def draw_bars(figure: Any, numbers: dict[str, list[float]]) -> None:
     right.plot(
         places, np.array(numbers["rank"])[order], "|", color="#d55e00", markersize=16, markeredgewidth=2
     )
-    right.set_ylabel("mean rank (red)")
+    right.set(ylabel="mean rank (red)", ylim=(min(numbers["rank"]) - 1, max(numbers["rank"]) + 0.3))
 
 
 def _experiment(name: str, size: tuple[int, int], every: int, minutes: float) -> Experiment:
