@@ -241,5 +241,5 @@ def _experiment(name: str, size: tuple[int, int], every: int, minutes: float) ->
 
 EXPERIMENTS = (
     _experiment("nock-8-fig-3-small", SMALL, 1, 7.0),
-    _experiment("nock-8-fig-3-large", LARGE, 2, 28.0),
+    _experiment("nock-8-fig-3-large", LARGE, 2, 32.0),
 )
