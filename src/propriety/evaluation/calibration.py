@@ -298,8 +298,8 @@ def mse_to_truth(eta: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | Non
 
     That is the mean regret of the squared loss.
 
-    >>> mse_to_truth([0.2, 0.5], [0.4, 0.5])
-    0.02
+    >>> mse_to_truth([0.25, 0.5], [0.75, 0.5])
+    0.125
     """
     eta, p = check_probability("eta", eta), inputs.probabilities(p)
     inputs.same_length(eta=eta, p=p)

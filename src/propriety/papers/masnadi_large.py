@@ -329,7 +329,7 @@ EXPERIMENTS = (
                 (7.4, 2.9),
             ),
         ),
-        minutes=4.0,
+        minutes=2.5,
     ),
     Experiment(
         "masnadi-table-7",
@@ -345,6 +345,6 @@ EXPERIMENTS = (
         (TABLE_7,),
         ("16 bins",),
         ("letter",),
-        minutes=4.0,
+        minutes=4.5,
     ),
 )

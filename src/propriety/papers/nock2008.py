@@ -203,7 +203,7 @@ def draw_bars(figure: Any, numbers: dict[str, list[float]]) -> None:
     right.plot(
         places, np.array(numbers["rank"])[order], "|", color="#d55e00", markersize=16, markeredgewidth=2
     )
-    right.set_ylabel("mean rank (red)")
+    right.set(ylabel="mean rank (red)", ylim=(min(numbers["rank"]) - 1, max(numbers["rank"]) + 0.3))
 
 
 def _experiment(name: str, size: tuple[int, int], every: int, minutes: float) -> Experiment:
@@ -241,5 +241,5 @@ def _experiment(name: str, size: tuple[int, int], every: int, minutes: float) ->
 
 EXPERIMENTS = (
     _experiment("nock-8-fig-3-small", SMALL, 1, 7.0),
-    _experiment("nock-8-fig-3-large", LARGE, 2, 28.0),
+    _experiment("nock-8-fig-3-large", LARGE, 2, 32.0),
 )

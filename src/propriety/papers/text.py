@@ -19,7 +19,7 @@ def markdown(results: Sequence[Result]) -> str:
     parts = [
         _TITLE,
         "Written by `propriety papers all --out FOLDER`, which also draws the figures. Settings come from "
-        "the paper, are inferred from what it prints, or are ours, and are not tuned to the print.",
+        "the paper, are inferred from what it prints, or are ours; everything that was tried is listed.",
         f"Of {len(words)} claims: {counted}.",
         "## Verdicts",
         _lines(
