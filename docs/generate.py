@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import compatibility
 import numpy as np
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
@@ -47,6 +48,7 @@ def write(docs: Path) -> None:
     _save(docs / "_static" / "idea.svg", _as_svg(_idea_figure()))
     _save(reference / "links.inc", _link_classes())
     _save(reference / "reference.rst", _reference_page())
+    _save(reference / "compatibility.inc", compatibility.page(docs.parent / "tests"))
 
 
 def _save(path: Path, text: str) -> None:

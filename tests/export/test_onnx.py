@@ -30,6 +30,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 from propriety.export import writing  # noqa: E402
 from propriety.export.graph import ML, ML_OPSET, OPSET, Graph  # noqa: E402
 from propriety.export.links import error_of, write_inverse, write_link  # noqa: E402
+from propriety.export.trees import _attributes  # noqa: E402
 
 SMALL = {
     "auto": {"members": ("linear", "forest", "boosting"), "n_estimators": 10, "random_state": 0},
@@ -259,6 +260,21 @@ def test_a_model_without_splits_is_its_base_rate():
     X, y = rows(2)
     for model in (BoostingClassifier(max_iter=3, min_samples_leaf=150), TreeClassifier(min_samples_leaf=150)):
         assert_same(model.fit(X, y), X)
+
+
+def test_no_split_and_leaf_below_a_node_have_one_number():
+    """Else onnxruntime up to 1.23 says something wrong."""
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    model = TreeClassifier().fit(np.round(X), X[:, 0] > 0)
+    trees = model._formula().scores
+    nodes = trees.nodes
+    given = _attributes(trees, np.array([True]), nodes["feature"].astype(np.int64), nodes["threshold"])
+    mixed = np.not_equal(given["nodes_trueleafs"], given["nodes_falseleafs"])
+    assert mixed.any()
+    assert np.all(np.not_equal(given["nodes_truenodeids"], given["nodes_falsenodeids"])[mixed])
+    assert given["leaf_targetids"][0] == 0
+    assert len(given["leaf_targetids"]) > 2 * np.sum(nodes["feature"] < 0)  # a leaf of no tree
+    assert_same(model, np.round(X))
 
 
 LITERALS = [

@@ -94,8 +94,11 @@ def _attributes(
     def each(values: NDArray[Any]) -> NDArray[Any]:
         return np.tile(values, n_columns)
 
+    yes, no, yes_leaf, no_leaf = children(left), children(left + 1), each(leaf[left]), each(leaf[left + 1])
+    blanks = _blanks(yes, no, yes_leaf, no_leaf)
     roots = number[trees.roots[:-1][kept]]
     targets = trees.targets[tree[end]][None, :] + np.arange(n_columns)[:, None]
+    weights = np.concatenate([np.zeros(blanks), trees.values[end].T.ravel()])
     tensor = onnx_package().numpy_helper.from_array
     return {
         "aggregate_function": _SUM,
@@ -104,14 +107,33 @@ def _attributes(
         "nodes_featureids": each(features[split]).tolist(),
         "nodes_modes": tensor(np.full(n_columns * len(split), _LESS_OR_EQUAL, dtype=np.uint8), "modes"),
         "nodes_splits": tensor(each(thresholds[split]), "splits"),
-        "nodes_truenodeids": children(left).tolist(),
-        "nodes_trueleafs": each(leaf[left].astype(np.int64)).tolist(),
-        "nodes_falsenodeids": children(left + 1).tolist(),
-        "nodes_falseleafs": each(leaf[left + 1].astype(np.int64)).tolist(),
+        "nodes_truenodeids": (yes + blanks * yes_leaf).tolist(),
+        "nodes_trueleafs": yes_leaf.astype(np.int64).tolist(),
+        "nodes_falsenodeids": (no + blanks * no_leaf).tolist(),
+        "nodes_falseleafs": no_leaf.astype(np.int64).tolist(),
         "nodes_missing_value_tracks_true": each(nodes["missing_left"][split].astype(np.int64)).tolist(),
-        "leaf_targetids": targets.ravel().tolist(),
-        "leaf_weights": tensor(np.ascontiguousarray(trees.values[end].T).ravel(), "weights"),
+        "leaf_targetids": [0] * blanks + targets.ravel().tolist(),
+        "leaf_weights": tensor(weights, "weights"),
     }
+
+
+def _blanks(
+    yes: NDArray[np.int64], no: NDArray[np.int64], yes_leaf: NDArray[np.bool_], no_leaf: NDArray[np.bool_]
+) -> int:
+    """Leaves of no tree to begin with, so that no split and leaf below one node have the same number.
+
+    onnxruntime up to 1.23 takes a node whose children have one number for a leaf, though one is the number of
+    a split and the other that of a leaf, and says something wrong.
+
+    >>> _blanks(np.array([3]), np.array([3]), np.array([False]), np.array([True]))
+    1
+    """
+    mixed = yes_leaf != no_leaf
+    leaves = np.where(yes_leaf, yes, no)[mixed]
+    splits = np.where(yes_leaf, no, yes)[mixed]
+    taken = np.unique(splits - leaves)  # shifts of the leaves that would meet a split
+    free = np.setdiff1d(np.arange(len(taken) + 1), taken)
+    return int(free[0])
 
 
 def _walk(

@@ -386,7 +386,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         by the stated costs, and ``probabilities`` of shape (n, K). A model whose costs differ by row has no
         ``label``.
 
-        Needs the package onnx, and a runtime with ai.onnx.ml 5: onnxruntime 1.20 or later.
+        Needs the package onnx, and a runtime with ai.onnx.ml 5: onnxruntime 1.21 or later.
 
         Parameters
         ----------

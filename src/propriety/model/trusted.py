@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from propriety import losses
 from propriety.losses.value import Value
@@ -35,10 +36,10 @@ _PARTS = (
 )
 
 
-def _values(kind: type) -> Iterator[type]:
+def _values(kind: type[Any]) -> Iterator[type[Any]]:
     """Losses, links and composites of the library; those of a user are for the user to trust."""
-    each: type
-    for each in kind.__subclasses__():
+    subclasses: list[type[Any]] = kind.__subclasses__()
+    for each in subclasses:
         if each.__module__.startswith(f"{losses.__name__}."):
             yield each
         yield from _values(each)
