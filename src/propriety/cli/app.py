@@ -19,6 +19,7 @@ COMMANDS = (
     ("explain", "propriety.cli.explain"),
     ("losses", "propriety.cli.losses_command"),
     ("bench", "propriety.cli.bench"),
+    ("warm", "propriety.cli.warm"),
 )
 
 app = typer.Typer(
