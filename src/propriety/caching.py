@@ -65,7 +65,7 @@ def _decide() -> bool:
 CACHE = _decide()
 
 
-class _Progress(event.Listener):  # type: ignore[misc]
+class _Progress(event.Listener):
     """Tells, once and on a terminal only, what the time is spent on when kernels are compiled for long."""
 
     _LONG = 2.0  # seconds
