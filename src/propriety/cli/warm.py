@@ -97,8 +97,8 @@ def _linear(X: Any, score: Any) -> None:
     from propriety import LinearClassifier
 
     for table in (X, sparse.csr_array(X)):
-        for parameters in ({"alpha": 0.1}, {"alpha": 0.1, "l1_ratio": 1.0}):
-            LinearClassifier(**parameters).fit(table, score > 0).predict_proba(table)
+        for l1_ratio in (0.0, 1.0):
+            LinearClassifier(alpha=0.1, l1_ratio=l1_ratio).fit(table, score > 0).predict_proba(table)
     LinearClassifier(alpha=0.1).fit(X, np.digitize(score, [-0.5, 0.5]))
     rows = np.repeat(np.arange(len(X)), 50)
     LinearClassifier("Squared", alpha=0.1).fit(X[rows], score[rows] > 0)
