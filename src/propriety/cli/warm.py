@@ -58,7 +58,7 @@ def run(part: str) -> float:
 
 
 def _boosting(X: Any, score: Any) -> None:
-    from propriety import BoostingClassifier
+    from propriety.boosting import BoostingClassifier
 
     model = BoostingClassifier(max_iter=2, max_leaf_nodes=4, min_samples_leaf=2)
     for labels in (score > 0, np.digitize(score, [-0.5, 0.5])):
@@ -75,7 +75,7 @@ def _boosting(X: Any, score: Any) -> None:
 
 
 def _forest(X: Any, score: Any) -> None:
-    from propriety import ForestClassifier
+    from propriety.forest import ForestClassifier
 
     for labels in (score > 0, np.digitize(score, [-0.5, 0.5])):
         for splitter in ("best", "random"):
@@ -84,7 +84,8 @@ def _forest(X: Any, score: Any) -> None:
 
 
 def _readable(X: Any, score: Any) -> None:
-    from propriety import RuleClassifier, TreeClassifier
+    from propriety.rules import RuleClassifier
+    from propriety.tree import TreeClassifier
 
     for labels in (score > 0, np.digitize(score, [-0.5, 0.5])):
         TreeClassifier(max_leaf_nodes=4, categorical_features=[2]).fit(X, labels).predict_proba(X)
@@ -94,7 +95,7 @@ def _readable(X: Any, score: Any) -> None:
 def _linear(X: Any, score: Any) -> None:
     from scipy import sparse
 
-    from propriety import LinearClassifier
+    from propriety.linear import LinearClassifier
 
     for table in (X, sparse.csr_array(X)):
         for l1_ratio in (0.0, 1.0):
