@@ -95,3 +95,5 @@ def imported(code, *modules):
 def test_import_is_light():
     assert imported("import propriety", "numpy", "scipy", "sklearn", "numba", "matplotlib", "pandas") == []
     assert imported("from propriety import losses, links", "sklearn", "numba", "pandas", "polars") == []
+    fitted = "LinearClassifier, BoostingClassifier, ForestClassifier"
+    assert imported(f"from propriety import {fitted}", "numba", "matplotlib", "polars") == []

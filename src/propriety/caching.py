@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
 from numba import config, njit
+from numba.core import event
 
 
 def _nothing() -> None:
@@ -59,3 +63,36 @@ def _decide() -> bool:
 
 #: Whether kernels are kept on disk: what ``cache=`` of Numba is given everywhere.
 CACHE = _decide()
+
+
+class _Progress(event.Listener):
+    """Tells, once and on a terminal only, what the time is spent on when kernels are compiled for long."""
+
+    _LONG = 2.0  # seconds
+
+    def __init__(self) -> None:
+        self._spent, self._began, self._depth, self._told = 0.0, 0.0, 0, False
+
+    def on_start(self, event: Any) -> None:
+        """Another function is compiled, perhaps in the middle of the one that calls it."""
+        if self._depth == 0:
+            self._began = time.perf_counter()
+        self._depth += 1
+        self._tell(event)
+
+    def on_end(self, event: Any) -> None:
+        """It is compiled."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._spent += time.perf_counter() - self._began
+
+    def _tell(self, event: Any) -> None:
+        long = self._spent + time.perf_counter() - self._began > self._LONG
+        ours = event.data["dispatcher"].py_func.__module__.startswith("propriety.")
+        if long and ours and not self._told and sys.stderr is not None and sys.stderr.isatty():
+            self._told = True
+            again = "once on this machine" if CACHE else "in every process, since nothing can be kept"
+            print(f"propriety: compiling, {again}; 'propriety warm' does it beforehand", file=sys.stderr)
+
+
+event.register("numba:compile", _Progress())

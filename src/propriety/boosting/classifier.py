@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from propriety.boosting.learning import Continued, HeldOut, Lesson, prepare, read_held_out
 from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
 from propriety.boosting.settings import FEW_ROWS, settings_of
-from propriety.boosting.shapes import ShapeFunctions, contributions_of, shapes_of
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
 from propriety.data.folds import mean_over_copies
@@ -29,6 +27,10 @@ from propriety.model.base import shares, squeezed, squeezed_stages
 from propriety.model.fitted_loss import fitted_loss
 from propriety.model.offsets import OffsetClassifier
 from propriety.storage.checks import Arrays
+
+if TYPE_CHECKING:  # what imports Numba is imported when it is used
+    from propriety.boosting.learning import HeldOut, Lesson
+    from propriety.boosting.shapes import ShapeFunctions
 
 _SEEDS = np.iinfo(np.int32).max
 Floats = NDArray[np.float64]
@@ -347,6 +349,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         -------
         self
         """
+        from propriety.boosting.learning import read_held_out
+
         training = self._read(
             X,
             y,
@@ -376,6 +380,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self, training: Training, held_out: HeldOut | None, gain: float | None, again: bool, expand: bool
     ) -> tuple[Lesson, NDArray[np.intp]]:
         """What the rounds need, and the given row of each of its rows, which folds may have made several."""
+        from propriety.boosting.learning import Continued, prepare
+
         settings = settings_of(self, training, self._new_seed(again))
         copies = np.arange(training.n_rows)
         if settings.asks_folds and expand:  # copies of a row may lie in several folds
@@ -486,10 +492,11 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
     def _contributions(self, table: Table) -> Floats:
         """Exact Shapley values."""
-        if self._is_curves():
-            return contributions_of(self, table)
+        from propriety.boosting.shapes import contributions_of
         from propriety.engine.contributions import contributions, mean_values
 
+        if self._is_curves():
+            return contributions_of(self, table)
         result = np.empty((table.n_rows, self._forest.n_scores, self.n_features_in_ + 1))
         for start, stop, values in table.chunks(self._encoders()):
             result[start:stop, :, :-1] = contributions(self._forest, values, self._threads)
@@ -539,6 +546,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     @property
     def view(self) -> str:
         """Curves, if the model is additive."""
+        from propriety.boosting.shapes import shapes_of
+
         check_is_fitted(self, "_forest")
         try:
             shapes_of(self)
@@ -553,6 +562,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         feature, or two: ``weak_learner="histogram"`` or ``"stump"``, or trees with
         ``interaction_cst="no_interactions"`` or ``"pairwise"``.
         """
+        from propriety.boosting.shapes import shapes_of
+
         check_is_fitted(self, "_forest")
         return shapes_of(self)
 

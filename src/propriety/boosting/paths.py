@@ -14,7 +14,6 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 
 from propriety import losses as algebra
 from propriety import parallel
-from propriety.boosting.learning import Lesson, prepare, shifted, start_of
 from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
 from propriety.boosting.settings import ROUNDS, settings_of
 from propriety.losses.links import Logit
@@ -24,6 +23,7 @@ from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.boosting.classifier import BoostingClassifier
+    from propriety.boosting.learning import Lesson
 
 Floats = NDArray[np.float64]
 #: A gain for each two thirds of an octave from ¼ to 256.
@@ -166,6 +166,8 @@ def gain_path(
     >>> path.values.shape, path.best_gain > 1
     ((1, 4, 5, 20), True)
     """
+    from propriety.boosting.learning import prepare
+
     model = clone(model).set_params(gain=None)
     if isinstance(model.max_iter, str) and model.max_iter == "auto":
         model.set_params(max_iter=ROUNDS)  # every gain needs the same number
@@ -282,6 +284,7 @@ class _Path:
 
     def _compiled(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats | None:
         from propriety.boosting import sweep
+        from propriety.boosting.learning import shifted
         from propriety.engine.fixed_point import row_weights
 
         loss, lesson = sweep.tabulated(base), self.lesson
@@ -309,6 +312,8 @@ class _Path:
 
     def _start(self, objective: BinaryObjective, weights: Weights, train: Any) -> Floats:
         """The score before the first round, on top of the offset of the rows to train on."""
+        from propriety.boosting.learning import start_of
+
         offset = None if self.offset is None else self.offset[train]
         return start_of(self.lesson.settings, objective, weights, offset)
 
@@ -331,6 +336,7 @@ class _Path:
     def _by_rounds(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats:
         """The same by ordinary rounds, for every learner, step and number of classes."""
         from propriety.boosting import curves
+        from propriety.boosting.learning import shifted, start_of
         from propriety.boosting.rounds import Booster
 
         lesson, settings, n_classes = self.lesson, self.lesson.settings, self.lesson.training.n_classes

@@ -21,6 +21,7 @@ COMMANDS = (
     ("losses", "propriety.cli.losses_command"),
     ("bench", "propriety.cli.bench"),
     ("papers", "propriety.cli.papers"),
+    ("warm", "propriety.cli.warm"),
 )
 
 app = typer.Typer(
