@@ -144,6 +144,7 @@ def _verdicts(comparison: Comparison, size: tuple[int, int]) -> list[Verdict]:
         return float(student[at[a], at[b]])
 
     order = sorted(FLAVOURS, key=mean.__getitem__)
+    rival_of_once = order[1] if order[0] == ONCE else order[0]
     single = min(SINGLE, key=mean.__getitem__)
     adaptive = min(ADAPTIVE, key=mean.__getitem__)
     improves = mean[adaptive] < mean[single] and p(adaptive, single) < LEVEL
@@ -158,7 +159,7 @@ def _verdicts(comparison: Comparison, size: tuple[int, int]) -> list[Verdict]:
             if order.index(ONCE) < 3 and p(ONCE, order[0]) >= LEVEL
             else NOT_REPRODUCED,
             f"its mean error of {mean[ONCE]:.2f} % is number {order.index(ONCE) + 1} of {len(FLAVOURS)}; "
-            f"the least is that of {order[0]}, {mean[order[0]]:.2f} %",
+            f"{rival_of_once} has {mean[rival_of_once]:.2f} %, p = {p(ONCE, rival_of_once):.2g}",
         ),
         Verdict(
             "choosing the loss in every round (E, F) does not improve the results",
