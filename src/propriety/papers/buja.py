@@ -420,7 +420,7 @@ def _verdicts_of_figure_6(
         Verdict(
             "the same, if Fisher scoring stops after a few steps from the logistic fit",
             SAME_PATTERN if by_steps else NOT_REPRODUCED,
-            f"better for {len(by_steps)} of the {len(stepped)} stops that were tried"
+            f"better, or so at the border, for {len(by_steps)} of the {len(stepped)} stops that were tried"
             + (f" ({', '.join(by_steps)})" if by_steps else "")
             + "; whether the authors stopped early is not known",
         ),
