@@ -6,9 +6,9 @@ divide as NumPy does, without a test for zero, so that loops become vector instr
 references: the caller holds every array while a kernel runs, and the counting, atomic and at every slice and
 field, took more than half the time of a small node. So they cannot make arrays; ``allocating`` can.
 The compiler works through everything that a function calls once more for every level of calls above it.
-``once`` is for a function that is called from one place only: it is put there before compilation, which spares
-a level, but slows the compiler down itself if there are many in a row. ``small`` is ``inner`` that is always
-copied to where it is called: a call hands over seven numbers for every array. ``shared`` is for
+``once`` is for a function that is called from one place only: it is put there before compilation, which
+spares a level, but slows the compiler down itself if there are many in a row. ``small`` is ``inner`` that is
+always copied to where it is called: a call hands over seven numbers for every array. ``shared`` is for
 plain functions of a few numbers, called from Python and from kernels alike.
 
 With ``NUMBA_DISABLE_JIT=1`` kernels run as Python, by one thread: slowly, with every index tested. For that,
