@@ -259,7 +259,8 @@ BUJA_5 = Experiment(
     (FIGURE_5,),
     (
         *(f"Tailored(c, {focus})" for focus in FOCUSES),
-        "first, two standard errors as the test of not parallel, which a quick run failed; then the two verdicts shown",
+        "first, two standard errors as the test of not parallel, which a quick run failed; "
+        "then the two verdicts shown",
     ),
     ("pima",),
     (
