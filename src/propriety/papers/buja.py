@@ -257,7 +257,11 @@ BUJA_5 = Experiment(
     ),
     run_5,
     (FIGURE_5,),
-    tuple(f"Tailored(c, {focus})" for focus in FOCUSES),
+    (
+        *(f"Tailored(c, {focus})" for focus in FOCUSES),
+        "first, two standard errors as the test of not parallel, which a quick run failed; "
+        "then the two verdicts shown",
+    ),
     ("pima",),
     (
         Drawing(
