@@ -282,7 +282,7 @@ def test_categories_that_labels_merge_are_merged_without_the_fold():
 @pytest.mark.parametrize("max_iter", ["auto", "cv"])
 def test_rows_that_a_user_holds_out_have_the_validation_score(data, folded, max_iter):
     X, y, X_new, y_new = data
-    model = BoostingClassifier(max_iter=max_iter).fit(X, y, X_val=X_new, y_val=y_new)
+    model = BoostingClassifier(max_iter=max_iter, random_state=0).fit(X, y, X_val=X_new, y_val=y_new)
     assert model.n_iter_ == folded.n_iter_  # these rows judge, and do not choose
     loss = [log_loss(y_new, p) for p in model.staged_predict_proba(X_new)]
     np.testing.assert_allclose(model.validation_score_[-model.n_iter_ :], -np.array(loss), rtol=1e-9)

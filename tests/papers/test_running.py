@@ -29,7 +29,7 @@ def experiment(items, name="doubling", protocol="items"):
 
 def test_an_interrupted_run_goes_on(tmp_path):
     CALLS.clear()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="stopped"):
         run_all([experiment([1, 2, -1])], Data(()), folder=tmp_path)
     assert CALLS == [1, 2, -1]
     # As if the process had been killed while writing a line.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.export.graph import Graph, Value
-from propriety.losses.links import Identity, Link, Logit, Recalibrated, Shifted
+from propriety.losses.links import Identity, Interpolated, Link, Logit, Recalibrated, Shifted
 from propriety.losses.point import at_log_odds
 
 Floats = NDArray[np.float64]
@@ -209,8 +209,19 @@ def _log_odds(graph: Graph, link: Link, F: Value) -> Value:
         t = _log_odds(graph, link.base, F)
         low, high = _log_shares(t)
         return link.low_slope * low - link.high_slope * high + link.shift
+    if isinstance(link, Interpolated):
+        return _on_lines(_log_odds(graph, link.base, F), link)
     table = link_table(link)
     return table.pieces.write(graph, table.coordinate.write(graph, F))
+
+
+def _on_lines(t: Value, link: Interpolated) -> Value:
+    """Log-odds t on the lines through the link's knots, of slope 1 beyond them."""
+    knots, values = np.array(link.knots), np.array(link.values)
+    slopes = np.concatenate([[1.0], np.diff(values) / np.diff(knots), [1.0]])
+    before = np.maximum(np.arange(len(knots) + 1) - 1, 0)  # the knot that each line starts from
+    line = (t > knots[None, :]).cast(np.int64).sum_of_columns()
+    return line.rows_of(values[before]) + line.rows_of(slopes) * (t - line.rows_of(knots[before]))
 
 
 def _log_shares(t: Value) -> tuple[Value, Value]:
@@ -239,7 +250,7 @@ def error_of(link: Link) -> float:
     """
     if isinstance(link, Identity):
         return 0.0
-    if isinstance(link, Logit | Shifted | Recalibrated):
+    if isinstance(link, Logit | Shifted | Recalibrated | Interpolated):
         return 0.25 * _error_of_log_odds(link)
     return link_table(link).error
 
@@ -252,4 +263,7 @@ def _error_of_log_odds(link: Link) -> float:
         return _error_of_log_odds(link.base)
     if isinstance(link, Recalibrated):
         return max(link.low_slope, link.high_slope) * _error_of_log_odds(link.base)
+    if isinstance(link, Interpolated):
+        slopes = np.diff(link.values) / np.diff(link.knots)
+        return float(slopes.max(initial=1.0)) * _error_of_log_odds(link.base)
     return (1 + FAR) * link_table(link).pieces.error
