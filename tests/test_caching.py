@@ -92,7 +92,7 @@ def test_a_folder_that_others_can_write_is_not_used(place):
 def test_the_folder_that_the_user_names_comes_first(place):
     chosen = place / "chosen"
     homes = {"HOME": str(place / "home"), "TMPDIR": str(place / "temporary"), "NUMBA_CACHE_DIR": str(chosen)}
-    said = run(place / "site" / "propriety", place / "temporary", "linear", unprivileged=True, **homes)
+    said = run(place / "site" / "propriety", place / "temporary", "tree", unprivileged=True, **homes)
     assert said == "True"
     assert list(chosen.rglob("*.nbi"))
     assert not list(place.glob("temporary/propriety-kernels-*"))

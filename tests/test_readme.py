@@ -27,7 +27,8 @@ def test_the_demonstration_runs(tmp_path):
         check=True,
         cwd=ROOT,
     )
-    cost = {m[1]: float(m[2]) for m in re.finditer(r"│ (\S[^│]*?) +│ +([\d.]+) │", done.stdout)}
+    rows = re.finditer(r"│ (\S[^│]*?) +│ +([\d.,]+) │", done.stdout)
+    cost = {m[1]: float(m[2].replace(",", "")) for m in rows}
     # Every model must be cheaper than deciding without one.
     models = [cost[name] for name in ("propriety linear", "propriety boosting", "logistic regression")]
     assert max(models) < cost["always 'malignant'"] < cost["never 'malignant'"]

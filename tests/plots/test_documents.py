@@ -48,7 +48,9 @@ def test_the_snippets_are_found():
 def generate():
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")  # for its neighbours
+        spec.loader.exec_module(module)
     return module
 
 

@@ -30,6 +30,7 @@ _PARTS = (
     "rules.monomials.WeightedRule",
     "rules.rule_lists.BinScorer",
     "rules.rule_lists.RuleList",
+    "rules.rule_lists.Unseen",
     "tree.nodes.Tree",
     "tree.pruning.PruningPath",
     "weights.Estimate",
