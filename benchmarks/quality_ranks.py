@@ -157,7 +157,8 @@ def tables(results):
     complete = [name for name, of_set in found.items() if all(m in of_set for m in models)]
     packages = ("scikit-learn", "lightgbm", "xgboost", "catboost", "interpret-core", "numpy")
     print(f"{len(complete)} data sets; {', '.join(f'{p} {version(p)}' for p in packages)}.\n")
-    for words, half in zip(("chosen on", "kept apart"), halves(complete), strict=True):
+    for words, names in zip(("chosen on", "kept apart"), halves(quality_data.names()), strict=True):
+        half = [name for name in names if name in complete]
         print(f"The {len(half)} sets {words}: cost of 1,000 decisions and mean rank.\n")
         _table([found[name] for name in half], models)
 

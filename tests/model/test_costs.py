@@ -422,8 +422,9 @@ def test_costs_by_a_column_are_kept_in_the_file(row):
 def test_a_model_whose_costs_differ_by_row_has_no_attribute_costs():
     X, y = data()
     by_row, same = (LinearClassifier(alpha=0.01, pos_label="bad", fn_cost=c).fit(X, y) for c in ("amount", 9))
-    assert "costs" not in dir(by_row)
-    assert "costs" in dir(same)
+    assert "classes_" in dir(by_row)  # newer versions of scikit-learn ask for every attribute
+    assert not hasattr(by_row, "costs")
+    assert hasattr(same, "costs")
     for model in (by_row, same):
         assert isinstance(model, contract.FittedModel)
     with pytest.raises(
