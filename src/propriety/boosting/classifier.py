@@ -16,14 +16,13 @@ from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
 from propriety.boosting.settings import FEW_ROWS, settings_of
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
-from propriety.data.folds import mean_over_copies
 from propriety.data.parameters import DEPRECATED
 from propriety.data.table import Table
 from propriety.data.training import Training
 from propriety.export.formula import Formula, readout_of
 from propriety.losses.value import positive
 from propriety.model import contract
-from propriety.model.base import shares, squeezed, squeezed_stages
+from propriety.model.base import shares, squeezed_stages
 from propriety.model.fitted_loss import fitted_loss
 from propriety.model.offsets import OffsetClassifier
 from propriety.storage.checks import Arrays
@@ -349,6 +348,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         -------
         self
         """
+        from propriety.boosting.folding import from_folds
         from propriety.boosting.learning import read_held_out
 
         training = self._read(
@@ -369,7 +369,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         held_out = read_held_out(training, X_val, y_val, sample_weight_val, offset_val)
         gain, chosen = self._gain(X, y, sample_weight, training)
         lesson, copies = self._prepare(training, held_out, gain, again, expand=folds is None)
-        lesson, loss, learned = _from_folds(lesson, copies, training.n_rows, folds)
+        lesson, loss, learned = from_folds(lesson, copies, training.n_rows, folds)
         for name in ("gain_", "gain_path_", "oof_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         costs, earlier = self._held_out_costs(lesson, X_val), self._forest if again else None
@@ -456,7 +456,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
     def _scores(self, table: Table) -> Floats:
         scores = np.tile(self._start_score, (table.n_rows, 1))
-        for start, stop, values in table.chunks(self._encoders()):
+        for start, stop, values in table.chunks(self._binner.encoders()):
             self._forest.add_scores(values, scores[start:stop], self._threads)
         return scores
 
@@ -498,7 +498,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         if self._is_curves():
             return contributions_of(self, table)
         result = np.empty((table.n_rows, self._forest.n_scores, self.n_features_in_ + 1))
-        for start, stop, values in table.chunks(self._encoders()):
+        for start, stop, values in table.chunks(self._binner.encoders()):
             result[start:stop, :, :-1] = contributions(self._forest, values, self._threads)
         result[:, :, -1] = self._start_score + mean_values(self._forest)
         return result
@@ -517,7 +517,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         else:
             from propriety.engine.contributions import interactions
 
-            for start, stop, values in table.chunks(self._encoders()):
+            for start, stop, values in table.chunks(self._binner.encoders()):
                 result[start:stop] = interactions(self._forest, values, self._threads)
         return result[:, 0] if shape[1] == 1 else result
 
@@ -570,14 +570,11 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     def _is_curves(self) -> bool:
         return not hasattr(self._forest, "nodes")
 
-    def _encoders(self) -> list[Any]:
-        return self._binner.encoders()
-
     def _staged_scores(self, X: Any, offset: Any) -> Iterator[Floats]:
         table, forest, n_jobs = self._table(X), self._forest, self._threads
         scores, k = np.tile(self._start_score, (table.n_rows, 1)), forest.n_scores
         scores = self._shifted(scores, offset)
-        chunks = list(table.chunks(self._encoders()))
+        chunks = list(table.chunks(self._binner.encoders()))
         if self._is_curves():
             chunks = [(start, stop, forest.columns(values, n_jobs)) for start, stop, values in chunks]
         for first in range(0, self.n_iter_ * k, k):
@@ -599,25 +596,3 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         from propriety.boosting.state import read_state
 
         read_state(self, state, arrays)
-
-
-def _from_folds(
-    lesson: Lesson, copies: NDArray[np.intp], n_rows: int, folds: Any
-) -> tuple[Lesson, Any, dict[str, Any]]:
-    """The lesson with what folds have to say, the loss with its link, and what the model keeps of that.
-
-    The scores of rows that a user holds out stay `validation_score_`; without these, it is the folds' curve.
-    """
-    from propriety.boosting.folding import learn_from_folds
-
-    if not lesson.settings.asks_folds:
-        if folds is not None:
-            raise ValueError(
-                "folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
-            )
-        return lesson, lesson.objective.loss, {}
-    lesson, loss, folded = learn_from_folds(lesson, folds)
-    kept = {"oof_decision_function_": squeezed(mean_over_copies(folded.scores, copies, n_rows))}
-    if lesson.held_out is None:
-        kept["validation_score_"] = -folded.curve
-    return lesson, loss, kept

@@ -20,12 +20,13 @@ from propriety.boosting import curves
 from propriety.boosting.calibration import recalibrated
 from propriety.boosting.learning import Lesson, shifted, start_of
 from propriety.boosting.rounds import Booster
-from propriety.boosting.settings import ROUNDS
+from propriety.boosting.settings import N_FOLDS, ROUNDS
 from propriety.boosting.validation import first_best
-from propriety.data.folds import fold_numbers, read_folds
+from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.engine.layout import CELLS, Binned
+from propriety.model.base import squeezed
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
@@ -178,7 +179,7 @@ def learn_from_folds(lesson: Lesson, folds: Any = None) -> tuple[Lesson, Any, Fo
     if folds is not None and training.groups is not None:
         raise ValueError("give groups or folds, not both")
     by_content = folds is None
-    numbers = fold_numbers(training, settings.n_folds) if by_content else read_folds(folds, training)
+    numbers = fold_numbers(training, N_FOLDS) if by_content else read_folds(folds, training)
     held = numbers >= 0
     if not held.any():
         # Classes that are one row each cannot be held out.
@@ -194,3 +195,23 @@ def learn_from_folds(lesson: Lesson, folds: Any = None) -> tuple[Lesson, Any, Fo
         codes, weights = training.codes[held], lesson.weights.take(held)
         loss = recalibrated(loss, codes, folded.scores[held], weights, settings.calibrate)
     return replace(lesson, settings=replace(settings, max_iter=folded.rounds)), loss, folded
+
+
+def from_folds(
+    lesson: Lesson, copies: NDArray[np.intp], n_rows: int, folds: Any
+) -> tuple[Lesson, Any, dict[str, Any]]:
+    """The lesson with what folds have to say, the loss with its link, and what the model keeps of that.
+
+    The scores of rows that a user holds out stay `validation_score_`; without these, it is the folds' curve.
+    """
+    if not lesson.settings.asks_folds:
+        if folds is not None:
+            raise ValueError(
+                "folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
+            )
+        return lesson, lesson.objective.loss, {}
+    lesson, loss, folded = learn_from_folds(lesson, folds)
+    kept = {"oof_decision_function_": squeezed(mean_over_copies(folded.scores, copies, n_rows))}
+    if lesson.held_out is None:
+        kept["validation_score_"] = -folded.curve
+    return lesson, loss, kept

@@ -37,7 +37,6 @@ class BoostingSettings:
     sequential: bool
     max_iter: int
     rounds_by_folds: bool
-    n_folds: int
     calibrate: str | None
     learning_rate: float
     max_step: float | None
@@ -104,7 +103,6 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         sequential=given.choice("multiclass", ("auto", "ovr", "sequential")) == "sequential",
         max_iter=_rounds(given, by_folds),
         rounds_by_folds=by_folds,
-        n_folds=N_FOLDS,
         calibrate=_calibration(model, training),
         learning_rate=given.number("learning_rate", 0, above=True),
         max_step=given.number_or_none("max_step", 0, above=True),

@@ -12,6 +12,7 @@ on as a straight line.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property, reduce
 from typing import Any, ClassVar, NamedTuple
@@ -26,16 +27,16 @@ from propriety.losses.point import Foreign
 VALUE, GRADIENT = 0, 1  # columns of a table
 
 
-class ForeignArray(NDArrayOperatorsMixin, Foreign):
+class ForeignArray(NDArrayOperatorsMixin, Foreign, ABC):
     """An array of another library. Subclasses say which of its functions does what NumPy's name says."""
 
     #: NumPy's or SciPy's names of functions, and what the library has for them.
     functions: ClassVar[dict[str, Callable[..., Any]]]
 
     @staticmethod
+    @abstractmethod
     def constant(values: Any, like: Any) -> Any:
         """NumPy's numbers as an array of the library beside another."""
-        raise NotImplementedError
 
     def __init__(self, array: Any) -> None:
         self.array = array
