@@ -206,7 +206,7 @@ def contributions_of(model: Any, table: Table) -> Floats:
     shapes = shapes_of(model)
     values = [np.atleast_2d(curve.values) for curve in shapes]
     result = np.empty((table.n_rows, len(values[0]), len(values) + 1))
-    for start, stop, chunk in table.chunks(model._encoders()):
+    for start, stop, chunk in table.chunks(model._binner.encoders()):
         columns = model._forest.columns(chunk, parallel.n_threads(model.n_jobs))
         for f, v in enumerate(values):
             result[start:stop, :, f] = v[:, columns[f]].T
