@@ -77,8 +77,8 @@ class LinearClassifier(OffsetClassifier):
         - Bregman-distance updates: "parallel", all coefficients at once; "sequential" and "sequential2", one
           at a time; "confidence", one with the step that is best for it; "norm", between the parallel and
           the second sequential rule by the norm `p`, and "sphere", p = 2; "lp", where a linear program
-          scales the steps (not a norm). "gis": generalized iterative scaling. These and "uls" take convex
-          losses with a margin form and no penalty.
+          scales the steps (not a norm). "gis", "iis": generalized and improved iterative scaling, for the
+          log loss. These and "uls" take convex losses with a margin form and no penalty.
     features : {"one", "all", "active"} or int, default="one"
         Features that a round of "uls" updates: the one of largest edge, all, all used so far and the one of
         largest edge, or as many of the largest edges.
