@@ -77,9 +77,7 @@ def least_entropies(
     return scores
 
 
-def least_edges(
-    within: Integers, total: Integers, allowed: NDArray[np.bool_]
-) -> Floats:
+def least_edges(within: Integers, total: Integers, allowed: NDArray[np.bool_]) -> Floats:
     """`edge_score`; ∞ where a monomial is not allowed."""
     return np.where(allowed, edge_score(within, total), np.inf)
 
