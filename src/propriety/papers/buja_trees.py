@@ -197,8 +197,12 @@ def draw_tried(figure: Any, numbers: dict[str, list[float]]) -> None:
     left.set(xlabel="rows a leaf at least", ylabel="wrong rows, a = 16")
     right.plot(numbers["least"], numbers["share"], ".-", color="#0072b2", linewidth=0.8)
     right.axhline(0.91, color="#d55e00", linewidth=0.9)
-    for least, share, depth in zip(numbers["least"], numbers["share"], numbers["depth"], strict=True):
-        right.annotate(str(depth), (least, share), xytext=(0, 4), textcoords="offset points", fontsize=5.5)
+    depths = numbers["depth"]
+    for k, (least, share, depth) in enumerate(zip(numbers["least"], numbers["share"], depths, strict=True)):
+        if k == 0 or (depth, share) != (depths[k - 1], numbers["share"][k - 1]):
+            above = {"xytext": (0, 5), "textcoords": "offset points", "ha": "center", "fontsize": 7}
+            right.annotate(f"{depth:.0f}", (least, share), **above)
+    right.margins(y=0.1)
     right.set(xlabel="rows a leaf at least", ylabel="share in the last leaf, b = 31")
 
 
@@ -231,7 +235,8 @@ BUJA_TREES = Experiment(
         Drawing(
             "tried",
             "Errors of the tree of a = 16 and last leaf of that of b = 31 by the least number of rows a leaf",
-            "Everything that was tried; orange: the paper. Small numbers are depths, nine in the paper.",
+            "Everything that was tried; orange: the paper. Small numbers: the depth from there on, nine in "
+            "the paper.",
             draw_tried,
             (7.2, 2.8),
         ),

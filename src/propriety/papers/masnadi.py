@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from propriety.papers.axes import plain_ticks
 from propriety.papers.experiment import (
     NOT_REPRODUCED,
     REPRODUCED,
@@ -37,7 +38,6 @@ from propriety.papers.masnadi_sets import (
     Sweeps,
     counted_word,
     mean_and_spread,
-    plain_ticks,
     sweep,
     word,
 )

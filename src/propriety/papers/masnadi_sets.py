@@ -230,10 +230,3 @@ def counted_word(ours: int, printed: int, of: int) -> str:
     if abs(ours - printed) <= 1:
         return REPRODUCED
     return SAME_PATTERN if (2 * ours > of) == (2 * printed > of) else NOT_REPRODUCED
-
-
-def plain_ticks(*axes: Any) -> None:
-    """Ticks of logarithmic axes as numbers: the page has no typeset powers."""
-    for axis in axes:
-        axis.set_major_formatter("{x:g}")
-        axis.set_minor_formatter("")
