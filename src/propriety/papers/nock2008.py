@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.evaluation import compare
-from propriety.evaluation.comparison import Comparison
+from propriety.evaluation import Comparison, compare
 from propriety.losses import Mu
 from propriety.papers.data import Data
 from propriety.papers.experiment import (
