@@ -66,14 +66,16 @@ def least_entropies(
         kernels.bound_entropies(within, total[0], total[1], nodes, bound)
     bound[~allowed] = np.inf
     scores = np.full(len(within), np.inf)
-    limit = float(bound.min()) * (1 + _CLOSE)
+    least = float(bound.min())
+    limit = least + _CLOSE * abs(least)
     while limit < np.inf:
         left = np.flatnonzero(bound <= limit)
         scores[left] = score(within[left], total)
-        reached = float(scores[left].min()) * (1 + 3 * _TIE)
-        if reached <= limit or len(left) == np.count_nonzero(allowed):
+        reached = float(scores[left].min())
+        following = reached + 3 * _TIE * abs(reached)
+        if following <= limit or len(left) == np.count_nonzero(allowed):
             break
-        limit = reached
+        limit = following
     return scores
 
 
