@@ -77,8 +77,9 @@ def describe_tree(item: tuple[str, int], X: Floats, y: NDArray[np.intp]) -> dict
             "depth": len(tree.tree_.path(rule.node)) - 1,
             "rows": rule.weight,
             "share": rule.shares[1],
-            # All columns are numbers, so that all conditions are intervals.
-            "above": {c.name: c.low for c in rule.conditions if getattr(c, "high", None) == np.inf},
+            "above": {
+                c.name: getattr(c, "low", None) for c in rule.conditions if getattr(c, "high", None) == np.inf
+            },
             "path": [[int(node), tree.test_of(node)] for node in tree.tree_.path(rule.node)[1:]],
         }
         for rule in tree.rules()
