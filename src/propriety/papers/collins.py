@@ -321,7 +321,7 @@ COLLINS_4 = Experiment(
         )
         for number, reading in enumerate(NOISES)
     ),
-    minutes=6,
+    minutes=7,
 )
 
 
@@ -403,7 +403,7 @@ COLLINS_MULTICLASS = Experiment(
             draw_losses,
         ),
     ),
-    minutes=8,
+    minutes=3,
 )
 
 

@@ -432,7 +432,7 @@ EXPERIMENTS = (
                 (7.2, 3.2),
             ),
         ),
-        minutes=3.5,
+        minutes=2.5,
     ),
     _experiment(
         "masnadi-table-4",

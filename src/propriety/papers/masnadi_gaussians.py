@@ -233,7 +233,7 @@ EXPERIMENTS = (
                 (7.4, 4.6),
             ),
         ),
-        minutes=0.7,
+        minutes=0.5,
     ),
     Experiment(
         "masnadi-fig-10",
@@ -263,6 +263,6 @@ EXPERIMENTS = (
                 (4.8, 3.2),
             ),
         ),
-        minutes=1.0,
+        minutes=0.3,
     ),
 )

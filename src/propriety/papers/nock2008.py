@@ -238,6 +238,6 @@ def _experiment(name: str, size: tuple[int, int], minutes: float) -> Experiment:
 
 
 EXPERIMENTS = (
-    _experiment("nock-8-fig-3-small", SMALL, 5.0),
-    _experiment("nock-8-fig-3-large", LARGE, 40.0),
+    _experiment("nock-8-fig-3-small", SMALL, 6.0),
+    _experiment("nock-8-fig-3-large", LARGE, 42.0),
 )
