@@ -1,10 +1,13 @@
 """Runs that are interrupted and go on, data that are missing, and the time that is left."""
 
+import numpy as np
 import pytest
 
 from propriety.papers import Experiment, Outcome, Paper, Printed, Setting, Verdict
 from propriety.papers.data import Data, MissingData, catalogue
 from propriety.papers.running import QUICK, Kept, Progress, _Clock, run_all
+
+from .reading import shared_data
 
 PAPER = Paper("X", "Nobody", 2000, "Nothing", "nowhere")
 PRINTED = Printed("Table 1", "p. 1", ("value",), {"sum": (6,)})
@@ -95,6 +98,18 @@ def test_files_are_read_with_headers_gaps_and_two_parts(tmp_path):
         Data((tmp_path,)).load("bupa")
     assert Data((tmp_path,)).available() == ["bupa"]
     assert len(catalogue()["adult"].files) == 2
+
+
+@pytest.mark.parametrize("name", ["wdbc", "wine"])
+def test_two_sets_need_no_file(name):
+    """Those of scikit-learn are those of the files, value by value."""
+    packaged = Data(()).load(name)
+    assert (len(packaged.labels), *catalogue()[name].rows) == (packaged.numbers().shape[0],) * 2
+    assert not np.isnan(packaged.numbers()).any()
+    of_file = shared_data().load(name)
+    np.testing.assert_array_equal(packaged.labels, of_file.labels)
+    np.testing.assert_array_equal(packaged.numbers(), of_file.numbers())
+    assert (packaged.columns, packaged.part.tolist()) == (of_file.columns, of_file.part.tolist())
 
 
 def test_progress_says_what_is_left():
