@@ -2,8 +2,8 @@
 
 MLflow keeps models by skops, which loads no type that it was not told to trust, and lets no package be
 trusted by default. ``save_model`` and ``log_model`` are MLflow's own, with ``propriety.TRUSTED`` told; MLflow
-keeps the list beside the model, so that its ``load_model`` needs nothing. Its autologging patches the classes of
-scikit-learn itself and no others; ``autolog`` does so with ours.
+keeps the list beside the model, so that its ``load_model`` needs nothing. Its autologging patches the classes
+of scikit-learn itself and no others; ``autolog`` does so with ours.
 """
 
 from __future__ import annotations

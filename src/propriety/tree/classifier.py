@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.data.namespaces import in_kind
 from propriety.data.parameters import DEPRECATED, number
 from propriety.data.table import Table
 from propriety.export.formula import Formula, Trees, Votes
@@ -266,7 +267,7 @@ class TreeClassifier(ProperClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
-        return self._reached(self._table(X)).probabilities(self.node_probabilities_)
+        return in_kind(self._reached(self._table(X)).probabilities(self.node_probabilities_), X)
 
     def _formula(self) -> Formula:
         k, tree = len(self.classes_), self.tree_
