@@ -31,6 +31,7 @@ from propriety.data.table import Schema, Table, as_array, is_frame
 from propriety.data.training import NUMBERS, TABLE, Training
 from propriety.losses.value import Value
 from propriety.model import contract, files
+from propriety.model.pages import Documented
 from propriety.model.state import Arrays, make, read_shared, shared_state
 from propriety.storage.checks import require
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class ProperClassifier(ClassifierMixin, BaseEstimator):
+class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     """A classifier with a proper loss and stated costs.
 
     Subclasses have the parameters ``loss``, ``link``, ``fp_cost`` and ``fn_cost``, and those of the other
