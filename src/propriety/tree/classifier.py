@@ -25,7 +25,7 @@ from propriety.tree.linearize import LinearizedTree
 from propriety.tree.pruning import PruningPath, pruning_path
 from propriety.tree.settings import settings_of
 from propriety.tree.state import read_state, write_state
-from propriety.tree.unseen import Reached, reach
+from propriety.tree.unseen import Reached, reach, unseen_left
 
 Floats = NDArray[np.float64]
 
@@ -273,7 +273,8 @@ class TreeClassifier(ProperClassifier):
         k, tree = len(self.classes_), self.tree_
         roots, none = np.array([0, len(tree.nodes)]), np.zeros(1, dtype=np.int64)
         P = np.asarray(self.node_probabilities_, dtype=np.float64)
-        trees = Trees(tree.nodes, roots, tree.sets, P, none, np.zeros(k), self._category_bins)
+        both = unseen_left(tree)
+        trees = Trees(tree.nodes, roots, tree.sets, P, none, np.zeros(k), self._category_bins, both)
         return Formula(trees, Votes.plain(k))
 
     def apply(self, X: Any) -> NDArray[np.intp]:
