@@ -235,6 +235,17 @@ class ForestClassifier(ProperClassifier):
         P = grown.probabilities(table, jobs)
         return score_parts(self._measure, grown.start, P, grown.parts(table, jobs))
 
+    def predict_interactions(self, X: Any) -> Floats:
+        """Shapley interaction values: what pairs of features add to the probability beyond each alone.
+
+        Of shape (n, d, d) for two classes, those of ``classes_[1]``, and (n, K, d, d) for more; symmetric.
+        Their sum is the probability less its mean over the training rows. They are on the scale of the
+        probability, which is what trees add up to, and not on that of `predict_contributions`.
+        """
+        from propriety.engine.contributions import interactions_of_votes
+
+        return interactions_of_votes(self._formula(), self._table(X), self._grown.encoders(), self._threads)
+
     # --- keeping it -------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
