@@ -207,7 +207,8 @@ class ForestClassifier(ProperClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K): the smoothed mean of the trees."""
-        return in_kind(self._grown.probabilities(self._table(X), self._threads), X)
+        table = self._table(X)
+        return in_kind(self._grown.probabilities(table, self._threads), X)
 
     def _scores(self, table: Table) -> Floats:
         return self._measure.score(self._grown.probabilities(table, self._threads))
@@ -244,7 +245,8 @@ class ForestClassifier(ProperClassifier):
         """
         from propriety.engine.contributions import interactions_of_votes
 
-        return interactions_of_votes(self._formula(), self._table(X), self._grown.encoders(), self._threads)
+        table = self._table(X)
+        return interactions_of_votes(self._formula(), table, self._grown.encoders(), self._threads)
 
     # --- keeping it -------------------------------------------------------------------------------
 

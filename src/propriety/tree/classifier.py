@@ -425,9 +425,8 @@ class TreeClassifier(ProperClassifier):
         """
         from propriety.engine.contributions import interactions_of_votes
 
-        return interactions_of_votes(
-            self._formula(), self._table(X), encoders(self._category_bins), self._threads
-        )
+        table = self._table(X)
+        return interactions_of_votes(self._formula(), table, encoders(self._category_bins), self._threads)
 
     # --- keeping it -------------------------------------------------------------------------------
 
