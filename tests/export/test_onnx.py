@@ -179,6 +179,33 @@ def test_categories_that_are_numbers_stay_in_the_matrix():
         odd.to_onnx(dtype="float32")
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "model",
+    [
+        TreeClassifier(min_samples_leaf=3, categorical_features=[1, 2]),
+        RuleClassifier(n_rules=6, categorical_features=[1, 2]),
+        AutoClassifier(interpretable=True, categorical_features=[1, 2], random_state=0),
+        ForestClassifier(n_estimators=5, categorical_features=[1, 2], random_state=0),
+        BoostingClassifier(max_iter=5, categorical_features=[1, 2]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_categories_that_were_not_seen_go_where_predict_sends_them(model, n_classes):
+    # No missing values in training, so that trees and rules send other categories both ways.
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=200), rng.integers(4, size=200), rng.integers(5, size=200)])
+    score = X[:, 0] + np.array([1, -1, 1, 0])[X[:, 1].astype(int)] * (X[:, 2] % 2) + rng.normal(size=200) / 3
+    model.fit(X, np.digitize(score, [0.0, 0.8][: n_classes - 1]))
+    others = X[:60].copy()
+    others[::2, 1], others[::3, 2], others[::5, 1] = 9, 7, np.nan
+    said = run(model.to_onnx(), {"X": others})
+    np.testing.assert_allclose(said["probabilities"], model.predict_proba(others), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(said["label"], model.predict(others))
+    if type(model) in (TreeClassifier, RuleClassifier):
+        assert model._formula().scores.goes_both_ways
+
+
 def test_categories_of_two_kinds_are_refused():
     frame = pd.DataFrame({"x": pd.Categorical(["a", 1, "a", 1] * 5)})
     with pytest.raises(ValueError, match="neither all text nor all numbers"):
@@ -204,8 +231,8 @@ def test_every_link_gives_its_probabilities(link):
     p = np.concatenate([np.geomspace(1e-9, 0.5, 200), 1 - np.geomspace(1e-9, 0.5, 200)])
     F = np.concatenate([link.link(p), [-1e6, -40.0, -1.0, 0.0, 1.0, 40.0, 1e6]])[:, None]
     got = graph_of(lambda graph, x: write_inverse(graph, link, x), F)
-    assert error_of(link) < 1e-11
-    np.testing.assert_allclose(got, link.inverse(F), rtol=0, atol=1e-12 + error_of(link))
+    assert error_of(link) < 5e-13
+    np.testing.assert_allclose(got, link.inverse(F), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("link", [links.Logit(2.0), links.Probit(), links.Identity(-1, 1)], ids=repr)
@@ -231,6 +258,14 @@ def test_a_loss_with_probabilities_of_its_own_is_refused():
 
     with pytest.raises(ValueError, match="cannot be written as operators"):
         readout_of(Odd(), 3)
+
+
+@pytest.mark.parametrize("kind", ["platt", "beta"])
+def test_calibration_for_several_classes_is_in_the_model(kind):
+    X, y = rows(3, missing=False)
+    model = BoostingClassifier(max_iter=5, min_samples_leaf=5, calibrate=kind, random_state=0).fit(X, y)
+    assert isinstance(model.loss_, simplex.Recalibrated)
+    assert_same(model, X, {"X": X})
 
 
 def test_a_calibrated_link_and_corrected_class_weights_are_in_the_model():

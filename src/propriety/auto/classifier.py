@@ -214,6 +214,11 @@ class AutoClassifier(ProperClassifier):
 
     def _formula(self) -> Formula:
         readout = readout_of(self.loss_, len(self.classes_))
+        if isinstance(readout, formula.Bent):
+            raise ValueError(
+                f"the scores of {self.loss_!r} have no closed form, so that a stack of them cannot be "
+                "exported; fit with its base loss"
+            )
         members = tuple((member.model._formula(), member.numbers) for member in self._members)
         stack = formula.Stack(members, self._stack.weights, self._stack.intercept, LEAST, readout)
         return Formula(stack, readout)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.data.namespaces import in_kind
 from propriety.data.parameters import DEPRECATED, number
 from propriety.data.table import Table
 from propriety.export.formula import Formula, Trees, Votes
@@ -24,7 +25,7 @@ from propriety.tree.linearize import LinearizedTree
 from propriety.tree.pruning import PruningPath, pruning_path
 from propriety.tree.settings import settings_of
 from propriety.tree.state import read_state, write_state
-from propriety.tree.unseen import Reached, reach
+from propriety.tree.unseen import Reached, reach, unseen_left
 
 Floats = NDArray[np.float64]
 
@@ -266,13 +267,14 @@ class TreeClassifier(ProperClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
-        return self._reached(self._table(X)).probabilities(self.node_probabilities_)
+        return in_kind(self._reached(self._table(X)).probabilities(self.node_probabilities_), X)
 
     def _formula(self) -> Formula:
         k, tree = len(self.classes_), self.tree_
         roots, none = np.array([0, len(tree.nodes)]), np.zeros(1, dtype=np.int64)
         P = np.asarray(self.node_probabilities_, dtype=np.float64)
-        trees = Trees(tree.nodes, roots, tree.sets, P, none, np.zeros(k), self._category_bins)
+        both = unseen_left(tree)
+        trees = Trees(tree.nodes, roots, tree.sets, P, none, np.zeros(k), self._category_bins, both)
         return Formula(trees, Votes.plain(k))
 
     def apply(self, X: Any) -> NDArray[np.intp]:
@@ -413,6 +415,18 @@ class TreeClassifier(ProperClassifier):
         return Words(
             self.tree_, self._schema.labels, self._schema.categories, self._category_bins, self._missing_seen
         )
+
+    def predict_interactions(self, X: Any) -> Floats:
+        """Shapley interaction values: what pairs of features add to the probability beyond each alone.
+
+        Of shape (n, d, d) for two classes, those of ``classes_[1]``, and (n, K, d, d) for more; symmetric.
+        Their sum is the probability less its mean over the training rows. They are on the scale of the
+        probability, which is what the leaves hold, and not on that of `predict_contributions`.
+        """
+        from propriety.engine.contributions import interactions_of_votes
+
+        table = self._table(X)
+        return interactions_of_votes(self._formula(), table, encoders(self._category_bins), self._threads)
 
     # --- keeping it -------------------------------------------------------------------------------
 
