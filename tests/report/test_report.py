@@ -20,10 +20,11 @@ from propriety import (
     LossSearchCV,
     RuleClassifier,
     TreeClassifier,
+    evaluation,
     losses,
 )
 from propriety.costs import Costs
-from propriety.report import ColumnFacts, Effects, Report, checks
+from propriety.report import ColumnFacts, Effects, Report, checks, figures
 from propriety.report.lines import compare
 from propriety.report.markup import clean, escape, table, tag
 from propriety.weights import Weights
@@ -417,3 +418,19 @@ def test_a_readable_model_is_shown_in_words_with_the_names_of_its_columns():
     assert "The model in words" in page
     assert "these probabilities are restated" in page
     assert "age" in model.export_text()
+
+
+def test_the_log_loss_of_a_title_is_that_of_the_text_and_no_picture_has_a_spike():
+    """Many rows, and some that are sure and wrong: neither rounding nor a 0 makes them infinite."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.05, 0.5, size=4000)
+    y = rng.uniform(size=4000) < p
+    p[:3], y[:3] = 0.0, [True, False, True]
+    text = Reader(Report(y, p, fn_cost=20).html()).text
+    told = re.findall(r"Log loss ([0-9.]+|inf)", " ".join(text))
+    assert len(told) == 2
+    assert float(told[0]) == float(told[1])
+    display = figures.murphy(y.astype(float), {"m": p}, np.ones(4000), None).axes[0]
+    (line,) = [line for line in display.get_lines() if line.get_label() == "m"]
+    drawn = np.asarray(line.get_xydata())
+    np.testing.assert_allclose(drawn[:, 1], evaluation.murphy_curve(y, p)(drawn[:, 0]))

@@ -30,6 +30,7 @@ from propriety.evaluation.decisions import (
 from propriety.evaluation.decomposition import Decomposition, Recalibration, decomposition, recalibrate
 from propriety.evaluation.dominance import Dominance, dominance
 from propriety.evaluation.guarantees import MarginBound, WeakLearning, margin_bound, weak_learning
+from propriety.evaluation.importance import Importance, importance
 from propriety.evaluation.margin_curves import MarginDistribution, margin_distribution, normalized_margins
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
 from propriety.evaluation.savings import CostSummary, cost_summary, savings
@@ -56,6 +57,7 @@ __all__ = [
     "DecisionCurve",
     "Decomposition",
     "Dominance",
+    "Importance",
     "MarginBound",
     "MarginDistribution",
     "MurphyCurve",
@@ -85,6 +87,7 @@ __all__ = [
     "excess_cost_bound",
     "expected_cost",
     "holm",
+    "importance",
     "losses_of",
     "margin_bound",
     "margin_distribution",

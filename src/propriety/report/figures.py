@@ -15,8 +15,10 @@ Floats = NDArray[np.float64]
 _WIDE, _SMALL = (7.2, 3.3), (4.4, 4.2)
 _BINS = 16  # groups of rows along a column
 _LEVELS = 8  # values of a category that are drawn
-#: Rows from which the probabilities of a Murphy curve are rounded, so that the picture stays small.
+#: Points of a Murphy curve, so that the picture of many rows stays small.
 CORNERS = 3000
+#: Where a logarithm is taken, no probability is nearer to 0 or 1: in the text and in the picture alike.
+CLIP = 1e-15
 _COLUMNS = 3
 _POINTS = 500  # of a curve
 
@@ -31,12 +33,11 @@ def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: floa
         ax = _axes(_WIDE)
         _mark(ax, threshold, "the costs asked for, c = {:.3g}")
         for i, (name, p) in enumerate(models.items()):
-            grid = np.round(p, 3) if len(p) > CORNERS else p
             plots.MurphyDisplay(
-                evaluation.murphy_curve(y, grid, weight, pos_label=1),
+                evaluation.murphy_curve(y, p, weight, pos_label=1),
                 name=name,
                 band="pointwise" if i == 0 else None,
-            ).plot(ax)
+            ).plot(ax, most=CORNERS)
     return ax.figure
 
 
@@ -52,7 +53,7 @@ def reliability(y: Floats, p: Floats, weight: Floats, label: str | None = None) 
     with drawing():
         ax = _axes(_SMALL)
         plots.ReliabilityDisplay.from_predictions(
-            y, p, sample_weight=weight, pos_label=1, n_resamples=200 if len(y) < 50_000 else 50, ax=ax
+            y, np.clip(p, CLIP, 1 - CLIP), sample_weight=weight, pos_label=1, n_resamples=200 if len(y) < 50_000 else 50, ax=ax
         )
         if label is not None:
             ax.set_xlabel(f"stated probability of {shortened(label, 40)}")

@@ -91,8 +91,6 @@ def other_costs(report: Report) -> Markup | None:
             "mean cost of a "
             "unit at stake."
         )
-    if len(report.p) > figures.CORNERS:
-        text += " With this many rows, probabilities are rounded to 0.001 for the picture."
     return join(
         tag("p", text),
         figure(

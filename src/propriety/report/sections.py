@@ -232,10 +232,9 @@ def probabilities(report: Report) -> Markup:
         ),
         class_="pair",
     )  # fmt: skip
-    log = evaluation.mean_loss(
-        report.y, np.clip(report.p, 1e-15, 1 - 1e-15), "Log", sample_weight=report.sample_weight
-    )
-    brier = evaluation.mean_loss(report.y, report.p, "Squared", sample_weight=report.sample_weight)
+    given = {"sample_weight": report.sample_weight}
+    log = evaluation.mean_loss(report.y, report.p, "Log", clip=figures.CLIP, **given)
+    brier = evaluation.mean_loss(report.y, report.p, "Squared", **given)
     return join(pair, tag("p", f"Log loss {number(log)}, Brier score {number(brier)}.", class_="quiet"))
 
 
@@ -264,7 +263,7 @@ def _probabilities_of_several(report: Report) -> Markup:
         for k, label in enumerate(report.labels)
     ]
     columns = ("class", "share of the rows", "mean of the stated probabilities", "range of these")
-    log = -mean(np.log(np.clip(P[np.arange(len(true)), true], 1e-15, 1)))
+    log = -mean(np.log(np.clip(P[np.arange(len(true)), true], figures.CLIP, 1)))
     brier = mean(((P - np.eye(P.shape[1])[true]) ** 2).sum(axis=1))
     scores = f"Log loss {number(log)}, Brier score {number(brier)}, the sum over the classes."
     return join(
