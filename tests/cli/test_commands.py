@@ -56,7 +56,10 @@ def test_fit_for_machines_is_one_document_and_its_numbers_are_right(folder):
     assert ours["cost_low"] < ours["cost_per_1000"] < ours["cost_high"]
     assert ours["cost_per_1000"] < never["cost_per_1000"]
     assert 0.7 < ours["area_under_roc"] < 1
-    assert sum(result["importances"].values()) == pytest.approx(1)
+    assert set(result["importances"]) == {column["name"] for column in result["columns"]}
+    for name, rise in result["importances"].items():
+        low, high = result["importance_intervals"][name]
+        assert low <= rise <= high
 
 
 def test_a_held_out_part_is_not_seen_by_the_model(folder, tmp_path):

@@ -5,8 +5,10 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import pytest
+from running import as_json
 from samples import columns
 
+import propriety
 from propriety.cli.judging import Judgement, baselines, judge
 from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import Order, Recipe
@@ -107,3 +109,23 @@ def test_the_model_that_is_kept_is_fitted_to_all_rows(training):
     study = run_study(Output(quiet=True), training, ORDER, RECIPE, folds=2)
     assert Recording.seen[-1] == ("fit", frozenset(range(N)))
     assert study.judgement.name == study.recipe.title
+
+
+@pytest.mark.parametrize("model", ["linear", "boosting"])
+def test_a_column_of_many_levels_without_effect_does_not_count(tmp_path, model):
+    """Sixty levels that say nothing beside one number that does: the same measure for every model."""
+    rng = np.random.default_rng(0)
+    n = 600
+    x, level = rng.normal(size=n), rng.integers(0, 60, n)
+    y = rng.uniform(size=n) < 1 / (1 + np.exp(-1.5 * x))
+    lines = ["x,level,y", *(f"{a:.4f},l{b},{int(c)}" for a, b, c in zip(x, level, y, strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    few = ("--set", "max_iter=20") if model == "boosting" else ()
+    saved = tmp_path / "m"
+    fit = ("fit", tmp_path / "t.csv", "-t", "y", "--model", model, "--holdout", "0.5", "--save", saved)
+    result = as_json(*fit, *few)
+    assert result["importances"]["x"] > 0.05
+    assert result["importances"]["level"] < result["importances"]["x"] / 4
+    again = as_json("explain", saved)
+    assert again["importances"] == result["importances"]
+    assert propriety.load(saved).importances()[0] > 0.5  # by the model's own account

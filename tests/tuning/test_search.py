@@ -86,6 +86,25 @@ def test_nothing_is_gained_where_the_log_loss_is_right():
     assert search.verdict_.baseline == pytest.approx(-search.best_score_)
 
 
+def test_what_is_chosen_is_what_the_verdict_supports():
+    """Small samples in which another loss looks better by chance, by the rule of one standard error too."""
+    tried = ["Tailored(0.2, 5)", "Squared"]
+    against = 0
+    for seed in range(8):
+        X, y = plain(60, seed)
+        given = {"fp_cost": 1, "fn_cost": 4, "cv": 3}
+        search = LossSearchCV(LinearClassifier(alpha=0.01), tried, **given).fit(X, y)
+        assert search.verdict_.gained == (search.best_loss_ != losses.Log())
+        assert search.verdict_.chosen == search.best_loss_
+        assert search.best_index_ == 0 or search.verdict_.gained
+        other = LossSearchCV(LinearClassifier(alpha=0.01), tried, rule="one_se", refit=False, **given).fit(X, y)
+        if other.best_index_ and not other.verdict_.gained:
+            against += 1
+            assert "taken by the rule that was asked for" in str(other.verdict_)
+            assert "was kept" in str(search.verdict_)
+    assert against > 0
+
+
 def test_losses_that_change_nothing_are_called_so():
     X, y = plain(120)
     search = LossSearchCV(LinearClassifier(), [losses.GLog(4), 3 * losses.Log()], cv=3).fit(X, y)

@@ -11,9 +11,11 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.output import Output, UsageError, shown
 from propriety.cli.predict import ModelArgument, load_model
+from propriety.cli.study import show_importances
 from propriety.cli.words import in_words, stated_by
 from propriety.tables import TableCosts, TableError, TableModel
 from propriety.tables.conversion import as_text
+from propriety.weights import Estimate
 
 
 @command
@@ -144,19 +146,28 @@ def describe(out: Output, model: TableModel) -> None:
         decided = [f"decided {label}" for label in model.decisions]
         of_labels = zip(stated.matrix.labels, stated.matrix.values.tolist(), strict=True)
         out.table("Costs", ("", *decided), [(f"is {label}", *row) for label, row in of_labels])
-    shares = model.importances()
-    columns = model.columns.columns
-    rows = [(columns[i].name, columns[i].kind, float(shares[i])) for i in np.argsort(-shares)]
-    out.table("Columns, by what they count", ("column", "kind", "share"), rows[:40])
+    importances = _importances(out, model)
     out.result(
         {
             "command": "explain",
             **facts,
             "stated_costs": stated.document(),
-            "importances": {name: share for name, _, share in rows},
+            "importances": importances,
             "summary": model.summary,
         }
     )
+
+
+def _importances(out: Output, model: TableModel) -> dict[str, float]:
+    """What the columns count for: as it was measured on rows that judged, or by the model's own account."""
+    measured = model.summary.get("importances")
+    if measured:
+        show_importances(out, {name: Estimate(*ends) for name, ends in measured.items()}, most=40)
+        return {name: value for name, (value, _, _) in measured.items()}
+    shares, columns = model.importances(), model.columns.columns
+    rows = [(columns[i].name, columns[i].kind, float(shares[i])) for i in np.argsort(-shares)]
+    out.table("Columns, by what they count in the model", ("column", "kind", "share"), rows[:40])
+    return {name: share for name, _, share in rows}
 
 
 def _facts_of_costs(model: TableModel, stated: TableCosts) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def report_of(study: Study, step: Step = lambda _: None) -> Report:
         chosen=_chosen(study),
         model=model.estimator,
         of_model=table.classes,
-        importances=dict(zip(model.columns.names, model.importances().tolist(), strict=True)),
+        importances=study.importances,
         features=features,
         effects=effects,
         columns=_columns(study, features),

@@ -98,7 +98,8 @@ class Report:
         A tree is drawn, rules are told, an additive model has its curves.
     of_model : sequence of str
         Names of the classes in the order of the model; by default negative and positive.
-    importances : mapping of names to shares
+    importances : mapping of names to numbers, or to estimates
+        How much each column counts: shares, or how much the log loss rises without it, with the interval.
     features : mapping of names to arrays of shape (n,)
         Columns of the judging rows: floats, or text for categories.
     effects : Effects, optional
@@ -148,7 +149,7 @@ class Report:
     chosen: str = ""
     model: Any = None
     of_model: Sequence[str] = ()
-    importances: Mapping[str, float] = field(default_factory=dict)
+    importances: Mapping[str, float | Estimate] = field(default_factory=dict)
     features: Mapping[str, Any] = field(default_factory=dict)
     effects: Effects | None = None
     columns: Sequence[ColumnFacts] = ()

@@ -18,11 +18,13 @@ from propriety.report.lines import Line
 from propriety.report.markup import Markup, bar, join, table, tag
 from propriety.report.svg import figure
 from propriety.report.words import between, number, percent, threshold_of
+from propriety.weights import Estimate
 
 _PACKAGES = ("propriety", "numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "matplotlib")
 _EFFECTS = 6  # columns whose effects are drawn
 _SHOWN = 200  # columns of a table that are listed
 _LEAVES = 40  # of a tree that is drawn
+_COUNTED = 15  # columns whose importances are listed
 _CLASSES = 6  # whose reliability is drawn
 
 
@@ -277,19 +279,46 @@ def matters(report: Report) -> Markup | None:
     """Importances, and the model itself if it can be shown."""
     parts: list[Any] = []
     if report.importances:
-        ranked = sorted(report.importances.items(), key=lambda pair: -pair[1])
-        shown = [
-            (name, f"{share:.1%}", bar(share / (ranked[0][1] or 1))) for name, share in ranked if share > 0
-        ][:15]
-        unused = sum(share <= 0 for _, share in ranked)
-        parts.append(
-            table("How much each column counts in the model", ("column", "share", ""), shown, numeric=(1,))
-        )
-        if unused:
-            parts.append(tag("p", f"{unused} of {len(ranked)} columns are not used.", class_="quiet"))
+        measured = any(isinstance(value, Estimate) for value in report.importances.values())
+        parts.append((_rises if measured else _shares)(dict(report.importances)))
     parts.append(_inside(report))
     kept = [part for part in parts if part is not None]
     return join(*kept) if kept else None
+
+
+def _shares(importances: dict[str, Any]) -> Markup:
+    ranked = sorted(importances.items(), key=lambda pair: -pair[1])
+    shown = [(name, f"{share:.1%}", bar(share / (ranked[0][1] or 1))) for name, share in ranked if share > 0]
+    unused = sum(share <= 0 for _, share in ranked)
+    return join(
+        table(
+            "How much each column counts in the model", ("column", "share", ""), shown[:_COUNTED], numeric=(1,)
+        ),
+        tag("p", f"{unused} of {len(ranked)} columns are not used.", class_="quiet") if unused else None,
+    )
+
+
+def _rises(importances: dict[str, Estimate]) -> Markup:
+    """By how much the log loss rises without each column, with a whisker for the interval."""
+    ranked = sorted(importances.items(), key=lambda pair: -pair[1].value)
+    top = max(ranked[0][1].high, 1e-300)
+    shown = [
+        (name, number(e.value), between(e), bar(e.value / top, low=e.low / top, high=e.high / top))
+        for name, e in ranked
+        if e.value > 0
+    ]
+    chance = sum(not e.low > 0 for _, e in ranked)
+    note = (
+        "How much the log loss rises on the judging rows when the values of one column are dealt out among "
+        "them at random. Of columns that say the same, each looks as if it hardly counted."
+    )
+    if chance:
+        note += f" Of {len(ranked)} columns, {chance} cannot be told from having no effect."
+    columns = ("column", "log loss rises by", "95% interval", "")
+    return join(
+        table("What each column counts for", columns, shown[:_COUNTED], numeric=(1, 2)),
+        tag("p", note, class_="quiet"),
+    )
 
 
 def _inside(report: Report) -> Markup | None:

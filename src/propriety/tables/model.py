@@ -175,11 +175,10 @@ class TableModel:
         return parts if self.numbers is None else _summed(parts, self.numbers.owners, frame.num_columns)
 
     def importances(self) -> Floats:
-        """How much each column counts in the model; the sum is 1, or 0 if none does."""
-        owners = np.asarray(self.columns.owners)
+        """How much each column counts in the model, by its own account; the sum is 1, or 0 if none does."""
+        owners, each = np.asarray(self.columns.owners), self.estimator.importances()
         if self.numbers is not None:
-            owners = owners[list(self.numbers.owners)]
-        each = self.estimator.importances()
+            each = self.numbers.combined(each, len(owners))
         total = np.bincount(owners, weights=each, minlength=len(self.columns.columns))
         return shares(total.astype(np.float64))
 

@@ -47,7 +47,8 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Every candidate is fitted to the same training rows and judged on the same held-out rows by `criterion`.
     The log loss is always among them. Of the candidates within one standard error of the best the first is
-    taken: the log loss, then in the order given.
+    taken: the log loss, then in the order given. One that the verdict does not support, by a gain of two
+    standard errors on rows that took no part in choosing, is not taken: the log loss is kept.
 
     Parameters
     ----------
@@ -68,8 +69,9 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     fp_cost, fn_cost, cost_matrix, pos_label : optional
         Costs and the class they are for, as the estimators take them; the estimator's own if not given.
         Tailored losses aim at the threshold of the mean costs where these differ by row.
-    rule : {"one_se", "best"}, default="one_se"
-        Take the first candidate within one standard error of the best, or the best.
+    rule : {"supported", "one_se", "best"}, default="supported"
+        Take the first candidate within one standard error of the best if the verdict supports it, and the log
+        loss if not; the same whatever the verdict; or the best.
     cv : int, splitter or iterable, default=5
         At least two splits.
     verdict : {"cross", "nested"}, default="cross"
@@ -129,7 +131,7 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         fn_cost: Any = None,
         cost_matrix: Any = None,
         pos_label: Any = None,
-        rule: str = "one_se",
+        rule: str = "supported",
         cv: Any = 5,
         verdict: str = "cross",
         refit: bool = True,
@@ -205,9 +207,13 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             else choosing.choose_empirical(empirical)
         )
         choices = self._choices(task, groups, splits, results)
+        verdict = self._verdict(task, results, best, choices)
+        if self.rule == "supported" and empirical is None and best != 0 and not verdict.gained:
+            best = 0  # the log loss: what is chosen and what is said of it agree
+            verdict = replace(verdict, chosen=task.candidates[best].loss)
         fitted = self._refit(task, best) if self.refit else None
         self._keep(task, results, empirical, best)
-        self.verdict_ = self._verdict(task, results, best, choices)
+        self.verdict_ = verdict
         if fitted is not None:
             self.best_estimator_, self.refit_time_ = fitted
         return self
