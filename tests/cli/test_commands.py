@@ -425,3 +425,37 @@ def test_a_leak_and_an_identifier_are_pointed_out(tmp_path):
 def test_wrong_uses_of_fit_say_what_to_do(folder, arguments, message):
     result = run("fit", folder / "t.csv", *COSTS, *arguments, code=2)
     assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(("model", "words"), [("tree", "age"), ("rules", "says"), ("linear", "× age")])
+def test_a_model_that_can_be_read_is_shown_without_a_table(folder, tmp_path, model, words):
+    saved = tmp_path / "m"
+    few = ("--set", "n_rules=3") if model == "rules" else ()
+    run("fit", folder / "t.csv", *COSTS, "--model", model, *few, "--holdout", "0.3", "--save", saved)
+    shown = run("explain", saved).stdout
+    assert "The model in words" in shown
+    text = as_json("explain", saved)["text"]
+    assert text == propriety.load(saved).export_text()
+    assert "yes" in text
+    assert not re.search(r"then [01]\b|score of [01]\b", text)
+    assert words in text
+    assert shown.count(text.splitlines()[0][:40]) == 1
+
+
+def test_a_value_that_is_no_number_is_told_with_what_can_be_done_in_predict(folder, tmp_path):
+    saved = tmp_path / "m"
+    run("fit", folder / "t.csv", *COSTS, "--model", "linear", "--holdout", "0.3", "--save", saved)
+    bad = text(columns()).splitlines()
+    names = bad[0].split(",")
+    place = names.index(next(c["name"] for c in _columns(saved) if c["kind"] == "number"))
+    cells = bad[1].split(",")
+    cells[place] = "abc"
+    (tmp_path / "bad.csv").write_text("\n".join([bad[0], ",".join(cells)]))
+    told = run("predict", saved, tmp_path / "bad.csv", code=3).stderr
+    assert "leave the cell empty" in told
+    options = set(re.findall(r"--[a-z-]+", told))
+    assert options <= set(re.findall(r"--[a-z-]+", run("predict", "--help").stdout))
+
+
+def _columns(saved):
+    return [{"name": c.name, "kind": c.kind} for c in propriety.load(saved).columns.columns]

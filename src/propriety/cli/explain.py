@@ -17,6 +17,8 @@ from propriety.tables import TableCosts, TableError, TableModel
 from propriety.tables.conversion import as_text
 from propriety.weights import Estimate
 
+_LINES = 60  # of a model in words
+
 
 @command
 def explain_command(
@@ -147,15 +149,34 @@ def describe(out: Output, model: TableModel) -> None:
         of_labels = zip(stated.matrix.labels, stated.matrix.values.tolist(), strict=True)
         out.table("Costs", ("", *decided), [(f"is {label}", *row) for label, row in of_labels])
     importances = _importances(out, model)
+    text = model.export_text()
+    if text:
+        out.say("\nThe model in words", "bold")
+        out.say(shortened(text))
     out.result(
         {
             "command": "explain",
             **facts,
             "stated_costs": stated.document(),
             "importances": importances,
+            "text": text,
             "summary": model.summary,
         }
     )
+
+
+def shortened(text: str, most: int = _LINES) -> str:
+    """The first lines of a text, and how many more there are.
+
+    >>> print(shortened("a\\nb\\nc", 2))
+    a
+    b
+    … and 1 line more: --json has all
+    """
+    lines = text.splitlines()
+    more = len(lines) - most
+    rest = [f"… and {more} line{'' if more == 1 else 's'} more: --json has all"] if more > 0 else []
+    return "\n".join([*lines[:most], *rest])
 
 
 def _importances(out: Output, model: TableModel) -> dict[str, float]:
