@@ -179,11 +179,44 @@ def test_drift_is_seen_where_it_is_and_not_where_it_is_not():
     noise, colour = rng.normal(size=2000), rng.choice(["a", "b"], 2000)
     assert checks.columns_drift({"noise": noise, "colour": colour}, order) == []
     drifting = {"later": np.where(order > 1000, np.nan, noise), "colour": np.where(order > 700, "a", "b")}
-    assert [re.search("'(.*?)'", text)[1] for text in checks.columns_drift(drifting, order)] == list(drifting)
+    (text,) = checks.columns_drift(drifting, order)  # one sentence, however many they are
+    assert text.startswith("2 columns drift")
+    assert all(name in text for name in drifting)
+    (text,) = checks.columns_drift({f"c{k}": order + 0.0 for k in range(13)}, order)
+    assert text.startswith("13 columns drift")
+    assert text.count("c1") == 1
+    assert ", …" in text
     costs = rng.exponential(size=2000)
     assert checks.parts_differ(parts, costs, Weights(2000)) == []
     assert "range from" in checks.parts_differ(parts, costs + (parts == 2), Weights(2000))[0]
     assert checks.parts_differ(parts, costs + (parts == 2), Weights(2000).without(parts == 2)) == []
+
+
+def test_a_model_no_better_than_none_is_called_so_first():
+    rng = np.random.default_rng(0)
+    y = rng.uniform(size=2000) < 0.3
+    wrong = Report(y, np.where(y, 0.2, 0.8), order=rng.permutation(2000)).findings
+    assert "worse than none" in wrong[0]
+    assert "worse than stating the share" in wrong[1]
+    useless = Report(y, rng.uniform(0.29, 0.31, 2000), order=rng.permutation(2000)).findings
+    assert "cannot be told from never" in useless[0]
+    assert not any("worse than" in text for text in useless)
+
+
+@pytest.mark.parametrize(("factor", "says"), [(3.0, "too extreme"), (0.4, "too timid"), (1.0, None)])
+def test_a_slope_is_told_with_its_interval(factor, says):
+    rng = np.random.default_rng(1)
+    score = rng.normal(size=4000)
+    y = rng.uniform(size=4000) < 1 / (1 + np.exp(-score))
+    p = 1 / (1 + np.exp(-factor * score))
+    texts = checks.miscalibrated(y.astype(float), p, Weights(4000))
+    if says is None:
+        assert texts == []
+        return
+    assert says in texts[0]
+    low, high = map(float, re.search(r"interval ([0-9.]+) to ([0-9.]+)", texts[0]).groups())
+    assert low < 1 / factor < high
+    assert "too high on the whole" in checks.miscalibrated(y.astype(float), p**0.3, Weights(4000))[-1]
 
 
 # --- the page -----------------------------------------------------------------------------------------

@@ -226,6 +226,12 @@ class AutoClassifier(ProperClassifier):
         check_is_fitted(self, "members_")
         return str(self.judgement_)
 
+    @property
+    def remarks(self) -> list[str]:
+        """How the fits of the members ended, where that is worth a warning."""
+        check_is_fitted(self, "members_")
+        return [f"{m.name} in the stack: {text}" for m in self._members for text in m.model.remarks]
+
     def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that each row meets, in words, if the model is one of rules."""
         check_is_fitted(self, "members_")

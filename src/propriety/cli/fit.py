@@ -12,7 +12,7 @@ from propriety.cli.commands import command
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
 from propriety.cli.recipes import AUTO, OURS, Recipe, check_takes_offset, named
-from propriety.cli.reporting import check_can_report, report_of
+from propriety.cli.reporting import check_can_report, outline_of, report_of, show_findings
 from propriety.cli.study import document, run_study, show_study
 
 _NAMES = [recipe.name for recipe in OURS]
@@ -78,6 +78,7 @@ def fit_command(
     show_table(out, training)
     study = run_study(out, training, order, recipe, folds=asking.folds, holdout=asking.holdout)
     show_study(out, study)
+    show_findings(out, outline_of(study))
     if save is not None:
         study.model.save(save)
         out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")

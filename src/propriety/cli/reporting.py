@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from propriety import losses
 from propriety.cli.judging import Step, judge
 from propriety.cli.loading import details
-from propriety.cli.output import UsageError
+from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import RECIPES
 from propriety.cli.study import Study
 from propriety.report import ColumnFacts, Effects, Report
@@ -39,9 +39,20 @@ def check_can_report() -> None:
 
 def report_of(study: Study, step: Step = lambda _: None) -> Report:
     """The report of a study; `step` is called after each rival."""
+    rivals, same = _rivals(study, step)
+    return replace(outline_of(study), rivals=rivals, same=same)
+
+
+def show_findings(out: Output, report: Report) -> None:
+    """The warnings of a report that the table alone did not bring about, on a terminal."""
+    for text in replace(report, warnings=()).findings:
+        out.warn(text)
+
+
+def outline_of(study: Study) -> Report:
+    """The report of a study without rivals, which would have to be fitted."""
     table, findings, judged = study.table, study.table.findings, study.judgement
     model, target = study.model, study.table.findings.target
-    rivals, same = _rivals(study, step)
     rows = study.split.rows
     frame = table.frame.take(pa.array(rows))
     few = sample(len(rows))
@@ -61,8 +72,6 @@ def report_of(study: Study, step: Step = lambda _: None) -> Report:
         name=study.recipe.title,
         target=target.name,
         **({"classes": table.classes} if target.several else sides),
-        rivals=rivals,
-        same=same,
         judged_by=study.split.text,
         parts=np.repeat(np.arange(len(study.split.pairs)), [len(test) for _, test in study.split.pairs]),
         order=rows if table.time is None else table.time.values[rows],
@@ -77,6 +86,8 @@ def report_of(study: Study, step: Step = lambda _: None) -> Report:
         left_out=findings.left_out,
         notes=findings.notes,
         warnings=findings.warnings,
+        remarks=study.remarks,
+        text=model.export_text(),
         about=_about(study),
         command=model.summary["command"],
     )

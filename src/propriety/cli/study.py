@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from propriety import evaluation
 from propriety.cli.judging import Judgement, baselines, judge, left_out, train
+from propriety.cli.ordering import in_words, judged_by_time, sorted_by
 from propriety.cli.output import Output, shown
 from propriety.cli.recipes import Fitted, Order, Recipe
 from propriety.cli.splitting import Split, split_rows
@@ -44,6 +45,12 @@ class Study:
     fitted: Fitted
     model: TableModel
     importances: dict[str, Estimate]
+    by_time: str = ""
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be warned of besides the judging rows: another way of judging, and how the fit ended."""
+        return [*([self.by_time] if self.by_time else []), *self.model.estimator.remarks]
 
     @property
     def recipe(self) -> Recipe:
@@ -82,7 +89,8 @@ def run_study(
     all rows once more.
     """
     split = split_rows(table.y, folds, holdout, order.seed, groups=table.groups, time=table.time)
-    parts = len(split.pairs) + (not split.is_holdout)
+    time = None if table.time is not None else sorted_by(table)
+    parts = len(split.pairs) + (not split.is_holdout) + (time is not None)
     counted: list[Importance] = []
 
     def look(fitted: Fitted, rows: TrainingTable) -> None:
@@ -93,6 +101,9 @@ def run_study(
         out.collected_warnings(),
     ):
         judgement, fitted = judge(recipe, order, table, split, step, look)
+        later = None
+        if time is not None:
+            later = judged_by_time(recipe, _as_fitted(order, fitted), table, time, step)
         if not split.is_holdout:
             fitted = train(recipe, order, table, np.arange(len(table.y)))
             step("all rows")
@@ -111,8 +122,14 @@ def run_study(
         alone = offset_alone(model.loss_, table.offset[split.rows])
         without = (replace(judgement, name=OFFSET_ALONE, p=alone, seconds=0.0), *without)
     importances = Importance.join(counted).estimates
-    study = Study(table, order, split, judgement, without, fitted, model, importances)
+    by_time = "" if time is None or later is None else in_words(time, judgement, later)
+    study = Study(table, order, split, judgement, without, fitted, model, importances, by_time)
     return replace(study, model=replace(model, summary=summary(study)))
+
+
+def _as_fitted(order: Order, fitted: Fitted) -> Order:
+    """The order with the loss that a search has found."""
+    return replace(order, loss=fitted.estimator.best_loss_) if order.search else order
 
 
 def _importance(fitted: Fitted, rows: TrainingTable, n_parts: int) -> Importance:

@@ -347,6 +347,11 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         """What the fit has to say of the model in plain words, if it has judged it; else nothing."""
         return ""
 
+    @property
+    def remarks(self) -> list[str]:
+        """How the fit ended, in sentences, where that is worth a warning; else nothing."""
+        return []
+
     def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that each row meets, in words; a model that is not made of rules has none.
 

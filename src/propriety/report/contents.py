@@ -98,6 +98,8 @@ class Report:
         A tree is drawn, rules are told, an additive model has its curves.
     of_model : sequence of str
         Names of the classes in the order of the model; by default negative and positive.
+    text : str
+        The model in words, if it can be read: a scorecard, a tree or rules.
     importances : mapping of names to numbers, or to estimates
         How much each column counts: shares, or how much the log loss rises without it, with the interval.
     features : mapping of names to arrays of shape (n,)
@@ -105,6 +107,8 @@ class Report:
     effects : Effects, optional
         What they add to the score.
     columns, left_out, notes, warnings : what is known of the table
+    remarks : sequence of str
+        What else is to be warned of: how the fit ended, or what another way of judging says.
     about : mapping of names to text
         More facts of the data, such as the name of the table.
     command : str
@@ -149,6 +153,7 @@ class Report:
     chosen: str = ""
     model: Any = None
     of_model: Sequence[str] = ()
+    text: str = ""
     importances: Mapping[str, float | Estimate] = field(default_factory=dict)
     features: Mapping[str, Any] = field(default_factory=dict)
     effects: Effects | None = None
@@ -156,6 +161,7 @@ class Report:
     left_out: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    remarks: Sequence[str] = ()
     about: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
 
@@ -307,19 +313,22 @@ class Report:
 
     @property
     def findings(self) -> list[str]:
-        """All warnings: those given, and those of the checks of the judging rows."""
+        """All warnings, those that matter most first: those given, of the checks, and of the fit."""
         order = np.arange(len(self.y)) if self.order is None else np.asarray(self.order)
-        decided = self.decide(self.p)
-        warnings = [*self.warnings, *checks.rare_classes(self.y, self.labels)]
-        warnings += checks.few_mistakes(self.y, decided)
+        decided, two = self.decide(self.p), self.p.ndim == 1
+        warnings = [*self.warnings, *checks.no_better(self.lines)]
+        if two:
+            warnings += checks.worse_than_base_rate(self.y, self.p, self.weights, self.groups)
+        warnings += checks.rare_classes(self.y, self.labels) + checks.few_mistakes(self.y, decided)
+        warnings += checks.miscalibrated(self.y, self.p, self.weights) if two else []
+        warnings += self.remarks
         if self.parts is not None:
             rows = self.costs.of_rows(self.y, decided)
             warnings += checks.parts_differ(np.asarray(self.parts), rows, self.weights)
         for k, label in enumerate(self.labels):
-            if k or self.p.ndim == 2:
+            if k or not two:
                 warnings += checks.share_drifts((self.y == k).astype(np.float64), order, label)
-        warnings += checks.columns_drift(dict(self.features), order)
-        return warnings
+        return warnings + checks.columns_drift(dict(self.features), order)
 
     def html(self) -> str:
         """The page."""

@@ -12,8 +12,9 @@ from propriety.data import uncertain
 from propriety.report import figures
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, join, table, tag
+from propriety.report.numbers import number, percent
 from propriety.report.svg import figure
-from propriety.report.words import number, percent, threshold_of
+from propriety.report.words import threshold_of
 
 _STEPS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)  # shares of the rows that a budget is shown for
 

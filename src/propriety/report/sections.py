@@ -16,8 +16,9 @@ from propriety.report import figures, words
 from propriety.report.contents import Report
 from propriety.report.lines import Line
 from propriety.report.markup import Markup, bar, join, table, tag
+from propriety.report.numbers import between, number, percent
 from propriety.report.svg import figure
-from propriety.report.words import between, number, percent, threshold_of
+from propriety.report.words import threshold_of
 from propriety.weights import Estimate
 
 _PACKAGES = ("propriety", "numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "matplotlib")
