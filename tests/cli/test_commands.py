@@ -12,6 +12,7 @@ from running import as_json, run
 from samples import ROWS, columns, text, write
 
 import propriety
+from propriety.auto import members as auto_members
 from propriety.cli.app import COMMANDS
 from propriety.tables import TableModel
 
@@ -82,8 +83,18 @@ def test_a_loss_that_is_stated_is_fitted_by_boosting(folder):
     few = ("--set", "max_iter=5", "--folds", "2")
     result = as_json("fit", folder / "t.csv", *COSTS, "--loss", "Squared", *few)
     assert (result["model"], result["loss"]) == ("boosting", "Squared().with_link(Logit())")
-    shown = run("fit", folder / "t.csv", *COSTS, "--model", "auto", "--search", code=2).stderr
-    assert "--search chooses the loss of one model" in " ".join(shown.split())
+
+
+def test_a_search_of_the_stack_shares_its_members(folder, monkeypatch):
+    """The loss is that of the weights alone, so each split fits the members once, and all rows once more."""
+    fits = []
+    for name, member in auto_members.MEMBERS.items():
+        monkeypatch.setitem(auto_members.MEMBERS, name, lambda task, f=member: fits.append(1) or f(task))
+    few = ("--model", "auto", "--search", "--set", "members=[linear]", "--holdout", "0.3")
+    result = as_json("fit", folder / "t.csv", *COSTS, *few)
+    assert len(fits) == 5 + 1
+    assert result["model"] == "auto"
+    assert "log loss" in result["verdict"]
 
 
 def test_every_estimator_of_the_catalogue_is_a_model(folder):

@@ -70,8 +70,6 @@ def fit_command(
     recipe = _recipe(model, asking.loss is not None or search or asking.offset is not None)
     if asking.offset is not None:
         check_takes_offset([recipe], order)
-    if search and recipe.name == AUTO:
-        raise UsageError("--search chooses the loss of one model; give --model boosting, linear or tree")
     if report is not None:
         check_can_report()
     training = load_table(table, opening, meaning, target, asking)
@@ -83,8 +81,9 @@ def fit_command(
         study.model.save(save)
         out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")
     if report is not None:
-        with out.progress("report", 2) as step:
+        with out.progress("report", 3) as step:
             report_of(study, step).save(report)
+            step("report")
         out.say(f"Report written to {report}: open it in a browser.")
     out.result(document(study) | {"saved": save, "report": report})
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from propriety.progress import part
 from propriety.report import outcomes, sections
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, clean, join, tag
@@ -30,7 +31,12 @@ _SECTIONS = (
 def page(report: Report) -> str:
     """The whole document."""
     title = f"{report.target}: {report.positive}?" if report.p.ndim == 1 else report.target
-    written = [(name, heading, content) for name, heading, write in _SECTIONS if (content := write(report))]
+    written = []
+    for k, (name, heading, write) in enumerate(_SECTIONS):
+        with part(heading, k, len(_SECTIONS)):
+            content = write(report)
+        if content:
+            written.append((name, heading, content))
     nav = contents([(name, heading) for name, heading, _ in written])
     return document(
         title=f"{title} – {report.name}",

@@ -23,6 +23,7 @@ from propriety.data.labels import as_labels, warn_of_side
 from propriety.data.parameters import choice
 from propriety.data.training import encode_labels
 from propriety.evaluation.scores import class_index
+from propriety.progress import part
 from propriety.tuning import candidates, choosing, criteria, folds
 from propriety.tuning.verdict import Verdict
 from propriety.weights import check
@@ -277,10 +278,14 @@ class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _run(self, task: folds.Task, splits: list[Split], name: str = "split") -> list[choosing.Fold]:
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         results: list[choosing.Fold] = parallel(
-            delayed(folds.run)(task, train, test, f"{name} {k}/{len(splits)}")
-            for k, (train, test) in enumerate(splits, 1)
+            delayed(self._run_one)(task, split, name, k, len(splits)) for k, split in enumerate(splits)
         )
         return results
+
+    @staticmethod
+    def _run_one(task: folds.Task, split: Split, name: str, k: int, n: int) -> choosing.Fold:
+        with part(f"{name} {k + 1} of {n}", k, n + 1):  # one more is the fit to all rows
+            return folds.run(task, *split, f"{name} {k + 1}/{n}")
 
     def _empirical(self, task: folds.Task) -> Floats:
         """The criterion of each candidate on the rows that it was fitted to: all of them."""
