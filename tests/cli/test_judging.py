@@ -143,7 +143,9 @@ def test_rows_in_order_of_time_that_are_judged_at_random_are_told_what_time_says
     (tmp_path / "t.csv").write_text("\n".join(lines))
     given = ("fit", tmp_path / "t.csv", "-t", "y", "--model", "linear", "--holdout", "0.3")
     (told,) = [text for text in as_json(*given)["warnings"] if "in order of 'when'" in text]
-    by_time = as_json("fit", tmp_path / "t.csv", "-t", "y", "--model", "linear", "--holdout", "0.25", "--time", "when")
+    by_time = as_json(
+        "fit", tmp_path / "t.csv", "-t", "y", "--model", "linear", "--holdout", "0.25", "--time", "when"
+    )
     cost = by_time["judgements"][0]["cost_per_1000"]
     assert f"cost {cost:,.0f} " in told
     assert "more than" in told
@@ -162,7 +164,9 @@ def test_rounds_that_end_at_once_or_at_their_limit_are_told():
     given = {"max_iter": 5, "early_stopping": True, "max_leaf_nodes": 3, "random_state": 0}
     (text,) = BoostingClassifier(**given).fit(X, signal).remarks
     assert "limit of 5 rounds" in text
-    (text,) = BoostingClassifier(**given | {"learning_rate": 1.0, "min_samples_leaf": 1}).fit(X, noise).remarks
+    (text,) = (
+        BoostingClassifier(**given | {"learning_rate": 1.0, "min_samples_leaf": 1}).fit(X, noise).remarks
+    )
     assert "stopped" in text
     assert BoostingClassifier(max_iter=3).fit(X, signal).remarks == []
     assert LinearClassifier(alpha=0.1).fit(X, signal).remarks == []

@@ -10,7 +10,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from propriety import AutoClassifier, BoostingClassifier, LinearClassifier, LossSearchCV, TreeClassifier, losses, recommend
+from propriety import (
+    AutoClassifier,
+    BoostingClassifier,
+    LinearClassifier,
+    LossSearchCV,
+    TreeClassifier,
+    losses,
+    recommend,
+)
 from propriety.evaluation import mean_loss
 from propriety.progress import heard_by
 
@@ -98,7 +106,9 @@ def test_what_is_chosen_is_what_the_verdict_supports():
         assert search.verdict_.gained == (search.best_loss_ != losses.Log())
         assert search.verdict_.chosen == search.best_loss_
         assert search.best_index_ == 0 or search.verdict_.gained
-        other = LossSearchCV(LinearClassifier(alpha=0.01), tried, rule="one_se", refit=False, **given).fit(X, y)
+        other = LossSearchCV(LinearClassifier(alpha=0.01), tried, rule="one_se", refit=False, **given).fit(
+            X, y
+        )
         if other.best_index_ and not other.verdict_.gained:
             against += 1
             assert "taken by the rule that was asked for" in str(other.verdict_)

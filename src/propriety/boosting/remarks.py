@@ -21,7 +21,7 @@ def of_rounds(model: Any) -> list[str]:
         return [f"boosting stopped {many}: on rows that were held out, more of them gained nothing"]
     if model.n_iter_ >= limit:
         return [
-            f"boosting stopped at its limit of {limit:,} rounds while the held-out loss still fell: allow more "
-            "by max_iter, or raise learning_rate"
+            f"boosting stopped at its limit of {limit:,} rounds while the held-out loss still fell: allow "
+            "more by max_iter, or raise learning_rate"
         ]
     return []

@@ -168,7 +168,7 @@ def describe(out: Output, model: TableModel) -> None:
 def shortened(text: str, most: int = _LINES) -> str:
     """The first lines of a text, and how many more there are.
 
-    >>> print(shortened("a\\nb\\nc", 2))
+    >>> print(shortened("a" + chr(10) + "b" + chr(10) + "c", 2))
     a
     b
     … and 1 line more: --json has all

@@ -68,9 +68,9 @@ def in_words(time: Role, at_random: Judgement, by_time: Judgement) -> str:
     apart = later.low > random.high or later.high < random.low
     chance = "" if apart else ", which may be chance"
     return (
-        f"rows are in order of {time.name!r} and were judged at random. Judged on the latest {_LATEST:.0%} by a "
-        f"model of those before, 1,000 decisions cost {number(later.value)} ({between(later)}), {verb} than "
-        f"{number(random.value)} ({between(random)}){chance}; --time {time.name!r} judges so"
+        f"rows are in order of {time.name!r} and were judged at random. Judged on the latest {_LATEST:.0%} "
+        f"by a model of those before, 1,000 decisions cost {number(later.value)} ({between(later)}), {verb} "
+        f"than {number(random.value)} ({between(random)}){chance}; --time {time.name!r} judges so"
     )
 
 

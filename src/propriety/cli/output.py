@@ -91,7 +91,7 @@ class Output:
     def progress(self, what: str, total: int) -> Iterator[Callable[[str], None]]:
         """A bar on standard error; call what is given after each step.
 
-        Between steps it shows what is being done, by `propriety.progress`; when all is done, how long it took.
+        Between steps it shows what is being done, by `propriety.progress`; at the end, how long it took.
         """
         columns = (
             TextColumn("{task.description}", markup=False),

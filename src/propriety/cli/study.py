@@ -206,9 +206,7 @@ def show_study(out: Output, study: Study) -> None:
 def show_importances(out: Output, importances: Mapping[str, Estimate], most: int = 8) -> None:
     """What the columns count for, those that count most first."""
     ranked = sorted(importances.items(), key=lambda pair: -pair[1].value)
-    rows = [
-        (name, float(f"{e.value:.3g}"), f"{e.low:.2g} – {e.high:.2g}") for name, e in ranked if e.low > 0
-    ]
+    rows = [(name, float(f"{e.value:.3g}"), f"{e.low:.2g} – {e.high:.2g}") for name, e in ranked if e.low > 0]
     if rows:
         title = "What counts: the log loss rises by so much if a column is dealt out at random"
         out.table(title, ("column", "rises by", "95% interval"), rows[:most])

@@ -178,6 +178,6 @@ def _dealt(X: Any, places: Sequence[int], deal: NDArray[np.intp]) -> Any:
         names = [frame.columns[j] for j in places]
         shuffled = frame.select(names)[deal]
         return frame.with_columns(shuffled[name] for name in names).to_native()
-    dealt = X.tolil() if is_sparse(X) else np.array(X)
+    dealt: Any = X.tolil() if is_sparse(X) else np.array(X)
     dealt[:, places] = X[deal][:, places]
     return dealt.tocsr() if is_sparse(X) else dealt

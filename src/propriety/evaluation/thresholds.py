@@ -40,7 +40,9 @@ class Threshold:
 
     def __str__(self) -> str:
         if np.ndim(self.value):
-            return f"each row's own threshold costs {self.cost:.4g} a decision, less than any one for all rows"
+            return (
+                f"each row's own threshold costs {self.cost:.4g} a decision, less than any one for all rows"
+            )
         return (
             f"threshold {self.value:.4g} costs {self.cost:.4g} a decision; "
             f"the theoretical {self.theory:.4g} costs {self.theory_cost:.4g}"

@@ -212,7 +212,9 @@ def _covariances(
     expected = _gram(design, rows.curvatures(every, scores, "fisher") * weight[:, None, None])
     seen = rows.gradients(every, scores)
     seen_squares = seen[:, :, None] * seen[:, None, :]
-    model = _sandwich(expected + penalty, _gram(design, rows.expected_squares(scores) * weight[:, None, None]))
+    model = _sandwich(
+        expected + penalty, _gram(design, rows.expected_squares(scores) * weight[:, None, None])
+    )
     hessian = _gram(design, rows.curvatures(every, scores, "newton") * weight[:, None, None])
     sums = np.zeros((1, design.p, K))
     design.backward(0, design.n, seen * weight[:, None], sums[0])

@@ -36,7 +36,8 @@ def no_better(lines: list[Line]) -> list[str]:
             f"{simple.name} (it saves {number(saved.value)}, {interval})"
         ]
     return [
-        f"the model cannot be told from {simple.name}: it saves {number(saved.value)} on 1,000 cases, {interval}"
+        f"the model cannot be told from {simple.name}: it saves {number(saved.value)} on 1,000 cases, "
+        f"{interval}"
     ]
 
 
@@ -71,8 +72,8 @@ def miscalibrated(y: Floats, p: Floats, weights: Weights) -> list[str]:
             else "too timid: large ones happen more often than stated and small ones less often"
         )
         warnings.append(
-            f"its probabilities are {says} (calibration slope {slope.value:.2f}, 95% interval {slope.low:.2f} "
-            f"to {slope.high:.2f}; 1 is right)"
+            f"its probabilities are {says} (calibration slope {slope.value:.2f}, 95% interval "
+            f"{slope.low:.2f} to {slope.high:.2f}; 1 is right)"
         )
     gap = weights.estimate(p - y)
     if gap.sure and abs(gap.value) > _OFF * rate:

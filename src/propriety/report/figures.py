@@ -53,7 +53,12 @@ def reliability(y: Floats, p: Floats, weight: Floats, label: str | None = None) 
     with drawing():
         ax = _axes(_SMALL)
         plots.ReliabilityDisplay.from_predictions(
-            y, np.clip(p, CLIP, 1 - CLIP), sample_weight=weight, pos_label=1, n_resamples=200 if len(y) < 50_000 else 50, ax=ax
+            y,
+            np.clip(p, CLIP, 1 - CLIP),
+            sample_weight=weight,
+            pos_label=1,
+            n_resamples=200 if len(y) < 50_000 else 50,
+            ax=ax,
         )
         if label is not None:
             ax.set_xlabel(f"stated probability of {shortened(label, 40)}")

@@ -280,8 +280,9 @@ def matters(report: Report) -> Markup | None:
     """Importances, and the model itself if it can be shown."""
     parts: list[Any] = []
     if report.importances:
-        measured = any(isinstance(value, Estimate) for value in report.importances.values())
-        parts.append((_rises if measured else _shares)(dict(report.importances)))
+        given: dict[str, Any] = dict(report.importances)
+        measured = any(isinstance(value, Estimate) for value in given.values())
+        parts.append((_rises if measured else _shares)(given))
     parts.append(_inside(report))
     kept = [part for part in parts if part is not None]
     return join(*kept) if kept else None
@@ -293,7 +294,10 @@ def _shares(importances: dict[str, Any]) -> Markup:
     unused = sum(share <= 0 for _, share in ranked)
     return join(
         table(
-            "How much each column counts in the model", ("column", "share", ""), shown[:_COUNTED], numeric=(1,)
+            "How much each column counts in the model",
+            ("column", "share", ""),
+            shown[:_COUNTED],
+            numeric=(1,),
         ),
         tag("p", f"{unused} of {len(ranked)} columns are not used.", class_="quiet") if unused else None,
     )

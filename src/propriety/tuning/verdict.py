@@ -86,8 +86,8 @@ class Verdict:
             verb = "saves" if self.gain > 0 else "costs"
             told = "Nothing was gained" if self.lost else "Nothing was gained that could be told from chance"
             text = (
-                f"{told}: choosing the loss {verb} {of}. {_short(self.chosen)} was taken by the rule that was "
-                "asked for; this is no reason to prefer it to the log loss."
+                f"{told}: choosing the loss {verb} {of}. {_short(self.chosen)} was taken by the rule that "
+                "was asked for; this is no reason to prefer it to the log loss."
             )
         return text + self._diagnosis()
 
