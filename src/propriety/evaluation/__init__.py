@@ -30,13 +30,16 @@ from propriety.evaluation.decisions import (
 )
 from propriety.evaluation.decomposition import Decomposition, Recalibration, decomposition, recalibrate
 from propriety.evaluation.dominance import Dominance, dominance
+from propriety.evaluation.flips import Flip, nearest_flip
 from propriety.evaluation.guarantees import MarginBound, WeakLearning, margin_bound, weak_learning
 from propriety.evaluation.importance import Importance, importance
 from propriety.evaluation.margin_curves import MarginDistribution, margin_distribution, normalized_margins
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
+from propriety.evaluation.ranking import RankingCurve, ranking_curve
 from propriety.evaluation.savings import CostSummary, cost_summary, savings
 from propriety.evaluation.scores import losses_of, mean_loss, scorer
 from propriety.evaluation.sensitivity import CostSensitivity, cost_sensitivity
+from propriety.evaluation.subgroups import Subgroup, subgroups
 from propriety.evaluation.thresholds import (
     CostCurve,
     DecisionCurve,
@@ -58,12 +61,15 @@ __all__ = [
     "DecisionCurve",
     "Decomposition",
     "Dominance",
+    "Flip",
     "Importance",
     "MarginBound",
     "MarginDistribution",
     "MurphyCurve",
+    "RankingCurve",
     "Recalibration",
     "Reliability",
+    "Subgroup",
     "Threshold",
     "Trace",
     "WeakLearning",
@@ -99,12 +105,15 @@ __all__ = [
     "mse_to_truth",
     "murphy_curve",
     "murphy_difference",
+    "nearest_flip",
     "normalized_margins",
     "qq_trace",
+    "ranking_curve",
     "recalibrate",
     "reliability",
     "savings",
     "scorer",
+    "subgroups",
     "threshold",
     "weak_learning",
 ]
