@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from propriety import losses
+from propriety.cli.flipping import flips_of
 from propriety.cli.judging import Step, judge
 from propriety.cli.loading import details
+from propriety.cli.options import Showing
 from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import RECIPES
 from propriety.cli.study import Study
@@ -37,10 +39,12 @@ def check_can_report() -> None:
         raise UsageError("--report needs matplotlib: pip install 'propriety[plot]'")
 
 
-def report_of(study: Study, step: Step = lambda _: None) -> Report:
+def report_of(study: Study, showing: Showing | None = None, step: Step = lambda _: None) -> Report:
     """The report of a study; `step` is called after each rival."""
     rivals, same = _rivals(study, step)
-    return replace(outline_of(study), rivals=rivals, same=same)
+    outline = outline_of(study, showing)
+    allowed = None if showing is None else showing.change
+    return replace(outline, rivals=rivals, same=same, flips=flips_of(study, outline, allowed))
 
 
 def show_findings(out: Output, report: Report) -> None:
@@ -49,8 +53,10 @@ def show_findings(out: Output, report: Report) -> None:
         out.warn(text)
 
 
-def outline_of(study: Study) -> Report:
-    """The report of a study without rivals, which would have to be fitted."""
+def outline_of(study: Study, showing: Showing | None = None) -> Report:
+    """The report of a study without what takes long: rivals, and what would turn a decision."""
+    showing = Showing() if showing is None else showing
+    time = study.sorted_by if study.table.time is None else study.table.time
     table, findings, judged = study.table, study.table.findings, study.judgement
     model, target = study.model, study.table.findings.target
     rows = study.split.rows
@@ -74,7 +80,12 @@ def outline_of(study: Study) -> Report:
         **({"classes": table.classes} if target.several else sides),
         judged_by=study.split.text,
         parts=np.repeat(np.arange(len(study.split.pairs)), [len(test) for _, test in study.split.pairs]),
-        order=rows if table.time is None else table.time.values[rows],
+        order=rows if time is None else time.values[rows],
+        time="" if time is None else time.name,
+        places=findings.rows[rows],
+        by={name: values[rows] for name, values in table.by.items()},
+        unit=showing.unit,
+        per=showing.per,
         loss=model.loss_,
         chosen=_chosen(study),
         model=model.estimator,

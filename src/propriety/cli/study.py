@@ -17,7 +17,7 @@ from propriety.cli.ordering import in_words, judged_by_time, sorted_by
 from propriety.cli.output import Output, shown
 from propriety.cli.recipes import Fitted, Order, Recipe
 from propriety.cli.splitting import Split, split_rows
-from propriety.cli.training import TrainingTable
+from propriety.cli.training import Role, TrainingTable
 from propriety.cli.words import deciding, has_threshold
 from propriety.evaluation import Importance
 from propriety.report.reading import OFFSET_ALONE, offset_alone
@@ -46,6 +46,7 @@ class Study:
     model: TableModel
     importances: dict[str, Estimate]
     by_time: str = ""
+    sorted_by: Role | None = None
 
     @property
     def remarks(self) -> list[str]:
@@ -123,7 +124,7 @@ def run_study(
         without = (replace(judgement, name=OFFSET_ALONE, p=alone, seconds=0.0), *without)
     importances = Importance.join(counted).estimates
     by_time = "" if time is None or later is None else in_words(time, judgement, later)
-    study = Study(table, order, split, judgement, without, fitted, model, importances, by_time)
+    study = Study(table, order, split, judgement, without, fitted, model, importances, by_time, time)
     return replace(study, model=replace(model, summary=summary(study)))
 
 

@@ -14,10 +14,12 @@ from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
 from propriety.data.training import n_scores_of, read_groups, read_offset
 from propriety.evaluation import inputs
+from propriety.evaluation.flips import Flip
 from propriety.evaluation.savings import savings_estimate
 from propriety.losses.point import check_probability
 from propriety.report import checks
 from propriety.report.lines import Line, compare
+from propriety.report.numbers import Scale
 from propriety.storage.atomic import atomically
 from propriety.weights import Estimate, Weights
 
@@ -44,6 +46,14 @@ class Effects:
 
     rows: NDArray[np.intp]
     parts: Floats
+
+
+@dataclass(frozen=True)
+class Flipped:
+    """What would change the decision on the judging row ``row``; None if nothing was found that would."""
+
+    row: int
+    flip: Flip | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +96,14 @@ class Report:
         Which of the usual rivals is this model itself, if one is.
     judged_by : str
         How the judging rows were kept from the model.
+    places : array of shape (n,), optional
+        The number of each row in its table, from 0.
     parts : array of shape (n,), optional
         The part (fold) that each row was judged in.
     order : array of shape (n,), optional
-        The place of each row in the table; by default as they come.
+        The place of each row in the table; by default as they come. Its time, if `time` names it.
+    time : str
+        What `order` is a time of, such as the name of a column; then the page shows the model over time.
     loss : loss or composite, optional
         What was fitted.
     chosen : str
@@ -104,6 +118,14 @@ class Report:
         How much each column counts: shares, or how much the log loss rises without it, with the interval.
     features : mapping of names to arrays of shape (n,)
         Columns of the judging rows: floats, or text for categories.
+    by : mapping of names to arrays of shape (n,)
+        Columns whose values part the rows into subgroups: text, or numbers that are taken in quarters.
+    flips : sequence of Flipped
+        What would change the decision on some of the rows.
+    unit : str
+        Of the costs, such as "€".
+    per : pair (period, cases), optional
+        For how many cases numbers are told, such as ``("year", 120_000)``; by default for 1,000.
     effects : Effects, optional
         What they add to the score.
     columns, left_out, notes, warnings : what is known of the table
@@ -157,6 +179,12 @@ class Report:
     importances: Mapping[str, float | Estimate] = field(default_factory=dict)
     features: Mapping[str, Any] = field(default_factory=dict)
     effects: Effects | None = None
+    by: Mapping[str, Any] = field(default_factory=dict)
+    flips: Sequence[Flipped] = ()
+    unit: str = ""
+    per: tuple[str, float] | None = None
+    time: str = ""
+    places: Any = None
     columns: Sequence[ColumnFacts] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
@@ -183,6 +211,10 @@ class Report:
         ):
             object.__setattr__(self, attribute, value)
         taken = (self.name, *self._constants())
+        if self.per is not None and not (len(self.per) == 2 and float(self.per[1]) > 0):
+            raise ValueError(
+                f"per must be a period and a number of cases, as ('year', 120_000), got {self.per!r}"
+            )
         for name, rival in self.rivals.items():
             if name in taken:
                 raise ValueError(f"rivals[{name!r}] has the name of another way to decide; rename it")
@@ -192,6 +224,7 @@ class Report:
                     f"rivals[{name!r}] must have {each} for each of {n} rows, got {np.shape(rival)}"
                 )
         of_rows = {f"features[{name!r}]": values for name, values in self.features.items()}
+        of_rows |= {f"by[{name!r}]": values for name, values in self.by.items()}
         of_rows |= {what: getattr(self, what) for what in ("parts", "order")}
         for what, values in of_rows.items():
             if values is not None and np.shape(values) != (n,):
@@ -253,6 +286,11 @@ class Report:
         """What decisions cost."""
         terms = CostTerms(**{name: getattr(self, name) for name in COSTS})
         return terms.costs(np.arange(len(self.labels)))
+
+    @property
+    def scale(self) -> Scale:
+        """For how many cases numbers are told, and in which unit."""
+        return Scale(self.unit) if self.per is None else Scale(self.unit, self.per[0], float(self.per[1]))
 
     @property
     def sided(self) -> bool:

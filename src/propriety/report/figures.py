@@ -136,6 +136,59 @@ def lift(curve: evaluation.BudgetCurve) -> Any:
     return ax.figure
 
 
+def gains(curve: evaluation.RankingCurve, positive: str) -> Any:
+    """The share of positives found against the share of rows checked."""
+    at = _thinned(len(curve.checked))
+    with drawing(), canvas(_axes(_SMALL)) as ax:
+        ax.plot([0, 1], [0, 1], color="#D55E00", linewidth=1.2, linestyle="--", label="at random")
+        best = [0, curve.rate, 1], [0, 1, 1]
+        ax.plot(*best, color=GREY, linewidth=0.9, linestyle=":", label="at best")
+        checked, found = curve.checked[at], curve.found[at]
+        ax.plot(checked, found, color="#0072B2", linewidth=1.5, label="most probable first")
+        ax.set(xlabel="share checked", ylabel=f"share of {shortened(positive, 30)} found")
+        ax.set(xlim=(0, 1), ylim=(0, 1.02))
+        legend(ax, loc="lower right")
+    return ax.figure
+
+
+def precision_recall(curve: evaluation.RankingCurve) -> Any:
+    """Precision against recall."""
+    at = _thinned(len(curve.checked))[1:]
+    with drawing(), canvas(_axes(_SMALL)) as ax:
+        ax.axhline(curve.rate, color="#D55E00", linewidth=1.2, linestyle="--", label="at random")
+        precision = curve.precision(curve.checked[at])
+        ax.plot(curve.found[at], precision, color="#0072B2", linewidth=1.5, label="most probable first")
+        ax.set(xlabel="recall: share found", ylabel="precision: share of those checked")
+        ax.set(xlim=(0, 1), ylim=(0, 1.02))
+        legend(ax)
+    return ax.figure
+
+
+def parts(found: list[Any], unit: str) -> Any:
+    """Cost and calibration of parts of the rows, with whiskers."""
+    height = 1.1 + 0.32 * len(found)
+    places = np.arange(len(found))[::-1]
+    names = [shortened(part.name, 24) for part in found]
+    with drawing():
+        figure = blank((_WIDE[0], height))
+        left, right = figure.subplots(1, 2, sharey=True)
+        for ax, values, label, middle in (
+            (left, [part.cost for part in found], f"cost of a decision{f', {unit}' if unit else ''}", None),
+            (right, [part.gap for part in found], "stated less seen share", 0.0),
+        ):
+            with canvas(ax):
+                if middle is not None:
+                    ax.axvline(middle, color=GREY, linewidth=0.9, linestyle="--")
+                for place, value in zip(places, values, strict=True):
+                    ax.plot([value.low, value.high], [place] * 2, color="#0072B2", linewidth=1.5)
+                    ax.plot([value.value], [place], "o", color="#0072B2", markersize=5)
+                ax.set(xlabel=label, ylim=(-0.6, len(found) - 0.4))
+                ax.set_yticks(places, names)
+        left.set_xlim(left=min(0.0, left.get_xlim()[0]))
+        right.tick_params(labelleft=False)
+    return figure
+
+
 def _thinned(n: int) -> Any:
     """At most so many of n places that a picture stays small, the ends among them."""
     return np.unique(np.linspace(0, n - 1, min(n, _POINTS)).astype(np.intp))
