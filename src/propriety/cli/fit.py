@@ -12,8 +12,9 @@ from propriety.cli.commands import command
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
 from propriety.cli.recipes import AUTO, OURS, Recipe, check_takes_offset, named
-from propriety.cli.reporting import check_can_report, report_of
+from propriety.cli.reporting import check_can_report, outline_of, report_of, show_findings
 from propriety.cli.study import document, run_study, show_study
+from propriety.report.top import headline
 
 _NAMES = [recipe.name for recipe in OURS]
 
@@ -41,6 +42,7 @@ def fit_command(
         str | None, typer.Option("--report", help="Where to write a report, one HTML page for people.")
     ] = None,
     settings: o.SettingsOption = None,
+    showing: o.Showing,
     opening: o.Opening,
     meaning: o.Meaning,
     seed: o.SeedOption = 0,
@@ -56,6 +58,7 @@ def fit_command(
     Examples:
       propriety fit loans.csv --target default --fp-cost 1 --fn-cost 9 --save loans.propriety
       propriety fit loans.parquet -t default --folds 10 --report loans.html
+      propriety fit loans.csv -t default --fn-cost 900 --unit € --per year 120000 --by region --report r.html
       propriety fit loans.csv -t default --loss 'Beta(6, 14)' --model linear
       propriety fit loans.csv -t default --fn-cost amount --fp-cost '0.5 + 0.1*amount' --time issued
       propriety fit patients.csv -t state --cost-matrix costs.csv --groups hospital
@@ -70,22 +73,24 @@ def fit_command(
     recipe = _recipe(model, asking.loss is not None or search or asking.offset is not None)
     if asking.offset is not None:
         check_takes_offset([recipe], order)
-    if search and recipe.name == AUTO:
-        raise UsageError("--search chooses the loss of one model; give --model boosting, linear or tree")
     if report is not None:
         check_can_report()
-    training = load_table(table, opening, meaning, target, asking)
+    training = load_table(table, opening, meaning, target, asking, showing)
     show_table(out, training)
     study = run_study(out, training, order, recipe, folds=asking.folds, holdout=asking.holdout)
     show_study(out, study)
+    outline = outline_of(study, showing)
+    out.say(headline(outline))
+    show_findings(out, outline)
     if save is not None:
         study.model.save(save)
         out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")
     if report is not None:
-        with out.progress("report", 2) as step:
-            report_of(study, step).save(report)
+        with out.progress("report", 3) as step:
+            report_of(study, showing, step).save(report)
+            step("report")
         out.say(f"Report written to {report}: open it in a browser.")
-    out.result(document(study) | {"saved": save, "report": report})
+    out.result(document(study) | {"headline": headline(outline), "saved": save, "report": report})
 
 
 def _recipe(model: str | None, loss_matters: bool) -> Recipe:

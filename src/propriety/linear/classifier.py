@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -21,6 +22,7 @@ from propriety.linear.row_tailoring import RowTailored, focus_of
 from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.linear.settings import LinearSettings, loss_to_fit
 from propriety.linear.strength import N_FOLDS, cross_fit
+from propriety.linear.text import scorecard
 from propriety.model.base import shares, squeezed
 from propriety.model.offsets import OffsetClassifier
 from propriety.separators.linalg import Floats
@@ -315,6 +317,21 @@ class LinearClassifier(OffsetClassifier):
         """
         check_is_fitted(self)
         return shares(np.abs(self.coef_).mean(axis=0) * self._spread)
+
+    def export_text(self, *, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
+        """The model in words: a scorecard, with the points that each column adds to the score.
+
+        `class_names` are what it calls the classes; by default the labels themselves.
+
+        >>> model = LinearClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+        >>> print(model.export_text())
+        score of 1 = -1.362
+          +0.908 × x0
+        <BLANKLINE>
+        probability of 1 = Logit().inverse(score)
+        """
+        check_is_fitted(self)
+        return scorecard(self, self._schema, decimals=decimals, class_names=class_names)
 
     def summary(
         self,
