@@ -1,7 +1,8 @@
 """A real browser for tests of pages: Debian's chromium, driven by selenium; without them, tests are skipped.
 
-``apt-get install chromium chromium-driver``, ``pip install -e ".[browser]"``, and for the test of accessibility
-``npm install axe-core``: it is looked for in ``node_modules`` of the project, or where ``PROPRIETY_AXE`` says.
+``apt-get install chromium chromium-driver``, ``pip install -e ".[browser]"``, and for the tests of
+accessibility ``npm install axe-core``: it is looked for in ``node_modules`` of the project, or where
+``PROPRIETY_AXE`` says.
 ``PROPRIETY_SCREENSHOTS=folder`` keeps what `Browser.picture` takes.
 """
 
@@ -37,9 +38,8 @@ class Browser:
     def look(self, *, size=DESKTOP, dark=False, media="screen"):
         """How the page is shown: the size of the window, light or dark, on the screen or on paper."""
         width, height = size
-        self.command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.command("Emulation.setDeviceMetricsOverride", **screen)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", media=media, features=[scheme])
 

@@ -60,8 +60,8 @@ def explore_command(
         read = load_table(table, opening, meaning, target, o.Asking(positive=positive))
         if len(read.classes) != 2:
             raise UsageError(
-                f"explore is for two classes, and {target!r} has {len(read.classes)}: say by --positive which "
-                f"of {', '.join(map(repr, read.classes))} is the one that can be missed"
+                f"explore is for two classes, and {target!r} has {len(read.classes)}: say by --positive "
+                f"which of {', '.join(map(repr, read.classes))} is the one that can be missed"
             )
         data = (datasets.of_table(read.source.name, read.frame, read.y, read.classes[1]), *data)
     try:
@@ -89,9 +89,7 @@ def _costs(fp_cost: float | None, fn_cost: float | None) -> dict[str, float]:
         return {}
     given = {"fp_cost": 1.0 if fp_cost is None else fp_cost, "fn_cost": 1.0 if fn_cost is None else fn_cost}
     try:
-        threshold = float(Costs.of_mistakes(**given).threshold)
+        Costs.of_mistakes(given["fp_cost"], given["fn_cost"])
     except ValueError as error:
         raise UsageError(str(error).replace("fp_cost", "--fp-cost").replace("fn_cost", "--fn-cost")) from None
-    if not 0 < threshold < 1:
-        raise UsageError("--fp-cost and --fn-cost must both be more than 0 for a threshold between 0 and 1")
     return given

@@ -1,4 +1,4 @@
-"""Everything that the page shows of one loss, as JSON; evaluated by the library, drawn by the page as it is."""
+"""Everything that the page shows of one loss, as JSON: evaluated by the library, drawn as it is."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ _VALUES = {
     "link": ("score F",),
 }
 _LONGEST = 500  # letters of a loss in text
+_LONG = 60  # letters, for a heading
 _BEST_WITH = {True: "BoostingClassifier", False: "TreeClassifier"}
 
 
@@ -66,11 +67,8 @@ def _of_family(query: Mapping[str, str]) -> losses.Loss:
     sliders = known[name].sliders
     if missing := [parameter for parameter in sliders if parameter not in query]:
         raise ValueError(f"{name} needs {', '.join(sliders)}; {', '.join(missing)} is not given")
-    values = {
-        parameter: query[parameter] if isinstance(slider.stops[0], str) else _number(parameter, query[parameter])
-        for parameter, slider in sliders.items()
-    }
-    return make(name, values)
+    named = {parameter for parameter, slider in sliders.items() if isinstance(slider.stops[0], str)}
+    return make(name, {p: query[p] if p in named else _number(p, query[p]) for p in sliders})
 
 
 def make(name: str, values: Mapping[str, Any]) -> losses.Loss:
@@ -87,7 +85,22 @@ def _number(name: str, text: str) -> float:
 
 
 def faces(shape: shaping.Shape, thresholds: Array, *, by_handles: bool = False) -> dict[str, Any]:
-    """What the page shows of a loss: curves and axes, values at the thresholds, properties, code."""
+    """What the page shows of a loss: curves and axes, values at the thresholds, properties, code.
+
+    Raises
+    ------
+    BadRequestError
+        If the numbers of the loss are beyond what can be drawn.
+    """
+    try:
+        return _faces(shape, thresholds, by_handles)
+    except BadRequestError:
+        raise
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise BadRequestError(f"{shape.loss!r} cannot be drawn: {error}") from None
+
+
+def _faces(shape: shaping.Shape, thresholds: Array, by_handles: bool) -> dict[str, Any]:
     subject = Subject.of(shape.loss)
     # One evaluation for the curves and for the thresholds: the page asks for it at every step of a drag.
     along = {"p": np.concatenate([GRIDS["p"], thresholds]), "v": GRIDS["v"]}
@@ -99,9 +112,12 @@ def faces(shape: shaping.Shape, thresholds: Array, *, by_handles: bool = False) 
         shown[0] |= _axis(shaping.AXIS)
     composite = subject.composite
     facts = (subject.loss if composite is None else composite).properties()
-    smooth = isinstance(subject.loss, SmoothLoss)
+    heights = None
+    if isinstance(subject.loss, SmoothLoss):
+        heights = rounded(shaping.heights_of(subject.loss, 1 / factor))
     return {
         "loss": subject.label,
+        "title": _title(subject),
         "link": "" if composite is None else repr(composite.link),
         "about": about(subject.loss) if type(subject.loss).__name__ in losses.names() else "",
         "note": shape.note,
@@ -111,10 +127,17 @@ def faces(shape: shaping.Shape, thresholds: Array, *, by_handles: bool = False) 
         "properties": [
             {"name": name, "holds": fact.holds, "reason": fact.reason} for name, fact in facts.items()
         ],
-        "handles": rounded(shaping.heights_of(subject.loss, 1 / factor)) if smooth else None,
+        "handles": heights,
         "code": code(shape.loss),
         "command": f'propriety fit TABLE --target COLUMN --loss "{shape.loss!r}"',
     }
+
+
+def _title(subject: Subject) -> str:
+    """What a loss is called in a heading: a long sum by its length."""
+    if len(subject.label) <= _LONG:
+        return subject.label
+    return f"A mixture of {len(subject.loss._terms)} losses"
 
 
 def _same_entropy(subject: Subject, own: Mapping[Panel, list[Curve]]) -> float:
@@ -137,8 +160,8 @@ def _face(panel: Panel, own: list[Curve], reference: Subject) -> dict[str, Any]:
         "x": panel.x,
         "xlabel": panel.xlabel,
         "ylabel": panel.ylabel,
-        "curves": [{"y": rounded(curve.y), "dashed": curve.dashed} for curve in drawn],
-        "reference": [{"y": rounded(curve.y), "dashed": curve.dashed} for curve in log],
+        "curves": [{"y": rounded(curve.y, 5), "dashed": curve.dashed} for curve in drawn],
+        "reference": [{"y": rounded(curve.y, 5), "dashed": curve.dashed} for curve in log],
         **_axis(panel.axis(x, [curve.y for curve in drawn + log])),
     }
 
@@ -182,7 +205,10 @@ def rounded(values: Sequence[float] | Array, digits: int = 6) -> list[float | No
     >>> rounded([1 / 3, float("inf")], 3)
     [0.333, None]
     """
-    return [float(f"{value:.{digits}g}") if math.isfinite(value) else None for value in np.asarray(values).tolist()]
+    return [
+        float(f"{value:.{digits}g}") if math.isfinite(value) else None
+        for value in np.asarray(values).tolist()
+    ]
 
 
 __all__ = ["GRIDS", "BadRequestError", "asked_loss", "code", "faces", "make", "rounded"]

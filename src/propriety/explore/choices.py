@@ -30,14 +30,14 @@ _CENTRES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 _COST = Slider((*_CENTRES, *(round(1 - c, 2) for c in _CENTRES[-2::-1])), (0.05, 0.1, 0.3, 0.5, 0.8))
 _EXPONENT = Slider(
     (-0.9, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 10, 14, 20, 30),
-    (-0.75, -0.25, 0, 1, 4, 14),
+    (-0.5, 0, 1, 4, 14),
 )
 _GAIN = Slider((0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4), (0.25, 0.5, 1, 2, 4))
 _SHARE = Slider((0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), (0.1, 0.3, 0.5, 0.8))
 _SIZE = Slider((0.25, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 31, 48), (0.5, 1, 4, 16, 31))
 SLIDERS: Mapping[tuple[str, str], Slider] = {
-    ("AlphaTunable", "gain"): _GAIN,
-    ("AlphaTunable", "alpha"): Slider((0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5), (0, 0.25, 0.4, 0.5)),
+    ("AlphaTunable", "gain"): Slider(_GAIN.stops, (0.5, 1, 2)),
+    ("AlphaTunable", "alpha"): Slider((0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5), (0, 0.25, 0.5)),
     ("Beta", "alpha"): _EXPONENT,
     ("Beta", "beta"): _EXPONENT,
     ("CascadeDown", "b"): _SIZE,
@@ -55,7 +55,7 @@ SLIDERS: Mapping[tuple[str, str], Slider] = {
     ("LogCosh", "zeta"): Slider((0.5, 1, 2, 4, 8, 12, 16, 24, 32), (1, 4, 8, 16, 32)),
     ("Mu", "mu"): _SHARE,
     ("Power", "upsilon"): _SHARE,
-    ("Tailored", "cost"): _COST,
+    ("Tailored", "cost"): Slider(_COST.stops, (0.1, 0.3, 0.5, 0.8)),
     ("Tailored", "focus"): Slider((0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 60, 100), (2, 10, 20, 40)),
     ("Tailored", "by"): Slider(("mean", "mode"), ("mean", "mode")),
 }
@@ -129,8 +129,8 @@ def thresholds(fp_cost: float | None = None, fn_cost: float | None = None) -> li
 
     >>> [row for row in thresholds() if row["c"] == 0.1]
     [{'c': 0.1, 'words': 'A miss costs 9 false alarms.', 'costs': 'fp_cost=1, fn_cost=9'}]
-    >>> thresholds(2, 5)[8]["words"]
-    'A miss costs 2.5 false alarms.'
+    >>> [row["words"] for row in thresholds(2, 5) if row["costs"] == "fp_cost=2, fn_cost=5"]
+    ['A miss costs 2.5 false alarms.']
     """
     pairs = {c: _costs_of(c) for c in THRESHOLDS}
     if fp_cost is not None and fn_cost is not None:

@@ -17,8 +17,8 @@ from propriety.version import __version__
 ASSETS = {"style.css": "text/css", "charts.js": "text/javascript", "explore.js": "text/javascript"}
 #: Scripts, styles and answers come from where the page comes from, and nothing else is loaded from anywhere.
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
-    "form-action 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
 )
 
 

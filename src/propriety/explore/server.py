@@ -91,7 +91,7 @@ class Explorer:
         query = _query(request)
         try:
             told = self._faces(answers.asked_loss(query), by_handles="handles" in query)
-        except (ValueError, TypeError, ArithmeticError) as error:
+        except answers.BadRequestError as error:
             return _problem(str(error))
         return _json(told)
 
@@ -103,7 +103,7 @@ class Explorer:
             return _problem(f"there are no data {name!r}; there are {', '.join(self.data)}")
         try:
             shape = answers.asked_loss(query)
-        except ValueError as error:
+        except answers.BadRequestError as error:
             return _problem(str(error))
         async with self._turn:
             if await request.is_disconnected():
@@ -115,7 +115,7 @@ class Explorer:
                 return _problem(str(error))
 
     def app(self) -> Starlette:
-        """The application; only requests to this machine by name are answered, so that no other site can ask."""
+        """The application; it answers requests that name this machine only, so that no other site can ask."""
         return Starlette(
             routes=[
                 Route("/", self.index),
@@ -173,10 +173,16 @@ def address(listening: socket.socket) -> str:
     return "http://{}:{}/".format(*listening.getsockname())
 
 
+def made(explorer: Explorer) -> uvicorn.Server:
+    """The server, to be run with a socket."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            explorer.app(), log_level="error", access_log=False, timeout_graceful_shutdown=1, lifespan="off"
+        )
+    )
+
+
 def serve(explorer: Explorer, listening: socket.socket) -> None:
     """Answer until interrupted; Ctrl-C ends it without a trace."""
-    config = uvicorn.Config(
-        explorer.app(), log_level="error", access_log=False, timeout_graceful_shutdown=1, lifespan="off"
-    )
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+        made(explorer).run(sockets=[listening])

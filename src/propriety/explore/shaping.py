@@ -1,8 +1,9 @@
 """A loss from the heights of a few handles: a mixture whose weight passes through them.
 
-The mixture is of the log and the squared loss and of a bump at each handle, with factors that are not negative.
-A mixture and not ``losses.from_weight``, because it has closed forms (faces in milliseconds, not tenths of a
-second), prints as text that ``losses.parse`` and ``propriety fit --loss`` read, and can be kept in a model file.
+The mixture is of the log and the squared loss and of bumps at each handle, with factors that are not
+negative. It is a mixture and not ``losses.from_weight``, because it has closed forms (faces in milliseconds,
+not tenths of a second), prints as text that ``losses.parse`` and ``propriety fit --loss`` read, and can be
+kept in a file.
 """
 
 from __future__ import annotations
@@ -58,10 +59,9 @@ def through(heights: Sequence[Any]) -> Shape:
             f"handles must be {len(HANDLES)} weights, one at each of {HANDLES}, got {len(heights)}"
         )
     wanted = np.array([number("a handle", h, AXIS.low, AXIS.high, "both") for h in heights])
-    parts = [losses.Log(), losses.Squared()]
-    parts += [
-        losses.HandVinciotti(c, width) for widths in (_WIDE, _NARROW) for c, width in zip(HANDLES, widths, strict=True)
-    ]
+    parts: list[losses.SmoothLoss] = [losses.Log(), losses.Squared()]
+    for widths in (_WIDE, _NARROW):
+        parts += [losses.HandVinciotti(c, width) for c, width in zip(HANDLES, widths, strict=True)]
     weights = np.column_stack([part.weight(np.array(HANDLES)) for part in parts]) / wanted[:, None]
     reluctance = np.zeros((len(HANDLES), len(parts)))
     reluctance[:, -len(HANDLES) :] = _RELUCTANCE * np.diag(np.diag(weights[:, -len(HANDLES) :]))
@@ -69,7 +69,7 @@ def through(heights: Sequence[Any]) -> Shape:
     factors, _ = nnls(rows, np.concatenate([np.ones(len(wanted)), np.zeros(len(wanted))]))
     # What is less than a thousandth of every handle is not seen, and would only lengthen the code.
     seen = (weights * factors).max(axis=0) > 1e-3
-    terms = [(_rounded(factor), part) for factor, part, kept in zip(factors, parts, seen, strict=True) if kept]
+    terms = [(_rounded(factors[k]), parts[k]) for k in np.flatnonzero(seen)]
     loss = losses.Mixture.of(terms)
     reached = loss.weight(np.array(HANDLES))  # type: ignore[attr-defined]
     missed = tuple(p for p, off in zip(HANDLES, np.abs(reached / wanted - 1) > _NEAR, strict=True) if off)

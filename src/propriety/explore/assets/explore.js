@@ -77,7 +77,7 @@
       chart.axes({
         title: one.title, xlabel: one.xlabel, ylabel: one.ylabel, x: [from, to], y: [one.low, one.high], log: one.log,
         xticks: one.x === "p" ? [0, 0.25, 0.5, 0.75, 1] : undefined,
-        described: `${one.title} of ${answer.loss}, from ${short(one.low)} to ${short(one.high)}`,
+        described: `${one.title} of ${answer.title}, from ${short(one.low)} to ${short(one.high)}`,
       });
       chart.curves([
         ...one.reference.map(({ y, dashed }) => ({ x, y, dashed, kind: "log" })),
@@ -99,7 +99,7 @@
   }
 
   function drawWords() {
-    get("loss").textContent = answer.loss + (answer.link ? `, link ${answer.link}` : "");
+    get("loss").textContent = answer.title + (answer.link ? `, link ${answer.link}` : "");
     get("note").textContent = answer.note || (answer.link ? "" : "It has no weight function, and so no score: it is for trees and for judging.");
     get("reference").textContent = answer.reference;
     get("about").textContent = state.way === "family" ? answer.about : "";
@@ -220,7 +220,7 @@
         [judgedLog, judged] = [log, own];
         if (shownData !== data) forgetPictures(data);
         drawModels();
-        get("fitting").textContent = `Fitted in ${short(own.seconds, 2)} s.`;
+        get("fitting").textContent = settings.server ? `Fitted in ${short(own.seconds, 2)} s.` : "";
         get("judged").setAttribute("aria-busy", "false");
         document.body.dataset.fitted = JSON.stringify({ ...asked, data });
       } catch (error) {
