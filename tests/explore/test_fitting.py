@@ -95,7 +95,7 @@ def test_two_columns_of_numbers_are_a_plane_and_long_tables_are_cut():
 
 def test_a_class_of_one_row_is_refused():
     frame = pa.table({"a": [1.0, 2.0, 3.0]})
-    with pytest.raises(ValueError, match="has 1 rows of one class"):
+    with pytest.raises(ValueError, match="fewer than two rows of one class"):
         datasets.of_table("few.csv", frame, np.array([0, 0, 1]), "1").described()
 
 

@@ -48,7 +48,7 @@ class DataSet:
         few = np.bincount(self.y, minlength=2).min()
         if few < 2:
             raise ValueError(
-                f"{self.title} has {few} rows of one class; both parts need one at least: give more rows"
+                f"{self.title} has fewer than two rows of one class, and both halves need one: give more rows"
             )
         fitted, judged = train_test_split(rows, test_size=0.5, stratify=self.y, random_state=0)
         return np.sort(fitted), np.sort(judged)

@@ -193,6 +193,8 @@
       document.body.dataset.shown = JSON.stringify(asked);
     } catch (error) {
       problem(error.message);
+      giveUp();
+      get("fitting").textContent = "Nothing is fitted.";
     }
     open = false;
     if (waiting) { waiting = false; ask(); }
@@ -203,9 +205,13 @@
   }
 
   // Fits wait until nothing has changed for a while; a fit that is out of date is given up.
-  function fit(delay = 350) {
+  function giveUp() {
     clearTimeout(timer);
     controller?.abort();
+  }
+
+  function fit(delay = 350) {
+    giveUp();
     get("judged").setAttribute("aria-busy", "true");
     get("fitting").textContent = "Fitting a linear model, a tree and boosting …";
     timer = setTimeout(async () => {
@@ -289,13 +295,13 @@
 
   // What is chosen is kept in the address, so that it can be sent to others and survives a reload.
   function remember() {
-    const chosen = new URLSearchParams({ ...query(), c: settings.thresholds[state.threshold].c, data: state.data });
+    const chosen = new URLSearchParams({ ...query(), at: settings.thresholds[state.threshold].c, data: state.data });
     history.replaceState(null, "", `#${chosen}`);
   }
 
   function recall() {
     const given = new URLSearchParams(location.hash.slice(1));
-    const threshold = settings.thresholds.findIndex(({ c }) => String(c) === given.get("c"));
+    const threshold = settings.thresholds.findIndex(({ c }) => String(c) === given.get("at"));
     if (threshold >= 0) state.threshold = threshold;
     if (settings.data.some(({ name }) => name === given.get("data"))) state.data = given.get("data");
     if (families.has(given.get("family"))) {
