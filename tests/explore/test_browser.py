@@ -62,50 +62,61 @@ def settled(browser, *, fitted=True):
     browser.until(lambda: browser.run(script, fitted))
 
 
-def curves(browser, name, kind="own"):
+def read(browser):
+    """What the page shows of a loss, in one question: each costs some milliseconds."""
+    return browser.run("""
+        const text = (id) => document.getElementById(id).textContent;
+        const rows = (id) => [...document.getElementById(id).tBodies[0].rows].map(
+          (row) => [...row.cells].map((cell) => cell.textContent));
+        const faces = [...document.querySelectorAll("#charts svg")].map((svg) => ({
+          name: svg.dataset.name, low: Number(svg.dataset.low), high: Number(svg.dataset.high),
+          log: svg.dataset.log === "true", shown: svg.getClientRects().length > 0,
+          paths: [...svg.querySelectorAll(".curve.own")].map((path) => path.getAttribute("d")),
+        }));
+        return {
+          loss: text("loss"), code: text("code"), command: text("command"),
+          threshold: text("threshold-value"),
+          values: rows("values"), properties: rows("properties"), faces,
+        };
+    """)
+
+
+def curves(face):
     """The drawn curves of a face, read back from their letters."""
-    svg = browser.one(f"svg[data-name='{name}']")
-    low, high, log = (svg.get_attribute(f"data-{key}") for key in ("low", "high", "log"))
-    ends = np.array([float(low), float(high)])
-    read = []
-    for path in svg.find_elements("css selector", f".curve.{kind}"):
-        places = np.array(
-            [float(y) for y in re.findall(r"[ML]\S+ (\S+?)(?=[ML]|$)", path.get_attribute("d"))]
-        )
+    low, high = face["low"], face["high"]
+    for path in face["paths"]:
+        places = np.array([float(y) for y in re.findall(r"[ML]\S+ (\S+?)(?=[ML]|$)", path)])
         share = (194 - places) / (194 - 26)
-        if log == "true":
-            read.append(np.exp(np.log(ends[0]) + share * np.log(ends[1] / ends[0])))
-        else:
-            read.append(ends[0] + share * (ends[1] - ends[0]))
-    return read, ends, log == "true"
+        yield low * (high / low) ** share if face["log"] else low + share * (high - low)
 
 
 def check_faces(browser, loss):
     """Curves, words, values, properties and code of the page are those of a loss."""
     answer = answers.faces(shaping.Shape(loss, ()), np.array(choices.THRESHOLDS))
-    assert browser.text("#loss").startswith(answer["title"])
+    shown = read(browser)
+    assert shown["loss"].startswith(answer["title"])
+    drawn = {face["name"]: face for face in shown["faces"] if face["shown"]}
+    assert list(drawn) == [face["name"] for face in answer["faces"]]
     for face in answer["faces"]:
-        drawn, ends, log = curves(browser, face["name"])
-        assert len(drawn) == len(face["curves"])
-        for line, curve in zip(drawn, face["curves"], strict=True):
-            y = np.array([value for value in curve["y"] if value is not None and (value > 0 or not log)])
-            inside = (y >= ends[0]) & (y <= ends[1])
-            room = 2e-3 * y[inside] if log else 2e-3 * (ends[1] - ends[0])
+        one = drawn[face["name"]]
+        for line, curve in zip(curves(one), face["curves"], strict=True):
+            y = np.array(
+                [value for value in curve["y"] if value is not None and (value > 0 or not one["log"])]
+            )
+            inside = (y >= one["low"]) & (y <= one["high"])
+            room = 2e-3 * y[inside] if one["log"] else 2e-3 * (one["high"] - one["low"])
             assert np.all(np.abs(line[: len(y)][inside] - y[inside]) <= room)
-    hidden = [svg.get_attribute("data-name") for svg in browser.all("#charts svg") if not svg.is_displayed()]
-    assert not {face["name"] for face in answer["faces"]} & set(hidden)
-    rows = {row["name"]: row for row in answer["properties"]}
-    for row in browser.all("#properties tbody tr"):
-        name, holds, reason = (cell.get_property("textContent") for cell in row.find_elements("xpath", "*"))
-        assert (holds, reason) == ("yes" if rows[name]["holds"] else "no", rows[name]["reason"])
-    place = threshold(browser)
-    shown = dict(table(browser, "#values"))
-    for row in answer["values"]:
-        assert number(shown[row["name"]]) == pytest.approx(row["at"][place], rel=1e-4)
+    assert shown["properties"] == [
+        [row["name"], "yes" if row["holds"] else "no", row["reason"]] for row in answer["properties"]
+    ]
+    place = choices.THRESHOLDS.index(float(shown["threshold"]))
+    assert [name for name, _ in shown["values"]] == [row["name"] for row in answer["values"]]
+    for (_, value), row in zip(shown["values"], answer["values"], strict=True):
+        assert number(value) == pytest.approx(row["at"][place], rel=1e-4)
     names = {}
-    exec(browser.text("#code"), names)
+    exec(shown["code"], names)
     assert names["loss"] == loss
-    assert f'--loss "{loss!r}"' in browser.text("#command")
+    assert f'--loss "{loss!r}"' in shown["command"]
 
 
 def check_models(browser, data, loss):
@@ -255,7 +266,7 @@ def test_handles_are_dragged_and_the_loss_follows(page, data):
     names = {}
     exec(page.text("#code"), names)
     assert names["loss"] == shape.loss
-    (drawn,), _, _ = curves(page, "weight")
+    (drawn,) = curves(read(page)["faces"][0])
     at = np.interp(0.5, answers.GRIDS["p"], np.log(drawn))
     assert np.exp(at) == pytest.approx(after[3], rel=0.05)
     check_models(page, data[0], shape.loss)
@@ -412,16 +423,24 @@ def test_titles_do_not_collide(page):
     assert overlaps == []
 
 
-@pytest.mark.parametrize("scheme", ["http", "file"])
-def test_the_static_page_says_the_same_without_a_server(browser, served, data, tmp_path, scheme):
-    few = [one for one in choices.families() if one.name in ("Log", "Power", "Tailored")]
+@pytest.fixture(scope="module")
+def without_server(browser, data, tmp_path_factory):
+    """The folder of a static page, and its families with few stops."""
     few = [
         choices.Family(one.name, {n: choices.Slider(s.stops, s.few[:2]) for n, s in one.sliders.items()})
-        for one in few
+        for one in choices.families()
+        if one.name in ("Log", choices.START)
     ]
-    static.write(tmp_path, families=few, data=data)
+    folder = tmp_path_factory.mktemp("static")
+    static.write(folder, families=few, data=data)
+    return folder, few
+
+
+@pytest.mark.parametrize("scheme", ["http", "file"])
+def test_the_static_page_says_the_same_without_a_server(browser, served, data, without_server, scheme):
+    folder, few = without_server
     browser.look()
-    browser.open(served(tmp_path) if scheme == "http" else (tmp_path / "index.html").as_uri())
+    browser.open(served(folder) if scheme == "http" else (folder / "index.html").as_uri())
     settled(browser)
     assert not browser.one("#ways").is_displayed()
     assert "propriety explore" in browser.text("#no-server")
