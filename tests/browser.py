@@ -13,6 +13,7 @@ import os
 import shutil
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 AXE = Path(os.environ.get("PROPRIETY_AXE", ROOT / "node_modules" / "axe-core" / "axe.min.js"))
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
 PHONE, DESKTOP = (375, 740), (1280, 900)
 
 
@@ -121,25 +123,33 @@ class Browser:
         return page
 
 
-@pytest.fixture(scope="session")
-def browser():
-    """A browser without a window, for the whole run."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    driver_path = shutil.which("chromedriver")
-    if CHROMIUM is None or driver_path is None:
-        pytest.skip("chromium and its driver are not there: apt-get install chromium chromium-driver")
+@contextmanager
+def chromium():
+    """A chromium without a window, as selenium drives it."""
+    from selenium import webdriver
+
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A browser for the whole run."""
+    pytest.importorskip("selenium", reason="selenium is not installed")
+    if CHROMIUM is None or DRIVER is None:
+        pytest.skip("chromium and its driver are not there: apt-get install chromium chromium-driver")
+    with chromium() as driver:
         made = Browser(driver)
         made.look()
         yield made
-    finally:
-        driver.quit()
 
 
 @pytest.fixture

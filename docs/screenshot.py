@@ -1,0 +1,42 @@
+"""Take the picture of the explorer that its page shows: ``python docs/screenshot.py``.
+
+Needs chromium with its driver and ``pip install -e ".[browser]"``; run it after the page has changed.
+"""
+
+from __future__ import annotations
+
+import base64
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SHAPE = "handles=30,60,25,4,2,2,6&at=0.1&data=curved"
+WIDTH, HEIGHT = 1180, 1085
+
+
+def take(browser: Any, address: str) -> bytes:
+    """The upper part of the page, with handles, when all of it is drawn."""
+    browser.look(size=(WIDTH, HEIGHT))
+    browser.open(f"{address}#{SHAPE}")
+    done = "return document.getElementById('judged').getAttribute('aria-busy') === 'false'"
+    browser.until(lambda: browser.run(done), seconds=120)
+    region: dict[str, Any] = {"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": 1}
+    return base64.b64decode(browser.command("Page.captureScreenshot", format="png", clip=region)["data"])
+
+
+def main() -> None:
+    """Serve the explorer, look at it, and keep the picture."""
+    # The tests have a browser and a running explorer.
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "explore")]
+    from samples import running
+    from tests.browser import Browser, chromium
+
+    from propriety.explore import datasets, server
+
+    with chromium() as driver, running(server.Explorer(datasets.built_in())) as address:
+        (ROOT / "docs" / "_static" / "explorer.png").write_bytes(take(Browser(driver), address))
+
+
+if __name__ == "__main__":
+    main()
