@@ -12,17 +12,20 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SHAPE = "handles=30,60,25,4,2,2,6&at=0.1&data=curved"
-WIDTH, HEIGHT = 1180, 1085
+WIDTH, HEIGHT = 1280, 900
 
 
 def take(browser: Any, address: str) -> bytes:
-    """The upper part of the page, with handles, when all of it is drawn."""
+    """The page down to the boundaries, with handles, when all of it is drawn."""
     browser.look(size=(WIDTH, HEIGHT))
+    browser.command("Emulation.setScrollbarsHidden", hidden=True)
     browser.open(f"{address}#{SHAPE}")
     done = "return document.getElementById('judged').getAttribute('aria-busy') === 'false'"
     browser.until(lambda: browser.run(done), seconds=120)
-    region: dict[str, Any] = {"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": 1}
-    return base64.b64decode(browser.command("Page.captureScreenshot", format="png", clip=region)["data"])
+    bottom = browser.run("return document.getElementById('boundaries').getBoundingClientRect().bottom")
+    region = {"x": 0, "y": 0, "width": WIDTH, "height": bottom, "scale": 1}
+    taken = browser.command("Page.captureScreenshot", format="png", clip=region, captureBeyondViewport=True)
+    return base64.b64decode(taken["data"])
 
 
 def main() -> None:
