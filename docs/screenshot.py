@@ -31,9 +31,9 @@ def take(browser: Any, address: str) -> bytes:
 def main() -> None:
     """Serve the explorer, look at it, and keep the picture."""
     # The tests have a browser and a running explorer.
-    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "explore")]
-    from samples import running
+    sys.path.insert(0, str(ROOT))
     from tests.browser import Browser, chromium
+    from tests.explore.serving import running
 
     from propriety.explore import datasets, server
 

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from samples import small
+from tests.explore.serving import small
 
 from propriety import LinearClassifier, TreeClassifier, evaluation, losses
 from propriety.explore import datasets, fitting

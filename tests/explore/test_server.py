@@ -10,7 +10,7 @@ pytest.importorskip("uvicorn")
 
 import socket
 
-from samples import Client, running, small
+from tests.explore.serving import Client, running, small
 
 from propriety import losses
 from propriety.explore import page, server

@@ -2,7 +2,7 @@ import json
 import re
 
 import numpy as np
-from samples import small
+from tests.explore.serving import small
 
 from propriety import losses
 from propriety.explore import answers, choices, fitting, static
