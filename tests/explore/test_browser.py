@@ -406,9 +406,9 @@ def test_a_problem_is_accessible_too(page):
     page.one("[name=way][value=text]").click()
     page.one("#text").send_keys(" nonsense", Keys.ENTER)
     page.until(lambda: page.text("#problem"))
-    assert page.violations() == []
     (complaint,) = page.complaints()
     assert "400 (Bad Request)" in complaint
+    assert page.violations() == []
 
 
 def test_on_paper(page):
