@@ -28,6 +28,7 @@ FLOORS = (
     ("plots",),
     ("report",),
     ("papers",),
+    ("explore",),
     ("cli",),
     ("__init__", "__main__"),
 )
