@@ -56,8 +56,7 @@ class Progress:
 
     def _train_score(self) -> float:
         booster = self._booster
-        values = booster.objective.values(booster.scores, booster.settings.n_jobs)
-        return -booster.weights.mean(values)
+        return -booster.mean(booster.objective.values(booster.scores, booster.settings.n_jobs))
 
     def _tell_callbacks(self, trees: list[Any]) -> bool:
         if self._context is None:

@@ -7,7 +7,7 @@ Learners see numbers only: NaN is missing, a category is its index in the schema
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
+
+from propriety.collective import ALONE, Collective
 
 _CHUNK = 16384
 
@@ -53,8 +55,10 @@ class Schema:
     names: tuple[str, ...] | None
 
     @classmethod
-    def fit(cls, X: Any, categorical: Any = "from_dtype") -> tuple[Schema, Table]:
-        """Read the training table.
+    def fit(
+        cls, X: Any, categorical: Any = "from_dtype", collective: Collective = ALONE
+    ) -> tuple[Schema, Table]:
+        """Read the training table, whose rows may be spread over processes.
 
         ``categorical`` is ``"from_dtype"`` (the categorical columns of a data frame), None, a mask, or
         names or positions of columns.
@@ -69,7 +73,7 @@ class Schema:
         d = X.shape[1]
         chosen = _categorical_columns(X, names, d, categorical)
         categories = tuple(_categories(X, f) if f in chosen else None for f in range(d))
-        schema = cls(categories, names)
+        schema = _joined(collective.gather(cls(categories, names)))
         return schema, Table(X, schema)
 
     def read(self, X: Any) -> Table:
@@ -163,6 +167,30 @@ class Table:
                 column = self.column(f)
                 values[:, f] = column if encode[f] is None else encode[f](column)
             yield 0, self.n_rows, values
+
+
+def _joined(schemas: list[Schema]) -> Schema:
+    """One schema of several parts of a table: every category that a part has."""
+    first = schemas[0]
+    if len(schemas) == 1:
+        return first
+    kinds = [tuple(c is None for c in schema.categories) for schema in schemas]
+    for schema, kind in zip(schemas, kinds, strict=True):
+        if schema.names != first.names or kind != kinds[0]:
+            raise ValueError(
+                "the parts of the table differ in their columns, or in which of them are categorical: "
+                f"{list(first.labels)} and {list(schema.labels)}"
+            )
+    columns = zip(*(schema.categories for schema in schemas), strict=True)
+    return Schema(
+        tuple(None if column[0] is None else _ordered(set().union(*column)) for column in columns),
+        first.names,
+    )
+
+
+def _ordered(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Categories in their order: numbers, then text."""
+    return tuple(sorted(values, key=lambda v: (isinstance(v, str), v)))
 
 
 def _as_columns(X: Any) -> Any:
@@ -265,7 +293,7 @@ def _categorical_columns(X: Any, names: tuple[str, ...] | None, d: int, categori
 def _categories(X: Any, f: int) -> tuple[Any, ...]:
     codes, values = _factorize(X, f)
     seen = np.unique(codes[codes >= 0])
-    return tuple(sorted((values[i] for i in seen), key=lambda v: (isinstance(v, str), v)))
+    return _ordered(values[i] for i in seen)
 
 
 def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety import losses, parallel
+from propriety.collective import ALONE, Collective
 from propriety.costs import Costs, MissingCostsWarning
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.identifiers import warn_of_identifiers
@@ -65,6 +66,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     _known_classes: NDArray[Any] | None = None
     #: Whether ``fit`` was given an offset, which scores then need as well.
     _needs_offset: bool = False
+    #: The processes over which the rows of ``fit`` are spread.
+    _collective: Collective = ALONE
     classes_: NDArray[Any]
     loss_: Any
     n_features_in_: int
@@ -138,6 +141,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
             stakes=getattr(self, "stakes", False),
             offset=offset,
             groups=groups,
+            collective=self._collective,
         )
         decision_labels(training.classes, training.costs, self)
         return training

@@ -1,5 +1,6 @@
 """Rows in several processes give the bits of rows in one; here a process is a thread."""
 
+from dataclasses import replace
 from threading import Barrier, Thread
 
 import numpy as np
@@ -10,7 +11,7 @@ from propriety.engine import binning
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.engine.quantize import Quantizer
-from propriety.engine.reduce import ALONE
+from propriety.collective import ALONE
 from propriety.weights import Weights
 
 N = 900
@@ -19,8 +20,11 @@ N = 900
 class Member:
     """One of several threads that see each other's parts."""
 
+    ahead = 3
+
     def __init__(self, shared, number):
         self._shared, self._number = shared, number
+        self.rank, self.size = number, len(shared[1])
 
     def gather(self, part):
         barrier, parts = self._shared
@@ -38,7 +42,7 @@ class Member:
 
 
 def together(work, shares):
-    """What each member's ``work(rows, reduce)`` returns, each with its share of the rows."""
+    """What each member's ``work(rows, collective)`` returns, each with its share of the rows."""
     shared, results = (Barrier(len(shares)), [None] * len(shares)), [None] * len(shares)
 
     def run(number):
@@ -110,10 +114,10 @@ def test_sums_and_scales_do_not_depend_on_the_spread(rng, weights, n_members):
     g, h, out = rng.normal(size=N), rng.random(N), weights.array == 0
     g[out], h[out] = 0.0, 0.0
 
-    def work(rows, reduce):
-        part = row_weights(weights.take(rows), reduce)
-        signal = Quantizer(len(rows), part, reduce)(g[rows], h[rows], 1)
-        return part.total, weighted_sum(g[rows], part, 1, reduce), signal
+    def work(rows, collective):
+        part = row_weights(replace(weights.take(rows), collective=collective))
+        signal = Quantizer(len(rows), part, collective)(g[rows], h[rows], 1)
+        return part.total, weighted_sum(g[rows], part, 1, collective), signal
 
     total, expected, whole = work(np.arange(N), ALONE)
     shares = shares_of(rng, n_members)
@@ -132,9 +136,10 @@ def test_bins_do_not_depend_on_the_spread(rng, weights, sample, monkeypatch):
     schema, table = Schema.fit(table_of(rng), [2])
     target = (rng.random(N) < 0.4).astype(float)
 
-    def work(rows, reduce):
+    def work(rows, collective):
         part = Rows(table, rows)
-        return Binner.fit(part, weights.take(rows), target[rows], schema.n_categories, 30, 1, reduce)
+        own = replace(weights.take(rows), collective=collective)
+        return Binner.fit(part, own, target[rows], schema.n_categories, 30, 1)
 
     whole = Binner.fit(table, weights, target, schema.n_categories, 30, 1)
     for binner in together(work, shares_of(rng, 3)):
