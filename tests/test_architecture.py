@@ -20,6 +20,7 @@ FLOORS = (
     ("model",),
     ("evaluation",),
     ("engine",),
+    ("beyond",),
     ("separators",),
     ("linear", "boosting", "forest", "tree", "rules"),
     ("auto",),

@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 Part = TypeVar("Part")
 
 
+class Parted(RuntimeError):
+    """A process has left the others, or they were told to stop: there will be no more totals."""
+
+
 class Collective(Protocol):
     """Totals over the rows of all processes.
 
@@ -45,6 +49,10 @@ class Collective(Protocol):
         """The processes' parts, small objects, in an order that is the same everywhere."""
         ...
 
+    def tell(self, done: int, of: int, score: float | None) -> None:
+        """Let whoever waits for the fit know how far it is."""
+        ...
+
 
 class Alone:
     """One process: its part is the total.
@@ -66,6 +74,9 @@ class Alone:
     def gather(self, part: Part) -> list[Part]:
         """The only part."""
         return [part]
+
+    def tell(self, done: int, of: int, score: float | None) -> None:
+        """Nobody waits."""
 
 
 ALONE = Alone()
