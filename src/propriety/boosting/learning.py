@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.boosting.compatibility import check_calibration, check_coefficient
+from propriety.boosting.compatibility import check_calibration, check_coefficient, check_spread
 from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.settings import BoostingSettings
 from propriety.boosting.shapes import Marginals
@@ -137,6 +137,7 @@ def prepare(
     """Weigh the classes, hold rows out, and bin the table."""
     from propriety.engine.sharing import SharedBins
 
+    check_spread(settings, training)
     factors = class_factors(class_weight, training)
     weights = training.weights if factors is None else training.weights.times(factors[training.codes])
     if held_out is not None and factors is not None:
