@@ -236,7 +236,9 @@ def read_held_out(
     if unknown.any():
         raise ValueError(f"y_val holds labels that are not in y: {np.unique(labels[unknown]).tolist()}")
     codes = np.searchsorted(training.classes, labels).astype(np.intp)
-    weights = Weights.read(sample_weight_val, len(labels), name="sample_weight_val")
+    weights = Weights.read(
+        sample_weight_val, len(labels), name="sample_weight_val", collective=training.collective
+    )
     if offset_val is not None:
         offset_val = read_offset(offset_val, len(codes), n_scores_of(training.n_classes), "offset_val")
     return HeldOut(table, codes, weights, offset_val)
