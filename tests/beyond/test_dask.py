@@ -55,7 +55,7 @@ def frames(df, cuts):
     for piece in pieces:
         for name in piece.select_dtypes("category"):
             piece[name] = piece[name].cat.remove_unused_categories()
-    return dd.from_map(pieces.__getitem__, range(len(pieces)), meta=df.iloc[:0], enforce_metadata=False)
+    return dd.from_map(lambda piece: piece, pieces, meta=df.iloc[:0], enforce_metadata=False)
 
 
 def test_arrays_of_any_chunks(client, tmp_path):
