@@ -17,6 +17,7 @@ from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
 from propriety.data.labels import as_labels
 from propriety.data.matrix import as_numbers
+from propriety.data.namespaces import as_numpy
 from propriety.data.table import Schema, Stacked, Table, as_array, is_frame
 from propriety.weights import Weights
 
@@ -87,6 +88,7 @@ class Training:
         """
         if y is None:
             raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
+        X, y, sample_weight = as_numpy(X), as_numpy(y), as_numpy(sample_weight)
         given = X
         X, feature_names, schema, table = read_table(X, reads, categorical, collective)
         labels = as_labels(y)
