@@ -165,6 +165,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         if self._known_classes is None:
             warn_of_side(training.classes, training.costs, getattr(self, "pos_label", None))
         warn_of_identifiers(training.schema, training.weights.total)
+        self.__dict__.pop("_collective", None)  # it is over when the fit is
         return self
 
     # --- using the model --------------------------------------------------------------------------
