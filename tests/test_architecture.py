@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1] / "src" / "propriety"
 
 #: From the ground up. A part may import those of the floors below, and itself; nothing else, at any place.
 FLOORS = (
-    ("version", "parallel", "caching", "progress", "demonstration"),
+    ("version", "parallel", "collective", "caching", "progress", "demonstration"),
     ("losses",),
     ("weights", "costs"),
     ("data",),
@@ -20,10 +20,11 @@ FLOORS = (
     ("model",),
     ("evaluation",),
     ("engine",),
+    ("beyond",),
     ("separators",),
     ("linear", "boosting", "forest", "tree", "rules"),
     ("auto",),
-    ("tuning", "interop"),
+    ("tuning", "interop", "dask"),
     ("tables",),
     ("plots",),
     ("report",),

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.collective import ALONE, Collective
+
 Array = NDArray[np.float64]
 #: Two-sided 95% quantile of the normal distribution.
 Z95 = 1.959963984540054
@@ -37,6 +39,9 @@ class Weights:
         Whether a row of weight k stands for k rows; else weights are relative, with mean 1.
     unit : float
         Every weight is a whole multiple of it.
+    collective : Collective
+        The processes over which the rows are spread: these are the weights of some of them, and totals are
+        those of all.
 
     Examples
     --------
@@ -50,17 +55,28 @@ class Weights:
     values: Array | None = None
     copies: bool = True
     unit: float = 1.0
+    collective: Collective = ALONE
 
     @classmethod
-    def read(cls, sample_weight: ArrayLike | None, n: int, *, name: str = "sample_weight") -> Weights:
+    def read(
+        cls,
+        sample_weight: ArrayLike | None,
+        n: int,
+        *,
+        name: str = "sample_weight",
+        collective: Collective = ALONE,
+    ) -> Weights:
         """Weights as a user gives them: None, one number or one for each row; none negative, not all zero."""
-        values = check(sample_weight, n, name=name)
+        values = check(sample_weight, n, name=name, collective=collective)
         if values is None:
-            return cls(n)
-        whole = bool(np.all(values == np.rint(values)))
-        copies = whole and values.max() <= _EXACT and values.sum() <= _EXACT
-        values, unit = (values, 1.0) if copies else _relative(values)
-        return cls(n) if np.all(values == 1.0) else cls(n, values, copies, unit)
+            return cls(n, collective=collective)
+        broken = float(np.any(values != np.rint(values)))
+        broken, top = collective.max((broken, float(values.max(initial=0.0))))
+        (total,) = collective.sum(np.array([values.sum()]))
+        copies = not broken and top <= _EXACT and total <= _EXACT
+        values, unit = (values, 1.0) if copies else _relative(values, collective=collective)
+        (other,) = collective.max((float(np.any(values != 1.0)),))
+        return cls(n, values, copies, unit, collective) if other else cls(n, collective=collective)
 
     @property
     def array(self) -> Array:
@@ -69,8 +85,9 @@ class Weights:
 
     @property
     def total(self) -> float:
-        """Sum of the weights, exactly."""
-        return float(self.n if self.values is None else self.values.sum())
+        """Sum of the weights of all processes, exactly."""
+        own = float(self.n if self.values is None else self.values.sum())
+        return float(self.collective.sum(np.array([own]))[0])
 
     @property
     def overdispersion(self) -> float:
@@ -79,9 +96,9 @@ class Weights:
         >>> Weights.read([1, 3], 2).overdispersion, Weights.read([0.1, 0.3], 2).overdispersion
         (1.0, 1.25)
         """
-        if self.copies or self.values is None:
+        if self.copies:
             return 1.0
-        return math.fsum(self.values**2) / self.total  # the same in any order
+        return exact_sum(self.array**2, self.collective) / self.total
 
     @property
     def kept(self) -> NDArray[np.bool_] | None:
@@ -96,25 +113,26 @@ class Weights:
     def take(self, rows: Any) -> Weights:
         """The weights of some rows, as they are: not divided by their mean again."""
         if self.values is None:
-            return Weights(len(np.arange(self.n)[rows]))
+            return Weights(len(np.arange(self.n)[rows]), collective=self.collective)
         values = self.values[rows]
-        return Weights(len(values), values, self.copies, self.unit)
+        return Weights(len(values), values, self.copies, self.unit, self.collective)
 
     def times(self, factors: Array) -> Weights:
         """The weights multiplied by factors, one for each row, which makes them relative; the total stays."""
         product = factors if self.values is None else self.values * factors
-        values, unit = _relative(product, self.total)
-        return Weights(self.n, values, False, unit)
+        values, unit = _relative(product, self.total, self.collective)
+        return Weights(self.n, values, False, unit, self.collective)
 
     def without(self, rows: Any) -> Weights:
         """The same with some rows of weight 0."""
         values = self.array.copy()
         values[rows] = 0.0
-        return Weights(self.n, values, self.copies, self.unit)
+        return Weights(self.n, values, self.copies, self.unit, self.collective)
 
     def by_class(self, codes: NDArray[np.intp], n_classes: int) -> Array:
-        """Total weight of each class."""
-        return np.bincount(codes, weights=self.values, minlength=n_classes).astype(np.float64)
+        """Total weight of each class, in all processes."""
+        own = np.bincount(codes, weights=self.values, minlength=n_classes).astype(np.float64)
+        return self.collective.sum(own)
 
     def mean(self, values: ArrayLike) -> Any:
         """Weighted mean over the last axis; rows of weight 0 take no part, whatever their value.
@@ -180,7 +198,9 @@ class Estimate:
         return self.low > 0 or self.high < 0
 
 
-def check(sample_weight: ArrayLike | None, n: int, *, name: str = "sample_weight") -> Array | None:
+def check(
+    sample_weight: ArrayLike | None, n: int, *, name: str = "sample_weight", collective: Collective = ALONE
+) -> Array | None:
     """Weights as floats, one for each of n rows: finite, none negative, not all zero; None stays None.
 
     >>> check(2, 3)
@@ -200,18 +220,18 @@ def check(sample_weight: ArrayLike | None, n: int, *, name: str = "sample_weight
         raise ValueError(f"{name} must be finite; it has NaN or an infinite weight")
     if np.any(values < 0):
         raise ValueError(f"Negative values in data passed to {name}: weights must not be negative")
-    if not np.any(values > 0):
+    if not collective.max((float(np.any(values > 0)),))[0]:
         raise ValueError(f"{name} is zero everywhere: at least one row must have a positive weight")
     return values
 
 
-def exact_sum(values: Array) -> float:
+def exact_sum(values: Array, collective: Collective = ALONE) -> float:
     """Sum of numbers ≥ 0, the same in any order: by whole numbers, 53 bits below the largest.
 
     >>> exact_sum(np.full(10, 0.1)), exact_sum(np.array([1e300, 1e-300, 1e300]))
     (1.0, 2e+300)
     """
-    top = float(values.max(initial=0.0))
+    (top,) = collective.max((float(values.max(initial=0.0)),))
     if top == 0.0:
         return 0.0
     exponent = math.frexp(top)[1]
@@ -219,16 +239,20 @@ def exact_sum(values: Array) -> float:
     high = np.floor(scaled)
     low = np.rint((scaled - high) * 2.0**23)
     # Each part is below 2³⁰, so that eight thousand million of them fit.
-    total = (int(high.astype(np.int64).sum()) << 23) + int(low.astype(np.int64).sum())
+    parts = collective.sum(np.array([high.astype(np.int64).sum(), low.astype(np.int64).sum()]))
+    total = (int(parts[0]) << 23) + int(parts[1])
     return math.ldexp(float(total), exponent - 53) if total < 2**1000 else math.inf
 
 
-def _relative(values: Array, total: float | None = None) -> tuple[Array, float]:
+def _relative(
+    values: Array, total: float | None = None, collective: Collective = ALONE
+) -> tuple[Array, float]:
     """Weights with mean 1 over the rows that have one, or with a given total; and their unit."""
-    count = float(np.count_nonzero(values))
-    total = count if total is None else total
+    if total is None:
+        total = float(collective.sum(np.array([np.count_nonzero(values)]))[0])
     # First by a power of two, which is exact, so that huge weights have a sum.
-    values = np.ldexp(values, -math.frexp(float(values.max()))[1])
-    scaled = values * (total / exact_sum(values))
+    (top,) = collective.max((float(values.max(initial=0.0)),))
+    values = np.ldexp(values, -math.frexp(top)[1])
+    scaled = values * (total / exact_sum(values, collective))
     unit = 2.0 ** (math.ceil(math.log2(total)) - _BITS)
     return np.where(values > 0, np.maximum(np.rint(scaled / unit), 1.0) * unit, 0.0), unit

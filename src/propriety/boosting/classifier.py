@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -12,9 +12,11 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
+from propriety.beyond.dispatch import over_spread_rows
 from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
 from propriety.boosting.remarks import of_rounds
 from propriety.boosting.settings import FEW_ROWS, settings_of
+from propriety.collective import Parted
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
 from propriety.data.parameters import DEPRECATED
@@ -292,12 +294,15 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     # --- fitting ----------------------------------------------------------------------------------
 
     _shared_bins: Any = None
+    #: Rounds of a fit that was broken off, to be taken over again.
+    _known_rounds: Sequence[Any] = ()
 
     def share_bins(self, bins: Any) -> Self:
         """Take bins from `engine.sharing.SharedBins` that other fits to the same table have made."""
         self._shared_bins = bins
         return self
 
+    @over_spread_rows
     @with_callbacks
     def fit(
         self,
@@ -322,7 +327,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
+        X : array, sparse matrix, data frame or Dask collection of shape (n, d)
             NaN is missing; an infinite value is an ordinary extreme one.
         y : array of shape (n,)
             Labels of any type.
@@ -403,10 +408,10 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         """Run the rounds and keep them, those of an interrupted fit too."""
         from propriety.boosting.fitting import BoostingFit
 
-        fit = BoostingFit(self, lesson, costs, earlier, X, y)
+        fit = BoostingFit(self, lesson, costs, earlier, X, y, self._known_rounds)
         try:
             fit.run()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Parted):
             self._keep(lesson.training, loss, **(fit.attributes() | chosen))
             raise
         self._keep(lesson.training, loss, **(fit.attributes() | chosen))

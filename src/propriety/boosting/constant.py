@@ -32,7 +32,10 @@ def best_constant(objective: Objective, weights: Weights, offset: Floats, n_jobs
 
     def total(values: Floats) -> float:
         return (
-            weighted_sum(values if out is None else np.where(out, 0.0, values), summed, n_jobs) / summed.total
+            weighted_sum(
+                values if out is None else np.where(out, 0.0, values), summed, n_jobs, weights.collective
+            )
+            / summed.total
         )
 
     means = [total(np.ascontiguousarray(column)) for column in offset.T]

@@ -19,12 +19,12 @@ from propriety import parallel
 from propriety.boosting.curves import BinCurve
 from propriety.boosting.learners import Units, draw_features
 from propriety.boosting.leaves import Cells
+from propriety.collective import ALONE, Collective
 from propriety.engine.categories import real_share, spread
 from propriety.engine.compiling import allocating, inner, kernel
 from propriety.engine.fixed_point import RowWeights, Scale, fix_rows, largest, sum_cells, wide_scale
 from propriety.engine.layout import BINS, Binned
 from propriety.engine.quantize import dispersion
-from propriety.engine.reduce import ALONE, Reduce
 
 if TYPE_CHECKING:
     from propriety.boosting.settings import BoostingSettings
@@ -158,7 +158,7 @@ class Bins(Cells):
         labels: NDArray[np.int64] | None,
         share: float,
     ) -> None:
-        super().__init__(learner.weights, learner.settings.n_jobs, learner.reduce)
+        super().__init__(learner.weights, learner.settings.n_jobs, learner.collective)
         self.share = share
         self.feature, self.gain, self._labels, self._index = feature, gain, labels, index
         self.lower, self.upper = np.full(BINS, -np.inf), np.full(BINS, np.inf)
@@ -204,10 +204,10 @@ class HistogramLearner:
     """Functions of one feature, constant on its bins."""
 
     def __init__(
-        self, binned: Binned, weights: RowWeights, settings: BoostingSettings, reduce: Reduce = ALONE
+        self, binned: Binned, weights: RowWeights, settings: BoostingSettings, collective: Collective = ALONE
     ) -> None:
         n, d = binned.rows.shape
-        self.binned, self.weights, self.settings, self.reduce = binned, weights, settings, reduce
+        self.binned, self.weights, self.settings, self.collective = binned, weights, settings, collective
         self._ints = np.empty((n, 2), dtype=np.int64)
         self._cells = np.zeros((d * BINS, 2), dtype=np.int64)
         self._none = np.empty(0, dtype=np.uint32)
@@ -219,7 +219,7 @@ class HistogramLearner:
         """Choose the feature whose best function goes farthest down the gradient."""
         settings, d = self.settings, self.binned.rows.shape[1]
         index = self._none if rows is None else rows
-        self.tops = largest(g, h, settings.n_jobs, self.reduce)
+        self.tops = largest(g, h, settings.n_jobs, self.collective)
         scale = wide_scale(*self.tops, self.weights.total)
         allowed = draw_features(rng, d, min(settings.tree_features, settings.split_features))
         drawn = np.flatnonzero(allowed)
@@ -237,7 +237,7 @@ class HistogramLearner:
         binned, shares = self.binned, np.ones(len(self.binned.n_bins))
         categorical = drawn[binned.categorical[drawn] != 0]
         if len(categorical):
-            chance = dispersion(g, h, self.weights, self.settings.n_jobs, self.reduce)
+            chance = dispersion(g, h, self.weights, self.settings.n_jobs, self.collective)
             for f in categorical:
                 cells = self._cells[BINS * f : BINS * (f + 1)]
                 G, H = cells[:, 0] / scale.gradient, cells[:, 1] / scale.curvature
@@ -282,7 +282,7 @@ class HistogramLearner:
             self._count_columns(drawn, index, used)
         else:
             self._count_rows(index, used)
-        self._cells = self.reduce.sum(self._cells)
+        self._cells = self.collective.sum(self._cells)
 
     def _count_columns(self, drawn: NDArray[np.intp], index: NDArray[np.uint32], used: int) -> None:
         """Feature after feature: a column is too little to wake a thread for."""

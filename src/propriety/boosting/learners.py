@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.boosting.leaves import Cells, Leaves
+from propriety.collective import ALONE, Collective
 from propriety.engine.fixed_point import RowWeights
 from propriety.engine.grower import Grower
 from propriety.engine.layout import Binned, Rules
 from propriety.engine.predictor import TreeNodes, finish_tree, unseen_drift
 from propriety.engine.quantize import Quantizer
-from propriety.engine.reduce import ALONE, Reduce
+from propriety.engine.spread import SpreadGrower
 
 if TYPE_CHECKING:
     from propriety.boosting.settings import BoostingSettings
@@ -78,20 +79,23 @@ class TreeLearner:
         binner: Binner,
         weights: RowWeights,
         settings: BoostingSettings,
-        reduce: Reduce = ALONE,
+        collective: Collective = ALONE,
     ) -> None:
         self.binned, self.binner, self.weights, self.settings = binned, binner, weights, settings
-        self._reduce = reduce
+        self._collective = collective
         self._quantizer = Quantizer(
-            len(binned.rows), weights, reduce, disperse=bool(binned.categorical.any())
+            len(binned.rows), weights, collective, disperse=bool(binned.categorical.any())
         )
         self._max_leaves = _most_leaves(settings, weights.total)
-        self._grower = Grower(binned, self._max_leaves, len(settings.groups), settings.n_jobs)
+        size = binned, self._max_leaves, len(settings.groups), settings.n_jobs
+        self._grower = Grower(*size) if collective.size == 1 else SpreadGrower(*size, collective)
         self._fixed_rules: dict[int, Rules] = {}
         self._unit = 1.0
         self._drift = np.zeros(settings.monotone.shape)
         # A missing value goes where the rows with missing values want it, if there are any.
-        seen = np.array(reduce.max(tuple((binned.columns.max(axis=1) == binned.n_bins).astype(float))))
+        seen = np.array(
+            collective.max(tuple((binned.columns.max(axis=1, initial=0) == binned.n_bins).astype(float)))
+        )
         self._adrift = (binned.categorical != 0) & (seen == 0)
 
     @property
@@ -113,7 +117,7 @@ class TreeLearner:
             self._grower.work.scratch,
             self.weights,
             self.settings.n_jobs,
-            self._reduce,
+            self._collective,
         )
 
     def finish(self, cells: Leaves, values: Floats) -> TreeNodes:
@@ -182,11 +186,15 @@ def draw_features(rng: np.random.Generator | None, d: int, count: int) -> NDArra
 
 
 def learner_of(
-    binned: Binned, binner: Binner, weights: RowWeights, settings: BoostingSettings, reduce: Reduce = ALONE
+    binned: Binned,
+    binner: Binner,
+    weights: RowWeights,
+    settings: BoostingSettings,
+    collective: Collective = ALONE,
 ) -> Learner:
     """The weak learner that the settings name; what is not used is not compiled."""
     if settings.weak_learner == "histogram":
         from propriety.boosting.histograms import HistogramLearner
 
-        return HistogramLearner(binned, weights, settings, reduce)
-    return TreeLearner(binned, binner, weights, settings, reduce)
+        return HistogramLearner(binned, weights, settings, collective)
+    return TreeLearner(binned, binner, weights, settings, collective)

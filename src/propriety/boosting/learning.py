@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
-from propriety.boosting.compatibility import check_calibration, check_coefficient
+from propriety.boosting.compatibility import check_calibration, check_coefficient, check_spread
 from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.settings import BoostingSettings
 from propriety.boosting.shapes import Marginals
 from propriety.costs import Costs
-from propriety.data.folds import fold_numbers
+from propriety.data.folds import fold_numbers, mixed
 from propriety.data.labels import as_labels
 from propriety.data.table import Table
 from propriety.data.training import Training, n_scores_of, read_offset
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 #: How many times a class may weigh more than another: the weights of rows are exact to 50 bits of their sum.
 _FAR_APART = 1e9
+_PLACES = 2**16  # in which the rows of a class lie, in a random order
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Lesson:
         """How the training rows lie in the bins, for models that may be additive; else None."""
         if not self.settings.may_be_additive:
             return None
-        return Marginals.of(self.binned, self.weights.values, self.training.table)
+        return Marginals.of(self.binned, self.weights, self.training.table)
 
     def attributes(self, learners: list[Any]) -> dict[str, Any]:
         """What a model of these weak learners keeps, besides what all estimators do."""
@@ -114,7 +114,7 @@ class Lesson:
         return Validation(
             binned,
             self.binner,
-            objective_of(self.objective.loss, codes, len(classes)),
+            objective_of(self.objective.loss, codes, len(classes), self.training.collective),
             self.held_out.weights,
             shifted(self.start, self.held_out.offset),
             self.settings.scoring,
@@ -137,6 +137,7 @@ def prepare(
     """Weigh the classes, hold rows out, and bin the table."""
     from propriety.engine.sharing import SharedBins
 
+    check_spread(settings, training)
     factors = class_factors(class_weight, training)
     weights = training.weights if factors is None else training.weights.times(factors[training.codes])
     if held_out is not None and factors is not None:
@@ -146,7 +147,7 @@ def prepare(
         offset = None if training.offset is None else training.offset[rows]
         held_out = HeldOut(rows, training.codes[rows], weights.take(rows), offset)
         weights = weights.without(rows)
-    objective = objective_of(loss, training.codes, training.n_classes)
+    objective = objective_of(loss, training.codes, training.n_classes, training.collective)
     check_coefficient(settings, objective)
     check_calibration(settings, objective)
     if continued is not None:
@@ -235,7 +236,9 @@ def read_held_out(
     if unknown.any():
         raise ValueError(f"y_val holds labels that are not in y: {np.unique(labels[unknown]).tolist()}")
     codes = np.searchsorted(training.classes, labels).astype(np.intp)
-    weights = Weights.read(sample_weight_val, len(labels), name="sample_weight_val")
+    weights = Weights.read(
+        sample_weight_val, len(labels), name="sample_weight_val", collective=training.collective
+    )
     if offset_val is not None:
         offset_val = read_offset(offset_val, len(codes), n_scores_of(training.n_classes), "offset_val")
     return HeldOut(table, codes, weights, offset_val)
@@ -245,14 +248,29 @@ def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) 
     """Rows for validation, each class in proportion; whole groups, if there are any."""
     if training.groups is not None:
         return _hold_out_groups(settings, training)
-    usable = np.arange(training.n_rows) if weights.kept is None else np.flatnonzero(weights.kept)
-    _, chosen = train_test_split(
-        usable,
-        test_size=settings.validation_fraction,
-        stratify=training.codes[usable],
-        random_state=settings.seed,
-    )
-    return np.sort(chosen)
+    from propriety.engine.binning import content_hashes
+
+    # A row's place belongs to what it holds, so that copies are held out together, in whatever process.
+    seed = np.array([settings.seed], dtype=np.uint64)
+    places = mixed(content_hashes(training.table, settings.n_jobs) + mixed(seed)) >> np.uint64(48)
+    shape = training.n_classes, _PLACES
+    cells = np.ravel_multi_index((training.codes, places.astype(np.intp)), shape)
+    masses = weights.by_class(cells, _PLACES * training.n_classes).reshape(shape)
+    limits = np.array([_limit(mass, settings.validation_fraction) for mass in masses])
+    if not limits.any():
+        raise ValueError(
+            "early_stopping holds out a part of each class, and no class has two different rows; give X_val "
+            "and y_val, or leave early_stopping out"
+        )
+    return np.flatnonzero((places.astype(np.intp) < limits[training.codes]) & (weights.array > 0))
+
+
+def _limit(mass: Floats, share: float) -> int:
+    """The place below which a share of a class lies, or all but the last rows if it would be all; 0: none."""
+    held = np.flatnonzero(mass)
+    total = np.cumsum(mass[held])
+    first = int(np.searchsorted(total, share * total[-1] * (1 - 1e-9)))
+    return int(held[min(first, len(held) - 2)]) + 1 if len(held) > 1 else 0
 
 
 def _hold_out_groups(settings: BoostingSettings, training: Training) -> NDArray[np.intp]:

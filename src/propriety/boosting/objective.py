@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.boosting.reach import Reach
-from propriety.engine.reduce import ALONE, Reduce
+from propriety.collective import ALONE, Collective
+from propriety.data.training import n_scores_of
+from propriety.losses.fused import SMALL
 from propriety.weights import Weights
 
 STEPS = ("fisher", "newton", "gradient", "exact", "sign")
@@ -26,31 +28,37 @@ Floats = NDArray[np.float64]
 
 
 class BinaryObjective:
-    """A composite loss of labels y ∈ {0, 1}; the score is F, of shape (n, 1)."""
+    """A composite loss of labels y ∈ {0, 1}; the score is F, of shape (n, 1).
+
+    ``many`` says that derivatives are those of many rows, of which these may be a part: the last bit of a row
+    must not depend on how many others are with it.
+    """
 
     n_scores = 1
     pairs_with_own_label = False
 
-    def __init__(self, composite: Any, y: NDArray[Any]) -> None:
-        self.composite, self.y = composite, y.astype(np.float64)
+    def __init__(self, composite: Any, y: NDArray[Any], many: bool | None = None) -> None:
+        self.composite, self.y, self._many = composite, y.astype(np.float64), many
 
     @property
     def loss(self) -> Any:
         """The composite."""
         return self.composite
 
-    def start(self, weights: Weights, reduce: Reduce = ALONE) -> Floats:
+    def start(self, weights: Weights) -> Floats:
         """The score of the weighted base rate."""
-        shares = reduce.sum(weights.by_class(self.y.astype(np.intp), 2))
+        shares = weights.by_class(self.y.astype(np.intp), 2)
         return np.atleast_1d(self.composite.link(shares[1] / shares.sum()))
 
     def derivatives(self, F: Floats, curvature: str, G: Floats, H: Floats, n_jobs: int) -> None:
         """Write gradient and curvature, of shape (1, n)."""
-        self.composite.derivatives(self.y, F[:, 0], curvature=curvature, out=(G[0], H[0]), n_jobs=n_jobs)
+        self.composite.derivatives(
+            self.y, F[:, 0], curvature=curvature, out=(G[0], H[0]), n_jobs=n_jobs, table=self._many
+        )
 
     def values(self, F: Floats, n_jobs: int) -> Floats:
         """Loss of each row."""
-        return self.composite.values(self.y, F[:, 0], n_jobs=n_jobs)
+        return self.composite.values(self.y, F[:, 0], n_jobs=n_jobs, table=self._many)
 
     def probabilities(self, F: Floats) -> Floats:
         """Probabilities of both classes."""
@@ -73,22 +81,23 @@ class BinaryObjective:
 class SimplexObjective:
     """A loss on the simplex of labels 0 … K−1; the score is F, of shape (n, K)."""
 
-    def __init__(self, loss: Any, y: NDArray[Any], n_classes: int) -> None:
-        self.loss, self.y, self.n_scores = loss, y.astype(np.intp), n_classes
+    def __init__(self, loss: Any, y: NDArray[Any], n_classes: int, many: bool | None = None) -> None:
+        self.loss, self.y, self.n_scores, self._many = loss, y.astype(np.intp), n_classes, many
 
     @property
     def pairs_with_own_label(self) -> bool:
         """Whether every label of an example is a margin of its own, the true one too. [C §8]"""
         return self.loss.one_vs_rest is not None
 
-    def start(self, weights: Weights, reduce: Reduce = ALONE) -> Floats:
+    def start(self, weights: Weights) -> Floats:
         """The scores of the weighted class shares."""
-        shares = reduce.sum(weights.by_class(self.y, self.n_scores))
+        shares = weights.by_class(self.y, self.n_scores)
         return self.loss.link((shares / shares.sum())[None, :])[0]
 
     def derivatives(self, F: Floats, curvature: str, G: Floats, H: Floats, n_jobs: int) -> None:
         """Write gradient and diagonal curvature, of shape (K, n)."""
-        self.loss.derivatives(self.y, F, curvature=curvature, out=(G.T, H.T), n_jobs=n_jobs)
+        out = G.T, H.T
+        self.loss.derivatives(self.y, F, curvature=curvature, out=out, n_jobs=n_jobs, compiled=self._many)
 
     def values(self, F: Floats, n_jobs: int) -> Floats:
         """Loss of each row."""
@@ -126,9 +135,17 @@ class SimplexObjective:
 Objective = BinaryObjective | SimplexObjective
 
 
-def objective_of(loss: Any, codes: NDArray[np.intp], n_classes: int) -> Objective:
-    """A composite, or a loss on the simplex, bound to labels."""
-    return BinaryObjective(loss, codes) if n_classes == 2 else SimplexObjective(loss, codes, n_classes)
+def objective_of(
+    loss: Any, codes: NDArray[np.intp], n_classes: int, collective: Collective = ALONE
+) -> Objective:
+    """A composite, or a loss on the simplex, bound to labels, which may be those of one process of many."""
+    many = None
+    if collective.size > 1:
+        rows = int(collective.sum(np.array([len(codes)]))[0])
+        many = True if rows * n_scores_of(n_classes) >= SMALL else None
+    if n_classes == 2:
+        return BinaryObjective(loss, codes, many)
+    return SimplexObjective(loss, codes, n_classes, many)
 
 
 def derivatives(
@@ -138,7 +155,7 @@ def derivatives(
     G: Floats,
     H: Floats,
     n_jobs: int,
-    reduce: Reduce = ALONE,
+    collective: Collective = ALONE,
 ) -> None:
     """Gradient and the curvature that the step divides by, never negative.
 
@@ -151,7 +168,7 @@ def derivatives(
     if step == "gradient":
         np.abs(G, out=H)
     elif step == "newton":
-        (top,) = reduce.max((float(H.max()),))
+        (top,) = collective.max((float(H.max()),))
         if H.min() <= _NO_CURVATURE * top:
             unused, fisher = np.empty_like(G), np.empty_like(H)
             objective.derivatives(F, "fisher", unused, fisher, n_jobs)

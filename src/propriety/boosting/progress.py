@@ -50,14 +50,15 @@ class Progress:
             self.train_score.append(self._train_score())
             waited = len(validation.history) - 1 - validation.best(settings.tol)
             stop = stop or waited >= settings.n_iter_no_change
+        score = None if validation is None else validation.history[-1]
+        self._lesson.training.collective.tell(number + 1, settings.max_iter, score)
         if settings.verbose:
             self._draw(number + 1, validation, last=stop or number + 1 == settings.max_iter)
         return stop
 
     def _train_score(self) -> float:
         booster = self._booster
-        values = booster.objective.values(booster.scores, booster.settings.n_jobs)
-        return -booster.weights.mean(values)
+        return -booster.mean(booster.objective.values(booster.scores, booster.settings.n_jobs))
 
     def _tell_callbacks(self, trees: list[Any]) -> bool:
         if self._context is None:

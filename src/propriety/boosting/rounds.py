@@ -18,9 +18,9 @@ from propriety.data.folds import mixed
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import largest, row_weights, weighted_sum
 from propriety.engine.layout import Binned
-from propriety.engine.reduce import ALONE, Reduce
 from propriety.weights import Weights
 
+_MOST = np.uint64(2**64 - 1)
 Floats = NDArray[np.float64]
 
 
@@ -32,12 +32,10 @@ class Booster:
     binned, binner : the table in bins
     objective : Objective
     weights : Weights
-        Rows of weight 0 take no part.
+        Rows of weight 0 take no part; totals are those of all processes over which rows are spread.
     settings : BoostingSettings
     start : ndarray of shape (K,), or (n, K)
         The score before the first round, which rows may have of their own.
-    reduce : Reduce
-        Where totals over rows become totals over the rows of all processes.
     """
 
     def __init__(
@@ -48,18 +46,17 @@ class Booster:
         weights: Weights,
         settings: BoostingSettings,
         start: Floats,
-        reduce: Reduce = ALONE,
     ) -> None:
         n, d = binned.rows.shape
         self.binned, self.binner, self.objective, self.settings = binned, binner, objective, settings
-        self.weights, self._reduce = weights, reduce
+        self.weights, self._collective = weights, weights.collective
         kept = weights.kept
         self._rows = None if kept is None else np.flatnonzero(kept).astype(np.uint32)
         self._out = None if kept is None else ~kept
-        self._row_weights = row_weights(weights, reduce)
+        self._row_weights = row_weights(weights)
         self.scores = np.array(np.broadcast_to(start, (n, objective.n_scores)), dtype=np.float64)
         self._G, self._H = np.empty((objective.n_scores, n)), np.empty((objective.n_scores, n))
-        self._learner = learner_of(binned, binner, self._row_weights, settings, reduce)
+        self._learner = learner_of(binned, binner, self._row_weights, settings, self._collective)
         self._random = settings.subsample < 1.0 or min(settings.tree_features, settings.split_features) < d
         self._gradients()
         self._current = True  # whether the gradients are those of the scores
@@ -98,7 +95,12 @@ class Booster:
 
     def _sum(self, values: Floats) -> float:
         """Weighted sum over all rows; the values of those that take no part must be 0."""
-        return weighted_sum(values, self._row_weights, self.settings.n_jobs, self._reduce)
+        return weighted_sum(values, self._row_weights, self.settings.n_jobs, self._collective)
+
+    def mean(self, values: Floats) -> float:
+        """Weighted mean over all rows that take part."""
+        values = values if self._out is None else np.where(self._out, 0.0, values)
+        return self._sum(values) / self._row_weights.total
 
     def _gradients(self) -> None:
         self._derive(self.scores, self.settings.criterion, self._G, self._H)
@@ -110,7 +112,7 @@ class Booster:
 
     def _derive(self, scores: Floats, step: str, G: Floats, H: Floats) -> None:
         """Derivatives; those of rows of weight 0 must not even set the scale of the quantized gradients."""
-        derivatives(self.objective, scores, step, G, H, self.settings.n_jobs, self._reduce)
+        derivatives(self.objective, scores, step, G, H, self.settings.n_jobs, self._collective)
         if self._out is not None:
             G[:, self._out] = 0.0
             H[:, self._out] = 0.0
@@ -165,7 +167,7 @@ class Booster:
 
         settings, span = self.settings, self._span
         losses = coefficients.Losses(
-            self.objective, self._row_weights, self._out, settings.n_jobs, self._reduce
+            self.objective, self._row_weights, self._out, settings.n_jobs, self._collective
         )
         if settings.coefficient == "corrective":
             if self._corrective is None:
@@ -199,7 +201,10 @@ class Booster:
         # A row's number belongs to what it holds: copies are drawn together, whatever their order.
         numbers = mixed(self._bin_hashes[rows] + mixed(rng.integers(2**63, size=1).astype(np.uint64)))
         chosen = rows[numbers < np.uint64(self.settings.subsample * 2.0**64)]
-        return chosen if len(chosen) else rows[numbers == numbers.min()]
+        if self._collective.sum(np.array([len(chosen)]))[0]:
+            return chosen
+        lowest = min(self._collective.gather(int(numbers.min(initial=_MOST))))
+        return rows[numbers == np.uint64(lowest)]
 
     def _values(self, cells: Cells, k: int) -> Floats:
         """Values of the cells: the part of the step that counts, within reach.
@@ -230,7 +235,7 @@ class Booster:
             G, H = np.empty_like(self._G), np.empty_like(self._H)
             self._derive(self.scores, settings.step, G, H)
             g, h = G[k], H[k]
-            tops = largest(g, h, settings.n_jobs, self._reduce)
+            tops = largest(g, h, settings.n_jobs, self._collective)
         values = cells.step(g, h, tops, l2)
         return np.sign(values) if settings.step == "sign" else values
 
@@ -260,7 +265,7 @@ class Booster:
         share = delta * h / np.where(delta * h > 0, up, -down)
         if self._out is not None:
             share[self._out] = 0.0
-        (excess,) = self._reduce.max((float(share.max(initial=1.0)),))
+        (excess,) = self._collective.max((float(share.max(initial=1.0)),))
         return delta / excess
 
     @cached_property

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.data.table import Table
 from propriety.engine.layout import BINS, Binned
+from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
 
@@ -38,17 +39,19 @@ class Marginals:
     high: Floats
 
     @classmethod
-    def of(cls, binned: Binned, weight: Floats | None, table: Any) -> Marginals:
+    def of(cls, binned: Binned, weights: Weights, table: Any) -> Marginals:
         """Count the rows of a table."""
-        d = len(binned.columns)
-        counts = [np.bincount(column, weight, minlength=BINS) for column in binned.columns]
-        low, high = np.full(d, np.nan), np.full(d, np.nan)
+        d, collective = len(binned.columns), weights.collective
+        counts = [np.bincount(column, weights.values, minlength=BINS) for column in binned.columns]
+        low, high = np.full(d, np.inf), np.full(d, -np.inf)
         for f in range(d):
             x = table.column(f)
             x = x[np.isfinite(x)]
             if len(x):
                 low[f], high[f] = x.min(), x.max()
-        return cls(np.array(counts, dtype=np.float64), low, high)
+        ends = np.array(collective.max((*(-low), *high))).reshape(2, d)
+        low, high = np.where(np.isfinite(ends), ends * [[-1.0], [1.0]], np.nan)
+        return cls(collective.sum(np.array(counts, dtype=np.float64)), low, high)
 
 
 @dataclass(frozen=True, eq=False)

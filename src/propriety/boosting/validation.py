@@ -15,7 +15,6 @@ from propriety.boosting.objective import Objective
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.engine.layout import Binned
-from propriety.engine.reduce import ALONE, Reduce
 from propriety.weights import Weights
 
 
@@ -65,11 +64,10 @@ class Validation:
         labels: Any,
         classes: Any,
         decide: Any,
-        reduce: Reduce = ALONE,
     ) -> None:
         self._binned, self._binner, self._objective = binned, binner, objective
-        self._weights, self._labels, self._reduce = weights, labels, reduce
-        self._row_weights = row_weights(weights, reduce)
+        self._weights, self._labels = weights, labels
+        self._row_weights = row_weights(weights)
         self._scores = np.array(
             np.broadcast_to(start, (len(binned.rows), objective.n_scores)), dtype=np.float64
         )
@@ -88,7 +86,10 @@ class Validation:
         if self._scorer is None:
             values, kept = self._objective.values(self._scores, n_jobs), self._weights.kept
             values = values if kept is None else np.where(kept, values, 0.0)
-            return -weighted_sum(values, self._row_weights, n_jobs, self._reduce) / self._row_weights.total
+            return (
+                -weighted_sum(values, self._row_weights, n_jobs, self._weights.collective)
+                / self._row_weights.total
+            )
         rows, weight = self._binned.rows, self._weights.values
         if weight is None:
             return float(self._scorer(self._snapshot, rows, self._labels))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 from propriety.costs import Costs, CostsOfRowsError
 from propriety.data import uncertain
-from propriety.data.table import named_column, refuse_query
+from propriety.data.table import Stacked, named_column, refuse_query
 
 #: The terms that may differ by row.
 TERMS = ("fp_cost", "fn_cost", "tp_benefit", "tn_benefit", "cost_matrix")
@@ -159,7 +159,11 @@ class CostTerms:
                 raise CostsOfRowsError(
                     f"{name}={value!r} differs by row, so costs are known only for rows: see costs_for(X)"
                 )
-            return named_column(X, value, name) if isinstance(value, str) else np.asarray(value(X))
+            if isinstance(value, str):
+                return named_column(X, value, name)
+            if isinstance(X, Stacked):
+                return np.concatenate([np.asarray(value(part)) for part in X.parts])
+            return np.asarray(value(X))
         if name != "cost_matrix" and uncertain.is_uncertain(value):
             return uncertain.mean(name, value)
         return value

@@ -7,7 +7,7 @@ Learners see numbers only: NaN is missing, a category is its index in the schema
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
+
+from propriety.collective import ALONE, Collective
+from propriety.data.lazy import is_dask
 
 _CHUNK = 16384
 
@@ -37,6 +40,24 @@ def is_frame(X: Any) -> bool:
     )
 
 
+class Stacked:
+    """Tables of the same columns, one below the other, each left where it is.
+
+    >>> Stacked([np.zeros((2, 3)), np.ones((1, 3))]).shape
+    (3, 3)
+    """
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self.parts = tuple(parts)
+        widths = {part.shape[1] for part in self.parts}
+        if len(widths) != 1:
+            raise ValueError(f"the parts of a table must have the same columns, got {sorted(widths)} columns")
+        self.shape = sum(part.shape[0] for part in self.parts), widths.pop()
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+
 @dataclass(frozen=True)
 class Schema:
     """The columns of the training table.
@@ -53,8 +74,10 @@ class Schema:
     names: tuple[str, ...] | None
 
     @classmethod
-    def fit(cls, X: Any, categorical: Any = "from_dtype") -> tuple[Schema, Table]:
-        """Read the training table.
+    def fit(
+        cls, X: Any, categorical: Any = "from_dtype", collective: Collective = ALONE
+    ) -> tuple[Schema, Table]:
+        """Read the training table, whose rows may be spread over processes.
 
         ``categorical`` is ``"from_dtype"`` (the categorical columns of a data frame), None, a mask, or
         names or positions of columns.
@@ -64,13 +87,18 @@ class Schema:
         ((None, (5.0, 7.0)), array([1., 0.]))
         """
         X = _as_columns(X)
+        parts = X.parts if isinstance(X, Stacked) else (X,)
+        own = _joined([cls._of(part, categorical) for part in parts])
+        schema = _joined(collective.gather(own))
+        return schema, Table(X, schema)
+
+    @classmethod
+    def _of(cls, X: Any, categorical: Any) -> Schema:
         named = isinstance(X, nw.DataFrame) and all(isinstance(name, str) for name in X.columns)
         names = tuple(X.columns) if named else None
         d = X.shape[1]
         chosen = _categorical_columns(X, names, d, categorical)
-        categories = tuple(_categories(X, f) if f in chosen else None for f in range(d))
-        schema = cls(categories, names)
-        return schema, Table(X, schema)
+        return cls(tuple(_categories(X, f) if f in chosen else None for f in range(d)), names)
 
     def read(self, X: Any) -> Table:
         """Read another table with the same columns."""
@@ -109,6 +137,12 @@ class Table:
         return self._X if isinstance(self._X, np.ndarray) else None
 
     @property
+    def arrays(self) -> tuple[NDArray[np.floating], ...]:
+        """The arrays that the table consists of, one below the other; none if it is of another kind."""
+        parts = self._X.parts if isinstance(self._X, Stacked) else (self._X,)
+        return parts if all(isinstance(part, np.ndarray) for part in parts) else ()
+
+    @property
     def matrix(self) -> Any:
         """The float array or CSR matrix of a table that holds numbers only."""
         return self._X
@@ -132,6 +166,8 @@ class Table:
 
     def column(self, f: int) -> NDArray[np.floating]:
         """Column ``f`` as numbers: NaN is missing or unknown, categories are their index."""
+        if isinstance(self._X, Stacked):
+            return np.concatenate([Table(part, self._schema).column(f) for part in self._X.parts])
         categories = self._schema.categories[f]
         if categories is not None:
             codes, values = _factorize(self._X, f)
@@ -165,8 +201,34 @@ class Table:
             yield 0, self.n_rows, values
 
 
+def _joined(schemas: list[Schema]) -> Schema:
+    """One schema of several parts of a table: every category that a part has."""
+    first = schemas[0]
+    if len(schemas) == 1:
+        return first
+    kinds = [tuple(c is None for c in schema.categories) for schema in schemas]
+    for schema, kind in zip(schemas, kinds, strict=True):
+        if schema.names != first.names or kind != kinds[0]:
+            raise ValueError(
+                "the parts of the table differ in their columns, or in which of them are categorical: "
+                f"{list(first.labels)} and {list(schema.labels)}"
+            )
+    columns = zip(*(schema.categories for schema in schemas), strict=True)
+    return Schema(
+        tuple(None if column[0] is None else _ordered(set().union(*column)) for column in columns),
+        first.names,
+    )
+
+
+def _ordered(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Categories in their order: numbers, then text."""
+    return tuple(sorted(values, key=lambda v: (isinstance(v, str), v)))
+
+
 def _as_columns(X: Any) -> Any:
     """A narwhals data frame, a float array or a CSC matrix; anything else is refused with the reason."""
+    if isinstance(X, Stacked):
+        return Stacked([_as_columns(part) for part in X.parts])
     if is_frame(X):
         frame = nw.from_native(X, eager_only=True)
         if min(frame.shape) == 0:
@@ -204,6 +266,11 @@ def refuse_query(X: Any) -> None:
     """Refuse a query, such as a polars LazyFrame or a relation of DuckDB: its rows may come in any order."""
     if isinstance(X, np.ndarray):  # by far the most common, and the test below takes longer than a prediction
         return
+    if is_dask(X):
+        raise TypeError(
+            f"X is a Dask {type(X).__name__}, and this takes tables that are in memory: give X.compute(), or "
+            "fit an estimator that takes Dask collections, such as BoostingClassifier"
+        )
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         kind = type(X).__name__
         how = ".df() or .pl()" if kind.startswith("DuckDB") else ".collect()"
@@ -265,7 +332,7 @@ def _categorical_columns(X: Any, names: tuple[str, ...] | None, d: int, categori
 def _categories(X: Any, f: int) -> tuple[Any, ...]:
     codes, values = _factorize(X, f)
     seen = np.unique(codes[codes >= 0])
-    return tuple(sorted((values[i] for i in seen), key=lambda v: (isinstance(v, str), v)))
+    return _ordered(values[i] for i in seen)
 
 
 def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
@@ -319,6 +386,8 @@ def named_column(X: Any, column: str, term: str) -> NDArray[np.float64]:
     >>> named_column(pd.DataFrame({"amount": [3, 4]}), "amount", "fn_cost")
     array([3., 4.])
     """
+    if isinstance(X, Stacked):
+        return np.concatenate([named_column(part, column, term) for part in X.parts])
     if not is_frame(X):
         raise ValueError(
             f"{term}={column!r} names a column, and X has no names: give a data frame, or a function of X"

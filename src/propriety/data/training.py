@@ -12,12 +12,13 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names
 
+from propriety.collective import ALONE, Collective
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
 from propriety.data.labels import as_labels
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy
-from propriety.data.table import Schema, Table, as_array, is_frame
+from propriety.data.table import Schema, Stacked, Table, as_array, is_frame
 from propriety.weights import Weights
 
 #: What a learner reads: any table, with missing values and categories, or numbers in every cell.
@@ -74,10 +75,12 @@ class Training:
         stakes: bool = False,
         offset: Any = None,
         groups: Any = None,
+        collective: Collective = ALONE,
     ) -> Training:
         """Check everything that `fit` of the named estimator was given.
 
-        With `stakes`, each row is weighted by what is at stake in it.
+        With `stakes`, each row is weighted by what is at stake in it. With a `collective`, these are the
+        rows of one process, and columns, classes and weights are those of all.
 
         >>> training = Training.read("TreeClassifier", [[1.0], [2.0], [3.0]], ["b", "a", "c"], [1, 2, 0])
         >>> training.classes.tolist(), training.codes.tolist(), training.weights.total
@@ -87,12 +90,12 @@ class Training:
             raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
         X, y, sample_weight = as_numpy(X), as_numpy(y), as_numpy(sample_weight)
         given = X
-        X, feature_names, schema, table = read_table(X, reads, categorical)
+        X, feature_names, schema, table = read_table(X, reads, categorical, collective)
         labels = as_labels(y)
         assert_all_finite(labels, input_name="y")
         check_consistent_length(X, labels)
         check_classification_targets(labels)
-        weights = Weights.read(sample_weight, len(labels))
+        weights = Weights.read(sample_weight, len(labels), collective=collective)
         classes, codes = encode_labels(labels, weights)
         costs = (terms or CostTerms()).costs(classes, given)
         if stakes:
@@ -123,6 +126,11 @@ class Training:
             groups=None if self.groups is None else self.groups[rows],
         )
         return copies, rows
+
+    @property
+    def collective(self) -> Collective:
+        """The processes over which the rows are spread."""
+        return self.weights.collective
 
     @property
     def n_classes(self) -> int:
@@ -221,20 +229,23 @@ def staked(weights: Weights, costs: Costs, codes: NDArray[np.intp]) -> Weights:
     if not costs.by_row:
         return weights
     stake = np.asarray(costs.stake)
-    if np.any(np.bincount(codes, weights=weights.array * stake, minlength=2) == 0):
+    at_stake = np.bincount(codes, weights=weights.array * stake, minlength=2) > 0
+    if np.any(weights.collective.sum(at_stake.astype(np.int64)) == 0):
         raise ValueError("stakes=True weights rows by fp_cost + fn_cost, which are 0 in all rows of a class")
     return (weights.without(stake == 0) if np.any(stake == 0) else weights).times(stake)
 
 
-def read_table(X: Any, reads: str, categorical: Any) -> tuple[Any, NDArray[Any] | None, Schema, Table]:
+def read_table(
+    X: Any, reads: str, categorical: Any, collective: Collective = ALONE
+) -> tuple[Any, NDArray[Any] | None, Schema, Table]:
     """X as arrays or a frame, its names, its schema, and the table read by it."""
-    feature_names = _get_feature_names(X)
+    feature_names = _get_feature_names(X.parts[0] if isinstance(X, Stacked) else X)
     if reads == NUMBERS:
         X = as_numbers(X)
         categorical = None
-    elif not is_frame(X):
+    elif not is_frame(X) and not isinstance(X, Stacked):
         X = as_array(X)
-    schema, table = Schema.fit(X, categorical)
+    schema, table = Schema.fit(X, categorical, collective)
     if reads == NUMBERS and feature_names is not None:
         schema = Schema(schema.categories, tuple(str(name) for name in feature_names))
     return X, feature_names, schema, table
@@ -245,7 +256,8 @@ def encode_labels(labels: NDArray[Any], weights: Weights) -> tuple[NDArray[Any],
 
     Rows of weight 0 may hold other labels; they get index 0, and take no part.
     """
-    classes = np.unique(labels if weights.kept is None else labels[weights.kept])
+    own = np.unique(labels if weights.kept is None else labels[weights.kept])
+    classes = np.unique(np.concatenate(weights.collective.gather(own)))
     if len(classes) < 2:
         raise ValueError(
             f"y must hold at least two classes with positive weight, got 1 class: {classes.tolist()}"

@@ -8,7 +8,6 @@ have in one: distinct values with their weights are gathered, weights of categor
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -19,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.collective import ALONE, Collective
 from propriety.engine.categories import noise_share
 from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
-from propriety.engine.reduce import ALONE, Reduce
 from propriety.weights import Weights
 
 #: Distinct rows that the quantiles are taken from.
@@ -42,8 +41,8 @@ class ColumnSource(Protocol):
     n_features: int
 
     @property
-    def dense(self) -> NDArray[np.floating] | None:
-        """The whole table as an array, if it is one (categorical columns as they came)."""
+    def arrays(self) -> tuple[NDArray[np.floating], ...]:
+        """The arrays that it consists of, one below the other (categorical columns as they came); or none."""
         ...
 
     def column(self, f: int) -> NDArray[np.floating]:
@@ -74,30 +73,39 @@ def _finish_hashes(hashes):
         hashes[i] = x ^ (x >> np.uint64(31))
 
 
+def content_hashes(table: ColumnSource, n_jobs: int) -> NDArray[np.uint64]:
+    """A hash of what each row holds, the same for any order of the columns."""
+    hashes = np.zeros(table.n_rows, dtype=np.uint64)
+    first = 0
+    for X in table.arrays:
+        own = hashes[first : first + len(X)]
+        parallel.for_blocks(partial(_hash_rows, X, own), len(X), n_jobs=n_jobs, block=65536)
+        first += len(X)
+    for f in range(0 if table.arrays else table.n_features):
+        X = table.column(f)[:, None]
+        parallel.for_blocks(partial(_hash_rows, X, hashes), len(X), n_jobs=n_jobs, block=65536)
+    _finish_hashes(hashes)
+    return hashes
+
+
 def sample_rows(
-    table: ColumnSource, kept: NDArray[np.bool_] | None, n_jobs: int, reduce: Reduce = ALONE
+    table: ColumnSource, kept: NDArray[np.bool_] | None, n_jobs: int, collective: Collective = ALONE
 ) -> NDArray[np.intp] | None:
     """Rows whose content hashes to one of the ``SAMPLE`` smallest distinct values; None: all rows.
 
     Which rows are chosen depends on the set of distinct rows only, neither on their number of copies
     nor on their weight.
     """
-    n = table.n_rows
-    everywhere = int(reduce.sum(np.array([n]))[0])
+    everywhere = int(collective.sum(np.array([table.n_rows]))[0])
     if everywhere <= SAMPLE:
         return None if kept is None else np.flatnonzero(kept)
-    hashes = np.zeros(n, dtype=np.uint64)
-    dense = table.dense
-    parts = [dense] if dense is not None else (table.column(f)[:, None] for f in range(table.n_features))
-    for X in parts:
-        parallel.for_blocks(partial(_hash_rows, X, hashes), n, n_jobs=n_jobs, block=65536)
-    _finish_hashes(hashes)
+    hashes = content_hashes(table, n_jobs)
     if kept is not None:
         hashes[~kept] = np.iinfo(np.uint64).max
     share = 1.25 * SAMPLE / everywhere
     while share < 1.0:
         low = np.unique(hashes[hashes < np.uint64(share * 2.0**64)])
-        distinct = fold(np.union1d, reduce.gather(low))
+        distinct = fold(np.union1d, collective.gather(low))
         if len(distinct) >= SAMPLE:
             return np.flatnonzero(hashes <= distinct[SAMPLE - 1])
         share *= 2.0
@@ -184,12 +192,6 @@ def _join(parts: list[dict[int, Any]]) -> dict[int, Any]:
     return joined
 
 
-def _overdispersion(weights: Weights, reduce: Reduce) -> float:
-    """That of the weights of all processes."""
-    parts = reduce.gather((weights.overdispersion, weights.total))
-    return math.fsum(factor * total for factor, total in parts) / math.fsum(total for _, total in parts)
-
-
 def quantile_edges(distinct: Distinct, max_bins: int) -> Floats:
     """Edges of at most ``max_bins`` bins of about equal weight; x belongs to the first bin with x ≤ edge.
 
@@ -264,8 +266,8 @@ def count_levels(category_bins: Iterable[Floats | None], n_bins: NDArray[np.int6
 
 
 @kernel
-def _bin_rows(X, features, edges, n_bins, start, stop, columns):
-    """Bin a block of rows: the number of edges below x, by eight halvings without a branch."""
+def _bin_rows(X, features, edges, n_bins, start, stop, first, columns):
+    """Bin a block of rows, X[0] being row ``first``: the number of edges below x, by eight halvings."""
     for j in range(features.size):
         f = features[j]
         table = edges[f]
@@ -276,7 +278,11 @@ def _bin_rows(X, features, edges, n_bins, start, stop, columns):
             at = np.uint64(0)
             for step in (128, 64, 32, 16, 8, 4, 2, 1):
                 at += np.uint64(step) * np.uint64(x > table[at + np.uint64(step - 1)])
-            columns[f, i] = missing if np.isnan(x) else np.uint8(at)
+            columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)
+
+
+def _bin_block(X, features, edges, n_bins, first, columns, start, stop):  # type: ignore[no-untyped-def]
+    _bin_rows(X, features, edges, n_bins, start, stop, first, columns)
 
 
 @kernel
@@ -317,18 +323,17 @@ class Binner:
         n_categories: Iterable[int],
         max_bins: int,
         n_jobs: int,
-        reduce: Reduce = ALONE,
     ) -> Binner:
         """Choose the bins; ``n_categories[f]`` is 0 for a numeric feature.
 
         ``target``, 0 or 1, orders the categories of features that have more of them than bins.
         """
-        d, counts = table.n_features, list(n_categories)
-        sample = sample_rows(table, weights.kept, n_jobs, reduce)
+        d, counts, collective = table.n_features, list(n_categories), weights.collective
+        sample = sample_rows(table, weights.kept, n_jobs, collective)
         sampled = (weights if sample is None else weights.take(sample)).values
         edges, n_bins = np.full((d, _SEARCH), np.inf), np.empty(d, dtype=np.int64)
         category_bins: list[Floats | None] = [None] * d
-        noise, overdispersion = np.ones(d), _overdispersion(weights, reduce) if any(counts) else 1.0
+        noise, overdispersion = np.ones(d), weights.overdispersion if any(counts) else 1.0
         parts: dict[int, Distinct | Floats] = {}
 
         def read(f: int) -> None:
@@ -353,7 +358,7 @@ class Binner:
             features = range(first, min(first + _TOGETHER, d))
             parts.clear()
             parallel.run([partial(read, f) for f in features], n_jobs)
-            totals = _join(reduce.gather(parts))
+            totals = _join(collective.gather(parts))
             parallel.run([partial(choose, f) for f in features], n_jobs)
         return cls(edges, n_bins, tuple(category_bins), noise)
 
@@ -367,17 +372,14 @@ class Binner:
         def bin_one(f: int) -> None:
             x = table.column(f)
             x = x if self.category_bins[f] is None else self.codes_to_bins(f, x)
-            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, n, columns)
+            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, n, 0, columns)
 
-        X = table.dense
-        if X is not None and d > 1:
-            features = np.flatnonzero(categorical == 0)
-            parallel.for_blocks(
-                lambda s, e: _bin_rows(X, features, self.edges, self.n_bins, s, e, columns),
-                n,
-                n_jobs=n_jobs,
-                block=_ROWS,
-            )
+        first, features = 0, np.flatnonzero(categorical == 0)
+        for X in table.arrays if d > 1 else ():
+            block = partial(_bin_block, X, features, self.edges, self.n_bins, first, columns)
+            parallel.for_blocks(block, len(X), n_jobs=n_jobs, block=_ROWS)
+            first += len(X)
+        if first:
             alone = np.flatnonzero(categorical)
         parallel.run([partial(bin_one, int(f)) for f in alone], n_jobs)
         parallel.for_blocks(lambda s, e: _transpose(columns, rows, s, e), n, n_jobs=n_jobs, block=65536)

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.collective import ALONE, Collective
 from propriety.engine.compiling import inner, kernel, shared
-from propriety.engine.reduce import ALONE, Reduce
 from propriety.weights import Weights
 
 BLOCK = 8192
@@ -29,7 +29,7 @@ BLOCK = 8192
 LEVELS = 261_733.71
 #: Whole weights up to this keep a row of weight k equal to k copies in every bit.
 MAX_COPIES = 4096
-_FOLDED_LEVELS = 1_072_693_247.3  # of a value times its weight; LEVELS · MAX_COPIES is as large
+_reduceED_LEVELS = 1_072_693_247.3  # of a value times its weight; LEVELS · MAX_COPIES is as large
 _WIDE = 2.0**61
 _ROWS = 65536
 Floats = NDArray[np.float64]
@@ -53,7 +53,7 @@ class Scale(NamedTuple):
     weight: float
 
 
-def row_weights(weights: Weights, reduce: Reduce = ALONE) -> RowWeights:
+def row_weights(weights: Weights) -> RowWeights:
     """The weights of some rows in the form of kernels.
 
     Rows of weight 0 take no part: whoever sums leaves them out, or sees to it that their values are 0. So
@@ -64,10 +64,11 @@ def row_weights(weights: Weights, reduce: Reduce = ALONE) -> RowWeights:
     """
     values = weights.values
     plain = values is None or bool(np.all((values == 0.0) | (values == 1.0)))
-    weighted, top = reduce.max((float(not plain), 1.0 if values is None else float(values.max())))
-    total = float(reduce.sum(np.array([weights.total]))[0])
+    top = 1.0 if values is None else float(values.max(initial=0.0))
+    weighted, top = weights.collective.max((float(not plain), top))
     folded = bool(weighted) and (not weights.copies or top > MAX_COPIES)
-    return RowWeights(weights.array if weighted else np.empty(0), folded, total, top, weights.copies)
+    values = weights.array if weighted else np.empty(0)
+    return RowWeights(values, folded, weights.total, top, weights.copies)
 
 
 @inner
@@ -99,7 +100,7 @@ def wide_scale(top_gradient: float, top_curvature: float, total: float) -> Scale
 
 def narrow_scale(top_gradient: float, top_curvature: float, weights: RowWeights) -> Scale:
     """The scale of histograms of trees; values that are 0 everywhere have the factor 0."""
-    levels, top = (_FOLDED_LEVELS, weights.top) if weights.folded else (LEVELS, 1.0)
+    levels, top = (_reduceED_LEVELS, weights.top) if weights.folded else (LEVELS, 1.0)
     return Scale(
         levels / (top_gradient * top) if top_gradient > 0 else 0.0,
         levels / (top_curvature * top) if top_curvature > 0 else 0.0,
@@ -163,21 +164,21 @@ def _largest(g, h, start, stop):
     return a, b
 
 
-def largest(g: Floats, h: Floats, n_jobs: int, reduce: Reduce = ALONE) -> tuple[float, float]:
+def largest(g: Floats, h: Floats, n_jobs: int, collective: Collective = ALONE) -> tuple[float, float]:
     """The largest |gradient| and curvature of all rows."""
     tops: list[tuple[float, float]] = []
     parallel.for_blocks(lambda s, e: tops.append(_largest(g, h, s, e)), len(g), n_jobs=n_jobs, block=_ROWS)
-    top_g, top_h = reduce.max((max(a for a, _ in tops), max(b for _, b in tops)))
+    top_g, top_h = collective.max((max(a for a, _ in tops), max(b for _, b in tops)))
     return top_g, top_h
 
 
-def weighted_sum(values: Floats, weights: RowWeights, n_jobs: int, reduce: Reduce = ALONE) -> float:
+def weighted_sum(values: Floats, weights: RowWeights, n_jobs: int, collective: Collective = ALONE) -> float:
     """Σ weight · value over all rows, the same in any order; a value that is not finite makes it inf or NaN.
 
     >>> weighted_sum(np.array([0.1, 0.2]), row_weights(Weights.read([1, 2], 2)), n_jobs=1)
     0.5
     """
-    (top,) = reduce.max((max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))),))
+    (top,) = collective.max((max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))),))
     if not math.isfinite(top):
         return top
     factor, totals = fixed_point(top, weights.total), []
@@ -187,4 +188,4 @@ def weighted_sum(values: Floats, weights: RowWeights, n_jobs: int, reduce: Reduc
         n_jobs=n_jobs,
         block=_ROWS,
     )
-    return float(reduce.sum(np.array([sum(totals)], dtype=np.int64))[0]) / factor
+    return float(collective.sum(np.array([sum(totals)], dtype=np.int64))[0]) / factor

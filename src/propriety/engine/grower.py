@@ -30,10 +30,8 @@ from propriety.engine.layout import (
     Signal,
     Workspace,
 )
-from propriety.engine.splitting import best_split, best_split_of_rows, leaf_value
+from propriety.engine.splitting import COUNTED_ROWS, best_split, best_split_of_rows, leaf_value
 
-#: Nodes up to this many rows count them per bin; above, a split is checked when it is made.
-_COUNTED_ROWS = 2048
 #: Cells (rows × features) that are worth a task of their own.
 _TASK_CELLS = 32_768
 #: Children up to this many rows, fewer than 2⁹, are searched without a histogram.
@@ -63,7 +61,8 @@ def _n_blocks(work, rows, d):
 
 
 @inner
-def _may_split(node, rules):
+def may_split(node, rules):
+    """Whether a node may have children."""
     return node.depth < rules.max_depth and node.weight >= 2 * rules.min_weight
 
 
@@ -89,7 +88,7 @@ def _sides(node, bins_left, missing_bin, side):
 
 
 @inner
-def _partition(binned, work, node_id, n_blocks, k, worker):
+def partition(binned, work, node_id, n_blocks, k, worker):
     """Put a block's left rows at the front of its scratch space, the right ones, reversed, at its back."""
     node = work.nodes[node_id]
     start, stop = _block(node.start, node.stop, n_blocks, k)
@@ -118,7 +117,7 @@ def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
     counted_id, source, first, last = node_id, work.rows, start, stop
     if not itself:
         n_left = work.lefts[k]
-        _move(work, node, start, stop, k)
+        move(work, node, work.nodes[node.right].start, n_blocks, k)
         counted_id, source = _small_child(work, node_id), work.scratch
         if n_blocks == 1 or counted_id < 0:
             return
@@ -130,14 +129,15 @@ def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
 
 
 @inner
-def _move(work, node, start, stop, k):
-    """Move the rows of block number k from the scratch space to their final places."""
+def move(work, node, middle, n_blocks, k):
+    """Move the rows of block number k to their final places, those on the right from ``middle`` on."""
+    start, stop = _block(node.start, node.stop, n_blocks, k)
     before = np.int64(0)
     for b in range(k):
         before += work.lefts[b]
     n_left = work.lefts[k]
     to_left = np.uint64(node.start + before)
-    to_right = np.uint64(work.nodes[node.right].start + (start - node.start) - before)
+    to_right = np.uint64(middle + (start - node.start) - before)
     for i in range(np.uint64(n_left)):
         work.rows[to_left + i] = work.scratch[np.uint64(start) + i]
     for i in range(np.uint64(stop - start - n_left)):
@@ -148,11 +148,8 @@ def _move(work, node, start, stop, k):
 def _complete(binned, signal, work, node_id, itself, first, last, worker):
     """Complete the histograms of the nodes to be searched, for some features: the node's or its children's.
 
-    The only place where a histogram becomes complete. A sum over processes (:mod:`~propriety.engine.reduce`)
-    belongs between the two steps: what is counted, the root or the smaller child, is then a part, and what
-    follows from it, the larger child and all splits, is the same in every process. (Processes must also
-    agree which child is counted, and on the numbers of rows that `_sum_root`, `_make_split` and the direct
-    search read.)
+    The only place where a histogram becomes complete; :mod:`~propriety.engine.spread` does the same for rows
+    in several processes.
     """
     node = work.nodes[node_id]
     counted_id = node_id if itself else _small_child(work, node_id)
@@ -173,6 +170,9 @@ def _complete(binned, signal, work, node_id, itself, first, last, worker):
         sibling = work.nodes[node.left + node.right - counted_id]
         for f in range(first, last):
             subtract(binned, f, node.packed != 0, counted, sibling, sums, work.histograms[sibling.slot])
+            if binned.categorical[f] and not sibling.counted and sibling.weight <= COUNTED_ROWS:
+                whole = work.histograms[sibling.slot]
+                add_weights(binned.rows, work.rows, sibling.start, sibling.stop, f, f + 1, whole)
 
 
 @inner
@@ -191,7 +191,7 @@ def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worke
     _complete(binned, signal, work, node_id, itself, first, last, worker)
     for i in range(1 if itself else 2):
         candidate, bins_left = work.candidates[i, chunk], work.candidate_sets[i, chunk]
-        if itself or _may_split(candidate, rules):
+        if itself or may_split(candidate, rules):
             histogram, allowed = work.histograms[candidate.slot], work.allowed[i]
             room = work.rooms[worker]
             best_split(histogram, allowed, binned, signal, rules, room, candidate, bins_left, first, last)
@@ -209,7 +209,7 @@ def _mix(x):
 
 
 @inner
-def _allow(rules, path_groups, node_id, allowed):
+def allow(rules, path_groups, key, allowed):
     """Mark the features that the node may be split on: the tree's, its groups', the split's sample."""
     d = allowed.size
     usable = 0
@@ -224,9 +224,9 @@ def _allow(rules, path_groups, node_id, allowed):
         worst, most = -1, np.uint64(0)
         for f in range(d):
             if allowed[f]:
-                key = _mix(_mix(rules.seed + np.uint64(node_id)) + np.uint64(f))
-                if worst < 0 or key > most:
-                    worst, most = f, key
+                number = _mix(_mix(rules.seed + key) + np.uint64(f))
+                if worst < 0 or number > most:
+                    worst, most = f, number
         allowed[worst] = 0
         excess -= 1
 
@@ -244,16 +244,26 @@ def _select(rules, work):
 
 
 @inner
-def _new_node(signal, work, node_id, parent, start, stop, gradient, curvature, weight, depth):
+def _new_node(signal, work, node_id, parent, start, stop, gradient, curvature, weight, depth, key):
     node = work.nodes[node_id]
-    node.start, node.stop, node.depth = start, stop, depth
+    node.start, node.stop, node.depth, node.key = start, stop, depth, key
     node.gradient, node.curvature, node.weight = gradient, curvature, weight
     node.lower, node.upper, node.gain = -np.inf, np.inf, -1.0
     node.left, node.right, node.feature, node.slot = -1, -1, -1, -1
     node.by_set, node.missing_left, node.missing_seen, node.counted = 0, 0, 0, 0
-    node.packed, node.parent = signal.packed.size > 0 and stop - start <= BLOCK, parent
+    node.packed, node.parent = signal.packed.size > 0 and weight <= BLOCK, parent
     work.counts[_NODES] = node_id + 1
     return node
+
+
+@inner
+def new_root(signal, work, n_rows, all_rows):
+    """Make the root: of so many rows, here and in all processes."""
+    zero = _I(0)
+    root = _new_node(signal, work, zero, _I(-1), zero, n_rows, zero, zero, all_rows, zero, np.uint64(0))
+    root.slot, root.counted = 0, signal.packed.size == 0 or all_rows <= COUNTED_ROWS
+    work.counts[_SLOTS], work.counts[_LEAVES] = 1, 1
+    work.path_groups[0] = 1
 
 
 @inner
@@ -274,15 +284,17 @@ def _bound(signal, rules, node, a, b):
 
 
 @inner
-def _make_children(signal, rules, work, node_id, n_left):
+def make_children(signal, rules, work, node_id, n_left, all_left):
+    """Make the children of a node, the left one of so many rows, here and in all processes."""
     node = work.nodes[node_id]
     left_id = work.counts[_NODES]
     middle, depth = node.start + n_left, node.depth + 1
     g, h = node.left_gradient, node.left_curvature
-    w = n_left if signal.packed.size > 0 else node.left_weight
-    a = _new_node(signal, work, left_id, node_id, node.start, middle, g, h, w, depth)
-    rest = (node.gradient - g, node.curvature - h, node.weight - w)
-    b = _new_node(signal, work, left_id + 1, node_id, middle, node.stop, rest[0], rest[1], rest[2], depth)
+    w = all_left if signal.packed.size > 0 else node.left_weight
+    key = _mix(node.key + np.uint64(1))
+    a = _new_node(signal, work, left_id, node_id, node.start, middle, g, h, w, depth, key)
+    g, h, w = node.gradient - g, node.curvature - h, node.weight - w
+    b = _new_node(signal, work, left_id + 1, node_id, middle, node.stop, g, h, w, depth, ~key)
     node.left, node.right = left_id, left_id + 1
     work.counts[_LEAVES] += 1
     if not node.missing_seen and not node.by_set:
@@ -303,7 +315,7 @@ def _give_slots(signal, rules, work, node_id):
     """
     node = work.nodes[node_id]
     a, b = work.nodes[node.left], work.nodes[node.right]
-    if work.counts[_LEAVES] >= rules.max_leaves or not (_may_split(a, rules) or _may_split(b, rules)):
+    if work.counts[_LEAVES] >= rules.max_leaves or not (may_split(a, rules) or may_split(b, rules)):
         return -1
     if max(a.stop - a.start, b.stop - b.start) <= _DIRECT_ROWS:
         return -1
@@ -311,7 +323,7 @@ def _give_slots(signal, rules, work, node_id):
     small, large = (a, b) if a_is_small else (b, a)
     small.slot = work.counts[_SLOTS]
     work.counts[_SLOTS] += 1
-    small.counted = signal.packed.size == 0 or small.stop - small.start <= _COUNTED_ROWS
+    small.counted = signal.packed.size == 0 or small.stop - small.start <= COUNTED_ROWS
     large.slot = node.slot
     large.counted = small.counted and node.counted
     node.slot = -1
@@ -325,10 +337,10 @@ def _give_slots(signal, rules, work, node_id):
 def _search_directly(binned, signal, rules, work, node_id, side, worker):
     """Find the best split of a node of few rows, which has no histogram."""
     node = work.nodes[node_id]
-    if _may_split(node, rules):
+    if may_split(node, rules):
         node.counted = 1
         allowed = work.allowed[side]
-        _allow(rules, work.path_groups[node_id], node_id, allowed)
+        allow(rules, work.path_groups[node_id], node.key, allowed)
         rows, room, bins_left = work.rows, work.rooms[worker], work.sets[node_id]
         best_split_of_rows(allowed, binned, signal, rules, rows, room, node, bins_left)
 
@@ -338,7 +350,7 @@ def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
     """One task of a phase; the argument is a node and whether it, or its children, are meant."""
     node_id, itself = argument >> 1, argument & 1
     if phase == _PARTITION:
-        _partition(binned, work, node_id, n_tasks, task, worker)
+        partition(binned, work, node_id, n_tasks, task, worker)
     elif phase == _COUNT:
         _count(binned, signal, work, node_id, itself, n_tasks, task, worker)
     elif phase == _DIRECT:
@@ -391,7 +403,7 @@ def _begin_search(rules, work, node_id, itself):
     for i in range(2):
         meant = _meant(work, node_id, itself, i)
         if meant >= 0:
-            _allow(rules, work.path_groups[meant], meant, work.allowed[i])
+            allow(rules, work.path_groups[meant], work.nodes[meant].key, work.allowed[i])
             for k in range(n_chunks):
                 work.candidates[i, k] = work.nodes[meant]
     return n_chunks
@@ -403,7 +415,7 @@ def _end_search(rules, work, node_id, itself):
     work.dirty[:] = 0
     for i in range(2):
         meant = _meant(work, node_id, itself, i)
-        if meant >= 0 and _may_split(work.nodes[meant], rules):
+        if meant >= 0 and may_split(work.nodes[meant], rules):
             best = 0
             for k in range(1, work.candidates.shape[1] if work.partials.shape[0] > 1 else 1):
                 if work.candidates[i, k].gain > work.candidates[i, best].gain:
@@ -421,10 +433,11 @@ def _make_split(binned, signal, rules, work, node_id, n_blocks):
     for k in range(n_blocks):
         n_left += work.lefts[k]
     if not node.counted and min(n_left, node.stop - node.start - n_left) < rules.min_weight:
-        add_weights(binned.rows, work.rows, node.start, node.stop, work.histograms[node.slot])
+        d = binned.n_bins.size
+        add_weights(binned.rows, work.rows, node.start, node.stop, _I(0), d, work.histograms[node.slot])
         node.counted = 1
         return False
-    _make_children(signal, rules, work, node_id, n_left)
+    make_children(signal, rules, work, node_id, n_left, n_left)
     _give_slots(signal, rules, work, node_id)
     return True
 
@@ -446,7 +459,7 @@ def _follow(binned, signal, rules, work, phase, argument):
     if phase == _COUNT:
         if itself:
             _sum_root(binned, signal, work, node)
-        if _may_split(node, rules) if itself else _small_child(work, node_id) >= 0:
+        if may_split(node, rules) if itself else _small_child(work, node_id) >= 0:
             return _I(_SEARCH), argument, _begin_search(rules, work, node_id, itself)
         if not itself and work.counts[_LEAVES] < rules.max_leaves:
             return _I(_DIRECT), argument, _I(2)
@@ -462,6 +475,7 @@ def _follow(binned, signal, rules, work, phase, argument):
 @inner
 def _sum_root(binned, signal, work, root):
     """The root's sums are those of any feature's bins."""
+    root.weight = root.stop if signal.packed.size > 0 else 0
     for worker in range(-1, work.dirty.size):
         if worker >= 0 and not work.dirty[worker]:
             continue
@@ -469,9 +483,8 @@ def _sum_root(binned, signal, work, root):
         for b in range(binned.n_bins[0] + 1):
             root.gradient += cells[b] >> 32 if root.packed else cells[b]
             root.curvature += cells[b] & LOW if root.packed else cells[b + CURVATURES]
-            root.weight += cells[b + WEIGHTS]
-    if signal.packed.size > 0:
-        root.weight = root.stop
+            if signal.packed.size == 0:
+                root.weight += cells[b + WEIGHTS]
 
 
 @kernel
@@ -489,12 +502,9 @@ def _grow(binned, signal, rules, work, n_rows, every):
         if every:
             for i in range(n_rows):
                 work.rows[i] = i
-        root = _new_node(signal, work, zero, _I(-1), zero, n_rows, zero, zero, zero, zero)
-        root.slot, root.counted = 0, signal.packed.size == 0 or n_rows <= _COUNTED_ROWS
-        work.counts[_SLOTS], work.counts[_LEAVES] = 1, 1
-        work.path_groups[0] = 1
+        new_root(signal, work, n_rows, n_rows)
         for f in range(binned.n_bins.size):
-            clear(binned, f, root, work.histograms[0])
+            clear(binned, f, work.nodes[0], work.histograms[0])
         n_tasks = _n_blocks(work, n_rows, binned.n_bins.size)
     while phase >= 0:
         _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks)
@@ -515,14 +525,19 @@ class Grower:
     n_jobs : int
     """
 
-    def __init__(self, binned: Binned, max_leaves: int, n_groups: int, n_jobs: int) -> None:
+    def __init__(
+        self, binned: Binned, max_leaves: int, n_groups: int, n_jobs: int, *, few_rows: bool = False
+    ) -> None:
         n, d = binned.rows.shape
         self.binned = binned
         threads = parallel.n_threads(None) if COMPILED else 1
         self.n_workers = min(n_jobs, threads, max(1, n * d // (2 * _TASK_CELLS)))
         # Each leaf has a row, and a split takes a histogram while a child has more than a few rows.
-        max_leaves = min(max_leaves, n)
-        n_histograms = min(max_leaves, max(1, n - _DIRECT_ROWS))
+        if few_rows:  # of many more, which others have
+            n_histograms = 0
+        else:
+            max_leaves = min(max_leaves, n)
+            n_histograms = min(max_leaves, max(1, n - _DIRECT_ROWS))
         workers, n_nodes = self.n_workers, 2 * max_leaves - 1
         n_chunks = min(-(-d // _CHUNK), 4 * workers)
         self.work = Workspace(
@@ -540,7 +555,7 @@ class Grower:
             candidates=np.zeros((2, n_chunks), dtype=NODE),
             candidate_sets=np.zeros((2, n_chunks, SET_WORDS), dtype=np.uint32),
             board=team.new_board(),
-            block_cells=np.zeros((workers, d * BINS if n > BLOCK else 0), dtype=np.int64),
+            block_cells=np.zeros((workers, d * BINS if n > BLOCK or few_rows else 0), dtype=np.int64),
             rooms=np.zeros(workers, dtype=ROOM),
         )
         self.work.rooms["identity"] = np.arange(BINS)

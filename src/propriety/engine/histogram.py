@@ -97,14 +97,15 @@ def add_rows(binned, signal, index, start, stop, node, first, last, cells, sums)
 
 
 @inner
-def add_weights(rows, index, start, stop, sums):
+def add_weights(rows, index, start, stop, first, last, sums):
     """Set the weights to the numbers of rows, in a histogram that was made without them."""
-    for f in range(_U(rows.shape[1])):
+    one, end = _U(first), _U(last)
+    for f in range(one, end):
         for b in range(_U(BINS)):
             sums[f * _U(CELLS) + b + _WEIGHT] = 0
     for i in range(_U(start), _U(stop)):
         row = _U(index[i])
-        for f in range(_U(rows.shape[1])):
+        for f in range(one, end):
             sums[f * _U(CELLS) + _U(rows[row, f]) + _WEIGHT] += 1
 
 

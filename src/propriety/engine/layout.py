@@ -43,6 +43,7 @@ NODE = records(
         ("parent", "i8"),
         ("depth", "i8"),
         ("slot", "i8"),  # of its histogram; −1: none
+        ("key", "u8"),  # a hash of the way to it, for what is drawn at random
         ("missing_left", "u1"),
         ("by_set", "u1"),  # the split is a set of bins
         ("counted", "u1"),  # its histogram holds weights too

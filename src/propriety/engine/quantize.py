@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.collective import ALONE, Collective
 from propriety.engine.fixed_point import (
     RowWeights,
     largest,
@@ -19,7 +20,6 @@ from propriety.engine.fixed_point import (
     weighted_sum,
 )
 from propriety.engine.layout import Signal
-from propriety.engine.reduce import ALONE, Reduce
 
 _ROWS = 65536
 
@@ -34,8 +34,10 @@ class Quantizer:
 
     tops: tuple[float, float]
 
-    def __init__(self, n: int, weights: RowWeights, reduce: Reduce = ALONE, *, disperse: bool = True) -> None:
-        self._weights, self._reduce, self._disperse = weights, reduce, disperse
+    def __init__(
+        self, n: int, weights: RowWeights, collective: Collective = ALONE, *, disperse: bool = True
+    ) -> None:
+        self._weights, self._collective, self._disperse = weights, collective, disperse
         weighted = weights.values.size > 0
         self._packed = np.empty(0 if weighted else n, dtype=np.int64)
         self._parts = np.empty((n if weighted else 0, 3), dtype=np.int32)
@@ -43,7 +45,7 @@ class Quantizer:
     def __call__(self, g: NDArray[np.float64], h: NDArray[np.float64], n_jobs: int) -> Signal:
         """Quantize the gradients ``g`` and curvatures ``h`` ≥ 0."""
         weights = self._weights
-        self.tops = largest(g, h, n_jobs, self._reduce)
+        self.tops = largest(g, h, n_jobs, self._collective)
         scale = narrow_scale(*self.tops, weights)
 
         def quantize(start: int, stop: int) -> None:
@@ -54,7 +56,7 @@ class Quantizer:
 
         parallel.for_blocks(quantize, len(g), n_jobs=n_jobs, block=_ROWS)
         gradient, curvature, weight = (1.0 / factor if factor else 0.0 for factor in scale)
-        dispersed = dispersion(g, h, weights, n_jobs, self._reduce) if self._disperse else 0.0
+        dispersed = dispersion(g, h, weights, n_jobs, self._collective) if self._disperse else 0.0
         return Signal(self._packed, self._parts, gradient, curvature, weight, dispersed)
 
 
@@ -63,7 +65,7 @@ def dispersion(
     h: NDArray[np.float64],
     weights: RowWeights,
     n_jobs: int,
-    reduce: Reduce = ALONE,
+    collective: Collective = ALONE,
 ) -> float:
     """Σ g²/Σ h over all rows: what G²/H of a few of them is by chance; 0 if there is no curvature.
 
@@ -74,5 +76,5 @@ def dispersion(
     1.0
     """
     squares = g * g if weights.copies or not weights.values.size else g * g * weights.values
-    curvature = weighted_sum(h, weights, n_jobs, reduce)
-    return weighted_sum(squares, weights, n_jobs, reduce) / curvature if curvature > 0.0 else 0.0
+    curvature = weighted_sum(h, weights, n_jobs, collective)
+    return weighted_sum(squares, weights, n_jobs, collective) / curvature if curvature > 0.0 else 0.0

@@ -17,6 +17,8 @@ from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
 
 #: A histogram that was not counted holds no meaningful weights, so nothing is asked of them.
 _ANY_WEIGHT = -(2**62)
+#: Nodes up to this many rows count them per bin; above, a split is checked when it is made.
+COUNTED_ROWS = 2048
 _I, _U = np.int64, np.uint64
 _TINY_GAIN = 1e-12  # of the children's scores: what rounding alone may show as a gain
 
@@ -163,10 +165,12 @@ def _split_numeric(cells, n_bins, order, size, f, node, signal, rules, room):
 def _real_share(cells, size, binned, f, node, signal, room):
     """The share of the node's spread over the categories of a feature that is real.
 
-    A bin holds at most as many categories as rows. At the root noise is counted as it will be when the
-    effects of the categories are learned; further down they have more to tell than that, which is not known.
+    A bin of a node of few rows holds at most as many categories as rows. At the root noise is counted as it
+    will be when the effects of the categories are learned; further down they have more to tell than that,
+    which is not known.
     """
     spread, levels, order = 0.0, 0.0, room.order
+    bounded = signal.packed.size == 0 or node.weight <= COUNTED_ROWS
     for i in range(_U(size)):
         b = order[i]
         g, h = cells[b], cells[b + _U(CURVATURES)]
@@ -176,7 +180,7 @@ def _real_share(cells, size, binned, f, node, signal, room):
             gradient = g * signal.gradient_unit
             spread += gradient * gradient / (h * signal.curvature_unit)
         count = binned.levels[f, b]
-        if node.counted:
+        if bounded:
             count = min(count, cells[b + _U(WEIGHTS)] * signal.weight_unit)
         levels += count
     gradient, curvature = node.gradient * signal.gradient_unit, node.curvature * signal.curvature_unit
@@ -265,14 +269,15 @@ def _split_together(cells, n_bins, f, node, signal, rules, room):
         order[size], sums[3, size] = b, total
         size += _U(cells[b] != 0)
     missing = cells[n_bins]
-    for missing_left in range(2 if missing != 0 else 1):
+    missing_seen = missing >> 9 != 0  # as a histogram sees them: by gradient and curvature
+    for missing_left in range(2 if missing_seen else 1):
         start = missing if missing_left else _I(0)
         for i in range(size):
             sums[0, i], sums[1, i], sums[2, i] = apart(start + sums[3, i])
         cut = _best_cut(room, _I(size), node, signal, rules, rules.monotone[f])
         if cut >= 0:
             _take(node, f, np.int64(order[cut]), room.left)
-            node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing != 0
+            node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
 
 
 @inner

@@ -168,6 +168,24 @@ def join(board):
     return _fetch_add(board, WORKERS, 1) + 1
 
 
+@inner
+def put(board, i, value):
+    """Store a word that other threads or processes look at, after everything that was stored before."""
+    _store(board, i, value)
+
+
+@inner
+def get(board, i):
+    """Load such a word."""
+    return _load(board, i)
+
+
+@inner
+def breathe():
+    """Let others have the processor, if they want it."""
+    _breathe()
+
+
 @kernel
 def open_board(board):
     """Make the board ready for a tree."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import in_kind
 from propriety.data.table import Table
 from propriety.export.formula import Formula
@@ -205,6 +206,7 @@ class ForestClassifier(ProperClassifier):
 
     # --- using the model --------------------------------------------------------------------------
 
+    @over_partitions
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K): the smoothed mean of the trees."""
         table = self._table(X)

@@ -11,13 +11,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.beyond.dispatch import over_spread_rows
 from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
 from propriety.data.training import NUMBERS, Training
 from propriety.export.formula import Formula, Linear, readout_of
 from propriety.linear import state, summary
-from propriety.linear.learning import LinearFit, complaint, learn, linear_scores
+from propriety.linear.learning import LinearFit, check_spread, complaint, learn, linear_scores
 from propriety.linear.row_tailoring import RowTailored, focus_of
 from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.linear.settings import LinearSettings, loss_to_fit
@@ -201,6 +202,7 @@ class LinearClassifier(OffsetClassifier):
         """A ridge of 1/rows on columns of unit variance: scikit-learn's default for logistic regression."""
         return {"alpha": 1 / n_rows}
 
+    @over_spread_rows
     def fit(
         self,
         X: Any,
@@ -220,7 +222,7 @@ class LinearClassifier(OffsetClassifier):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
+        X : array, sparse matrix, data frame or Dask collection of shape (n, d)
             Numbers in every cell.
         y : array of shape (n,)
             Labels of any type.
@@ -257,6 +259,7 @@ class LinearClassifier(OffsetClassifier):
         settings = LinearSettings.read(self)
         loss = loss_to_fit(self, training.costs)
         rows = LinearRows.of(training, loss)
+        check_spread(rows, loss, settings)
         start = self._start(training.n_features, training.n_classes)
         if folds is not None and groups is not None:
             raise ValueError("give groups or folds, not both")
@@ -277,7 +280,7 @@ class LinearClassifier(OffsetClassifier):
             **_attributes(fit),
             **curve,
             _separated=str(warning) if isinstance(warning, SeparationWarning) else None,
-            _training=rows,
+            _training=rows if rows.collective.size == 1 else None,
         )
         if warning is not None:
             warnings.warn(warning, stacklevel=2)

@@ -34,7 +34,7 @@ _USUAL = 6.0  # log-odds that a table must cover
 _WIDEST = 64.0  # units of the link's own scale that it covers at most ...
 _WIDEST_FINE = 12.0  # ... where its panels are narrow
 _KINKS = 8  # misfits among the usual scores that are not for want of narrower panels
-_SMALL = 2000  # rows for which a table is not worth making
+SMALL = 2000  # rows for which a table is not worth making
 _NOTHING = 1e-280  # values below this need not keep their digits
 _BLOCK = 1 << 15
 
@@ -75,7 +75,7 @@ def derivatives(
         if array.shape != F.shape or array.dtype != np.float64:
             raise ValueError(f"out[{i}] must be a float64 array of shape {F.shape}")
     formula = _newton(c) if curvature == "newton" else _fisher(c)
-    compiled = (len(F) >= _SMALL or _is_logistic(c)) if table is None else table
+    compiled = (len(F) >= SMALL or _is_logistic(c)) if table is None else table
     kernel = _derivative_kernel(c, curvature == "newton") if compiled else None
     _fill(out, formula, kernel, y, F, n_jobs)
     return out
@@ -87,7 +87,7 @@ def values_and_gradients(
     """See `Composite.values_and_gradients`."""
     y, F = _arrays(y, F)
     out = np.empty_like(F), np.empty_like(F)
-    compiled = len(F) >= _SMALL if table is None else table
+    compiled = len(F) >= SMALL if table is None else table
     _fill(out, _value(c), _value_kernel(c) if compiled else None, y, F, n_jobs)
     return out
 

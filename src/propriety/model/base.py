@@ -22,10 +22,12 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety import losses, parallel
+from propriety.collective import ALONE, Collective
 from propriety.costs import Costs, MissingCostsWarning
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.identifiers import warn_of_identifiers
 from propriety.data.labels import warn_of_side
+from propriety.data.lazy import over_partitions
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.table import Schema, Table, as_array, is_frame
@@ -69,6 +71,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     _known_classes: NDArray[Any] | None = None
     #: Whether ``fit`` was given an offset, which scores then need as well.
     _needs_offset: bool = False
+    #: The processes over which the rows of ``fit`` are spread.
+    _collective: Collective = ALONE
     classes_: NDArray[Any]
     loss_: Any
     n_features_in_: int
@@ -142,6 +146,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
             stakes=getattr(self, "stakes", False),
             offset=offset,
             groups=groups,
+            collective=self._collective,
         )
         decision_labels(training.classes, training.costs, self)
         return training
@@ -162,6 +167,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         if self._known_classes is None:
             warn_of_side(training.classes, training.costs, getattr(self, "pos_label", None))
         warn_of_identifiers(training.schema, training.weights.total)
+        self.__dict__.pop("_collective", None)  # it is over when the fit is
         return self
 
     # --- using the model --------------------------------------------------------------------------
@@ -239,6 +245,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         p = np.asarray(self.loss_.inverse(scores[:, 0]))
         return np.column_stack([1 - p, p])
 
+    @over_partitions
     def decision_function(self, X: Any) -> Floats:
         """The score F: that of ``classes_[1]``, of shape (n,), for two classes, (n, K) for more."""
         return in_kind(squeezed(self._scores(self._table(X))), X)
@@ -247,10 +254,12 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         """The same as `decision_function`, for those who take a function, as ``shap.Explainer(model, X)``."""
         return self.decision_function(X)
 
+    @over_partitions
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K), through the link of the loss."""
         return in_kind(self._probabilities(self._scores(self._table(X))), X)
 
+    @over_partitions
     def predict(
         self,
         X: Any,

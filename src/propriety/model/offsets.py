@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.data.cost_terms import TERMS
+from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.training import read_offset
 from propriety.model.base import ProperClassifier, squeezed
@@ -39,6 +40,7 @@ class OffsetClassifier(ProperClassifier):
             )
         return scores
 
+    @over_partitions
     def decision_function(self, X: Any, *, offset: Any = None) -> Floats:
         """The score F: that of ``classes_[1]``, of shape (n,), for two classes, (n, K) for more.
 
@@ -50,6 +52,7 @@ class OffsetClassifier(ProperClassifier):
         """
         return in_kind(squeezed(self._shifted(self._scores(self._table(X)), offset)), X)
 
+    @over_partitions
     def predict_proba(self, X: Any, *, offset: Any = None) -> Floats:
         """Probabilities of the classes, of shape (n, K), through the link of the loss.
 
@@ -61,6 +64,7 @@ class OffsetClassifier(ProperClassifier):
         """
         return in_kind(self._probabilities(self._shifted(self._scores(self._table(X)), offset)), X)
 
+    @over_partitions
     def predict(
         self,
         X: Any,

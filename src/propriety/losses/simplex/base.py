@@ -16,6 +16,7 @@ from propriety.losses.point import Array, as_float, check_probability
 from propriety.losses.registry import SIMPLEX
 from propriety.losses.value import Value
 
+_SMALL = 2000  # scores for which a compiled pass is not worth loading
 _BLOCK = 8192
 
 register, names, examples = SIMPLEX.register, SIMPLEX.names, SIMPLEX.examples
@@ -134,11 +135,13 @@ class SimplexLoss(Value, ABC):
         curvature: str = "fisher",
         out: tuple[Array, Array] | None = None,
         n_jobs: int | None = 1,
+        compiled: bool | None = None,
     ) -> tuple[Array, Array]:
         """Gradient and the diagonal of the curvature, each of shape (n, K).
 
         The curvature is the Hessian's mean at the stated probabilities ("fisher"), or its value ("newton").
-        Many rows are shared out among ``n_jobs`` threads.
+        Many rows are shared out among ``n_jobs`` threads. By default a compiled pass, if there is one, does
+        many rows, and the formulas few, which may differ in the last bit; ``compiled=True`` asks for it.
         """
         if curvature not in ("fisher", "newton"):
             raise ValueError(f"curvature must be 'fisher' or 'newton', got {curvature!r}")
@@ -151,10 +154,11 @@ class SimplexLoss(Value, ABC):
             out[0][...], out[1][...] = G, H
             return out
         target = (np.empty(F.shape[::-1]).T, np.empty(F.shape[::-1]).T) if out is None else out
-        compiled = self._compiled(labels, F, target)
+        wanted = F.size >= _SMALL if compiled is None else compiled
+        run = self._compiled(labels, F, target) if wanted else None
 
         def block(start: int, stop: int) -> None:
-            if compiled is not None and compiled(start, stop):
+            if run is not None and run(start, stop):
                 return
             rows = slice(start, stop)
             with np.errstate(all="ignore"):

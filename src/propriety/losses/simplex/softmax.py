@@ -26,8 +26,6 @@ from propriety.losses.simplex.base import (
 )
 from propriety.losses.value import number
 
-_SMALL = 2000  # scores for which a compiled pass is not worth loading
-
 
 class _Softmax(SimplexLoss):
     """A loss with separable entropy H = Σ h(p_k) and the softmax link.
@@ -131,7 +129,7 @@ class Log(_Softmax):
         # Fisher's curvature is the Hessian, so there is one pass for both.
         G, H = out[0].T, out[1].T
         whole = labels.ndim == 1 and labels.dtype.kind in "iub" and labels.min() >= 0
-        if F.size < _SMALL or not whole or labels.max() >= F.shape[1]:
+        if not whole or labels.max() >= F.shape[1]:
             return None
         if not (G.flags.c_contiguous and H.flags.c_contiguous and G.dtype == H.dtype == np.float64):
             return None

@@ -1,59 +1,25 @@
 """Rows in several processes give the bits of rows in one; here a process is a thread."""
 
-from threading import Barrier, Thread
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from propriety.beyond.meeting import meet
+from propriety.collective import ALONE
 from propriety.data.table import Schema
 from propriety.engine import binning
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.engine.quantize import Quantizer
-from propriety.engine.reduce import ALONE
 from propriety.weights import Weights
 
 N = 900
 
 
-class Member:
-    """One of several threads that see each other's parts."""
-
-    def __init__(self, shared, number):
-        self._shared, self._number = shared, number
-
-    def gather(self, part):
-        barrier, parts = self._shared
-        parts[self._number] = part
-        barrier.wait(60)
-        everyone = list(parts)
-        barrier.wait(60)
-        return everyone
-
-    def sum(self, parts):
-        return np.sum(self.gather(parts), axis=0)
-
-    def max(self, tops):
-        return tuple(max(column) for column in zip(*self.gather(tops), strict=True))
-
-
 def together(work, shares):
-    """What each member's ``work(rows, reduce)`` returns, each with its share of the rows."""
-    shared, results = (Barrier(len(shares)), [None] * len(shares)), [None] * len(shares)
-
-    def run(number):
-        try:
-            results[number] = work(shares[number], Member(shared, number))
-        except BaseException:
-            shared[0].abort()
-            raise
-
-    threads = [Thread(target=run, args=(number,)) for number in range(len(shares))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    """What each member's ``work(rows, collective)`` returns, each with its share of the rows."""
+    return meet([lambda member, rows=rows: work(rows, member) for rows in shares])
 
 
 @pytest.fixture
@@ -92,17 +58,10 @@ class Rows:
 
     def __init__(self, table, rows):
         self._table, self._rows = table, rows
-        self.n_rows, self.n_features, self.dense = len(rows), table.n_features, None
+        self.n_rows, self.n_features, self.arrays = len(rows), table.n_features, ()
 
     def column(self, f):
         return self._table.column(f)[self._rows]
-
-
-def test_one_process_is_the_whole():
-    part = np.arange(3)
-    assert ALONE.sum(part) is part
-    assert ALONE.max((1.0, 2.0)) == (1.0, 2.0)
-    assert ALONE.gather(part)[0] is part
 
 
 @pytest.mark.parametrize("n_members", [2, 3])
@@ -110,10 +69,10 @@ def test_sums_and_scales_do_not_depend_on_the_spread(rng, weights, n_members):
     g, h, out = rng.normal(size=N), rng.random(N), weights.array == 0
     g[out], h[out] = 0.0, 0.0
 
-    def work(rows, reduce):
-        part = row_weights(weights.take(rows), reduce)
-        signal = Quantizer(len(rows), part, reduce)(g[rows], h[rows], 1)
-        return part.total, weighted_sum(g[rows], part, 1, reduce), signal
+    def work(rows, collective):
+        part = row_weights(replace(weights.take(rows), collective=collective))
+        signal = Quantizer(len(rows), part, collective)(g[rows], h[rows], 1)
+        return part.total, weighted_sum(g[rows], part, 1, collective), signal
 
     total, expected, whole = work(np.arange(N), ALONE)
     shares = shares_of(rng, n_members)
@@ -132,9 +91,10 @@ def test_bins_do_not_depend_on_the_spread(rng, weights, sample, monkeypatch):
     schema, table = Schema.fit(table_of(rng), [2])
     target = (rng.random(N) < 0.4).astype(float)
 
-    def work(rows, reduce):
+    def work(rows, collective):
         part = Rows(table, rows)
-        return Binner.fit(part, weights.take(rows), target[rows], schema.n_categories, 30, 1, reduce)
+        own = replace(weights.take(rows), collective=collective)
+        return Binner.fit(part, own, target[rows], schema.n_categories, 30, 1)
 
     whole = Binner.fit(table, weights, target, schema.n_categories, 30, 1)
     for binner in together(work, shares_of(rng, 3)):

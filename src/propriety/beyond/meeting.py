@@ -1,0 +1,152 @@
+"""Totals of threads of one process, one of which works at a time: for rows that do not fit in memory at once.
+
+Each thread has its own rows, in files; where they meet, the next one goes on. So at any time the rows of one
+thread are in memory, whatever their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Condition, Thread
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.collective import Part, Parted
+
+Result = TypeVar("Result")
+
+
+class Meeting:
+    """Threads that take turns: one works until it needs a total, then the next one."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._turn, self._round = 0, 0
+        self._parts: list[Any] = [None] * size
+        self._everyone: list[Any] = []
+        self._changed = Condition()
+        self.error: BaseException | None = None
+        self._left = 0
+
+    def fail(self, error: BaseException) -> None:
+        """Send everybody home."""
+        with self._changed:
+            self.error = self.error or error
+            self._changed.notify_all()
+
+    def wait_for_turn(self, rank: int) -> None:
+        """Wait until the others have done their part."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._turn == rank or self.error is not None)
+            if self.error is not None:
+                raise Parted("another part of the rows has failed") from self.error
+
+    def show(self, rank: int, part: Any) -> list[Any]:
+        """Show a part, let the others work, and return the parts of all."""
+        with self._changed:
+            self._parts[rank] = part
+            if self._left:
+                self.error = self.error or RuntimeError("one thread asks for a total, and another has done")
+            if rank == self.size - 1:
+                self._everyone, self._parts = self._parts, [None] * self.size
+            self._pass_on(rank)
+            self._changed.wait_for(lambda: self._turn == rank or self.error is not None)
+            if self.error is not None:
+                raise Parted("another part of the rows has failed") from self.error
+            return self._everyone
+
+    def leave(self, rank: int) -> None:
+        """Let the next one work; this one has done."""
+        with self._changed:
+            self._left += 1
+            self._pass_on(rank)
+
+    def _pass_on(self, rank: int) -> None:
+        self._turn = (rank + 1) % self.size
+        self._changed.notify_all()
+
+
+class Member:
+    """One of the threads of a meeting.
+
+    Parameters
+    ----------
+    meeting : Meeting
+    rank : int
+    before, after : callable, optional
+        What is done when its turn comes, and when it goes.
+    """
+
+    ahead = 4
+
+    def __init__(
+        self,
+        meeting: Meeting,
+        rank: int,
+        told: Callable[[int, int, float | None], None] | None = None,
+        rest: Callable[[], None] | None = None,
+    ) -> None:
+        self._meeting, self.rank, self.size = meeting, rank, meeting.size
+        self._told, self._rest = told, rest
+
+    def gather(self, part: Part) -> list[Part]:
+        """The threads' parts, in the order of their ranks."""
+        if self._rest is not None:
+            self._rest()
+        return self._meeting.show(self.rank, part)
+
+    def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
+        """Sum of the threads' arrays."""
+        everyone = self.gather(parts)
+        total = np.array(everyone[0])
+        for other in everyone[1:]:
+            total += other
+        return total
+
+    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
+        """Largest of the threads' numbers, place by place."""
+        return tuple(max(column) for column in zip(*self.gather(tops), strict=True))
+
+    def tell(self, done: int, of: int, score: float | None) -> None:
+        """Pass it on."""
+        if self._told is not None:
+            self._told(done, of, score)
+
+
+def meet(tasks: Sequence[Callable[[Member], Result]], **options: Any) -> list[Result]:
+    """Run the tasks as members of one meeting; returns what they return.
+
+    The first error is raised when all have ended.
+
+    >>> meet([lambda member: member.max((float(rank),)) for rank in range(3)])
+    [(2.0,), (2.0,), (2.0,)]
+    """
+    meeting = Meeting(len(tasks))
+    results: list[Any] = [None] * len(tasks)
+    errors: list[BaseException] = []
+
+    def run(rank: int) -> None:
+        try:
+            meeting.wait_for_turn(rank)
+            results[rank] = tasks[rank](Member(meeting, rank, **options))
+            meeting.leave(rank)
+        except BaseException as error:
+            errors.append(error)
+            meeting.fail(error)
+
+    threads = [Thread(target=run, args=(rank,), daemon=True) for rank in range(len(tasks))]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt as interrupt:
+        meeting.fail(interrupt)
+        for thread in threads:
+            thread.join()
+        raise
+    if errors:
+        raise next((e for e in errors if not isinstance(e, Parted)), meeting.error or errors[0])
+    return results
