@@ -272,6 +272,28 @@ def test_handles_are_dragged_and_the_loss_follows(page, data):
     check_models(page, data[0], shape.loss)
 
 
+def test_a_finger_drags_a_handle_and_does_not_scroll(page):
+    page.look(size=PHONE)
+    page.one("[name=way][value=handles]").click()
+    settled(page)
+    handle = page.all(".handle")[3]
+    page.run("arguments[0].scrollIntoView({ block: 'center' })", handle)
+    where = "const r = arguments[0].getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]"
+    x, y = page.run(where, handle)
+    scrolled, before = page.run("return scrollY"), number(handle.get_attribute("aria-valuenow"))
+    page.command("Emulation.setTouchEmulationEnabled", enabled=True)
+    page.command("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+    for k in range(1, 5):
+        page.command("Input.dispatchTouchEvent", type="touchMove", touchPoints=[{"x": x, "y": y - 10 * k}])
+    page.command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    page.command("Emulation.setTouchEmulationEnabled", enabled=False)
+    settled(page)
+    place = page.run(where, handle)
+    assert place[1] == pytest.approx(y - 40, abs=3)
+    assert number(handle.get_attribute("aria-valuenow")) > 3 * before
+    assert page.run("return scrollY") == scrolled
+
+
 def test_handles_begin_with_a_known_loss(page):
     page.one("[name=way][value=handles]").click()
     for button, loss in zip(page.all("#shapes button")[:2], (losses.Log(), losses.Squared()), strict=True):
@@ -395,6 +417,7 @@ def test_nothing_is_wrong_for_anyone(page, way, size, scheme):
         ".filter(([, r]) => r.left < 0 || r.right > innerWidth)"
     )
     assert wide == []
+    assert page.run("const e = document.querySelector('.scroll'); return e.scrollWidth - e.clientWidth") == 0
     picture = page.picture(f"explorer-{way}-{size}-{scheme}")
     assert len(picture) > 20_000
     assert page.violations() == []
