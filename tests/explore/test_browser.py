@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from tests.browser import DESKTOP, PHONE
+from tests.browser import DESKTOP, PAPER, PHONE
 from tests.explore.serving import running, small
 
 from propriety import losses
@@ -439,7 +439,8 @@ def test_a_problem_is_accessible_too(page):
 
 
 def test_on_paper(page):
-    page.look(media="print")
+    page.look(size=PAPER, media="print")
+    assert page.overflow() <= 0
     for control in ("#threshold", "#copy", "#ways"):
         assert not page.one(control).is_displayed()
     assert page.one("#charts").is_displayed()
