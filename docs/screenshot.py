@@ -18,7 +18,6 @@ WIDTH, HEIGHT = 1280, 900
 def take(browser: Any, address: str) -> bytes:
     """The page down to the boundaries, with handles, when all of it is drawn."""
     browser.look(size=(WIDTH, HEIGHT))
-    browser.command("Emulation.setScrollbarsHidden", hidden=True)
     browser.open(f"{address}#{SHAPE}")
     done = "return document.getElementById('judged').getAttribute('aria-busy') === 'false'"
     browser.until(lambda: browser.run(done), seconds=120)

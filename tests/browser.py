@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 AXE = Path(os.environ.get("PROPRIETY_AXE", ROOT / "node_modules" / "axe-core" / "axe.min.js"))
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-PHONE, DESKTOP = (375, 740), (1280, 900)
+PHONE, PAPER, DESKTOP = (360, 740), (720, 1020), (1280, 900)  # pixels; A4 less its margins
 
 
 class Browser:
@@ -42,6 +42,7 @@ class Browser:
         width, height = size
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.command("Emulation.setDeviceMetricsOverride", **screen)
+        self.command("Emulation.setScrollbarsHidden", hidden=True)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", media=media, features=[scheme])
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from tests.browser import DESKTOP, PHONE
+from tests.browser import DESKTOP, PAPER, PHONE
 from tests.explore.serving import running, small
 
 from propriety import losses
@@ -272,12 +272,38 @@ def test_handles_are_dragged_and_the_loss_follows(page, data):
     check_models(page, data[0], shape.loss)
 
 
+def test_a_finger_drags_a_handle_and_does_not_scroll(page):
+    page.look(size=PHONE)
+    page.one("[name=way][value=handles]").click()
+    settled(page)
+    handle = page.all(".handle")[3]
+    page.run("arguments[0].scrollIntoView({ block: 'center' })", handle)
+    where = "const r = arguments[0].getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]"
+    x, y = page.run(where, handle)
+    scrolled, before = page.run("return scrollY"), number(handle.get_attribute("aria-valuenow"))
+    page.command("Emulation.setTouchEmulationEnabled", enabled=True)
+    page.command("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+    for k in range(1, 5):
+        page.command("Input.dispatchTouchEvent", type="touchMove", touchPoints=[{"x": x, "y": y - 10 * k}])
+    page.command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    page.command("Emulation.setTouchEmulationEnabled", enabled=False)
+    settled(page)
+    place = page.run(where, handle)
+    assert place[1] == pytest.approx(y - 40, abs=3)
+    assert number(handle.get_attribute("aria-valuenow")) > 3 * before
+    assert page.run("return scrollY") == scrolled
+
+
 def test_handles_begin_with_a_known_loss(page):
     page.one("[name=way][value=handles]").click()
-    for button, loss in zip(page.all("#shapes button")[:2], (losses.Log(), losses.Squared()), strict=True):
+    for button in page.all("#shapes button"):
         button.click()
         settled(page)
-        assert page.text("#loss").startswith(repr(loss))
+        loss = losses.parse(button.text)
+        heights = [number(handle.get_attribute("aria-valuenow")) for handle in page.all(".handle")]
+        assert heights == pytest.approx(list(loss.weight(np.array(shaping.HANDLES))), rel=1e-4)
+        if loss in (losses.Log(), losses.Squared()):
+            assert page.text("#loss").startswith(repr(loss))
 
 
 def test_a_loss_is_written_and_what_cannot_be_read_is_said(page, data):
@@ -395,6 +421,7 @@ def test_nothing_is_wrong_for_anyone(page, way, size, scheme):
         ".filter(([, r]) => r.left < 0 || r.right > innerWidth)"
     )
     assert wide == []
+    assert page.run("const e = document.querySelector('.scroll'); return e.scrollWidth - e.clientWidth") == 0
     picture = page.picture(f"explorer-{way}-{size}-{scheme}")
     assert len(picture) > 20_000
     assert page.violations() == []
@@ -412,7 +439,8 @@ def test_a_problem_is_accessible_too(page):
 
 
 def test_on_paper(page):
-    page.look(media="print")
+    page.look(size=PAPER, media="print")
+    assert page.overflow() <= 0
     for control in ("#threshold", "#copy", "#ways"):
         assert not page.one(control).is_displayed()
     assert page.one("#charts").is_displayed()

@@ -64,7 +64,7 @@ def test_it_serves_a_table_opens_the_browser_and_ends_by_ctrl_c(tmp_path):
         where = json.loads(text)["address"]
         with urllib.request.urlopen(where) as answer:
             page = answer.read().decode()
-        assert '"title":"t.csv"' in page.replace(str(tmp_path) + "/", "")
+        assert '"title":"t.csv"' in page
         with urllib.request.urlopen(f"{where}models?data=table&loss=Log()") as answer:
             assert [model["name"] for model in json.load(answer)["models"]] == ["linear", "tree", "boosting"]
         process.send_signal(signal.SIGINT)

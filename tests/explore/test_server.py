@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 
 import pytest
 
@@ -87,6 +88,34 @@ def test_other_names_of_this_machine_and_other_files_are_refused(client):
     assert client.get("server.py")[0] == 404
     assert client.get("../server.py")[0] == 404
     assert client.get("faces", data=b"", method="POST")[0] == 405
+
+
+def test_a_fault_of_the_program_is_an_answer_too(explorer, client, monkeypatch):
+    monkeypatch.setattr(explorer, "_faces", lambda *args, **kwargs: {}["fault"])
+    status, _, text = client.get("faces", BETA)
+    assert status == 500
+    assert json.loads(text)["error"] == "a fault of the program, which the terminal shows: KeyError('fault')"
+
+
+def test_the_end_does_not_wait_for_a_fit(monkeypatch, capfd):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def fit_for_long(*args):
+        begun.set()
+        go_on.wait(60)
+
+    monkeypatch.setattr(server.fitting, "judged", fit_for_long)
+    answers = []
+    with running(server.Explorer((small(),))) as address:
+        asking = threading.Thread(
+            target=lambda: answers.append(Client(address).get("models", {"loss": "Log()", "data": "small"}))
+        )
+        asking.start()
+        assert begun.wait(30)
+    asking.join(30)
+    go_on.set()
+    assert [json.loads(text) for _, _, text in answers] == [{"error": "the explorer has ended"}]
+    assert capfd.readouterr().err == ""
 
 
 def test_text_of_a_table_cannot_end_the_script_of_settings():

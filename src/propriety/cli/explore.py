@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import webbrowser
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from propriety.cli import options as o
 from propriety.cli.commands import command
-from propriety.cli.loading import load_table
+from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
 from propriety.costs import Costs
 
@@ -39,7 +40,7 @@ def explore_command(
 ) -> None:
     """Shape a loss on a page and see every face of it, its properties, its code and what models make of it.
 
-    The page is served to this machine only, until Ctrl-C. It needs propriety[explore].
+    The page is served to this machine only, until Ctrl-C. It needs the extra "explore".
 
     \b
     Examples:
@@ -55,7 +56,7 @@ def explore_command(
     costs = _costs(fp_cost, fn_cost)
     if (table is None) != (target is None):
         raise UsageError("give a table and its --target, or neither")
-    data: tuple[Any, ...] = datasets.built_in()
+    out, data = telling.output, datasets.built_in()
     if table is not None and target is not None:
         read = load_table(table, opening, meaning, target, o.Asking(positive=positive))
         if len(read.classes) != 2:
@@ -63,7 +64,8 @@ def explore_command(
                 f"explore is for two classes, and {target!r} has {len(read.classes)}: say by --positive "
                 f"which of {', '.join(map(repr, read.classes))} is the one that can be missed"
             )
-        data = (datasets.of_table(read.source.name, read.frame, read.y, read.classes[1]), *data)
+        show_table(out, read, brief=True)
+        data = (datasets.of_table(Path(read.source.name).name, read.frame, read.y, read.classes[1]), *data)
     try:
         explorer = server.Explorer(data, **costs)
     except ValueError as error:
@@ -72,7 +74,7 @@ def explore_command(
         listening = server.listen(port)
     except OSError as error:
         raise UsageError(f"port {port} cannot be used ({error.strerror}): give another by --port") from None
-    out, where = telling.output, server.address(listening)
+    where = server.address(listening)
     out.say(f"The loss explorer is at {where} (this machine only). Ctrl-C ends it.")
     out.result({"command": "explore", "address": where})
     out.console.file.flush()
@@ -88,8 +90,6 @@ def _costs(fp_cost: float | None, fn_cost: float | None) -> dict[str, float]:
     if fp_cost is None and fn_cost is None:
         return {}
     given = {"fp_cost": 1.0 if fp_cost is None else fp_cost, "fn_cost": 1.0 if fn_cost is None else fn_cost}
-    try:
+    with o.named_as_options():
         Costs.of_mistakes(given["fp_cost"], given["fn_cost"])
-    except ValueError as error:
-        raise UsageError(str(error).replace("fp_cost", "--fp-cost").replace("fn_cost", "--fn-cost")) from None
     return given

@@ -134,10 +134,10 @@ def _faces(shape: shaping.Shape, thresholds: Array, by_handles: bool) -> dict[st
 
 
 def _title(subject: Subject) -> str:
-    """What a loss is called in a heading: a long sum by its length."""
-    if len(subject.label) <= _LONG:
-        return subject.label
-    return f"A mixture of {len(subject.loss._terms)} losses"
+    """What a loss is called in a heading: a long mixture by its length."""
+    if isinstance(subject.loss, losses.Mixture) and len(subject.label) > _LONG:
+        return f"A mixture of {len(subject.loss.terms)} losses"
+    return subject.label
 
 
 def _same_entropy(subject: Subject, own: Mapping[Panel, list[Curve]]) -> float:

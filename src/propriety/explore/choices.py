@@ -127,19 +127,27 @@ def about(loss: losses.Loss) -> str:
 def thresholds(fp_cost: float | None = None, fn_cost: float | None = None) -> list[dict[str, Any]]:
     """Thresholds to choose from, with the costs that belong to them; those of the user's costs among them.
 
-    >>> [row for row in thresholds() if row["c"] == 0.1]
-    [{'c': 0.1, 'words': 'A miss costs 9 false alarms.', 'costs': 'fp_cost=1, fn_cost=9'}]
-    >>> [row["words"] for row in thresholds(2, 5) if row["costs"] == "fp_cost=2, fn_cost=5"]
-    ['A miss costs 2.5 false alarms.']
+    >>> [row["words"] for row in thresholds() if row["c"] == 0.1]
+    ['A miss costs 9 false alarms.']
+    >>> [row for row in thresholds(2, 5) if row["name"] == "0.2857"][0]["costs"]
+    'fp_cost=2, fn_cost=5'
     """
     pairs = {c: _costs_of(c) for c in THRESHOLDS}
     if fp_cost is not None and fn_cost is not None:
         own = float(Costs.of_mistakes(fp_cost, fn_cost).threshold)
         pairs[own] = (fp_cost, fn_cost)
-    return [
-        {"c": c, "words": _words(*pairs[c]), "costs": "fp_cost={}, fn_cost={}".format(*map(show, pairs[c]))}
-        for c in sorted(pairs)
-    ]
+    return [_described(c, *pairs[c]) for c in sorted(pairs)]
+
+
+def _described(c: float, fp_cost: float, fn_cost: float) -> dict[str, Any]:
+    fp, fn = show(fp_cost), show(fn_cost)
+    return {
+        "c": c,
+        "name": show(_short(c)),
+        "words": _words(fp_cost, fn_cost),
+        "costs": f"fp_cost={fp}, fn_cost={fn}",
+        "options": f"--fp-cost {fp} --fn-cost {fn}",
+    }
 
 
 def _costs_of(c: float) -> tuple[float, float]:

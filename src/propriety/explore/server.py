@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -113,6 +114,8 @@ class Explorer:
                 return _json(await asyncio.wrap_future(self._worker.submit(job)))
             except (ValueError, TypeError, ArithmeticError) as error:
                 return _problem(str(error))
+            except asyncio.CancelledError:  # the server ends, and does not wait for a fit
+                return _problem("the explorer has ended", 503)
 
     def app(self) -> Starlette:
         """The application; it answers requests that name this machine only, so that no other site can ask."""
@@ -124,6 +127,7 @@ class Explorer:
                 Route("/{name}", self.asset),
             ],
             middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])],
+            exception_handlers={Exception: _fault},
         )
 
 
@@ -143,6 +147,11 @@ def _json(told: Mapping[str, Any]) -> Response:
 
 def _problem(text: str, code: int = 400) -> Response:
     return JSONResponse({"error": text}, status_code=code, headers=_HEADERS)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    """For what should never happen: the server itself writes the trace to the terminal."""
+    return _problem(f"a fault of the program, which the terminal shows: {error!r}", 500)
 
 
 def listen(port: int | None = None) -> socket.socket:
@@ -175,11 +184,12 @@ def address(listening: socket.socket) -> str:
 
 def made(explorer: Explorer) -> uvicorn.Server:
     """The server, to be run with a socket."""
-    return uvicorn.Server(
-        uvicorn.Config(
-            explorer.app(), log_level="error", access_log=False, timeout_graceful_shutdown=1, lifespan="off"
-        )
+    config = uvicorn.Config(
+        explorer.app(), log_level="error", access_log=False, timeout_graceful_shutdown=1, lifespan="off"
     )
+    # A fit that is given up at the end is no error.
+    logging.getLogger("uvicorn.error").addFilter(lambda row: "graceful shutdown" not in row.getMessage())
+    return uvicorn.Server(config)
 
 
 def serve(explorer: Explorer, listening: socket.socket) -> None:

@@ -169,6 +169,8 @@ const charts = (() => {
         handle.focus({ focusVisible: false });
         event.preventDefault();
       });
+      // A finger on a handle does not scroll the page.
+      handle.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
       handle.addEventListener("pointermove", (event) => {
         if (!handle.hasPointerCapture(event.pointerId)) return;
         const svg = this.chart.svg, at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());

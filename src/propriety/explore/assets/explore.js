@@ -29,10 +29,10 @@
   };
   const kept = {
     files: new Map(),
+    arrived: new Map(),
     file(family) {
       if (!kept.files.has(family)) {
         kept.files.set(family, new Promise((resolve, reject) => {
-          kept.arrived = kept.arrived ?? new Map();
           kept.arrived.set(family, resolve);
           const script = make("script", { src: `data/${family}.js` });
           script.onerror = () => reject(new Error(`data/${family}.js cannot be read`));
@@ -109,17 +109,16 @@
   }
 
   function drawThreshold() {
-    const { c, words, costs } = settings.thresholds[state.threshold];
-    get("threshold-value").textContent = c;
-    get("threshold").setAttribute("aria-valuetext", `${c}: ${words}`);
-    get("threshold-words").textContent = `${words} The positive class is decided from p = ${c} on.`;
+    const { c, name, words, costs, options } = settings.thresholds[state.threshold];
+    get("threshold-value").textContent = name;
+    get("threshold").setAttribute("aria-valuetext", `${name}: ${words}`);
+    get("threshold-words").textContent = `${words} The positive class is decided from p = ${name} on.`;
     for (const one of answer.faces) if (one.x === "p") face(one.name).mark(c);
-    get("values").caption.textContent = `At p = ${c}`;
+    get("values").caption.textContent = `At p = ${name}`;
     get("values").tBodies[0].replaceChildren(...answer.values.map(({ name, at }) => make("tr", {},
       Object.assign(make("th", {}, name), { scope: "row" }), make("td", { className: "number" }, short(at[state.threshold], 5)))));
     get("code").textContent = answer.code.replace("{costs}", costs);
-    const [fp, fn] = costs.match(/[\d.e+-]+/g);
-    get("command").textContent = `${answer.command} --fp-cost ${fp} --fn-cost ${fn}`;
+    get("command").textContent = `${answer.command} ${options}`;
   }
 
   // -- the models -------------------------------------------------------------------------------------
@@ -128,10 +127,10 @@
   let pictures = new Map();
 
   function drawModels() {
-    const data = settings.data.find((one) => one.name === state.data), { c } = settings.thresholds[state.threshold];
+    const data = settings.data.find((one) => one.name === state.data), { c, name } = settings.thresholds[state.threshold];
     const at = (model, key) => (model.error ? null : model[key][state.threshold]);
     const number = (value, digits = 4) => make("td", { className: "number" }, value === null ? "–" : short(value, digits));
-    get("costs").caption.textContent = `Cost of 1,000 cases at the threshold ${c}, in false alarms, on rows that were not fitted`;
+    get("costs").caption.textContent = `Cost of 1,000 cases at the threshold ${name}, in false alarms, on rows that were not fitted`;
     get("costs").tBodies[0].replaceChildren(...judged.models.map((model, k) => {
       const log = judgedLog.models[k], row = make("tr", {}, Object.assign(make("th", {}, model.title), { scope: "row" }));
       if (model.error) row.append(make("td", { colSpan: 5 }, model.error));
@@ -145,7 +144,7 @@
     const warned = [...new Set(judged.models.flatMap((model) => model.warnings ?? []))];
     get("data-about").textContent = [data.about, data.rows, `The class that can be missed is ${data.positive}.`, ...warned].join(" ");
     get("boundaries").hidden = !data.plane;
-    get("boundaries-heading").textContent = `Boundary: where the probability is ${c}`;
+    get("boundaries-heading").textContent = `Boundary: where the probability is ${name}`;
     judged.models.forEach((model, k) => drawModel(model, judgedLog.models[k], data, c));
   }
 
@@ -160,7 +159,7 @@
       const { low, high, columns, points } = data.plane, chart = picture("boundaries", model.name);
       chart.axes({
         title: model.title, xlabel: columns[0], ylabel: columns[1], x: [low[0], high[0]], y: [low[1], high[1]],
-        described: `${model.title}: where its probability is ${c}, for this loss and for the log loss`,
+        described: `${model.title}: where its probability is ${short(c, 4)}, for this loss and for the log loss`,
       });
       chart.plane(low, high, points, both.map(({ kind, of }) => ({ kind, ...of.plane })), c);
     }
@@ -295,13 +294,13 @@
 
   // What is chosen is kept in the address, so that it can be sent to others and survives a reload.
   function remember() {
-    const chosen = new URLSearchParams({ ...query(), at: settings.thresholds[state.threshold].c, data: state.data });
+    const chosen = new URLSearchParams({ ...query(), at: settings.thresholds[state.threshold].name, data: state.data });
     history.replaceState(null, "", `#${chosen}`);
   }
 
   function recall() {
     const given = new URLSearchParams(location.hash.slice(1));
-    const threshold = settings.thresholds.findIndex(({ c }) => String(c) === given.get("at"));
+    const threshold = settings.thresholds.findIndex(({ name }) => name === given.get("at"));
     if (threshold >= 0) state.threshold = threshold;
     if (settings.data.some(({ name }) => name === given.get("data"))) state.data = given.get("data");
     if (families.has(given.get("family"))) {
