@@ -27,7 +27,9 @@ from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.identifiers import warn_of_identifiers
 from propriety.data.labels import warn_of_side
 from propriety.data.matrix import as_numbers
-from propriety.data.table import Schema, Table, as_array, is_frame
+from propriety.data.stream import Stream
+from propriety.data.streamed import StreamedTable
+from propriety.data.table import Schema, Table, as_array, is_frame, refuse_query
 from propriety.data.training import NUMBERS, TABLE, Training
 from propriety.losses.value import Value
 from propriety.model import contract, files
@@ -51,6 +53,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
 
     #: What it reads: tables with missing values and categories, or numbers in every cell.
     _reads: ClassVar[str] = TABLE
+    #: Whether it takes a `propriety.scan`, whose rows are read in parts.
+    _reads_streams: ClassVar[bool] = False
     #: Whether ``fit`` takes ``groups``, which it does not part where it holds rows out.
     takes_groups: ClassVar[bool] = False
     #: Old names of parameters, which files written before may hold.
@@ -130,6 +134,8 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         **costs_of_rows: Any,
     ) -> Training:
         """Check what ``fit`` was given, the costs included."""
+        if isinstance(X, Stream) and not self._reads_streams:
+            refuse_query(X)
         training = Training.read(
             type(self).__name__,
             X,
@@ -200,6 +206,10 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     def _table(self, X: Any) -> Table:
         """A table with the columns of the fit."""
         check_is_fitted(self)
+        if isinstance(X, Stream) and self._reads_streams:
+            if self._schema.names is None:
+                raise ValueError("the model was fitted to columns without names: give an array of its columns")
+            return StreamedTable(X.having(self._schema.names), self._schema)
         if self._reads == NUMBERS:
             given, X = X, as_numbers(X)
         else:
