@@ -20,6 +20,10 @@ class Parted(RuntimeError):
     """A process has left the others, or they were told to stop: there will be no more totals."""
 
 
+class NotSpread(ValueError):
+    """What is asked for cannot be done over rows that are spread over processes."""
+
+
 class Collective(Protocol):
     """Totals over the rows of all processes.
 

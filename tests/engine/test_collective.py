@@ -96,7 +96,7 @@ class Rows:
 
     def __init__(self, table, rows):
         self._table, self._rows = table, rows
-        self.n_rows, self.n_features, self.dense = len(rows), table.n_features, None
+        self.n_rows, self.n_features, self.arrays = len(rows), table.n_features, ()
 
     def column(self, f):
         return self._table.column(f)[self._rows]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.collective import Parted, Part
+from propriety.collective import Part, Parted
 from propriety.engine import team
 from propriety.engine.compiling import kernel
 

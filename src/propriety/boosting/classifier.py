@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -12,8 +12,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
+from propriety.beyond.dispatch import over_spread_rows
 from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
 from propriety.boosting.settings import FEW_ROWS, settings_of
+from propriety.collective import Parted
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
 from propriety.data.parameters import DEPRECATED
@@ -181,6 +183,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     """
 
     takes_groups: ClassVar[bool] = True
+    _reads_streams: ClassVar[bool] = True
     _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
 
     def __init__(
@@ -292,17 +295,20 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     # --- fitting ----------------------------------------------------------------------------------
 
     _shared_bins: Any = None
+    #: Rounds of a fit that was broken off, to be taken over again.
+    _known_rounds: Sequence[Any] = ()
 
     def share_bins(self, bins: Any) -> Self:
         """Take bins from `engine.sharing.SharedBins` that other fits to the same table have made."""
         self._shared_bins = bins
         return self
 
+    @over_spread_rows
     @with_callbacks
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         X_val: Any = None,
@@ -322,10 +328,10 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
+        X : array, sparse matrix, data frame, Dask collection or `propriety.scan` of shape (n, d)
             NaN is missing; an infinite value is an ordinary extreme one.
         y : array of shape (n,)
-            Labels of any type.
+            Labels of any type; left out for a scan, which has a target.
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
             relative to their mean. Rows of weight 0 take no part.
@@ -403,10 +409,10 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         """Run the rounds and keep them, those of an interrupted fit too."""
         from propriety.boosting.fitting import BoostingFit
 
-        fit = BoostingFit(self, lesson, costs, earlier, X, y)
+        fit = BoostingFit(self, lesson, costs, earlier, X, y, self._known_rounds)
         try:
             fit.run()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Parted):
             self._keep(lesson.training, loss, **(fit.attributes() | chosen))
             raise
         self._keep(lesson.training, loss, **(fit.attributes() | chosen))

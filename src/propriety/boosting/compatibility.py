@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from propriety.boosting.objective import Objective
+from propriety.collective import NotSpread
+from propriety.data.streamed import StreamedTable
+from propriety.data.training import Training
 from propriety.losses import simplex
 
 
@@ -66,6 +69,27 @@ def _check_folds(estimator: Any) -> None:
         raise ValueError(
             f"{asked[0]}={getattr(estimator, asked[0])!r} learns from folds before the fit, which does not "
             f"go with {wrong[0]}={getattr(estimator, wrong[0])!r}; leave one of them out"
+        )
+
+
+def check_spread(settings: Any, training: Training) -> None:
+    """Refuse what needs all rows in one place, if they are spread over processes."""
+    streamed = isinstance(training.table, StreamedTable)
+    if training.collective.size == 1 and not streamed:
+        return
+    unfit = {
+        "max_iter='cv', as 'auto' is for few rows": settings.rounds_by_folds,
+        f"calibrate={settings.calibrate!r}": settings.calibrate is not None,
+        "coefficient='corrective'": settings.coefficient == "corrective",
+        "groups": training.groups is not None,
+        "a scoring other than 'loss'": not (isinstance(settings.scoring, str) and settings.scoring == "loss"),
+    }
+    wrong = [name for name, given in unfit.items() if given]
+    if wrong:
+        raise NotSpread(
+            f"{wrong[0]} needs all rows in one place, and they are "
+            + ("read in parts" if streamed else f"spread over {training.collective.size} processes")
+            + "; leave it out, or give a table that is in memory"
         )
 
 

@@ -76,7 +76,7 @@ class Curves:
         columns = np.empty(X.shape[::-1], dtype=np.uint8)
         every, binner = np.arange(X.shape[1]), self.binner
         parallel.for_blocks(
-            lambda s, e: _bin_rows(X, every, binner.edges, binner.n_bins, s, e, columns),
+            lambda s, e: _bin_rows(X, every, binner.edges, binner.n_bins, s, e, 0, columns),
             len(X),
             n_jobs=n_jobs,
             block=_ROWS,

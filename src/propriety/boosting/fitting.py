@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,22 @@ class BoostingFit:
         Of the held-out rows, for scorers that look at decisions.
     earlier : ensemble or None
         What a warm start goes on from.
+    known : list of learners
+        Rounds of this very fit that were made before it was broken off.
     X, y : as the user gave them, for callbacks
     """
 
     def __init__(
-        self, estimator: Any, lesson: Lesson, costs: Costs, earlier: curves.Ensemble | None, X: Any, y: Any
+        self,
+        estimator: Any,
+        lesson: Lesson,
+        costs: Costs,
+        earlier: curves.Ensemble | None,
+        X: Any,
+        y: Any,
+        known: Sequence[Any] = (),
     ) -> None:
+        self._known = known
         self._lesson, self._settings = lesson, lesson.settings
         self._booster = Booster(
             lesson.binned,
@@ -51,9 +62,17 @@ class BoostingFit:
     def run(self) -> None:
         """Boost until the rounds are done, or the held-out rows or a callback say so."""
         for number in range(self._lesson.rounds_done, self._settings.max_iter):
-            self._learners.extend(self._booster.advance(number))
+            self._learners.extend(self._advance(number))
             if self._progress.after_round(number, self._learners, self._validation):
                 break
+
+    def _advance(self, number: int) -> list[Any]:
+        first = (number - self._lesson.rounds_done) * self._lesson.n_scores
+        items = list(self._known[first : first + self._lesson.n_scores])
+        if len(items) < self._lesson.n_scores:
+            return self._booster.advance(number)
+        self._booster.resume(curves.join(items, self._lesson.n_scores, self._lesson.binner))
+        return items
 
     def end(self) -> None:
         """Tell the callbacks that the fit is over."""

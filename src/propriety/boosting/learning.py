@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory
-from propriety.boosting.compatibility import check_calibration, check_coefficient
+from propriety.boosting.compatibility import check_calibration, check_coefficient, check_spread
 from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.settings import BoostingSettings
 from propriety.boosting.shapes import Marginals
@@ -140,6 +140,7 @@ def prepare(
     """Weigh the classes, hold rows out, and bin the table."""
     from propriety.engine.sharing import SharedBins
 
+    check_spread(settings, training)
     factors = class_factors(class_weight, training)
     weights = training.weights if factors is None else training.weights.times(factors[training.codes])
     if held_out is not None and factors is not None:
@@ -240,7 +241,9 @@ def read_held_out(
     if unknown.any():
         raise ValueError(f"y_val holds labels that are not in y: {np.unique(labels[unknown]).tolist()}")
     codes = np.searchsorted(training.classes, labels).astype(np.intp)
-    weights = Weights.read(sample_weight_val, len(labels), name="sample_weight_val")
+    weights = Weights.read(
+        sample_weight_val, len(labels), name="sample_weight_val", collective=training.collective
+    )
     if offset_val is not None:
         offset_val = read_offset(offset_val, len(codes), n_scores_of(training.n_classes), "offset_val")
     return HeldOut(table, codes, weights, offset_val)

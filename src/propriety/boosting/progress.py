@@ -50,6 +50,8 @@ class Progress:
             self.train_score.append(self._train_score())
             waited = len(validation.history) - 1 - validation.best(settings.tol)
             stop = stop or waited >= settings.n_iter_no_change
+        score = None if validation is None else validation.history[-1]
+        self._lesson.training.collective.tell(number + 1, settings.max_iter, score)
         if settings.verbose:
             self._draw(number + 1, validation, last=stop or number + 1 == settings.max_iter)
         return stop

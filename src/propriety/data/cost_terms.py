@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples
 from propriety.costs import Costs, CostsOfRowsError
 from propriety.data import uncertain
 from propriety.data.stream import Stream
-from propriety.data.table import named_column, refuse_query
+from propriety.data.table import Stacked, named_column, refuse_query
 
 #: The terms that may differ by row.
 TERMS = ("fp_cost", "fn_cost", "tp_benefit", "tn_benefit", "cost_matrix")
@@ -167,6 +167,8 @@ class CostTerms:
                 raise TypeError(
                     f"{name} is a function of rows, and these are read in parts: name a column of the scan"
                 )
+            if isinstance(X, Stacked):
+                return np.concatenate([np.asarray(value(part)) for part in X.parts])
             return np.asarray(value(X))
         if name != "cost_matrix" and uncertain.is_uncertain(value):
             return uncertain.mean(name, value)

@@ -17,11 +17,14 @@ class Stream(ABC):
     target, weight : str or None
         The columns of labels and of weights.
     n_rows : int
+    whole : bool
+        Whether nobody has decided yet how it is to be read: in memory, or in parts.
     """
 
     features: tuple[str, ...]
     target: str | None
     weight: str | None
+    whole: bool
 
     @property
     @abstractmethod

@@ -40,6 +40,24 @@ def is_frame(X: Any) -> bool:
     )
 
 
+class Stacked:
+    """Tables of the same columns, one below the other, each left where it is.
+
+    >>> Stacked([np.zeros((2, 3)), np.ones((1, 3))]).shape
+    (3, 3)
+    """
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self.parts = tuple(parts)
+        widths = {part.shape[1] for part in self.parts}
+        if len(widths) != 1:
+            raise ValueError(f"the parts of a table must have the same columns, got {sorted(widths)} columns")
+        self.shape = sum(part.shape[0] for part in self.parts), widths.pop()
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+
 @dataclass(frozen=True)
 class Schema:
     """The columns of the training table.
@@ -69,13 +87,18 @@ class Schema:
         ((None, (5.0, 7.0)), array([1., 0.]))
         """
         X = _as_columns(X)
+        parts = X.parts if isinstance(X, Stacked) else (X,)
+        own = join_schemas([cls._of(part, categorical) for part in parts])
+        schema = join_schemas(collective.gather(own))
+        return schema, Table(X, schema)
+
+    @classmethod
+    def _of(cls, X: Any, categorical: Any) -> Schema:
         named = isinstance(X, nw.DataFrame) and all(isinstance(name, str) for name in X.columns)
         names = tuple(X.columns) if named else None
         d = X.shape[1]
         chosen = categorical_columns(X, names, d, categorical)
-        categories = tuple(categories_of(X, f) if f in chosen else None for f in range(d))
-        schema = join_schemas(collective.gather(cls(categories, names)))
-        return schema, Table(X, schema)
+        return cls(tuple(categories_of(X, f) if f in chosen else None for f in range(d)), names)
 
     def read(self, X: Any) -> Table:
         """Read another table with the same columns."""
@@ -114,6 +137,12 @@ class Table:
         return self._X if isinstance(self._X, np.ndarray) else None
 
     @property
+    def arrays(self) -> tuple[NDArray[np.floating], ...]:
+        """The arrays that the table consists of, one below the other; none if it is of another kind."""
+        parts = self._X.parts if isinstance(self._X, Stacked) else (self._X,)
+        return parts if all(isinstance(part, np.ndarray) for part in parts) else ()
+
+    @property
     def matrix(self) -> Any:
         """The float array or CSR matrix of a table that holds numbers only."""
         return self._X
@@ -143,6 +172,8 @@ class Table:
 
     def column(self, f: int) -> NDArray[np.floating]:
         """Column ``f`` as numbers: NaN is missing or unknown, categories are their index."""
+        if isinstance(self._X, Stacked):
+            return np.concatenate([Table(part, self._schema).column(f) for part in self._X.parts])
         categories = self._schema.categories[f]
         if categories is not None:
             codes, values = _factorize(self._X, f)
@@ -202,6 +233,8 @@ def ordered(values: Iterable[Any]) -> tuple[Any, ...]:
 
 def _as_columns(X: Any) -> Any:
     """A narwhals data frame, a float array or a CSC matrix; anything else is refused with the reason."""
+    if isinstance(X, Stacked):
+        return Stacked([_as_columns(part) for part in X.parts])
     if is_frame(X):
         frame = nw.from_native(X, eager_only=True)
         if min(frame.shape) == 0:
@@ -365,6 +398,8 @@ def named_column(X: Any, column: str, term: str) -> NDArray[np.float64]:
     if isinstance(X, Stream):
         batches = X.having([column]).batches([column])
         return np.concatenate([named_column(batch, column, term) for batch in batches])
+    if isinstance(X, Stacked):
+        return np.concatenate([named_column(part, column, term) for part in X.parts])
     if not is_frame(X):
         raise ValueError(
             f"{term}={column!r} names a column, and X has no names: give a data frame, or a function of X"

@@ -20,7 +20,7 @@ from propriety.data.labels import CodedLabels, as_labels
 from propriety.data.matrix import as_numbers
 from propriety.data.stream import Stream
 from propriety.data.streamed import first_pass
-from propriety.data.table import Schema, Table, as_array, is_frame
+from propriety.data.table import Schema, Stacked, Table, as_array, is_frame
 from propriety.weights import Weights
 
 #: What a learner reads: any table, with missing values and categories, or numbers in every cell.
@@ -245,11 +245,11 @@ def read_table(
     X: Any, reads: str, categorical: Any, collective: Collective = ALONE
 ) -> tuple[Any, NDArray[Any] | None, Schema, Table]:
     """X as arrays or a frame, its names, its schema, and the table read by it."""
-    feature_names = _get_feature_names(X)
+    feature_names = _get_feature_names(X.parts[0] if isinstance(X, Stacked) else X)
     if reads == NUMBERS:
         X = as_numbers(X)
         categorical = None
-    elif not is_frame(X):
+    elif not is_frame(X) and not isinstance(X, Stacked):
         X = as_array(X)
     schema, table = Schema.fit(X, categorical, collective)
     if reads == NUMBERS and feature_names is not None:

@@ -46,8 +46,8 @@ class ColumnSource(Protocol):
     n_features: int
 
     @property
-    def dense(self) -> NDArray[np.floating] | None:
-        """The whole table as an array, if it is one (categorical columns as they came)."""
+    def arrays(self) -> tuple[NDArray[np.floating], ...]:
+        """The arrays that it consists of, one below the other (categorical columns as they came); or none."""
         ...
 
     def column(self, f: int) -> NDArray[np.floating]:
@@ -90,11 +90,15 @@ def content_hashes(
     """A hash of what each row holds, the same for any order of the columns; not to be written to."""
     if isinstance(table, StreamedTable):
         return _streamed_hashes(table, n_jobs, collective) if table.hashes is None else table.hashes
-    n, dense = table.n_rows, table.dense
-    hashes = np.zeros(n, dtype=np.uint64)
-    parts = [dense] if dense is not None else (table.column(f)[:, None] for f in range(table.n_features))
-    for X in parts:
-        parallel.for_blocks(partial(_hash_rows, X, hashes), n, n_jobs=n_jobs, block=_HASHED)
+    hashes = np.zeros(table.n_rows, dtype=np.uint64)
+    first = 0
+    for X in table.arrays:
+        own = hashes[first : first + len(X)]
+        parallel.for_blocks(partial(_hash_rows, X, own), len(X), n_jobs=n_jobs, block=_HASHED)
+        first += len(X)
+    for f in range(0 if table.arrays else table.n_features):
+        X = table.column(f)[:, None]
+        parallel.for_blocks(partial(_hash_rows, X, hashes), len(X), n_jobs=n_jobs, block=_HASHED)
     _finish_hashes(hashes)
     return hashes
 
@@ -361,8 +365,8 @@ def count_levels(category_bins: Iterable[Floats | None], n_bins: NDArray[np.int6
 
 
 @kernel
-def _bin_rows(X, features, edges, n_bins, start, stop, columns):
-    """Bin a block of rows: the number of edges below x, by eight halvings without a branch."""
+def _bin_rows(X, features, edges, n_bins, start, stop, first, columns):
+    """Bin a block of rows, X[0] being row ``first``: the number of edges below x, by eight halvings."""
     for j in range(features.size):
         f = features[j]
         table = edges[f]
@@ -373,7 +377,11 @@ def _bin_rows(X, features, edges, n_bins, start, stop, columns):
             at = np.uint64(0)
             for step in (128, 64, 32, 16, 8, 4, 2, 1):
                 at += np.uint64(step) * np.uint64(x > table[at + np.uint64(step - 1)])
-            columns[f, i] = missing if np.isnan(x) else np.uint8(at)
+            columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)
+
+
+def _bin_block(X, features, edges, n_bins, first, columns, start, stop):  # type: ignore[no-untyped-def]
+    _bin_rows(X, features, edges, n_bins, start, stop, first, columns)
 
 
 @kernel
@@ -459,17 +467,14 @@ class Binner:
         def bin_one(f: int) -> None:
             x = table.column(f)
             x = x if self.category_bins[f] is None else self.codes_to_bins(f, x)
-            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, n, columns)
+            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, n, 0, columns)
 
-        X = table.dense
-        if X is not None and d > 1:
-            features = np.flatnonzero(categorical == 0)
-            parallel.for_blocks(
-                lambda s, e: _bin_rows(X, features, self.edges, self.n_bins, s, e, columns),
-                n,
-                n_jobs=n_jobs,
-                block=_ROWS,
-            )
+        first, features = 0, np.flatnonzero(categorical == 0)
+        for X in table.arrays if d > 1 else ():
+            block = partial(_bin_block, X, features, self.edges, self.n_bins, first, columns)
+            parallel.for_blocks(block, len(X), n_jobs=n_jobs, block=_ROWS)
+            first += len(X)
+        if first:
             alone = np.flatnonzero(categorical)
         parallel.run([partial(bin_one, int(f)) for f in alone], n_jobs)
         parallel.for_blocks(lambda s, e: _transpose(columns, rows, s, e), n, n_jobs=n_jobs, block=65536)

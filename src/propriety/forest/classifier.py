@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.data.lazy import over_partitions
 from propriety.data.table import Table
 from propriety.export.formula import Formula
 from propriety.forest.settings import settings_of
@@ -204,6 +205,7 @@ class ForestClassifier(ProperClassifier):
 
     # --- using the model --------------------------------------------------------------------------
 
+    @over_partitions
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K): the smoothed mean of the trees."""
         table = self._table(X)

@@ -26,6 +26,7 @@ from propriety.costs import Costs, MissingCostsWarning
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.identifiers import warn_of_identifiers
 from propriety.data.labels import warn_of_side
+from propriety.data.lazy import over_partitions
 from propriety.data.matrix import as_numbers
 from propriety.data.stream import Stream
 from propriety.data.streamed import StreamedTable
@@ -248,6 +249,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         p = np.asarray(self.loss_.inverse(scores[:, 0]))
         return np.column_stack([1 - p, p])
 
+    @over_partitions
     def decision_function(self, X: Any) -> Floats:
         """The score F: that of ``classes_[1]``, of shape (n,), for two classes, (n, K) for more."""
         return squeezed(self._scores(self._table(X)))
@@ -256,10 +258,12 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         """The same as `decision_function`, for those who take a function, as ``shap.Explainer(model, X)``."""
         return self.decision_function(X)
 
+    @over_partitions
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K), through the link of the loss."""
         return self._probabilities(self._scores(self._table(X)))
 
+    @over_partitions
     def predict(
         self,
         X: Any,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
+from propriety.data.lazy import over_partitions
 from propriety.data.training import read_offset
 from propriety.model.base import ProperClassifier, squeezed
 
@@ -38,6 +39,7 @@ class OffsetClassifier(ProperClassifier):
             )
         return scores
 
+    @over_partitions
     def decision_function(self, X: Any, *, offset: Any = None) -> Floats:
         """The score F: that of ``classes_[1]``, of shape (n,), for two classes, (n, K) for more.
 
@@ -49,6 +51,7 @@ class OffsetClassifier(ProperClassifier):
         """
         return squeezed(self._shifted(self._scores(self._table(X)), offset))
 
+    @over_partitions
     def predict_proba(self, X: Any, *, offset: Any = None) -> Floats:
         """Probabilities of the classes, of shape (n, K), through the link of the loss.
 
@@ -60,6 +63,7 @@ class OffsetClassifier(ProperClassifier):
         """
         return self._probabilities(self._shifted(self._scores(self._table(X)), offset))
 
+    @over_partitions
     def predict(
         self,
         X: Any,

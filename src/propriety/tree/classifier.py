@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.data.lazy import over_partitions
 from propriety.data.parameters import DEPRECATED, number
 from propriety.data.table import Table
 from propriety.export.formula import Formula, Trees, Votes
@@ -264,6 +265,7 @@ class TreeClassifier(ProperClassifier):
     def _node_scores(self) -> Floats:
         return self._measure.score(self.node_probabilities_)
 
+    @over_partitions
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
         return self._reached(self._table(X)).probabilities(self.node_probabilities_)

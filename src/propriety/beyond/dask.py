@@ -1,0 +1,349 @@
+"""Dask: collections as training data, and workers as the processes that fit them."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from propriety.beyond.driving import Interrupted, Lost, drive
+from propriety.beyond.station import News, Station
+from propriety.collective import NotSpread
+from propriety.data.labels import as_labels
+from propriety.data.lazy import is_dask, partitions
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: Rows that may as well be fitted here, if that is what it takes.
+FEW = 50_000
+_ANSWER = 60.0  # seconds that a worker which is there may take to answer
+_LOOK = 1.0
+_WIDTH = 30
+
+
+# --- the workers ----------------------------------------------------------------------------------
+
+
+class _Worker:
+    """A station on a worker."""
+
+    def __init__(self, client: Client, address: str) -> None:
+        self._client, self.address = client, address
+        self._future = client.submit(
+            _new_station, actor=True, workers=[address], allow_other_workers=False, pure=False
+        )
+        self._actor: Any = None
+
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Call a method and wait for what it returns."""
+        return self.start(method, *arguments)()
+
+    def start(self, method: str, *arguments: Any) -> Callable[[], Any]:
+        """Call a method, and return a function that waits for what it returns."""
+        if self._actor is None:
+            self._actor = self._wait(lambda: self._future.result(timeout=_LOOK))
+        try:
+            future = getattr(self._actor, method)(*arguments)
+        except (RuntimeError, OSError) as error:
+            raise Lost(f"the worker {self.address} is gone: {error}") from None
+        return lambda: self._wait(lambda: future.result(timeout=_LOOK))
+
+    def _wait(self, ask: Callable[[], Any]) -> Any:
+        """Ask until there is an answer, while the worker is there."""
+        end = time.monotonic() + _ANSWER
+        while True:
+            try:
+                return ask()
+            except TimeoutError:
+                if not self._there():
+                    raise Lost(f"the worker {self.address} is gone") from None
+                if time.monotonic() > end and self._heard() > _ANSWER:
+                    raise Lost(f"the worker {self.address} does not answer") from None
+            except OSError as error:
+                raise Lost(f"the worker {self.address} is gone: {error}") from None
+
+    def _there(self) -> bool:
+        return self.address in self._client.scheduler_info(n_workers=-1)["workers"]
+
+    def _heard(self) -> float:
+        """Seconds since the worker was heard of."""
+        known = self._client.scheduler_info(n_workers=-1)["workers"].get(self.address)
+        return time.time() - known["last_seen"] if known else np.inf
+
+    def dismiss(self) -> None:
+        """Let the station go."""
+        self._actor = None
+        self._future.release()
+
+
+def _new_station() -> _DaskStation:
+    return _DaskStation()
+
+
+class _DaskStation(Station):
+    """A station that finds its rows among the results that its worker holds."""
+
+    def __init__(self) -> None:
+        from distributed import get_worker
+
+        super().__init__()
+        self._worker = get_worker()
+
+    def take_results(self, keys: list[str]) -> int:
+        """Hold the rows of these results; −1 if one of them is not here any more."""
+        try:
+            return self.take([self._worker.data[key] for key in keys])
+        except KeyError:
+            return -1
+
+
+class _Workers:
+    """Dask workers as a fleet: partitions are computed where Dask likes, and each stays there."""
+
+    def __init__(self, client: Client, parts: Sequence[Any]) -> None:
+        self._client, self._parts = client, parts
+        self._futures = client.compute(list(parts))
+        self.rows = 0
+
+    def stations(self) -> list[_Worker]:
+        """Stations with all rows, when they have been computed."""
+        while True:
+            self._await_rows()
+            holders: dict[str, list[str]] = {}
+            for key, addresses in self._client.who_has(self._futures).items():
+                if addresses:
+                    least = min(addresses, key=lambda a: len(holders.get(a, [])))
+                    holders.setdefault(least, []).append(key)
+            stations = [_Worker(self._client, address) for address in holders]
+            try:
+                waits = [s.start("take_results", holders[s.address]) for s in stations]
+                counts = [wait() for wait in waits]
+            except Lost:
+                self.dismiss(stations)
+                continue
+            if min(counts) < 0 or sum(map(len, holders.values())) < len(self._futures):
+                self.dismiss(stations)  # a partition was moved, or lost, in between
+                continue
+            self.rows = sum(counts)
+            if not self.rows:
+                self.dismiss(stations)
+                raise ValueError("X has no rows in any of its partitions")
+            self.dismiss([s for s, count in zip(stations, counts, strict=True) if not count])
+            return [s for s, count in zip(stations, counts, strict=True) if count]
+
+    def _await_rows(self) -> None:
+        """Wait until every partition is computed."""
+        from distributed import wait
+
+        while True:
+            try:
+                wait(self._futures, timeout=_LOOK)
+            except TimeoutError:
+                if not self._client.scheduler_info(n_workers=-1)["workers"]:
+                    time.sleep(_LOOK)
+                continue
+            for number, future in enumerate(self._futures):
+                if future.status == "error":
+                    error = future.exception()
+                    error.add_note(f"in partition {number} of X")
+                    raise error
+                if future.status in ("cancelled", "lost"):
+                    self._futures = self._client.compute(list(self._parts))
+                    break
+            else:
+                return
+
+    def dismiss(self, stations: Sequence[Any]) -> None:
+        """Let stations go."""
+        for station in stations:
+            station.dismiss()
+
+    def collect(self) -> list[tuple[Any, Any, dict[str, Any]]]:
+        """All rows, here."""
+        self._await_rows()
+        return self._client.gather(self._futures)
+
+    def release(self) -> None:
+        """Let the partitions go."""
+        for future in self._futures:
+            future.release()
+        self._futures = []
+
+
+# --- fitting --------------------------------------------------------------------------------------
+
+
+def fit(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Any:
+    """Fit a model to a Dask collection, on the workers that hold it; bit for bit as in one process.
+
+    ``given`` is what `fit` was given besides: collections with the partitions of X, or values for all rows.
+    """
+    client = _client()
+    given = {name: value for name, value in given.items() if value is not None}
+    held_out = {name: _here(value) for name, value in given.items() if name.endswith("_val")}
+    rows = {name: value for name, value in given.items() if name not in held_out and is_dask(value)}
+    plain = {name: value for name, value in given.items() if name not in held_out and name not in rows}
+    _refuse_local_rows(plain)
+    fleet = _Workers(client, _aligned(X, y, rows))
+    bar = _Bar(model, client, X)
+    try:
+        extra = lambda rank, size: plain | _share(held_out, rank, size)  # noqa: E731
+        learned = drive(fleet, _copy_of(model, client), extra, _rounds, bar)
+    except NotSpread:
+        if fleet.rows > FEW:
+            raise
+        X, y, rows = _joined(fleet.collect())
+        return model.fit(X, y, **rows, **plain, **held_out)
+    except Interrupted as interrupted:
+        vars(model).update(interrupted.learned or {})
+        if isinstance(interrupted.__cause__, Lost):
+            raise Lost(f"{interrupted.__cause__}; the rounds fitted so far are kept") from interrupted
+        raise KeyboardInterrupt from None
+    finally:
+        bar.end()
+        fleet.release()
+    vars(model).pop("feature_names_in_", None)
+    vars(model).update(learned)
+    return model
+
+
+def _client() -> Client:
+    from distributed import default_client
+
+    try:
+        return default_client()
+    except ValueError:
+        raise ValueError(
+            "X is a Dask collection, and there is no Dask client to fit it on: connect one with "
+            "distributed.Client(address), or start workers on this machine with propriety.dask.local()"
+        ) from None
+
+
+def _here(value: Any) -> Any:
+    return value.compute() if is_dask(value) else value
+
+
+def _refuse_local_rows(plain: dict[str, Any]) -> None:
+    for name, value in plain.items():
+        if np.ndim(value) > 0 and name != "cost_matrix":
+            raise TypeError(
+                f"{name} is a {type(value).__name__}, and X a Dask collection: give {name} as a Dask Series "
+                "or Array with the partitions of X"
+            )
+
+
+def _aligned(X: Any, y: Any, rows: dict[str, Any]) -> list[Any]:
+    """One delayed (X, y, rows) for each partition."""
+    import dask
+
+    if not is_dask(y):
+        raise TypeError(
+            f"y is a {type(y).__name__}, and X a Dask collection: give y as a Dask Series or Array with the "
+            "partitions of X"
+        )
+    columns = {"X": partitions(X), "y": partitions(y)} | {k: partitions(v) for k, v in rows.items()}
+    counts = {name: len(parts) for name, parts in columns.items()}
+    if len(set(counts.values())) > 1:
+        raise ValueError(
+            f"X, y and whatever else is given by row must have the same partitions, and have {counts}"
+        )
+    together = dask.delayed(_together, pure=False)
+    names = list(rows)
+    return [together(names, *parts) for parts in zip(*columns.values(), strict=True)]
+
+
+def _together(names: list[str], X: Any, y: Any, *rows: Any) -> tuple[Any, Any, dict[str, Any]]:
+    if X.shape[0] != len(y) or any(X.shape[0] != len(values) for values in rows):
+        raise ValueError(
+            f"a partition of X has {X.shape[0]} rows, and those that belong to it have {len(y)} labels"
+            + "".join(f" and {len(values)} of {name}" for name, values in zip(names, rows, strict=True))
+        )
+    return X, as_labels(y), dict(zip(names, map(np.asarray, rows), strict=True))
+
+
+def _joined(parts: list[tuple[Any, Any, dict[str, Any]]]) -> tuple[Any, Any, dict[str, Any]]:
+    """One table of all partitions."""
+    from dask.dataframe.dispatch import concat
+    from scipy import sparse
+
+    parts = [part for part in parts if part[0].shape[0]] or parts[:1]
+    tables = [part[0] for part in parts]
+    if isinstance(tables[0], np.ndarray):
+        X: Any = np.concatenate(tables)
+    elif sparse.issparse(tables[0]):
+        X = sparse.vstack(tables, format="csr")
+    else:
+        X = concat(tables)
+    y = np.concatenate([part[1] for part in parts])
+    return X, y, {name: np.concatenate([part[2][name] for part in parts]) for name in parts[0][2]}
+
+
+def _share(held_out: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
+    """The held-out rows of one process: every so manyth."""
+    if not held_out:
+        return {}
+    if len(held_out["X_val"]) < size:
+        raise ValueError(
+            f"X_val has {len(held_out['X_val'])} rows, fewer than the {size} workers that share them"
+        )
+    return {
+        name: value.iloc[rank::size] if hasattr(value, "iloc") else value[rank::size]
+        for name, value in held_out.items()
+    }
+
+
+def _copy_of(model: Any, client: Client) -> Any:
+    """What the workers fit: the model with its seed drawn, since all must draw the same."""
+    ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
+    ours._known_classes = model._known_classes
+    if model.random_state is None:
+        ours.random_state = int(np.random.default_rng().integers(2**31 - 1))
+    if model.n_jobs is None:
+        ours.n_jobs = min(client.nthreads().values(), default=1)
+    ours.verbose = 0
+    return ours
+
+
+def _rounds(learned: dict[str, Any]) -> list[Any]:
+    """The learners of a fit that was broken off."""
+    return learned["_forest"].split() if "_forest" in learned else []
+
+
+class _Bar:
+    """What is said of a fit, before it starts and while it runs."""
+
+    def __init__(self, model: Any, client: Client, X: Any) -> None:
+        self._shown, self._began, self._last = bool(model.verbose), time.monotonic(), -1
+        if self._shown:
+            workers, threads = len(client.nthreads()), sum(client.nthreads().values())
+            _say(
+                f"{len(partitions(X))} partitions on {workers} workers with {threads} threads; "
+                f"dashboard: {client.dashboard_link}\n"
+            )
+
+    def __call__(self, news: News) -> None:
+        """Draw how far it is."""
+        if not self._shown or not news.of or news.done == self._last:
+            return
+        self._last, seconds = news.done, time.monotonic() - self._began
+        filled = _WIDTH * news.done // news.of
+        left = seconds / max(news.done, 1) * (news.of - news.done)
+        score = "" if news.score is None else f", validation {news.score:.5f}"
+        bar = "#" * filled + "." * (_WIDTH - filled)
+        _say(f"\r[{bar}] round {news.done}/{news.of}{score}, {seconds:.0f} s, {left:.0f} s left ")
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._shown and self._last >= 0:
+            _say("\n")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
