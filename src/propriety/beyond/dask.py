@@ -79,7 +79,7 @@ class _Worker:
     def dismiss(self) -> None:
         """Let the station go."""
         self._actor = None
-        self._future.release()
+        self._client.cancel([self._future], force=True)
 
 
 def _new_station() -> _DaskStation:
