@@ -384,6 +384,10 @@ def _bin_block(X, features, edges, n_bins, first, columns, start, stop):  # type
     _bin_rows(X, features, edges, n_bins, start, stop, first, columns)
 
 
+def _transpose_block(columns, rows, first, start, stop):  # type: ignore[no-untyped-def]
+    _transpose(columns, rows, first + start, first + stop)
+
+
 @kernel
 def _transpose(columns, rows, start, stop):
     for first in range(start, stop, 64):
@@ -459,15 +463,12 @@ class Binner:
         n, d = table.n_rows, table.n_features
         rows, columns = memory.empty((n, d), np.uint8), memory.empty((d, n), np.uint8)
         categorical = np.array([b is not None for b in self.category_bins], dtype=np.uint8)
-        if isinstance(table, StreamedTable):
-            self._bin_batches(table, rows, columns, n_jobs)
-            return Binned(rows, columns, self.n_bins, categorical, self.levels, self.noise)
-        alone = np.arange(d)
+        alone = range(d)
 
-        def bin_one(f: int) -> None:
-            x = table.column(f)
+        def bin_one(column: Callable[[int], Any], start: int, f: int) -> None:
+            x = column(f)
             x = x if self.category_bins[f] is None else self.codes_to_bins(f, x)
-            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, n, 0, columns)
+            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, len(x), start, columns)
 
         first, features = 0, np.flatnonzero(categorical == 0)
         for X in table.arrays if d > 1 else ():
@@ -475,28 +476,13 @@ class Binner:
             parallel.for_blocks(block, len(X), n_jobs=n_jobs, block=_ROWS)
             first += len(X)
         if first:
-            alone = np.flatnonzero(categorical)
-        parallel.run([partial(bin_one, int(f)) for f in alone], n_jobs)
-        parallel.for_blocks(lambda s, e: _transpose(columns, rows, s, e), n, n_jobs=n_jobs, block=65536)
+            alone = np.flatnonzero(categorical).tolist()
+        for where, column in table.parts(alone):
+            start, size = where.start, where.stop - where.start
+            parallel.run([partial(bin_one, column, start, f) for f in alone], n_jobs)
+            turn = partial(_transpose_block, columns, rows, start)
+            parallel.for_blocks(turn, size, n_jobs=n_jobs, block=65536)
         return Binned(rows, columns, self.n_bins, categorical, self.levels, self.noise)
-
-    def _bin_batches(
-        self, table: StreamedTable, rows: NDArray[np.uint8], columns: NDArray[np.uint8], n_jobs: int
-    ) -> None:
-        """Bin rows that come in batches."""
-        d = table.n_features
-        for where, column in table.parts(range(d)):
-            n = where.stop - where.start
-            bins = np.empty((d, n), dtype=np.uint8)
-
-            def bin_one(f: int, column: Any = column, n: int = n, bins: Any = bins) -> None:
-                x = column(f)
-                x = x if self.category_bins[f] is None else self.codes_to_bins(f, x)
-                _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, n, bins)
-
-            parallel.run([partial(bin_one, f) for f in range(d)], n_jobs)
-            _transpose(bins, rows[where], 0, n)
-            columns[:, where] = bins
 
     @property
     def levels(self) -> Floats:
