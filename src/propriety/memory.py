@@ -14,7 +14,8 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,9 @@ class Maps:
         """A new array in a file."""
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         with tempfile.TemporaryFile(prefix="propriety") as file:
-            if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not the end of the process later
+            if hasattr(
+                os, "posix_fallocate"
+            ):  # a full disk is an error now, not the end of the process later
                 os.posix_fallocate(file.fileno(), 0, size)
             else:
                 file.truncate(size)
@@ -118,26 +121,18 @@ def in_words(n_bytes: float) -> str:
 def available() -> int:
     """Bytes that this process can take: what the system says is free, or less if it is held to less."""
     room = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")] if hasattr(os, "sysconf") else []
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            stated = dict(line.split(":") for line in lines)
+    with suppress(OSError, KeyError, ValueError):
+        stated = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
         room = [int(stated["MemAvailable"].split()[0]) * 1024]
-    except (OSError, KeyError, ValueError):
-        pass
-    for limit, used in (("memory.max", "memory.current"),):
-        try:
-            with open(f"/sys/fs/cgroup/{limit}", encoding="ascii") as most:
-                with open(f"/sys/fs/cgroup/{used}", encoding="ascii") as now:
-                    room.append(int(most.read()) - int(now.read()))
-        except (OSError, ValueError):  # no such limit
-            continue
+    group = Path("/sys/fs/cgroup")
+    with suppress(OSError, ValueError):  # there may be no such limit
+        room.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
     return max(0, min(room, default=4 << 30))
 
 
 def resident() -> int:
     """Bytes of memory that this process takes now; 0 if the system does not say."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as sizes:
-            return int(sizes.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0

@@ -88,19 +88,19 @@ def plan(scan: Scan, n_classes: int, **asked: Any) -> Plan:
     if fixed + n * row <= room:
         return Plan(n, d, scan.source.n_bytes, 1, int(fixed + n * row), 0)
     histograms = 2 * asked.get("max_leaf_nodes", 31) * d * CELLS * 8
-    most = max(1, n // _LEAST_ROWS)
-    for parts in range(2, most + 1):
-        peak = fixed + parts * histograms + row * -(-n // parts)
-        if peak <= room or parts == most:
-            break
-    if peak > room:
+    peaks = {
+        parts: fixed + parts * histograms + row * -(-n // parts)
+        for parts in range(2, max(2, n // _LEAST_ROWS) + 1)
+    }
+    parts = next((k for k, peak in peaks.items() if peak <= room), min(peaks, key=lambda k: peaks[k]))
+    if peaks[parts] > room:
         warnings.warn(
-            f"memory={memory.in_words(room)} is less than the {memory.in_words(peak)} that a fit of {d} columns "
-            f"takes however many parts there are; it is taken",
+            f"memory={memory.in_words(room)} is less than the {memory.in_words(peaks[parts])} that a fit of "
+            f"{d} columns takes at least, about; so much is taken",
             UserWarning,
             stacklevel=4,
         )
-    return Plan(n, d, scan.source.n_bytes, parts, int(peak), n * row)
+    return Plan(n, d, scan.source.n_bytes, parts, int(peaks[parts]), n * row)
 
 
 def row_bytes(
@@ -249,8 +249,8 @@ def check(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> None:
     wrong = [name for name, asked in unfit.items() if asked]
     if wrong:
         raise ValueError(
-            f"{wrong[0]} needs all rows in memory, and those of a scan are read in parts; leave it out, or give "
-            "fit the table that the scan's .to_arrow() makes"
+            f"{wrong[0]} needs all rows in memory, and those of a scan are read in parts; leave it out, or "
+            "give fit the table that the scan's .to_arrow() makes"
         )
 
 
@@ -276,6 +276,7 @@ def asked_of(model: Any) -> dict[str, Any]:
 
 def _n_classes(scan: Scan) -> int:
     """The classes of the first rows: enough to know what memory a fit will take."""
+    assert scan.target is not None
     labels = next(iter(scan.batches([scan.target])))
     return len(labels.column(0).unique())
 
@@ -285,8 +286,8 @@ def _check_disk(planned: Plan) -> None:
     if planned.on_disk > free:
         raise OSError(
             f"the fit needs {memory.in_words(planned.on_disk)} of the folder for temporary files, "
-            f"{tempfile.gettempdir()}, which has {memory.in_words(free)}; set TMPDIR to one that has more, or "
-            "give the scan more memory"
+            f"{tempfile.gettempdir()}, which has {memory.in_words(free)}; set TMPDIR to one that has more, "
+            "or give the scan more memory"
         )
 
 

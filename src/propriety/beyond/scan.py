@@ -84,11 +84,11 @@ class Scan(Stream):
             first, at = at, at + batch.num_rows
             if at <= start or not batch.num_rows:
                 continue
-            batch = batch.slice(max(0, start - first), min(at, stop) - max(first, start))
-            while batch.num_rows:
-                piece = batch.slice(0, size - rows)
+            left = batch.slice(max(0, start - first), min(at, stop) - max(first, start))
+            while left.num_rows:
+                piece = left.slice(0, size - rows)
                 waiting.append(piece)
-                rows, batch = rows + piece.num_rows, batch.slice(piece.num_rows)
+                rows, left = rows + piece.num_rows, left.slice(piece.num_rows)
                 if rows == size:
                     yield self._joined(waiting)
                     waiting, rows = [], 0

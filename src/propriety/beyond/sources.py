@@ -49,7 +49,7 @@ class Source(ABC):
 
     @abstractmethod
     def batches(self, columns: list[str], start: int, size: int) -> tuple[int, Iterator[Any]]:
-        """Record batches of about ``size`` rows, and the row that they begin with: ``start``, or before it."""
+        """The row that record batches of about ``size`` rows begin with, at ``start`` or before; and them."""
 
 
 class Files(Source):
@@ -227,22 +227,10 @@ class Duck(Source):
 
 def source_of(source: Any) -> Source:
     """The source that something stands for."""
-    if isinstance(source, str | os.PathLike):
-        return _files(_found(source))
-    if isinstance(source, ds.Dataset):
-        return Files(source, "the dataset")
-    if isinstance(source, pa.Table | pa.RecordBatch):
-        return Files(ds.dataset(source), "the table")
-    if isinstance(source, list | tuple) and source and all(isinstance(p, str | os.PathLike) for p in source):
-        return _files([path for pattern in source for path in _found(pattern)])
-    module = type(source).__module__.partition(".")[0].lstrip("_")
-    if module == "polars":
-        if hasattr(source, "collect"):
-            return Polars(source)
-        return Files(ds.dataset(source.to_arrow()), "the data frame")
-    if module == "duckdb":
-        return Duck(source)
-    if isinstance(source, Iterator) or isinstance(source, pa.RecordBatchReader):
+    found = _of_files(source) or _of_arrow(source) or _of_library(source)
+    if found is not None:
+        return found
+    if isinstance(source, Iterator | pa.RecordBatchReader):
         raise TypeError(
             f"source is a {type(source).__name__}, which can be read once, and a fit reads rows several "
             "times: give a function that returns a new one each time, such as lambda: read_batches()"
@@ -252,10 +240,34 @@ def source_of(source: Any) -> Source:
     if hasattr(source, "__iter__") and not hasattr(source, "shape"):
         return Repeated(lambda: iter(source), f"the {type(source).__name__}")
     raise TypeError(
-        f"source is a {type(source).__name__}: give files ('folder/*.parquet' or a list of them), a dataset or "
-        "table of pyarrow, a polars LazyFrame or DataFrame, a DuckDB relation, or a function that returns an "
-        "iterator over record batches of Arrow; a table in memory can be given to fit as it is"
+        f"source is a {type(source).__name__}: give files ('folder/*.parquet' or a list of them), a dataset "
+        "or table of pyarrow, a polars LazyFrame or DataFrame, a DuckDB relation, or a function that returns "
+        "an iterator over record batches of Arrow; a table in memory can be given to fit as it is"
     )
+
+
+def _of_files(source: Any) -> Source | None:
+    if isinstance(source, str | os.PathLike):
+        return _files(_found(source))
+    if isinstance(source, list | tuple) and source and all(isinstance(p, str | os.PathLike) for p in source):
+        return _files([path for pattern in source for path in _found(pattern)])
+    return None
+
+
+def _of_arrow(source: Any) -> Source | None:
+    if isinstance(source, ds.Dataset):
+        return Files(source, "the dataset")
+    if isinstance(source, pa.Table | pa.RecordBatch):
+        return Files(ds.dataset(source), "the table")
+    return None
+
+
+def _of_library(source: Any) -> Source | None:
+    module = type(source).__module__.partition(".")[0].lstrip("_")
+    if module == "polars":
+        lazy = hasattr(source, "collect")
+        return Polars(source) if lazy else Files(ds.dataset(source.to_arrow()), "the data frame")
+    return Duck(source) if module == "duckdb" else None
 
 
 def _found(pattern: str | os.PathLike[str]) -> list[str]:

@@ -53,7 +53,7 @@ class StreamedTable(Table):
 
     def parts(
         self, features: Sequence[int], rows: NDArray[np.intp] | None = None
-    ) -> Iterator[tuple[slice | NDArray[np.intp], Column]]:
+    ) -> Iterator[tuple[Any, Column]]:
         """Which rows, and their columns by number; at least the ``rows`` asked for, batch after batch."""
         if rows is not None and self._held is not None and _within(rows, self._held[0]):
             positions, values = self._held
@@ -75,8 +75,8 @@ class StreamedTable(Table):
             start = stop
         if start != self.n_rows:
             raise ValueError(
-                f"the source had {self.n_rows:,} rows at first, and another number now: give one that has the "
-                "same rows each time, such as files, or a function that begins anew"
+                f"the source had {self.n_rows:,} rows at first, and another number now: give one that has "
+                "the same rows each time, such as files, or a function that begins anew"
             )
 
     def column(self, f: int) -> NDArray[np.floating]:
@@ -86,7 +86,6 @@ class StreamedTable(Table):
     def chunks(self, encode: Sequence[Any]) -> Iterator[tuple[int, int, NDArray[np.floating]]]:
         """Yield (start, stop, C-contiguous array) over the rows; ``encode[f]`` maps codes or is None."""
         for where, column in self.parts(range(self.n_features)):
-            assert isinstance(where, slice)
             values = np.empty((where.stop - where.start, self.n_features))
             for f in range(self.n_features):
                 values[:, f] = column(f) if encode[f] is None else encode[f](column(f))

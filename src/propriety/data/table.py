@@ -282,8 +282,8 @@ def refuse_query(X: Any) -> None:
         )
     if isinstance(X, Stream):
         raise TypeError(
-            "X is a propriety.scan, whose rows are read in parts, which BoostingClassifier can; give this one "
-            "a table, such as its .to_arrow() makes"
+            "X is a propriety.scan, whose rows are read in parts, which BoostingClassifier can do; give this "
+            "one a table, such as its .to_arrow() makes"
         )
 
 

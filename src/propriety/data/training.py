@@ -89,9 +89,11 @@ class Training:
         (['a', 'b'], [1, 0, 0], 3.0)
         """
         given = X
+        table: Table
+        labels: NDArray[Any] | CodedLabels
         if isinstance(X, Stream):
             schema, table, labels, sample_weight = first_pass(X, categorical, collective)
-            feature_names = np.asarray(schema.names, dtype=object)
+            feature_names: NDArray[Any] | None = np.asarray(schema.names, dtype=object)
             distinct = np.repeat(labels.values, 2)  # as often as not to look like numbers
         else:
             if y is None:

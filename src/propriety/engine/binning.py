@@ -57,7 +57,7 @@ class ColumnSource(Protocol):
     def parts(
         self, features: Sequence[int], rows: NDArray[np.intp] | None = None
     ) -> Iterator[tuple[Any, Callable[[int], NDArray[np.floating]]]]:
-        """Which rows, and their columns by number, at least the ``rows`` asked for: all, or batch by batch."""
+        """Which rows, and their columns by number, of at least the ``rows`` asked for; batch by batch."""
         ...
 
 
@@ -84,9 +84,7 @@ def _finish_hashes(hashes):
         hashes[i] = x ^ (x >> np.uint64(31))
 
 
-def content_hashes(
-    table: ColumnSource, n_jobs: int, collective: Collective = ALONE
-) -> NDArray[np.uint64]:
+def content_hashes(table: ColumnSource, n_jobs: int, collective: Collective = ALONE) -> NDArray[np.uint64]:
     """A hash of what each row holds, the same for any order of the columns; not to be written to."""
     if isinstance(table, StreamedTable):
         return _streamed_hashes(table, n_jobs, collective) if table.hashes is None else table.hashes
@@ -380,11 +378,11 @@ def _bin_rows(X, features, edges, n_bins, start, stop, first, columns):
             columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)
 
 
-def _bin_block(X, features, edges, n_bins, first, columns, start, stop):  # type: ignore[no-untyped-def]
+def _bin_block(X, features, edges, n_bins, first, columns, start, stop):
     _bin_rows(X, features, edges, n_bins, start, stop, first, columns)
 
 
-def _transpose_block(columns, rows, first, start, stop):  # type: ignore[no-untyped-def]
+def _transpose_block(columns, rows, first, start, stop):
     _transpose(columns, rows, first + start, first + stop)
 
 
@@ -436,6 +434,7 @@ class Binner:
         edges, n_bins = np.full((d, _SEARCH), np.inf), np.empty(d, dtype=np.int64)
         category_bins: list[Floats | None] = [None] * d
         noise, overdispersion = np.ones(d), weights.overdispersion if any(counts) else 1.0
+
         def choose(f: int) -> None:
             if counts[f]:
                 many = counts[f] > max_bins
@@ -463,7 +462,7 @@ class Binner:
         n, d = table.n_rows, table.n_features
         rows, columns = memory.empty((n, d), np.uint8), memory.empty((d, n), np.uint8)
         categorical = np.array([b is not None for b in self.category_bins], dtype=np.uint8)
-        alone = range(d)
+        alone = list(range(d))
 
         def bin_one(column: Callable[[int], Any], start: int, f: int) -> None:
             x = column(f)

@@ -209,7 +209,9 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, Stream) and self._reads_streams:
             if self._schema.names is None:
-                raise ValueError("the model was fitted to columns without names: give an array of its columns")
+                raise ValueError(
+                    "the model was fitted to columns without names: give an array of its columns"
+                )
             return StreamedTable(X.having(self._schema.names), self._schema)
         if self._reads == NUMBERS:
             given, X = X, as_numbers(X)
