@@ -18,7 +18,7 @@ CLIENTS = (
     ("skl2onnx", "skl2onnx", "converts pipelines after `register_skl2onnx`"),
     ("shap", "shap", "`TreeExplainer(model.to_shap())`, `Explainer(model, X)`"),
     ("skops", "skops", "keeps models, with `propriety.TRUSTED`"),
-    ("mlflow", "mlflow-skinny", "keeps models, with `skops_trusted_types=propriety.TRUSTED`"),
+    ("mlflow", "mlflow-skinny", "`interop.mlflow`: keeps models, logs fits"),
     ("lightgbm", "lightgbm", "its scores as an offset, and beside it in comparisons"),
     ("statsmodels", "statsmodels", "coefficients and standard errors of linear models agree"),
 )

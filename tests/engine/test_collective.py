@@ -1,63 +1,25 @@
 """Rows in several processes give the bits of rows in one; here a process is a thread."""
 
 from dataclasses import replace
-from threading import Barrier, Thread
 
 import numpy as np
 import pytest
 
+from propriety.beyond.meeting import meet
+from propriety.collective import ALONE
 from propriety.data.table import Schema
 from propriety.engine import binning
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.engine.quantize import Quantizer
-from propriety.collective import ALONE
 from propriety.weights import Weights
 
 N = 900
 
 
-class Member:
-    """One of several threads that see each other's parts."""
-
-    ahead = 3
-
-    def __init__(self, shared, number):
-        self._shared, self._number = shared, number
-        self.rank, self.size = number, len(shared[1])
-
-    def gather(self, part):
-        barrier, parts = self._shared
-        parts[self._number] = part
-        barrier.wait(60)
-        everyone = list(parts)
-        barrier.wait(60)
-        return everyone
-
-    def sum(self, parts):
-        return np.sum(self.gather(parts), axis=0)
-
-    def max(self, tops):
-        return tuple(max(column) for column in zip(*self.gather(tops), strict=True))
-
-
 def together(work, shares):
     """What each member's ``work(rows, collective)`` returns, each with its share of the rows."""
-    shared, results = (Barrier(len(shares)), [None] * len(shares)), [None] * len(shares)
-
-    def run(number):
-        try:
-            results[number] = work(shares[number], Member(shared, number))
-        except BaseException:
-            shared[0].abort()
-            raise
-
-    threads = [Thread(target=run, args=(number,)) for number in range(len(shares))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    return meet([lambda member, rows=rows: work(rows, member) for rows in shares])
 
 
 @pytest.fixture
@@ -101,12 +63,8 @@ class Rows:
     def column(self, f):
         return self._table.column(f)[self._rows]
 
-
-def test_one_process_is_the_whole():
-    part = np.arange(3)
-    assert ALONE.sum(part) is part
-    assert ALONE.max((1.0, 2.0)) == (1.0, 2.0)
-    assert ALONE.gather(part)[0] is part
+    def parts(self, features, rows=None):
+        yield slice(0, self.n_rows), self.column
 
 
 @pytest.mark.parametrize("n_members", [2, 3])

@@ -179,6 +179,33 @@ def test_categories_that_are_numbers_stay_in_the_matrix():
         odd.to_onnx(dtype="float32")
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "model",
+    [
+        TreeClassifier(min_samples_leaf=3, categorical_features=[1, 2]),
+        RuleClassifier(n_rules=6, categorical_features=[1, 2]),
+        AutoClassifier(interpretable=True, categorical_features=[1, 2], random_state=0),
+        ForestClassifier(n_estimators=5, categorical_features=[1, 2], random_state=0),
+        BoostingClassifier(max_iter=5, categorical_features=[1, 2]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_categories_that_were_not_seen_go_where_predict_sends_them(model, n_classes):
+    # No missing values in training, so that trees and rules send other categories both ways.
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=200), rng.integers(4, size=200), rng.integers(5, size=200)])
+    score = X[:, 0] + np.array([1, -1, 1, 0])[X[:, 1].astype(int)] * (X[:, 2] % 2) + rng.normal(size=200) / 3
+    model.fit(X, np.digitize(score, [0.0, 0.8][: n_classes - 1]))
+    others = X[:60].copy()
+    others[::2, 1], others[::3, 2], others[::5, 1] = 9, 7, np.nan
+    said = run(model.to_onnx(), {"X": others})
+    np.testing.assert_allclose(said["probabilities"], model.predict_proba(others), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(said["label"], model.predict(others))
+    if type(model) in (TreeClassifier, RuleClassifier):
+        assert model._formula().scores.goes_both_ways
+
+
 def test_categories_of_two_kinds_are_refused():
     frame = pd.DataFrame({"x": pd.Categorical(["a", 1, "a", 1] * 5)})
     with pytest.raises(ValueError, match="neither all text nor all numbers"):

@@ -45,7 +45,7 @@ def predicted(model: Any, method: str, X: Any, args: tuple[Any, ...], given: dic
             f"{method} of a Dask collection takes nothing that is given by row, and no budget; apply it to "
             "each partition with map_partitions"
         )
-    shared, call = dask.delayed(model, pure=True, traverse=False), dask.delayed(_call, pure=True)
+    shared, call = dask.delayed(model, pure=True, traverse=False), dask.delayed(_call, pure=False)
     empty = _empty(model, method)
     arrays = [
         da.from_delayed(
@@ -74,7 +74,7 @@ def partitions(X: Any) -> list[Any]:
         return list(X.to_delayed())
     if X.ndim == 2 and X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
-    return list(X.to_delayed().ravel())
+    return list(X.to_delayed(optimize_graph=False).ravel())
 
 
 def _sizes(X: Any) -> list[float]:

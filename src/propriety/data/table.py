@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from propriety.collective import ALONE, Collective
+from propriety.data.lazy import is_dask
 from propriety.data.stream import Stream
 
 _CHUNK = 16384
@@ -272,6 +273,11 @@ def refuse_query(X: Any) -> None:
     """Refuse a query, such as a polars LazyFrame or a relation of DuckDB: its rows may come in any order."""
     if isinstance(X, np.ndarray):  # by far the most common, and the test below takes longer than a prediction
         return
+    if is_dask(X):
+        raise TypeError(
+            f"X is a Dask {type(X).__name__}, and this takes tables that are in memory: give X.compute(), or "
+            "fit an estimator that takes Dask collections, such as BoostingClassifier"
+        )
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         kind = type(X).__name__
         how = ".df() or .pl()" if kind.startswith("DuckDB") else ".collect()"

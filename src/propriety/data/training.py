@@ -18,6 +18,7 @@ from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
 from propriety.data.labels import CodedLabels, as_labels
 from propriety.data.matrix import as_numbers
+from propriety.data.namespaces import as_numpy
 from propriety.data.stream import Stream
 from propriety.data.streamed import first_pass
 from propriety.data.table import Schema, Stacked, Table, as_array, is_frame
@@ -88,6 +89,7 @@ class Training:
         >>> training.classes.tolist(), training.codes.tolist(), training.weights.total
         (['a', 'b'], [1, 0, 0], 3.0)
         """
+        X, y, sample_weight = as_numpy(X), as_numpy(y), as_numpy(sample_weight)
         given = X
         table: Table
         labels: NDArray[Any] | CodedLabels

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.engine import team
-from propriety.engine.compiling import COMPILED, inner, kernel, once
+from propriety.engine.compiling import COMPILED, inner, kernel
 from propriety.engine.fixed_point import BLOCK
 from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
 from propriety.engine.layout import (
@@ -105,7 +105,7 @@ def partition(binned, work, node_id, n_blocks, k, worker):
     work.lefts[k] = np.int64(left) - start
 
 
-@once
+@inner
 def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
     """Move a block's rows to their final places, in their old order, and count the smaller child's.
 
@@ -144,7 +144,7 @@ def move(work, node, middle, n_blocks, k):
         work.rows[to_right + i] = work.scratch[np.uint64(stop - 1) - i]
 
 
-@once
+@inner
 def _complete(binned, signal, work, node_id, itself, first, last, worker):
     """Complete the histograms of the nodes to be searched, for some features: the node's or its children's.
 
@@ -184,7 +184,7 @@ def _add_partials(binned, work, node, first, last):
                 add_part(binned, f, node, work.partials[worker], work.histograms[node.slot])
 
 
-@once
+@inner
 def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker):
     """Complete the histograms of a chunk of features, then find the best split of each node there."""
     first, last = _block(_I(0), binned.n_bins.size, n_chunks, chunk)
@@ -306,7 +306,7 @@ def make_children(signal, rules, work, node_id, n_left, all_left):
     _bound(signal, rules, node, a, b)
 
 
-@once
+@inner
 def _give_slots(signal, rules, work, node_id):
     """Give the smaller child a fresh histogram and the larger one its parent's.
 
@@ -333,7 +333,7 @@ def _give_slots(signal, rules, work, node_id):
 # --- carrying out a phase -------------------------------------------------------------------------
 
 
-@once
+@inner
 def _search_directly(binned, signal, rules, work, node_id, side, worker):
     """Find the best split of a node of few rows, which has no histogram."""
     node = work.nodes[node_id]
@@ -345,7 +345,7 @@ def _search_directly(binned, signal, rules, work, node_id, side, worker):
         best_split_of_rows(allowed, binned, signal, rules, rows, room, node, bins_left)
 
 
-@once
+@inner
 def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
     """One task of a phase; the argument is a node and whether it, or its children, are meant."""
     node_id, itself = argument >> 1, argument & 1
@@ -359,7 +359,7 @@ def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
         _search(binned, signal, rules, work, node_id, itself, task, n_tasks, worker)
 
 
-@once
+@inner
 def _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks):
     """Carry out a phase with whoever is there to help, or (worker > 0) help until the board is closed."""
     spins, shared = 0, n_tasks != 1
@@ -472,7 +472,7 @@ def _follow(binned, signal, rules, work, phase, argument):
     return _I(_PARTITION), 2 * chosen, _n_blocks(work, node.stop - node.start, d)
 
 
-@once
+@inner
 def _sum_root(binned, signal, work, root):
     """The root's sums are those of any feature's bins."""
     root.weight = root.stop if signal.packed.size > 0 else 0

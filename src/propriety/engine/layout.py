@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.engine.compiling import records
+from propriety.engine.handed import by_address
 
 BINS = 256  # cells per feature: at most 255 bins of values and one for missing values
 #: Where a feature's weights and curvatures begin, after its 256 gradients (or packed pairs), and how many
@@ -69,6 +70,7 @@ ROOM = records(
 )
 
 
+@by_address
 class Binned(NamedTuple):
     """The table as bins, twice: rows for histograms, columns for partitions."""
 
@@ -80,6 +82,7 @@ class Binned(NamedTuple):
     noise: NDArray[np.float64]  # (d,): how much of what the categories show at the start is noise
 
 
+@by_address
 class Signal(NamedTuple):
     """Gradient and curvature of each row in fixed point: ``real = integer * unit``.
 
@@ -95,6 +98,7 @@ class Signal(NamedTuple):
     dispersion: float  # Σ g²/Σ h: what a category adds to the spread by chance; 0 if none is split
 
 
+@by_address
 class Rules(NamedTuple):
     """What a split must satisfy."""
 
@@ -114,6 +118,7 @@ class Rules(NamedTuple):
     drift: NDArray[np.float64]  # (d,): what categories that were not seen have got so far, summed over rows
 
 
+@by_address
 class Workspace(NamedTuple):
     """What growing a tree needs beside the data; made once per fit."""
 

@@ -50,6 +50,9 @@ class Trees:
     start : ndarray of shape (S,)
     category_bins : tuple
         For each feature the bin of each category, or None for numbers.
+    unseen_left : ndarray of shape (nodes,), or None
+        The share of a row that goes left at a split by a set if its category is missing or was not in
+        training; NaN where ``missing_left`` says. None if that is so everywhere.
     """
 
     nodes: NDArray[np.void]
@@ -59,6 +62,12 @@ class Trees:
     targets: NDArray[np.int64]
     start: Floats
     category_bins: tuple[Floats | None, ...]
+    unseen_left: Floats | None = None
+
+    @property
+    def goes_both_ways(self) -> bool:
+        """Whether some rows are in several leaves of a tree."""
+        return self.unseen_left is not None and bool(np.any(~np.isnan(self.unseen_left)))
 
     def in_set(self, which: int, bins: Floats) -> NDArray[np.bool_]:
         """Whether each of these bins is in a set."""

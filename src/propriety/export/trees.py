@@ -4,6 +4,7 @@ Sets of categories become columns of their own: 0 where a category goes left, 1 
 values included. So every test is a comparison, which every runtime has, and a tree keeps its nodes.
 
 Where that operator is not to be had, rows walk down the trees by steps of plain operators, all trees at once.
+Where a row may go both ways, in parts, the parts of it that come to each node are computed level by level.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def write_trees(columns: Columns, trees: Trees) -> Value:
     if single.all():
         return graph.apply("IsNaN", first).where(start[None, :], start[None, :])
     matrix, features, thresholds = _tests(columns, trees)
-    if graph.plain:
+    if trees.goes_both_ways:
+        total = _pass_shares(matrix, trees, ~single, features, thresholds)
+    elif graph.plain:
         total = _walk(matrix, trees, ~single, features, thresholds)
     else:
         attributes = _attributes(trees, ~single, features, thresholds)
@@ -65,7 +68,7 @@ def _tests(columns: Columns, trees: Trees) -> tuple[Value, NDArray[np.int64], ND
         rows: list[NDArray[np.float64]] = []
         for node in sets.tolist():
             left = trees.in_set(int(nodes["set"][node]), bins)
-            side = 1.0 - np.append(left, bool(nodes["missing_left"][node]))
+            side = 1.0 - np.append(left, _missing_left(trees, node))
             at = sides.setdefault(side.tobytes(), len(sides))
             if at == len(rows):
                 rows.append(side)
@@ -73,6 +76,12 @@ def _tests(columns: Columns, trees: Trees) -> tuple[Value, NDArray[np.int64], ND
         parts.append(columns.table(f, np.array(rows).T))
         total += len(rows)
     return graph.join(parts), tests, thresholds
+
+
+def _missing_left(trees: Trees, node: int) -> float:
+    """How much of a row without a known category goes left at a split by a set."""
+    share = np.nan if trees.unseen_left is None else trees.unseen_left[node]
+    return float(trees.nodes["missing_left"][node] if np.isnan(share) else share)
 
 
 def _attributes(
@@ -159,6 +168,45 @@ def _walk(
         return graph.apply("ReduceSum", at.rows_of(trees.values), np.array([1], dtype=np.int64), keepdims=0)
     targets = np.eye(len(trees.start))[trees.targets[kept]]
     return graph.apply("MatMul", at.rows_of(np.ascontiguousarray(trees.values[:, 0])), targets)
+
+
+def _pass_shares(
+    matrix: Value,
+    trees: Trees,
+    kept: NDArray[np.bool_],
+    features: NDArray[np.int64],
+    thresholds: NDArray[np.float64],
+) -> Value:
+    """The sums of the kept trees, where a row comes to a leaf in part: that share of its value is added."""
+    graph, nodes = matrix.graph, trees.nodes
+    splits = np.flatnonzero(nodes["feature"] >= 0)
+    place = np.zeros(len(nodes), dtype=np.int64)
+    place[splits] = np.arange(len(splits))
+    x = matrix.columns(features[splits])
+    below = 1.0 - (x > thresholds[splits][None, :]).cast(np.float64)
+    missing_left = nodes["missing_left"][splits].astype(np.float64)[None, :]
+    known = graph.apply("IsNaN", x).where(missing_left, below)
+    to_left = graph.constant((nodes["set"][splits] >= 0)[None, :]).where(1.0 - x, known)
+
+    n_columns, tree = trees.values.shape[1], np.repeat(np.arange(len(kept)), np.diff(trees.roots))
+    level = trees.roots[:-1][kept]
+    shares = graph.apply("IsNaN", matrix.columns([0])).where(*(np.ones((1, len(level))),) * 2)
+    arrived, leaves = [], []
+    while len(level):
+        ends = nodes["feature"][level] < 0
+        if ends.any():
+            arrived.append(shares.columns(np.flatnonzero(ends)))
+            leaves.append(level[ends])
+        level, here = level[~ends], np.flatnonzero(~ends)
+        if len(level):
+            part, left = shares.columns(here), to_left.columns(place[level])
+            shares = graph.join([part * left, part * (1.0 - left)])
+            level = np.concatenate([nodes["left"][level], nodes["left"][level] + 1]).astype(np.int64)
+    end = np.concatenate(leaves)
+    values = np.zeros((len(end), len(trees.start)))
+    for column in range(n_columns):
+        values[np.arange(len(end)), trees.targets[tree[end]] + column] = trees.values[end, column]
+    return graph.apply("MatMul", graph.join(arrived), values)
 
 
 def _depth(leaf: NDArray[np.bool_], left: NDArray[np.int64], roots: NDArray[np.int64]) -> int:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from propriety.data.lazy import over_partitions
+from propriety.data.namespaces import in_kind
 from propriety.data.table import Table
 from propriety.export.formula import Formula
 from propriety.forest.settings import settings_of
@@ -208,8 +209,7 @@ class ForestClassifier(ProperClassifier):
     @over_partitions
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K): the smoothed mean of the trees."""
-        table = self._table(X)
-        return self._grown.probabilities(table, self._threads)
+        return in_kind(self._grown.probabilities(self._table(X), self._threads), X)
 
     def _scores(self, table: Table) -> Floats:
         return self._measure.score(self._grown.probabilities(table, self._threads))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import once, small
+from propriety.engine.compiling import inner, small
 from propriety.forest.cuts import EQUAL, clear, column_start, count, cut_many, cut_pair
 from propriety.forest.draws import draw_below
 from propriety.forest.entropy import FEW, node_loss
@@ -106,7 +106,7 @@ def _send_unseen(rows, n_rows, bag, levels, total, found, kept, words, scratch):
         add_unseen(rows, first, bag, _U(found.start), _U(found.stop), words, scratch)
 
 
-@once
+@inner
 def find_split(
     rows, n_rows, bag, weights, columns, levels, random, rules, lines, few, sums, in_lanes, features, found,
     cells, left, kept, words, scratch,

@@ -2,6 +2,7 @@
 
 - ``lightgbm``, ``xgboost`` and ``catboost`` make a loss into what those libraries take as an objective and a
   metric, with the way back to probabilities; `LightGBMProper` and `XGBoostProper` are classifiers on them.
+- ``mlflow`` keeps models and logs fits in MLflow.
 - ``torch.ProperLoss`` is a loss as a module of PyTorch, ``jax.loss`` as a function for JAX.
 
 >>> from propriety import interop
@@ -26,6 +27,7 @@ _LATER = {
     "catboost": "trainers",
     "jax": "jax",
     "lightgbm": "trainers",
+    "mlflow": "mlflow",
     "torch": "torch",
     "xgboost": "trainers",
 }

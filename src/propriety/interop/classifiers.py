@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from propriety.data.cost_terms import CostTerms
 from propriety.interop import trainers
+from propriety.model.pages import Documented
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
 
 
-class TrainerClassifier(ClassifierMixin, BaseEstimator):
+class TrainerClassifier(Documented, ClassifierMixin, BaseEstimator):
     """Another library's classifier, fitted to a proper loss of two classes.
 
     Subclasses name the library and say how its classifier takes an objective and gives raw scores.
@@ -26,6 +27,7 @@ class TrainerClassifier(ClassifierMixin, BaseEstimator):
 
     #: Makes the loss into what the library takes.
     _trainer: ClassVar[Any]
+    _page_module: ClassVar[str] = "propriety.interop"
 
     def __init__(
         self,

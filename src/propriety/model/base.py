@@ -28,12 +28,14 @@ from propriety.data.identifiers import warn_of_identifiers
 from propriety.data.labels import warn_of_side
 from propriety.data.lazy import over_partitions
 from propriety.data.matrix import as_numbers
+from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.stream import Stream
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import Schema, Table, as_array, is_frame, refuse_query
 from propriety.data.training import NUMBERS, TABLE, Training
 from propriety.losses.value import Value
 from propriety.model import contract, files
+from propriety.model.pages import Documented
 from propriety.model.state import Arrays, make, read_shared, shared_state
 from propriety.storage.checks import require
 
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class ProperClassifier(ClassifierMixin, BaseEstimator):
+class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     """A classifier with a proper loss and stated costs.
 
     Subclasses have the parameters ``loss``, ``link``, ``fp_cost`` and ``fn_cost``, and those of the other
@@ -213,6 +215,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
                     "the model was fitted to columns without names: give an array of its columns"
                 )
             return StreamedTable(X.having(self._schema.names), self._schema)
+        X = as_numpy(X)
         if self._reads == NUMBERS:
             given, X = X, as_numbers(X)
         else:
@@ -254,7 +257,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     @over_partitions
     def decision_function(self, X: Any) -> Floats:
         """The score F: that of ``classes_[1]``, of shape (n,), for two classes, (n, K) for more."""
-        return squeezed(self._scores(self._table(X)))
+        return in_kind(squeezed(self._scores(self._table(X))), X)
 
     def __call__(self, X: Any) -> Floats:
         """The same as `decision_function`, for those who take a function, as ``shap.Explainer(model, X)``."""
@@ -263,7 +266,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
     @over_partitions
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K), through the link of the loss."""
-        return self._probabilities(self._scores(self._table(X)))
+        return in_kind(self._probabilities(self._scores(self._table(X))), X)
 
     @over_partitions
     def predict(
@@ -303,7 +306,7 @@ class ProperClassifier(ClassifierMixin, BaseEstimator):
             "cost_matrix": cost_matrix,
         }
         costs = self._costs_to_decide(X, given)
-        return self._decided(self.predict_proba(X), costs, budget)
+        return in_kind(self._decided(as_numpy(self.predict_proba(X)), costs, budget), X)
 
     def _costs_to_decide(self, X: Any, given: dict[str, Any]) -> Costs:
         """The costs that ``predict`` was given, or the stated ones; a warning if the fit had some of rows."""

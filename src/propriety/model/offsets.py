@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
 from propriety.data.lazy import over_partitions
+from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.training import read_offset
 from propriety.model.base import ProperClassifier, squeezed
 
@@ -49,7 +50,7 @@ class OffsetClassifier(ProperClassifier):
         offset : array of shape (n,), or (n, K) for more than two classes, optional
             Added to the score, as in ``fit``.
         """
-        return squeezed(self._shifted(self._scores(self._table(X)), offset))
+        return in_kind(squeezed(self._shifted(self._scores(self._table(X)), offset)), X)
 
     @over_partitions
     def predict_proba(self, X: Any, *, offset: Any = None) -> Floats:
@@ -61,7 +62,7 @@ class OffsetClassifier(ProperClassifier):
         offset : array of shape (n,), or (n, K) for more than two classes, optional
             Added to the score, as in ``fit``.
         """
-        return self._probabilities(self._shifted(self._scores(self._table(X)), offset))
+        return in_kind(self._probabilities(self._shifted(self._scores(self._table(X)), offset)), X)
 
     @over_partitions
     def predict(
@@ -105,8 +106,9 @@ class OffsetClassifier(ProperClassifier):
         }
         costs = self._costs_to_decide(X, given)
         probabilities = self._probabilities(self._shifted(self._scores(self._table(X)), offset))
-        return self._decided(probabilities, costs, budget)
+        return in_kind(self._decided(probabilities, costs, budget), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Share of right decisions."""
-        return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
+        decided = as_numpy(self.predict(X, offset=offset))
+        return float(accuracy_score(as_numpy(y), decided, sample_weight=as_numpy(sample_weight)))

@@ -11,20 +11,22 @@ from propriety.data.conditions import Condition, Interval
 from propriety.engine.binning import Binner
 from propriety.engine.layout import SET_WORDS
 from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes
-from propriety.export.formula import Trees
+from propriety.export.formula import Floats, Trees
 from propriety.rules.rule_lists import RuleList
 
 
 def as_trees(lists: Sequence[RuleList], binner: Binner) -> Trees:
     """The scores of lists of rules: a tree for each rule."""
-    trees, targets = [], []
+    trees, targets, shares = [], [], []
     for k, rule_list in enumerate(lists):
         scorer, place = rule_list.scorer, 0
         for rule in rule_list.rules:
-            masks = scorer.masks[place : place + len(rule.literals)]
+            literals = slice(place, place + len(rule.literals))
             place += len(rule.literals)
-            trees.append(rule_tree(rule.literals, masks, rule.coefficient))
+            trees.append(rule_tree(rule.literals, scorer.masks[literals], rule.coefficient))
             targets.append(k)
+            degrees = None if scorer.unseen is None else scorer.unseen.shares[literals]
+            shares.append(_unseen_left(trees[-1], rule.literals, degrees))
     forest = Forest.join(trees, 1)
     start = np.array([rule_list.scorer.intercept for rule_list in lists], dtype=np.float64)
     values = np.ascontiguousarray(forest.nodes["value"])[:, None]
@@ -36,6 +38,7 @@ def as_trees(lists: Sequence[RuleList], binner: Binner) -> Trees:
         np.array(targets, dtype=np.int64),
         start,
         binner.category_bins,
+        np.concatenate(shares),
     )
 
 
@@ -62,6 +65,14 @@ def rule_tree(literals: Sequence[Condition], masks: NDArray[np.uint8], coefficie
         at = left if passes_left else left + 1
     nodes["value"][at] = coefficient
     return TreeNodes(nodes, np.array(sets, dtype=np.uint32).reshape(-1, SET_WORDS))
+
+
+def _unseen_left(tree: TreeNodes, literals: Sequence[Condition], degrees: Floats | None) -> Floats:
+    """At the nodes of literals of categories, how far these hold for unseen ones, which then pass left."""
+    shares = np.full(len(tree.nodes), np.nan)
+    if degrees is not None:  # a literal of categories is one test, and tests are in the order of the literals
+        shares[tree.nodes["set"] >= 0] = degrees[[not isinstance(literal, Interval) for literal in literals]]
+    return shares
 
 
 def _tests(

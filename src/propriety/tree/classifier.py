@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from propriety.data.lazy import over_partitions
+from propriety.data.namespaces import in_kind
 from propriety.data.parameters import DEPRECATED, number
 from propriety.data.table import Table
 from propriety.export.formula import Formula, Trees, Votes
@@ -25,7 +26,7 @@ from propriety.tree.linearize import LinearizedTree
 from propriety.tree.pruning import PruningPath, pruning_path
 from propriety.tree.settings import settings_of
 from propriety.tree.state import read_state, write_state
-from propriety.tree.unseen import Reached, reach
+from propriety.tree.unseen import Reached, reach, unseen_left
 
 Floats = NDArray[np.float64]
 
@@ -268,13 +269,14 @@ class TreeClassifier(ProperClassifier):
     @over_partitions
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
-        return self._reached(self._table(X)).probabilities(self.node_probabilities_)
+        return in_kind(self._reached(self._table(X)).probabilities(self.node_probabilities_), X)
 
     def _formula(self) -> Formula:
         k, tree = len(self.classes_), self.tree_
         roots, none = np.array([0, len(tree.nodes)]), np.zeros(1, dtype=np.int64)
         P = np.asarray(self.node_probabilities_, dtype=np.float64)
-        trees = Trees(tree.nodes, roots, tree.sets, P, none, np.zeros(k), self._category_bins)
+        both = unseen_left(tree)
+        trees = Trees(tree.nodes, roots, tree.sets, P, none, np.zeros(k), self._category_bins, both)
         return Formula(trees, Votes.plain(k))
 
     def apply(self, X: Any) -> NDArray[np.intp]:

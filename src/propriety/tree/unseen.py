@@ -95,22 +95,30 @@ class Reached:
 
 def reach(tree: Tree, chunks: Iterable[Any], n_rows: int, n_jobs: int | None) -> Reached:
     """The leaves of the rows of a table given in chunks."""
-    undecided = (tree.nodes["set"] >= 0) & ~tree.missing_seen
-    columns = np.unique(tree.feature[undecided])
+    left_shares = unseen_left(tree)
+    columns = np.unique(tree.feature[~np.isnan(left_shares)])
     leaf = np.zeros(n_rows, dtype=np.intp)
     rows, passed = [np.zeros(0, dtype=np.intp)], [sparse.csr_array((0, len(tree.nodes)))]
     for start, stop, values in chunks:
         leaf[start:stop] = tree.find(values, n_jobs)
         unknown = np.flatnonzero(np.isnan(values[:, columns]).any(axis=1))
         for block in np.split(unknown, range(_ROWS, len(unknown), _ROWS)):
-            shares = _pass(tree, values[block], undecided)
+            shares = _pass(tree, values[block], left_shares)
             several = np.count_nonzero(shares[:, tree.leaves], axis=1) > 1
             rows.append(start + block[several])
             passed.append(sparse.csr_array(shares[several]))
     return Reached(tree, leaf, np.concatenate(rows), sparse.vstack(passed, format="csr"))
 
 
-def _pass(tree: Tree, values: NDArray[np.floating], undecided: NDArray[np.bool_]) -> Floats:
+def unseen_left(tree: Tree) -> Floats:
+    """The share of such a row that goes left at each node; NaN where missing values have their side."""
+    undecided = np.flatnonzero((tree.nodes["set"] >= 0) & ~tree.missing_seen)
+    shares = np.full(len(tree.nodes), np.nan)
+    shares[undecided] = tree.weight[tree.left[undecided]] / tree.weight[undecided]
+    return shares
+
+
+def _pass(tree: Tree, values: NDArray[np.floating], left_shares: Floats) -> Floats:
     """The share of each row that passes each node."""
     shares = np.zeros((len(values), len(tree.nodes)))
     shares[:, 0] = 1.0
@@ -120,7 +128,7 @@ def _pass(tree: Tree, values: NDArray[np.floating], undecided: NDArray[np.bool_]
             to_left = np.isin(x, tree.left_bins(int(node))).astype(np.float64)
         else:
             to_left = (x <= tree.nodes["threshold"][node]).astype(np.float64)
-        both = tree.weight[left] / tree.weight[node]
-        to_left[np.isnan(x)] = both if undecided[node] else tree.nodes["missing_left"][node]
+        both = left_shares[node]
+        to_left[np.isnan(x)] = tree.nodes["missing_left"][node] if np.isnan(both) else both
         shares[:, left], shares[:, left + 1] = shares[:, node] * to_left, shares[:, node] * (1.0 - to_left)
     return shares

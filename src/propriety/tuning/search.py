@@ -23,6 +23,7 @@ from propriety.data.labels import as_labels, warn_of_side
 from propriety.data.parameters import choice
 from propriety.data.training import encode_labels
 from propriety.evaluation.scores import class_index
+from propriety.model.pages import Documented
 from propriety.tuning import candidates, choosing, criteria, folds
 from propriety.tuning.verdict import Verdict
 from propriety.weights import check
@@ -42,7 +43,7 @@ def _delegates(name: str) -> Any:
     return available_if(check)
 
 
-class LossSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Choose the loss of a classifier by cross-validation, and say what that gained over the log loss.
 
     Every candidate is fitted to the same training rows and judged on the same held-out rows by `criterion`.

@@ -1,0 +1,261 @@
+"""Dask collections: the bits of one process, whatever the workers, the partitions and what befalls them."""
+
+import hashlib
+import os
+import signal
+import time
+from threading import Thread
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from propriety import BoostingClassifier, TreeClassifier
+from propriety.collective import NotSpread
+
+distributed = pytest.importorskip("distributed", reason="dask is not installed")
+import dask  # noqa: E402
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+
+import propriety.dask  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("default")
+N = 1200
+
+
+@pytest.fixture(scope="module")
+def client():
+    with propriety.dask.local(2) as client:
+        yield client
+        client.cluster.close()
+
+
+def arrays(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n) > 0).astype(int)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, y, rng
+
+
+def model(**parameters):
+    return BoostingClassifier(**{"max_iter": 4, "random_state": 1, "max_leaf_nodes": 8} | parameters)
+
+
+def same(one, other, X):
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
+def frames(df, cuts):
+    """A Dask frame of pieces, each with the categories that it holds."""
+    pieces = [df.iloc[a:b].copy() for a, b in zip([0, *cuts], [*cuts, len(df)], strict=True)]
+    for piece in pieces:
+        for name in piece.select_dtypes("category"):
+            piece[name] = piece[name].cat.remove_unused_categories()
+    return dd.from_map(lambda piece: piece, pieces, meta=df.iloc[:0], enforce_metadata=False)
+
+
+def test_arrays_of_any_chunks(client, tmp_path):
+    X, y, _ = arrays()
+    whole = model().fit(X, y)
+    whole.save(tmp_path / "whole")
+    for chunks in (N, 500, (100, 1, 1099)):
+        fitted = model().fit(da.from_array(X, chunks=(chunks, 3)), da.from_array(y, chunks=chunks))
+        same(whole, fitted, X)
+        fitted.save(tmp_path / "part")
+        first, second = (hashlib.sha256((tmp_path / n).read_bytes()).digest() for n in ("whole", "part"))
+        assert first == second
+
+
+def test_frames_with_empty_partitions_categories_and_weights(client):
+    X, y, rng = arrays(1)
+    df = pd.DataFrame(X, columns=list("abcd")).assign(kind=pd.Categorical(rng.choice(list("uvwxyz"), N)))
+    weight = rng.random(N)
+    df.loc[df.index[:300], "kind"] = "u"
+    cuts = [300, 300, 301, 900]
+    ddf, labels = frames(df, cuts), frames(pd.DataFrame({"y": y}), cuts)["y"]
+    weights = frames(pd.DataFrame({"w": weight}), cuts)["w"]
+    whole = model().fit(df, y, sample_weight=weight)
+    fitted = model().fit(ddf, labels, sample_weight=weights)
+    same(whole, fitted, df)
+    assert list(fitted.feature_names_in_) == list("abcd") + ["kind"]
+    lazy = fitted.predict_proba(ddf)
+    assert lazy.dask
+    np.testing.assert_array_equal(lazy.compute(), whole.predict_proba(df))
+    np.testing.assert_array_equal(fitted.predict(ddf).compute(), whole.predict(df))
+    unknown = ddf.loc[:, list("abcd")].to_dask_array()  # of unknown chunks
+    same(model().fit(X, y), model().fit(unknown, labels.to_dask_array()), X)
+
+
+def test_sparse_chunks_and_several_classes(client):
+    X, y, rng = arrays(2)
+    X, y = np.nan_to_num(X) * (rng.random(X.shape) < 0.4), np.array(["a", "b", "c"])[y + (X[:, 3] > 0)]
+    blocks = [dask.delayed(sparse.csr_matrix)(X[a : a + 400]) for a in range(0, N, 400)]
+    meta = sparse.csr_matrix((0, 4))
+    collection = da.concatenate([da.from_delayed(b, shape=(400, 4), meta=meta) for b in blocks])
+    fitted = model().fit(collection, da.from_array(y, chunks=400))
+    assert list(fitted.classes_) == ["a", "b", "c"]
+    same(model().fit(sparse.csr_matrix(X), y), fitted, X)
+
+
+def test_costs_by_column_early_stopping_and_a_validation_set(client):
+    X, y, rng = arrays(3)
+    df = pd.DataFrame(X, columns=list("abcd")).assign(amount=rng.random(N) * 9)
+    X_val, y_val, _ = arrays(4, 200)
+    X_val = pd.DataFrame(X_val, columns=list("abcd")).assign(amount=1.0)
+    cuts = [700]
+    ddf, labels = frames(df, cuts), frames(pd.DataFrame({"y": y}), cuts)["y"]
+    for parameters, given in (
+        ({"early_stopping": True, "fn_cost": "amount", "stakes": True}, {}),
+        ({"early_stopping": True, "fn_cost": 5}, {"X_val": X_val, "y_val": y_val}),
+    ):
+        whole = model(**parameters).fit(df, y, **given)
+        fitted = model(**parameters).fit(ddf, labels, **given)
+        same(whole, fitted, df)
+        np.testing.assert_array_equal(whole.validation_score_, fitted.validation_score_)
+
+
+def test_few_rows_are_fitted_here(client):
+    X, y, _ = arrays(5, 300)
+    fitted = BoostingClassifier(random_state=0).fit(da.from_array(X, 100), da.from_array(y, 100))
+    whole = BoostingClassifier(random_state=0).fit(X, y)
+    same(whole, fitted, X)
+    assert fitted.n_iter_ == whole.n_iter_
+
+
+def test_clear_errors(client, monkeypatch):
+    X, y, _ = arrays(6)
+    dX, dy = da.from_array(X, 400), da.from_array(y, 400)
+    with pytest.raises(TypeError, match="y is a ndarray"):
+        model().fit(dX, y)
+    with pytest.raises(ValueError, match="same partitions"):
+        model().fit(dX, dy.rechunk(600))
+    with pytest.raises(TypeError, match="sample_weight is a ndarray"):
+        model().fit(dX, dy, sample_weight=np.ones(N))
+    with pytest.raises(ValueError, match="learning_rate"):
+        model(learning_rate=-1).fit(dX, dy)
+    with pytest.raises(ValueError, match="two classes"):
+        model().fit(dX, da.zeros(N, chunks=400, dtype=int))
+    monkeypatch.setattr("propriety.beyond.dask.FEW", 10)
+    with pytest.raises(NotSpread, match="max_iter"):
+        model(max_iter="cv").fit(dX, dy)
+
+    def broken(block):
+        raise RuntimeError("a bad disk")
+
+    bad = da.map_blocks(broken, dX, dtype=float, meta=np.empty((0, 0)))
+    with pytest.raises(RuntimeError, match="a bad disk"):
+        model().fit(bad, dy)
+    with pytest.raises(TypeError, match="Dask"):
+        TreeClassifier().fit(dX, dy)
+    same(model().fit(X, y), model().fit(dX, dy), X)  # the workers are as they were
+    assert nothing_left(client)
+
+
+def test_without_a_client():
+    X, y, _ = arrays(7)
+    from distributed import default_client
+
+    try:
+        default_client()
+    except ValueError:
+        with pytest.raises(ValueError, match=r"propriety\.dask\.local"):
+            model().fit(da.from_array(X, 400), da.from_array(y, 400))
+
+
+def nothing_left(client):
+    """Whether the workers hold nothing of ours any more, after a little while."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        held = client.run(lambda dask_worker: (len(dask_worker.state.actors), len(dask_worker.data)))
+        if all(counts == (0, 0) for counts in held.values()):
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def while_fitting(action, rounds):
+    """Do something when so many rounds are done."""
+    from propriety.beyond import dask as ours
+
+    done = []
+
+    class Bar(ours._Bar):
+        def __call__(self, news):
+            if news.done >= rounds and not done:
+                done.append(news.done)
+                Thread(target=action, daemon=True).start()
+
+    return Bar
+
+
+@pytest.fixture
+def larger():
+    X, y, _ = arrays(8, 60_000)
+    estimator = model(max_iter=60, early_stopping=True, n_iter_no_change=99)
+    return X, y, estimator
+
+
+def pids(client):
+    return list(client.run(os.getpid).values())
+
+
+def test_a_worker_that_is_killed_changes_nothing(client, larger, monkeypatch):
+    X, y, estimator = larger
+    whole = clone(estimator).fit(X, y)
+    killed = pids(client)[0]
+    bar = while_fitting(lambda: os.kill(killed, signal.SIGKILL), 5)
+    monkeypatch.setattr("propriety.beyond.dask._Bar", bar)
+    fitted = clone(estimator).fit(da.from_array(X, (9000, 4)), da.from_array(y, 9000))
+    assert killed not in pids(client)
+    same(whole, fitted, X)
+    np.testing.assert_array_equal(whole.validation_score_, fitted.validation_score_)
+    assert nothing_left(client)
+
+
+def test_a_worker_that_pauses_is_waited_for(client, larger, monkeypatch):
+    X, y, estimator = larger
+    paused = pids(client)[0]
+
+    def pause():
+        os.kill(paused, signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(paused, signal.SIGCONT)
+
+    monkeypatch.setattr("propriety.beyond.dask._Bar", while_fitting(pause, 5))
+    fitted = clone(estimator).fit(da.from_array(X, (9000, 4)), da.from_array(y, 9000))
+    same(clone(estimator).fit(X, y), fitted, X)
+    assert paused in pids(client)
+
+
+def test_an_interrupt_keeps_the_rounds(client, larger, monkeypatch):
+    X, y, estimator = larger
+    bar = while_fitting(lambda: os.kill(os.getpid(), signal.SIGINT), 5)
+    monkeypatch.setattr("propriety.beyond.dask._Bar", bar)
+    fitted = clone(estimator)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(da.from_array(X, (9000, 4)), da.from_array(y, 9000))
+    assert 5 <= fitted.n_iter_ < 60
+    shorter = clone(estimator).set_params(max_iter=len(fitted.validation_score_) - 1).fit(X, y)
+    np.testing.assert_array_equal(shorter.validation_score_, fitted.validation_score_)
+    assert nothing_left(client)
+
+
+def test_machines_that_share_no_memory(client):
+    """Every worker claims to be a machine of its own, so that totals go over the client."""
+
+    def alone(dask_worker):
+        from propriety.beyond.station import Station
+
+        Station.machine = lambda self: (str(os.getpid()),)
+
+    X, y, _ = arrays(9)
+    client.run(alone)
+    try:
+        fitted = model().fit(da.from_array(X, 300), da.from_array(y, 300))
+    finally:
+        client.restart()
+    same(model().fit(X, y), fitted, X)

@@ -1,0 +1,77 @@
+"""Processes of one machine share memory; one that dies is noticed by the others."""
+
+import os
+import time
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from propriety.beyond.host import Host, open_place
+from propriety.collective import Parted
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="memory is shared by POSIX systems")
+
+
+def totals(path, rank, size, results):
+    host = Host(path, rank, size)
+    numbers = np.random.default_rng(rank).integers(-(2**40), 2**40, 700_000)
+    large, small = host.sum(numbers), host.sum(np.array([[0.5, rank]]))
+    gathered = host.gather({"rank": rank, "text": "x" * (9_000_000 if rank == 1 else 3)})
+    results.put(
+        (
+            int(large.sum()),
+            small.tolist(),
+            host.max((float(rank), -float(rank))),
+            [(part["rank"], len(part["text"])) for part in gathered],
+            [host.sum(np.array([k]))[0].item() for k in range(50)],
+        )
+    )
+
+
+def dies(path, rank, size, results):
+    host = Host(path, rank, size)
+    host.max((1.0,))
+    if rank == 1:
+        os._exit(9)
+    began = time.monotonic()
+    try:
+        host.sum(np.arange(3))
+    except Parted as error:
+        results.put((str(error), time.monotonic() - began < 30))
+
+
+def run(task, size):
+    context = get_context("spawn")
+    results, path = context.Queue(), open_place(size)
+    processes = [context.Process(target=task, args=(path, rank, size, results)) for rank in range(size)]
+    for process in processes:
+        process.start()
+    return processes, results, path
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_totals_are_the_same_for_all(size):
+    processes, results, path = run(totals, size)
+    answers = [results.get(timeout=120) for _ in processes]
+    for process in processes:
+        process.join(60)
+    expected = sum(np.random.default_rng(r).integers(-(2**40), 2**40, 700_000).sum() for r in range(size))
+    lengths = [(rank, 9_000_000 if rank == 1 else 3) for rank in range(size)]
+    for large, small, largest, gathered, many in answers:
+        assert large == expected
+        assert small == [[0.5 * size, sum(range(size))]]
+        assert largest == (size - 1.0, 0.0)
+        assert gathered == lengths
+        assert many == [k * size for k in range(50)]
+    assert not Path(path).exists()
+
+
+def test_who_waits_for_a_process_that_died_is_told():
+    processes, results, _ = run(dies, 3)
+    for error, soon in [results.get(timeout=120) for _ in range(2)]:
+        assert "is gone" in error or "told to stop" in error
+        assert soon
+    for process in processes:
+        process.join(60)

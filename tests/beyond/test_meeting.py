@@ -1,0 +1,183 @@
+"""Rows in several places give the bits of rows in one: threads that take turns stand for the places."""
+
+import hashlib
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from propriety import BoostingClassifier
+from propriety.beyond.meeting import meet
+from propriety.collective import ALONE, NotSpread, Parted
+
+N = 2600
+
+
+def table(kind, rng):
+    X = rng.normal(size=(N, 5))
+    z = X[:, 0] + X[:, 1] * X[:, 2]
+    if "categories" in kind:
+        X[:, 4] = rng.integers(0, 40, N)
+        z = z + np.sin(7 * X[:, 4])
+    if "missing" in kind:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    classes = 3 if "classes" in kind else 2
+    y = np.digitize(z + rng.normal(size=N), np.quantile(z, np.arange(1, classes) / classes))
+    weights = {"whole": rng.integers(0, 4, N), "relative": rng.random(N), "zero": rng.integers(0, 2, N)}
+    weight = next((w for name, w in weights.items() if name in kind), None)
+    return SimpleNamespace(X=X, y=y, weight=weight, categorical=[4] if "categories" in kind else None)
+
+
+def spread(estimator, data, shares):
+    """The models that members with these rows have fitted together."""
+
+    def task(rows):
+        def fit(member):
+            model = clone(estimator)
+            model._collective = member
+            weight = None if data.weight is None else data.weight[rows]
+            return model.fit(data.X[rows], data.y[rows], sample_weight=weight)
+
+        return fit
+
+    return meet([task(rows) for rows in shares])
+
+
+def shares_of(rng, sizes):
+    return np.split(rng.permutation(N), np.cumsum(sizes)[:-1])
+
+
+SETTINGS = {
+    "plain": {},
+    "drawn": {"subsample": 0.6, "max_features": 0.5},
+    "stopped": {"early_stopping": True, "n_iter_no_change": 2},
+    "tailored": {"loss": "Tailored(0.2, 10)", "step": "exact"},
+    "monotone": {"monotonic_cst": [1, 0, -1, 0, 0], "min_samples_leaf": 60},
+    "depth": {"max_depth": 3, "criterion": "newton", "step": "newton"},
+    "additive": {"weak_learner": "histogram"},
+    "grouped": {"interaction_cst": [[0, 1], [2, 3, 4]], "class_weight": "balanced"},
+    "linear search": {"coefficient": "line", "weak_learner": "stump"},
+}
+CASES = [
+    ("plain", "missing"),
+    ("plain", "categories missing"),
+    ("plain", "categories relative"),
+    ("plain", "classes whole missing"),
+    ("drawn", "categories missing"),
+    ("drawn", "classes relative"),
+    ("stopped", "whole"),
+    ("stopped", "categories"),
+    ("tailored", "missing"),
+    ("monotone", "missing relative"),
+    ("depth", "zero"),
+    ("additive", "categories missing"),
+    ("grouped", "categories"),
+    ("linear search", "relative"),
+]
+
+
+@pytest.mark.parametrize(("settings", "kind"), CASES)
+def test_the_model_does_not_depend_on_where_rows_are(settings, kind):
+    rng = np.random.default_rng(len(settings) + len(kind))
+    data = table(kind, rng)
+    estimator = BoostingClassifier(
+        max_iter=5,
+        max_leaf_nodes=12,
+        random_state=3,
+        n_jobs=1,
+        categorical_features=data.categorical,
+        **SETTINGS[settings],
+    )
+    whole = clone(estimator).fit(data.X, data.y, sample_weight=data.weight)
+    for sizes in ((N - 700, 700), (1, 1200, N - 1201)):
+        for model in spread(estimator, data, shares_of(rng, sizes)):
+            assert model.n_iter_ == whole.n_iter_
+            np.testing.assert_array_equal(model.decision_function(data.X), whole.decision_function(data.X))
+            np.testing.assert_array_equal(model.validation_score_, whole.validation_score_)
+
+
+def test_the_file_does_not_depend_on_where_rows_are(tmp_path):
+    rng = np.random.default_rng(0)
+    data = table("categories missing whole", rng)
+    estimator = BoostingClassifier(max_iter=4, random_state=0, categorical_features=[4])
+    models = [clone(estimator).fit(data.X, data.y, sample_weight=data.weight)]
+    models += spread(estimator, data, shares_of(rng, (500, N - 500)))
+    hashes = set()
+    for number, model in enumerate(models):
+        model.__dict__.pop("_collective", None)
+        model.save(tmp_path / f"{number}.propriety")
+        hashes.add(hashlib.sha256((tmp_path / f"{number}.propriety").read_bytes()).hexdigest())
+    assert len(hashes) == 1
+
+
+def test_many_rows_are_counted_in_blocks():
+    """Nodes of more rows than a packed sum holds, in places of fewer."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(20_000, 3))
+    data = SimpleNamespace(X=X, y=(X[:, 0] + rng.normal(size=20_000) > 0).astype(int), weight=None)
+    estimator = BoostingClassifier(max_iter=2, min_samples_leaf=300)
+    whole = clone(estimator).fit(data.X, data.y)
+    shares = np.split(rng.permutation(20_000), [7000, 14_000])
+    for model in spread(estimator, data, shares):
+        np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+
+
+def test_an_interrupted_fit_goes_on_from_its_rounds():
+    rng = np.random.default_rng(2)
+    data = table("missing", rng)
+    estimator = BoostingClassifier(max_iter=6, early_stopping=True, random_state=0)
+    whole = clone(estimator).fit(data.X, data.y)
+    first = clone(estimator).set_params(max_iter=3).fit(data.X, data.y)
+    again = clone(estimator)
+    again._known_rounds = first._forest.split()
+    again.fit(data.X, data.y)
+    np.testing.assert_array_equal(again.decision_function(data.X), whole.decision_function(data.X))
+    np.testing.assert_array_equal(again.train_score_, whole.train_score_)
+    np.testing.assert_array_equal(again.validation_score_, whole.validation_score_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"max_iter": "cv"}, "max_iter"),
+        ({"max_iter": 3, "calibrate": "platt"}, "calibrate"),
+        (
+            {"max_iter": 3, "coefficient": "corrective", "learning_rate": 1, "max_step": None},
+            "corrective",
+        ),
+        ({"max_iter": 3, "early_stopping": True, "scoring": "accuracy"}, "scoring"),
+    ],
+)
+def test_what_needs_all_rows_is_refused_by_name(parameters, named):
+    rng = np.random.default_rng(3)
+    data = table("", rng)
+    with pytest.raises(NotSpread, match=named):
+        spread(BoostingClassifier(**parameters), data, shares_of(rng, (1000, N - 1000)))
+
+
+def test_an_error_in_one_place_ends_all():
+    def fail(member):
+        member.max((1.0,))
+        raise OSError("disk")
+
+    seen = []
+
+    def wait(member):
+        try:
+            for _ in range(5):
+                member.max((2.0,))
+        except Parted:
+            seen.append(member.rank)
+            raise
+
+    with pytest.raises(OSError, match="disk"):
+        meet([wait, fail, wait])
+    assert sorted(seen) == [0, 2]
+
+
+def test_one_process_is_the_whole():
+    part = np.arange(3)
+    assert ALONE.sum(part) is part
+    assert ALONE.max((1.0, 2.0)) == (1.0, 2.0)
+    assert ALONE.gather(part)[0] is part
