@@ -62,7 +62,8 @@ def files(folder: Path, rows: int) -> list[str]:
 def fit_ours(paths: list[str], rounds: int, memory: str | None) -> dict[str, object]:
     from propriety import BoostingClassifier, scan
 
-    model = BoostingClassifier(max_iter=rounds, learning_rate=RATE, max_leaf_nodes=LEAVES, verbose=1)
+    model = BoostingClassifier(max_iter=rounds, learning_rate=RATE, max_leaf_nodes=LEAVES, random_state=0)
+    model.set_params(verbose=1)
     began = time.perf_counter()
     model.fit(scan(paths, target="y", memory=memory))
     seconds = time.perf_counter() - began

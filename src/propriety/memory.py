@@ -7,20 +7,25 @@ The files have no name, so that nothing is left of them, however the process end
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import re
+import sys
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+_OFTEN = 0.2  # seconds between two requests to trim
 _LARGE = 1 << 16  # bytes from which an array is worth a file
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _here = threading.local()
@@ -30,6 +35,7 @@ class Maps:
     """Arrays in unnamed files of the folder for temporary files."""
 
     def __init__(self) -> None:
+        self._trimmed = 0.0
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()  # a map goes with the last array on it
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -51,6 +57,20 @@ class Maps:
         if hasattr(mmap, "MADV_DONTNEED"):
             for pages in list(self._maps):
                 pages.madvise(mmap.MADV_DONTNEED)
+        if time.monotonic() - self._trimmed > _OFTEN:
+            trim()
+            self._trimmed = time.monotonic()
+
+
+@cache
+def _c_library() -> Any:
+    return ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def trim() -> None:
+    """Give back to the system what the allocator of C keeps of freed memory, for each thread some."""
+    if hasattr(_c_library(), "malloc_trim"):
+        _c_library().malloc_trim(0)
 
 
 @contextmanager

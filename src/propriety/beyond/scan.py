@@ -96,6 +96,8 @@ class Scan(Stream):
                 break
         if waiting:
             yield self._joined(waiting)
+        if not self.whole:
+            pa.default_memory_pool().release_unused()
 
     def _joined(self, batches: list[Any]) -> Any:
         table = _with_categories(pa.Table.from_batches(batches))
