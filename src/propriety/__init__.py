@@ -18,6 +18,7 @@ from propriety.version import __version__
 if TYPE_CHECKING:
     from propriety import evaluation, interop, losses, plots
     from propriety.auto import AutoClassifier
+    from propriety.beyond.scan import scan
     from propriety.boosting import BoostingClassifier
     from propriety.forest import ForestClassifier
     from propriety.linear import LinearClassifier
@@ -47,6 +48,7 @@ __all__ = [
     "plots",
     "recommend",
     "register_skl2onnx",
+    "scan",
 ]
 
 # Everything is imported when first asked for: SciPy takes half a second, and scikit-learn, which brings in
@@ -61,6 +63,7 @@ _LATER = {row.name: row.module for row in ESTIMATORS} | {
     "plots": "propriety.plots",
     "recommend": "propriety.tuning",
     "register_skl2onnx": "propriety.model.pipelines",
+    "scan": "propriety.beyond.scan",
     "TRUSTED": "propriety.model.trusted",
 }
 

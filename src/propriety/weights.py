@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety import memory
 from propriety.collective import ALONE, Collective
 
 Array = NDArray[np.float64]
@@ -114,7 +115,7 @@ class Weights:
         """The weights of some rows, as they are: not divided by their mean again."""
         if self.values is None:
             return Weights(len(np.arange(self.n)[rows]), collective=self.collective)
-        values = self.values[rows]
+        values = memory.kept(self.values[rows])
         return Weights(len(values), values, self.copies, self.unit, self.collective)
 
     def times(self, factors: Array) -> Weights:
@@ -127,6 +128,7 @@ class Weights:
         """The same with some rows of weight 0."""
         values = self.array.copy()
         values[rows] = 0.0
+        values = memory.kept(values)
         return Weights(self.n, values, self.copies, self.unit, self.collective)
 
     def by_class(self, codes: NDArray[np.intp], n_classes: int) -> Array:
@@ -255,4 +257,4 @@ def _relative(
     values = np.ldexp(values, -math.frexp(top)[1])
     scaled = values * (total / exact_sum(values, collective))
     unit = 2.0 ** (math.ceil(math.log2(total)) - _BITS)
-    return np.where(values > 0, np.maximum(np.rint(scaled / unit), 1.0) * unit, 0.0), unit
+    return memory.kept(np.where(values > 0, np.maximum(np.rint(scaled / unit), 1.0) * unit, 0.0)), unit

@@ -184,6 +184,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     """
 
     takes_groups: ClassVar[bool] = True
+    _reads_streams: ClassVar[bool] = True
     _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
 
     def __init__(
@@ -307,7 +308,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         X_val: Any = None,
@@ -327,10 +328,10 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Dask collection of shape (n, d)
+        X : array, sparse matrix, data frame, Dask collection or `propriety.scan` of shape (n, d)
             NaN is missing; an infinite value is an ordinary extreme one.
         y : array of shape (n,)
-            Labels of any type.
+            Labels of any type; left out for a scan, which has a target.
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
             relative to their mean. Rows of weight 0 take no part.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import parallel
+from propriety import memory, parallel
 from propriety.boosting.curves import BinCurve
 from propriety.boosting.learners import Units, draw_features
 from propriety.boosting.leaves import Cells
@@ -208,7 +208,7 @@ class HistogramLearner:
     ) -> None:
         n, d = binned.rows.shape
         self.binned, self.weights, self.settings, self.collective = binned, weights, settings, collective
-        self._ints = np.empty((n, 2), dtype=np.int64)
+        self._ints = memory.empty((n, 2), np.int64)
         self._cells = np.zeros((d * BINS, 2), dtype=np.int64)
         self._none = np.empty(0, dtype=np.uint32)
         self.tops = (0.0, 0.0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import memory
 from propriety.boosting.compatibility import check_calibration, check_coefficient, check_spread
 from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.settings import BoostingSettings
@@ -15,6 +16,7 @@ from propriety.boosting.shapes import Marginals
 from propriety.costs import Costs
 from propriety.data.folds import fold_numbers, mixed
 from propriety.data.labels import as_labels
+from propriety.data.streamed import StreamedTable
 from propriety.data.table import Table
 from propriety.data.training import Training, n_scores_of, read_offset
 from propriety.weights import Weights
@@ -109,7 +111,8 @@ class Lesson:
         if isinstance(where, Table):
             binned = self.binner.transform(where, self.settings.n_jobs)
         else:
-            binned = self.binned._replace(rows=self.binned.rows[where], columns=self.binned.columns[:, :0])
+            rows = memory.kept(self.binned.rows[where])
+            binned = self.binned._replace(rows=rows, columns=self.binned.columns[:, :0])
         classes = self.training.classes
         return Validation(
             binned,
@@ -118,7 +121,7 @@ class Lesson:
             self.held_out.weights,
             shifted(self.start, self.held_out.offset),
             self.settings.scoring,
-            classes[codes],
+            memory.kept(classes[codes]),
             classes,
             costs.decide,
         )
@@ -145,7 +148,7 @@ def prepare(
     elif held_out is None and settings.early_stopping:
         rows = _hold_out(settings, training, weights)
         offset = None if training.offset is None else training.offset[rows]
-        held_out = HeldOut(rows, training.codes[rows], weights.take(rows), offset)
+        held_out = HeldOut(memory.kept(rows), memory.kept(training.codes[rows]), weights.take(rows), offset)
         weights = weights.without(rows)
     objective = objective_of(loss, training.codes, training.n_classes, training.collective)
     check_coefficient(settings, objective)
@@ -164,6 +167,8 @@ def prepare(
             settings.max_bins,
             settings.n_jobs,
         )
+    if isinstance(training.table, StreamedTable):
+        training.table.release()
     return Lesson(training, settings, objective, weights, factors, held_out, start, binner, binned, rounds)
 
 
@@ -252,7 +257,8 @@ def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) 
 
     # A row's place belongs to what it holds, so that copies are held out together, in whatever process.
     seed = np.array([settings.seed], dtype=np.uint64)
-    places = mixed(content_hashes(training.table, settings.n_jobs) + mixed(seed)) >> np.uint64(48)
+    hashes = content_hashes(training.table, settings.n_jobs, training.collective)
+    places = mixed(hashes + mixed(seed)) >> np.uint64(48)
     shape = training.n_classes, _PLACES
     cells = np.ravel_multi_index((training.codes, places.astype(np.intp)), shape)
     masses = weights.by_class(cells, _PLACES * training.n_classes).reshape(shape)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import memory
 from propriety.boosting.reach import Reach
 from propriety.collective import ALONE, Collective
 from propriety.data.training import n_scores_of
@@ -38,7 +39,7 @@ class BinaryObjective:
     pairs_with_own_label = False
 
     def __init__(self, composite: Any, y: NDArray[Any], many: bool | None = None) -> None:
-        self.composite, self.y, self._many = composite, y.astype(np.float64), many
+        self.composite, self.y, self._many = composite, memory.kept(y.astype(np.float64)), many
 
     @property
     def loss(self) -> Any:

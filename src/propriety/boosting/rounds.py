@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import memory
 from propriety.boosting import curves
 from propriety.boosting.learners import Units, learner_of
 from propriety.boosting.leaves import Cells
@@ -51,11 +52,12 @@ class Booster:
         self.binned, self.binner, self.objective, self.settings = binned, binner, objective, settings
         self.weights, self._collective = weights, weights.collective
         kept = weights.kept
-        self._rows = None if kept is None else np.flatnonzero(kept).astype(np.uint32)
-        self._out = None if kept is None else ~kept
+        self._rows = None if kept is None else memory.kept(np.flatnonzero(kept).astype(np.uint32))
+        self._out = None if kept is None else memory.kept(~kept)
         self._row_weights = row_weights(weights)
-        self.scores = np.array(np.broadcast_to(start, (n, objective.n_scores)), dtype=np.float64)
-        self._G, self._H = np.empty((objective.n_scores, n)), np.empty((objective.n_scores, n))
+        self.scores = memory.empty((n, objective.n_scores))
+        self.scores[...] = start
+        self._G, self._H = memory.empty((objective.n_scores, n)), memory.empty((objective.n_scores, n))
         self._learner = learner_of(binned, binner, self._row_weights, settings, self._collective)
         self._random = settings.subsample < 1.0 or min(settings.tree_features, settings.split_features) < d
         self._gradients()
@@ -274,7 +276,7 @@ class Booster:
         total = np.zeros(len(self.binned.rows), dtype=np.uint64)
         for f, bins in enumerate(self.binned.rows.T):
             total += mixed(bins.astype(np.uint64) + np.uint64(f) * np.uint64(2**32))
-        return total
+        return memory.kept(total)
 
     @cached_property
     def _span(self) -> float:

@@ -44,11 +44,11 @@ class Marginals:
         d, collective = len(binned.columns), weights.collective
         counts = [np.bincount(column, weights.values, minlength=BINS) for column in binned.columns]
         low, high = np.full(d, np.inf), np.full(d, -np.inf)
-        for f in range(d):
-            x = table.column(f)
-            x = x[np.isfinite(x)]
-            if len(x):
-                low[f], high[f] = x.min(), x.max()
+        for _, column in table.parts(range(d)):
+            for f in range(d):
+                x = column(f)
+                x = x[np.isfinite(x)]
+                low[f], high[f] = min(low[f], x.min(initial=np.inf)), max(high[f], x.max(initial=-np.inf))
         ends = np.array(collective.max((*(-low), *high))).reshape(2, d)
         low, high = np.where(np.isfinite(ends), ends * [[-1.0], [1.0]], np.nan)
         return cls(collective.sum(np.array(counts, dtype=np.float64)), low, high)

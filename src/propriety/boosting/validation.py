@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
+from propriety import memory
 from propriety.boosting import curves
 from propriety.boosting.objective import Objective
 from propriety.engine.binning import Binner
@@ -68,9 +69,8 @@ class Validation:
         self._binned, self._binner, self._objective = binned, binner, objective
         self._weights, self._labels = weights, labels
         self._row_weights = row_weights(weights)
-        self._scores = np.array(
-            np.broadcast_to(start, (len(binned.rows), objective.n_scores)), dtype=np.float64
-        )
+        self._scores = memory.empty((len(binned.rows), objective.n_scores))
+        self._scores[...] = start
         self._snapshot = Snapshot(classes, objective, self._scores, decide)
         self._scorer = None if isinstance(scoring, str) and scoring == "loss" else get_scorer(scoring)
         self.history: list[float] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,8 +11,9 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
-from propriety.cli.recipes import AUTO, OURS, Recipe, check_takes_offset, named
+from propriety.cli.recipes import AUTO, OURS, Order, Recipe, check_takes_offset, named
 from propriety.cli.reporting import check_can_report, outline_of, report_of, show_findings
+from propriety.cli.streaming import fit_streamed, is_streamed
 from propriety.cli.study import document, run_study, show_study
 from propriety.report.top import headline
 
@@ -34,7 +35,7 @@ def fit_command(
             "--model",
             "-m",
             help=f"{', '.join(_NAMES)}. By default auto: a linear model, a forest and boosting, weighed by "
-            "folds; boosting if a loss is given or searched for, or an offset given.",
+            "folds; boosting if a loss is given or searched for, an offset given, or many files.",
         ),
     ] = None,
     save: Annotated[str | None, typer.Option("--save", "-o", help="Where to write the model file.")] = None,
@@ -47,6 +48,8 @@ def fit_command(
     meaning: o.Meaning,
     seed: o.SeedOption = 0,
     jobs: o.JobsOption = None,
+    memory: o.MemoryOption = None,
+    scheduler: o.SchedulerOption = None,
     telling: o.Telling,
 ) -> None:
     """Fit a model to a table for the costs of its mistakes, and judge it on rows it has not seen.
@@ -62,26 +65,33 @@ def fit_command(
       propriety fit loans.csv -t default --loss 'Beta(6, 14)' --model linear
       propriety fit loans.csv -t default --fn-cost amount --fp-cost '0.5 + 0.1*amount' --time issued
       propriety fit patients.csv -t state --cost-matrix costs.csv --groups hospital
+      propriety fit 'loans/*.parquet' -t default --memory 8GB --save loans.propriety
       zcat loans.csv.gz | propriety fit - -t default --json
     """  # noqa: D301
     out = telling.output
     order = asking.order(seed, jobs, settings=o.settings(settings), search=search, budget=asking.budget)
-    if search and asking.loss is not None:
-        raise UsageError("give --loss or --search, not both")
-    if search and asking.offset is not None:
-        raise UsageError("--search takes no --offset: give --loss, or leave one of them out")
-    recipe = _recipe(model, asking.loss is not None or search or asking.offset is not None)
-    if asking.offset is not None:
-        check_takes_offset([recipe], order)
+    streamed = scheduler is not None or is_streamed(table, memory)
+    loss_matters = asking.loss is not None or search or asking.offset is not None
+    recipe = _recipe(model, loss_matters or streamed)
+    _check_together(asking, order, recipe)
+    if report is not None and streamed:
+        raise UsageError("--report needs a table in memory, and this one is read in batches; leave it out")
     if report is not None:
         check_can_report()
-    training = load_table(table, opening, meaning, target, asking, showing)
-    show_table(out, training)
-    study = run_study(out, training, order, recipe, folds=asking.folds, holdout=asking.holdout)
+    if streamed:
+        study = fit_streamed(out, table, target, asking, opening, meaning, order, recipe, memory, scheduler)
+    else:
+        training = load_table(table, opening, meaning, target, asking, showing)
+        show_table(out, training)
+        study = run_study(out, training, order, recipe, folds=asking.folds, holdout=asking.holdout)
     show_study(out, study)
-    outline = outline_of(study, showing)
-    out.say(headline(outline))
-    show_findings(out, outline)
+    if streamed:
+        more: dict[str, Any] = {"rows": study.model.summary["rows"]}
+    else:
+        outline = outline_of(study, showing)
+        out.say(headline(outline))
+        show_findings(out, outline)
+        more = {"headline": headline(outline)}
     if save is not None:
         study.model.save(save)
         out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")
@@ -90,11 +100,21 @@ def fit_command(
             report_of(study, showing, step).save(report)
             step("report")
         out.say(f"Report written to {report}: open it in a browser.")
-    out.result(document(study) | {"headline": headline(outline), "saved": save, "report": report})
+    out.result(document(study) | more | {"saved": save, "report": report})
+
+
+def _check_together(asking: o.Asking, order: Order, recipe: Recipe) -> None:
+    """Refuse options that do not go together."""
+    if order.search and asking.loss is not None:
+        raise UsageError("give --loss or --search, not both")
+    if order.search and asking.offset is not None:
+        raise UsageError("--search takes no --offset: give --loss, or leave one of them out")
+    if asking.offset is not None:
+        check_takes_offset([recipe], order)
 
 
 def _recipe(model: str | None, loss_matters: bool) -> Recipe:
-    """The recipe of ``--model``; without it the stack, or boosting for a loss or an offset of one's own."""
+    """The recipe of ``--model``; without it the stack, or boosting for a loss, an offset or many files."""
     if model is None:
         model = "boosting" if loss_matters else AUTO
     if model not in _NAMES:

@@ -24,7 +24,8 @@ _COSTS, _SPLIT, _SHOWN = "What decisions cost", "Rows that judge", "What is show
 TableArgument = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, Parquet, Arrow, Excel or JSON lines, also compressed; - is standard input."
+        help="CSV, TSV, Parquet, Arrow, Excel or JSON lines, also compressed; - is standard input. For fit "
+        "also many files: a folder, or a pattern such as 'folder/*.parquet'."
     ),
 ]
 TargetOption = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
@@ -43,6 +44,22 @@ JobsOption = Annotated[
     int | None,
     typer.Option(
         help="Threads; by default every core. The model does not depend on it.", rich_help_panel=_RUN
+    ),
+]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Read the table in batches, within so much memory, such as 8GB; many files are read so anyway.",
+        rich_help_panel=_RUN,
+    ),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Fit on the workers of a Dask scheduler, such as tcp://host:8786, that can open the files; "
+        "'local' starts workers here.",
+        rich_help_panel=_RUN,
     ),
 ]
 Text = str | None

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 from propriety.costs import Costs, CostsOfRowsError
 from propriety.data import uncertain
+from propriety.data.stream import Stream
 from propriety.data.table import Stacked, named_column, refuse_query
 
 #: The terms that may differ by row.
@@ -135,7 +136,8 @@ class CostTerms:
                 "classes: give a data frame, or a dict {true: {decided: cost}}"
             )
         if X is not None:
-            refuse_query(X)
+            if not isinstance(X, Stream):
+                refuse_query(X)
             costs.check_rows(_num_samples(X))
         if costs.n_classes == 2:
             costs.threshold  # noqa: B018 (it refuses a matrix that makes no sense)
@@ -161,6 +163,10 @@ class CostTerms:
                 )
             if isinstance(value, str):
                 return named_column(X, value, name)
+            if isinstance(X, Stream):
+                raise TypeError(
+                    f"{name} is a function of rows, and these are read in parts: name a column of the scan"
+                )
             if isinstance(X, Stacked):
                 return np.concatenate([np.asarray(value(part)) for part in X.parts])
             return np.asarray(value(X))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from propriety import memory
 from propriety.costs import Costs, PositiveClassWarning
 
 #: Labels of the class to find, in any case of letters.
@@ -40,6 +41,88 @@ def as_labels(y: Any) -> NDArray[Any]:
     if isinstance(plain, np.dtype) and plain.kind in "iub":
         y = y.to_numpy(dtype=plain)
     return column_or_1d(y, warn=True)
+
+
+class CodedLabels:
+    """Labels that come in Arrow columns, each of them a number into the list of different ones.
+
+    Parameters
+    ----------
+    name : str
+        Of the column, for errors.
+    most : int
+        How many different labels there may be.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> labels = CodedLabels("y", 100)
+    >>> labels.add(pa.array(["no", "yes", "no"]))
+    >>> labels.ended().codes, labels.values
+    (array([0, 1, 0], dtype=uint8), array(['no', 'yes'], dtype=object))
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        self._name, self._most = name, most
+        self._place: dict[Any, int] = {}
+        self._parts: list[NDArray[np.unsignedinteger]] = []
+        self._type: Any = None
+        self.values: NDArray[Any] = np.empty(0)
+        self.codes: NDArray[np.unsignedinteger] = np.empty(0, dtype=np.uint8)
+
+    def add(self, column: Any) -> None:
+        """Take in the labels of more rows."""
+        codes, missing = self._encode(column, learn=True)
+        if missing:
+            raise ValueError(
+                f"the target column {self._name!r} has rows without a label: drop them, for example by a "
+                "filter of the source"
+            )
+        self._parts.append(codes.astype(np.uint8 if len(self._place) <= 256 else np.uint16))
+
+    def ended(self) -> CodedLabels:
+        """The same, when all labels are in."""
+        import pyarrow as pa
+
+        self.codes = memory.kept(np.concatenate(self._parts)) if self._parts else self.codes
+        self._parts = []
+        values = pa.array(list(self._place), type=self._type)
+        self.values = values.to_numpy(zero_copy_only=False)
+        return self
+
+    def check_same(self, column: Any, start: int) -> None:
+        """Refuse labels that are not those that the rows from `start` on had."""
+        codes, _ = self._encode(column, learn=False)
+        if not np.array_equal(codes, self.codes[start : start + len(codes)]):
+            raise ValueError(
+                "the source has other rows, or has them in another order, than when it was read first: sort "
+                "its query, or write it to Parquet files once and scan those"
+            )
+
+    def _encode(self, column: Any, *, learn: bool) -> tuple[NDArray[np.int64], bool]:
+        import pyarrow as pa
+
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        self._type = column.type.value_type if self._type is None else self._type
+        values = column.dictionary.to_pylist()
+        if learn:
+            for value in values:
+                self._place.setdefault(value, len(self._place))
+            if len(self._place) > self._most:
+                raise ValueError(
+                    f"the target column {self._name!r} has more than {self._most:,} different labels: is it "
+                    "a class? Classes are what is to be told apart"
+                )
+        table = np.array([self._place.get(value, -1) for value in values] + [-1], dtype=np.int64)
+        return table[column.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)], bool(
+            column.null_count
+        )
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
 
 def named_positive(a: str, b: str) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ Learners see numbers only: NaN is missing, a category is its index in the schema
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from sklearn.utils import check_array
 
 from propriety.collective import ALONE, Collective
 from propriety.data.lazy import is_dask
+from propriety.data.stream import Stream
 
 _CHUNK = 16384
 
@@ -88,8 +89,8 @@ class Schema:
         """
         X = _as_columns(X)
         parts = X.parts if isinstance(X, Stacked) else (X,)
-        own = _joined([cls._of(part, categorical) for part in parts])
-        schema = _joined(collective.gather(own))
+        own = join_schemas([cls._of(part, categorical) for part in parts])
+        schema = join_schemas(collective.gather(own))
         return schema, Table(X, schema)
 
     @classmethod
@@ -97,8 +98,8 @@ class Schema:
         named = isinstance(X, nw.DataFrame) and all(isinstance(name, str) for name in X.columns)
         names = tuple(X.columns) if named else None
         d = X.shape[1]
-        chosen = _categorical_columns(X, names, d, categorical)
-        return cls(tuple(_categories(X, f) if f in chosen else None for f in range(d)), names)
+        chosen = categorical_columns(X, names, d, categorical)
+        return cls(tuple(categories_of(X, f) if f in chosen else None for f in range(d)), names)
 
     def read(self, X: Any) -> Table:
         """Read another table with the same columns."""
@@ -164,6 +165,12 @@ class Table:
     def _by_column(self) -> Any:
         return self._X.tocsc()
 
+    def parts(
+        self, features: Sequence[int], rows: NDArray[np.intp] | None = None
+    ) -> Iterator[tuple[Any, Callable[[int], NDArray[np.floating]]]]:
+        """Which rows, and their columns by number, at least the ``rows`` asked for: here all at once."""
+        yield slice(0, self.n_rows), self.column
+
     def column(self, f: int) -> NDArray[np.floating]:
         """Column ``f`` as numbers: NaN is missing or unknown, categories are their index."""
         if isinstance(self._X, Stacked):
@@ -201,7 +208,7 @@ class Table:
             yield 0, self.n_rows, values
 
 
-def _joined(schemas: list[Schema]) -> Schema:
+def join_schemas(schemas: list[Schema]) -> Schema:
     """One schema of several parts of a table: every category that a part has."""
     first = schemas[0]
     if len(schemas) == 1:
@@ -215,12 +222,12 @@ def _joined(schemas: list[Schema]) -> Schema:
             )
     columns = zip(*(schema.categories for schema in schemas), strict=True)
     return Schema(
-        tuple(None if column[0] is None else _ordered(set().union(*column)) for column in columns),
+        tuple(None if column[0] is None else ordered(set().union(*column)) for column in columns),
         first.names,
     )
 
 
-def _ordered(values: Iterable[Any]) -> tuple[Any, ...]:
+def ordered(values: Iterable[Any]) -> tuple[Any, ...]:
     """Categories in their order: numbers, then text."""
     return tuple(sorted(values, key=lambda v: (isinstance(v, str), v)))
 
@@ -276,7 +283,13 @@ def refuse_query(X: Any) -> None:
         how = ".df() or .pl()" if kind.startswith("DuckDB") else ".collect()"
         raise TypeError(
             f"X is a {kind}, a query whose rows are not there yet, and need not come in the order of y; give "
-            f"the table that its {how} makes, with the labels taken from the same table"
+            "BoostingClassifier.fit propriety.scan(X, target=…), which reads it in parts, or the table that "
+            f"its {how} makes, with the labels taken from the same table"
+        )
+    if isinstance(X, Stream):
+        raise TypeError(
+            "X is a propriety.scan, whose rows are read in parts, which BoostingClassifier can do; give this "
+            "one a table, such as its .to_arrow() makes"
         )
 
 
@@ -309,7 +322,8 @@ def _position(column: Any, names: tuple[str, ...] | None, d: int) -> int:
     return int(column) % d
 
 
-def _categorical_columns(X: Any, names: tuple[str, ...] | None, d: int, categorical: Any) -> set[int]:
+def categorical_columns(X: Any, names: tuple[str, ...] | None, d: int, categorical: Any) -> set[int]:
+    """The columns that are categorical, by position: as they say themselves, or as the user does."""
     if isinstance(categorical, str) and categorical == "from_dtype":
         if not isinstance(X, nw.DataFrame):
             return set()
@@ -329,10 +343,11 @@ def _categorical_columns(X: Any, names: tuple[str, ...] | None, d: int, categori
     return {_position(c, names, d) for c in given}
 
 
-def _categories(X: Any, f: int) -> tuple[Any, ...]:
+def categories_of(X: Any, f: int) -> tuple[Any, ...]:
+    """The values of a column, in their order."""
     codes, values = _factorize(X, f)
     seen = np.unique(codes[codes >= 0])
-    return _ordered(values[i] for i in seen)
+    return ordered(values[i] for i in seen)
 
 
 def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
@@ -386,6 +401,9 @@ def named_column(X: Any, column: str, term: str) -> NDArray[np.float64]:
     >>> named_column(pd.DataFrame({"amount": [3, 4]}), "amount", "fn_cost")
     array([3., 4.])
     """
+    if isinstance(X, Stream):
+        batches = X.having([column]).batches([column])
+        return np.concatenate([named_column(batch, column, term) for batch in batches])
     if isinstance(X, Stacked):
         return np.concatenate([named_column(part, column, term) for part in X.parts])
     if not is_frame(X):

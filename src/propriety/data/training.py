@@ -12,12 +12,15 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names
 
+from propriety import memory
 from propriety.collective import ALONE, Collective
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
-from propriety.data.labels import as_labels
+from propriety.data.labels import CodedLabels, as_labels
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy
+from propriety.data.stream import Stream
+from propriety.data.streamed import first_pass
 from propriety.data.table import Schema, Stacked, Table, as_array, is_frame
 from propriety.weights import Weights
 
@@ -86,15 +89,22 @@ class Training:
         >>> training.classes.tolist(), training.codes.tolist(), training.weights.total
         (['a', 'b'], [1, 0, 0], 3.0)
         """
-        if y is None:
-            raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
         X, y, sample_weight = as_numpy(X), as_numpy(y), as_numpy(sample_weight)
         given = X
-        X, feature_names, schema, table = read_table(X, reads, categorical, collective)
-        labels = as_labels(y)
-        assert_all_finite(labels, input_name="y")
+        table: Table
+        labels: NDArray[Any] | CodedLabels
+        if isinstance(X, Stream):
+            schema, table, labels, sample_weight = first_pass(X, categorical, collective)
+            feature_names: NDArray[Any] | None = np.asarray(schema.names, dtype=object)
+            distinct = np.repeat(labels.values, 2)  # as often as not to look like numbers
+        else:
+            if y is None:
+                raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
+            X, feature_names, schema, table = read_table(X, reads, categorical, collective)
+            distinct = labels = as_labels(y)
+        assert_all_finite(distinct, input_name="y")
         check_consistent_length(X, labels)
-        check_classification_targets(labels)
+        check_classification_targets(distinct)
         weights = Weights.read(sample_weight, len(labels), collective=collective)
         classes, codes = encode_labels(labels, weights)
         costs = (terms or CostTerms()).costs(classes, given)
@@ -251,16 +261,24 @@ def read_table(
     return X, feature_names, schema, table
 
 
-def encode_labels(labels: NDArray[Any], weights: Weights) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def encode_labels(
+    labels: NDArray[Any] | CodedLabels, weights: Weights
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Classes that occur with a positive weight, and the index of each row's.
 
     Rows of weight 0 may hold other labels; they get index 0, and take no part.
     """
-    own = np.unique(labels if weights.kept is None else labels[weights.kept])
+    numbers = None
+    if isinstance(labels, CodedLabels):
+        numbers, labels = labels.codes, labels.values
+        own = labels[np.bincount(numbers if weights.kept is None else numbers[weights.kept]).nonzero()]
+    else:
+        own = np.unique(labels if weights.kept is None else labels[weights.kept])
     classes = np.unique(np.concatenate(weights.collective.gather(own)))
     if len(classes) < 2:
         raise ValueError(
             f"y must hold at least two classes with positive weight, got 1 class: {classes.tolist()}"
         )
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    return classes, np.where(classes[codes] == labels, codes, 0).astype(np.intp)
+    codes = np.where(classes[codes] == labels, codes, 0).astype(np.intp)
+    return classes, codes if numbers is None else memory.kept(codes[numbers])

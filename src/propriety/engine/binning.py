@@ -8,7 +8,7 @@ have in one: distinct values with their weights are gathered, weights of categor
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from functools import reduce as fold
@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import parallel
+from propriety import memory, parallel
 from propriety.collective import ALONE, Collective
+from propriety.data.streamed import StreamedTable
 from propriety.engine.categories import noise_share
 from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
@@ -26,9 +27,13 @@ from propriety.weights import Weights
 
 #: Distinct rows that the quantiles are taken from.
 SAMPLE = 200_000
+_SPARE = 1.5 * 1.25  # times the sample: rows of low hash that are kept at hand, in case some are held out
+_HASHED = 65536
+_MOST = np.iinfo(np.uint64).max
 _ROWS = 2048
 _TOGETHER = 16
 _SMOOTHING = 10.0
+_WAITING = 32  # batches whose distinct values are joined at once
 _SEARCH = 255  # edges per feature, padded with +inf; the search needs 2⁸ − 1
 _TIE = 1e-9  # relative; weights w and c·w differ by less, and equal shares must not be told apart
 Floats = NDArray[np.float64]
@@ -47,6 +52,12 @@ class ColumnSource(Protocol):
 
     def column(self, f: int) -> NDArray[np.floating]:
         """One column."""
+        ...
+
+    def parts(
+        self, features: Sequence[int], rows: NDArray[np.intp] | None = None
+    ) -> Iterator[tuple[Any, Callable[[int], NDArray[np.floating]]]]:
+        """Which rows, and their columns by number, of at least the ``rows`` asked for; batch by batch."""
         ...
 
 
@@ -73,19 +84,48 @@ def _finish_hashes(hashes):
         hashes[i] = x ^ (x >> np.uint64(31))
 
 
-def content_hashes(table: ColumnSource, n_jobs: int) -> NDArray[np.uint64]:
-    """A hash of what each row holds, the same for any order of the columns."""
+def content_hashes(table: ColumnSource, n_jobs: int, collective: Collective = ALONE) -> NDArray[np.uint64]:
+    """A hash of what each row holds, the same for any order of the columns; not to be written to."""
+    if isinstance(table, StreamedTable):
+        return _streamed_hashes(table, n_jobs, collective) if table.hashes is None else table.hashes
     hashes = np.zeros(table.n_rows, dtype=np.uint64)
     first = 0
     for X in table.arrays:
         own = hashes[first : first + len(X)]
-        parallel.for_blocks(partial(_hash_rows, X, own), len(X), n_jobs=n_jobs, block=65536)
+        parallel.for_blocks(partial(_hash_rows, X, own), len(X), n_jobs=n_jobs, block=_HASHED)
         first += len(X)
     for f in range(0 if table.arrays else table.n_features):
         X = table.column(f)[:, None]
-        parallel.for_blocks(partial(_hash_rows, X, hashes), len(X), n_jobs=n_jobs, block=65536)
+        parallel.for_blocks(partial(_hash_rows, X, hashes), len(X), n_jobs=n_jobs, block=_HASHED)
     _finish_hashes(hashes)
     return hashes
+
+
+def _streamed_hashes(table: StreamedTable, n_jobs: int, collective: Collective) -> NDArray[np.uint64]:
+    """The same of rows that come in batches; those of low hash are kept, since a sample will ask for them."""
+    everywhere = int(collective.sum(np.array([table.n_rows]))[0])
+    d, bound = table.n_features, min(1.0, _SPARE * SAMPLE / everywhere)
+    hashes = memory.empty(table.n_rows, np.uint64)
+    positions, values = [], []
+    for where, column in table.parts(range(d)):
+        columns: list[Any] = [None] * d
+        parallel.run([partial(_set_column, columns, column, f) for f in range(d)], n_jobs)
+        part = np.zeros(where.stop - where.start, dtype=np.uint64)
+        for x in columns:
+            parallel.for_blocks(
+                partial(_hash_rows, x[:, None], part), len(part), n_jobs=n_jobs, block=_HASHED
+            )
+        _finish_hashes(part)
+        hashes[where] = part
+        low = np.flatnonzero(part < np.uint64(bound * 2.0**64)) if bound < 1.0 else np.empty(0, dtype=np.intp)
+        positions.append(low + where.start)
+        values.append(np.column_stack([x[low] for x in columns]))
+    table.hold(hashes, np.concatenate(positions), np.concatenate(values, dtype=np.float64))
+    return hashes
+
+
+def _set_column(columns: list[Any], column: Callable[[int], Any], f: int) -> None:
+    columns[f] = column(f)
 
 
 def sample_rows(
@@ -99,9 +139,9 @@ def sample_rows(
     everywhere = int(collective.sum(np.array([table.n_rows]))[0])
     if everywhere <= SAMPLE:
         return None if kept is None else np.flatnonzero(kept)
-    hashes = content_hashes(table, n_jobs)
+    hashes = content_hashes(table, n_jobs, collective)
     if kept is not None:
-        hashes[~kept] = np.iinfo(np.uint64).max
+        hashes = np.where(kept, hashes, np.uint64(_MOST))
     share = 1.25 * SAMPLE / everywhere
     while share < 1.0:
         low = np.unique(hashes[hashes < np.uint64(share * 2.0**64)])
@@ -177,12 +217,69 @@ def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Dis
     return Distinct(values[first].astype(np.float64, copy=False), mass)
 
 
-def _join(parts: list[dict[int, Any]]) -> dict[int, Any]:
-    """Of each feature, the distinct values, or the weights of categories, of all processes."""
+class _Reading:
+    """What a process knows of the columns: distinct values of sampled rows, weights of categories.
+
+    Of rows that come in batches the parts are joined, which is exact: weights have exact sums.
+    """
+
+    def __init__(
+        self,
+        weights: Floats | None,
+        target: Floats,
+        counts: list[int],
+        sample: NDArray[np.intp] | None,
+        n_jobs: int,
+    ) -> None:
+        self._weights, self._target, self._counts = weights, target, counts
+        self._sample, self._n_jobs = sample, n_jobs
+        self.parts: dict[int, Any] = {}
+
+    def numbers(self, table: ColumnSource, features: list[int]) -> None:
+        """Read the columns of numbers, of the sampled rows."""
+        self._read(table, features, self._sample, self._distinct)
+
+    def categories(self, table: ColumnSource, features: list[int]) -> None:
+        """Read the columns of categories, of all rows."""
+        self._read(table, features, None, self._count)
+
+    def _read(
+        self, table: ColumnSource, features: list[int], rows: NDArray[np.intp] | None, read: Any
+    ) -> None:
+        if not features:
+            return
+        waiting: list[dict[int, Any]] = []
+        for where, column in table.parts(features, rows):
+            part: dict[int, Any] = {}
+            parallel.run([partial(read, part, where, column, f) for f in features], self._n_jobs)
+            waiting.append(part)
+            if len(waiting) >= _WAITING:
+                waiting = [_join(waiting)]
+        self.parts |= _join(waiting)
+
+    def _distinct(self, part: dict[int, Any], where: Any, column: Callable[[int], Any], f: int) -> None:
+        weights, sample, x = self._weights, self._sample, column(f)
+        if sample is None:
+            part[f] = distinct_values(x, None if weights is None else weights[where])
+            return
+        if isinstance(where, slice):
+            rows = sample[slice(*np.searchsorted(sample, [where.start, where.stop]))]
+            inside = rows - where.start
+        else:
+            rows, inside = sample, np.searchsorted(where, sample)
+        part[f] = distinct_values(x[inside], None if weights is None else weights[rows])
+
+    def _count(self, part: dict[int, Any], where: Any, column: Callable[[int], Any], f: int) -> None:
+        weights = None if self._weights is None else self._weights[where]
+        part[f] = count_categories(column(f), weights, self._target[where], self._counts[f])
+
+
+def _join(parts: list[dict[int, Any]], features: Iterable[int] | None = None) -> dict[int, Any]:
+    """Of each feature, or of some, the distinct values, or the weights of categories, of all parts."""
     if len(parts) == 1:
         return parts[0]
     joined = {}
-    for f in parts[0]:
+    for f in parts[0] if features is None else features:
         several = [part[f] for part in parts]
         if isinstance(several[0], Distinct):
             values, mass = (np.concatenate(pieces) for pieces in zip(*several, strict=True))
@@ -281,8 +378,12 @@ def _bin_rows(X, features, edges, n_bins, start, stop, first, columns):
             columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)
 
 
-def _bin_block(X, features, edges, n_bins, first, columns, start, stop):  # type: ignore[no-untyped-def]
+def _bin_block(X, features, edges, n_bins, first, columns, start, stop):
     _bin_rows(X, features, edges, n_bins, start, stop, first, columns)
+
+
+def _transpose_block(columns, rows, first, start, stop):
+    _transpose(columns, rows, first + start, first + stop)
 
 
 @kernel
@@ -330,18 +431,9 @@ class Binner:
         """
         d, counts, collective = table.n_features, list(n_categories), weights.collective
         sample = sample_rows(table, weights.kept, n_jobs, collective)
-        sampled = (weights if sample is None else weights.take(sample)).values
         edges, n_bins = np.full((d, _SEARCH), np.inf), np.empty(d, dtype=np.int64)
         category_bins: list[Floats | None] = [None] * d
         noise, overdispersion = np.ones(d), weights.overdispersion if any(counts) else 1.0
-        parts: dict[int, Distinct | Floats] = {}
-
-        def read(f: int) -> None:
-            x = table.column(f)
-            if not counts[f]:
-                parts[f] = distinct_values(x if sample is None else x[sample], sampled)
-            else:
-                parts[f] = count_categories(x, weights.values, target, counts[f])
 
         def choose(f: int) -> None:
             if counts[f]:
@@ -354,25 +446,34 @@ class Binner:
                 ends = quantile_edges(totals[f], max_bins)
             edges[f, : len(ends)], n_bins[f] = ends, len(ends) + 1
 
-        for first in range(0, d, _TOGETHER):  # some at a time, for the memory that their values take
-            features = range(first, min(first + _TOGETHER, d))
-            parts.clear()
-            parallel.run([partial(read, f) for f in features], n_jobs)
-            totals = _join(collective.gather(parts))
-            parallel.run([partial(choose, f) for f in features], n_jobs)
+        # Some at a time, for the memory that their values take; but a pass over batches is not made twice.
+        together = d if isinstance(table, StreamedTable) else _TOGETHER
+        for first in range(0, d, together):
+            features = range(first, min(first + together, d))
+            read = _Reading(weights.values, target, counts, sample, n_jobs)
+            read.numbers(table, [f for f in features if not counts[f]])
+            read.categories(table, [f for f in features if counts[f]])
+            gathered = collective.gather(read.parts)
+            own = [f for f in features if f % collective.size == collective.rank]  # each chooses some
+            totals = _join(gathered, own)
+            parallel.run([partial(choose, f) for f in own], n_jobs)
+            chosen = {f: (edges[f], n_bins[f], category_bins[f], noise[f]) for f in own}
+            for part in collective.gather(chosen):
+                for f, (ends, count, bins, share) in part.items():
+                    edges[f], n_bins[f], category_bins[f], noise[f] = ends, count, bins, share
         return cls(edges, n_bins, tuple(category_bins), noise)
 
     def transform(self, table: ColumnSource, n_jobs: int) -> Binned:
         """Bin a table."""
         n, d = table.n_rows, table.n_features
-        rows, columns = np.empty((n, d), dtype=np.uint8), np.empty((d, n), dtype=np.uint8)
+        rows, columns = memory.empty((n, d), np.uint8), memory.empty((d, n), np.uint8)
         categorical = np.array([b is not None for b in self.category_bins], dtype=np.uint8)
-        alone = np.arange(d)
+        alone = list(range(d))
 
-        def bin_one(f: int) -> None:
-            x = table.column(f)
+        def bin_one(column: Callable[[int], Any], start: int, f: int) -> None:
+            x = column(f)
             x = x if self.category_bins[f] is None else self.codes_to_bins(f, x)
-            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, n, 0, columns)
+            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, len(x), start, columns)
 
         first, features = 0, np.flatnonzero(categorical == 0)
         for X in table.arrays if d > 1 else ():
@@ -380,9 +481,12 @@ class Binner:
             parallel.for_blocks(block, len(X), n_jobs=n_jobs, block=_ROWS)
             first += len(X)
         if first:
-            alone = np.flatnonzero(categorical)
-        parallel.run([partial(bin_one, int(f)) for f in alone], n_jobs)
-        parallel.for_blocks(lambda s, e: _transpose(columns, rows, s, e), n, n_jobs=n_jobs, block=65536)
+            alone = np.flatnonzero(categorical).tolist()
+        for where, column in table.parts(alone):
+            start, size = where.start, where.stop - where.start
+            parallel.run([partial(bin_one, column, start, f) for f in alone], n_jobs)
+            turn = partial(_transpose_block, columns, rows, start)
+            parallel.for_blocks(turn, size, n_jobs=n_jobs, block=65536)
         return Binned(rows, columns, self.n_bins, categorical, self.levels, self.noise)
 
     @property

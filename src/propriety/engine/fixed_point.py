@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import parallel
+from propriety import memory, parallel
 from propriety.collective import ALONE, Collective
 from propriety.engine.compiling import inner, kernel, shared
 from propriety.weights import Weights
@@ -67,7 +67,7 @@ def row_weights(weights: Weights) -> RowWeights:
     top = 1.0 if values is None else float(values.max(initial=0.0))
     weighted, top = weights.collective.max((float(not plain), top))
     folded = bool(weighted) and (not weights.copies or top > MAX_COPIES)
-    values = weights.array if weighted else np.empty(0)
+    values = memory.kept(weights.array) if weighted else np.empty(0)
     return RowWeights(values, folded, weights.total, top, weights.copies)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import parallel
+from propriety import memory, parallel
 from propriety.engine import team
 from propriety.engine.compiling import COMPILED, inner, kernel
 from propriety.engine.fixed_point import BLOCK
@@ -541,8 +541,8 @@ class Grower:
         workers, n_nodes = self.n_workers, 2 * max_leaves - 1
         n_chunks = min(-(-d // _CHUNK), 4 * workers)
         self.work = Workspace(
-            rows=np.empty(n, dtype=np.uint32),
-            scratch=np.empty(n, dtype=np.uint32),
+            rows=memory.empty(n, np.uint32),
+            scratch=memory.empty(n, np.uint32),
             nodes=np.zeros(n_nodes, dtype=NODE),
             sets=np.zeros((n_nodes, SET_WORDS), dtype=np.uint32),
             path_groups=np.ones((n_nodes, n_groups), dtype=np.uint8),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import parallel
+from propriety import memory, parallel
 from propriety.collective import ALONE, Collective
 from propriety.engine.fixed_point import (
     RowWeights,
@@ -39,8 +39,8 @@ class Quantizer:
     ) -> None:
         self._weights, self._collective, self._disperse = weights, collective, disperse
         weighted = weights.values.size > 0
-        self._packed = np.empty(0 if weighted else n, dtype=np.int64)
-        self._parts = np.empty((n if weighted else 0, 3), dtype=np.int32)
+        self._packed = memory.empty(0 if weighted else n, np.int64)
+        self._parts = memory.empty((n if weighted else 0, 3), np.int32)
 
     def __call__(self, g: NDArray[np.float64], h: NDArray[np.float64], n_jobs: int) -> Signal:
         """Quantize the gradients ``g`` and curvatures ``h`` ≥ 0."""

@@ -354,5 +354,6 @@ def _expand(grower: SpreadGrower, chosen: int, leaves: dict[int, int]) -> None:
     used = int(work.counts[0])
     known = [i for i in range(used) if work.nodes[i]["left"] < 0 and work.nodes[i]["gain"] > 0.0]
     known.sort(key=lambda i: (i != chosen, -float(work.nodes[i]["gain"]), i))
-    room = (len(work.nodes) - used) // 2
-    grower.split(known[: max(1, min(grower.ahead, left, room))], last=left == 1)
+    # Those that are dropped must leave room for those that the tree may still need.
+    spare = (len(work.nodes) - used) // 2 - (left - 1)
+    grower.split(known[: max(1, min(grower.ahead, left, spare))], last=left == 1)

@@ -30,7 +30,9 @@ from propriety.data.labels import warn_of_side
 from propriety.data.lazy import over_partitions
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy, in_kind
-from propriety.data.table import Schema, Table, as_array, is_frame
+from propriety.data.stream import Stream
+from propriety.data.streamed import StreamedTable
+from propriety.data.table import Schema, Table, as_array, is_frame, refuse_query
 from propriety.data.training import NUMBERS, TABLE, Training
 from propriety.losses.value import Value
 from propriety.model import contract, files
@@ -56,6 +58,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
 
     #: What it reads: tables with missing values and categories, or numbers in every cell.
     _reads: ClassVar[str] = TABLE
+    #: Whether it takes a `propriety.scan`, whose rows are read in parts.
+    _reads_streams: ClassVar[bool] = False
     #: Whether ``fit`` takes ``groups``, which it does not part where it holds rows out.
     takes_groups: ClassVar[bool] = False
     #: Old names of parameters, which files written before may hold.
@@ -135,6 +139,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         **costs_of_rows: Any,
     ) -> Training:
         """Check what ``fit`` was given, the costs included."""
+        if isinstance(X, Stream) and not self._reads_streams:
+            refuse_query(X)
         training = Training.read(
             type(self).__name__,
             X,
@@ -206,6 +212,12 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     def _table(self, X: Any) -> Table:
         """A table with the columns of the fit."""
         check_is_fitted(self)
+        if isinstance(X, Stream) and self._reads_streams:
+            if self._schema.names is None:
+                raise ValueError(
+                    "the model was fitted to columns without names: give an array of its columns"
+                )
+            return StreamedTable(X.having(self._schema.names), self._schema)
         X = as_numpy(X)
         if self._reads == NUMBERS:
             given, X = X, as_numbers(X)

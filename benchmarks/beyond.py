@@ -1,0 +1,174 @@
+"""Rows beyond memory: time and peak memory of fits from Parquet files, and XGBoost's external memory beside.
+
+    python benchmarks/beyond.py parquet --rows 10000000 100000000 --memory 2GB --xgboost 20000000
+
+Writes its own files to a temporary folder (about 115 bytes a row), fits each in a process of its own, and
+prints a Markdown table: seconds, microseconds a row, the ratio to the first line, peak resident memory in
+GiB, and a hash of the model file, which is the same for the same rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+D, LEAVES, RATE, BINS, FILE_ROWS = 28, 31, 0.1, 255, 1_000_000
+
+
+# --- files ------------------------------------------------------------------------------------------
+
+
+def block(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities that depend on all columns, smoothly and by interactions."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, D), dtype=np.float32)
+    W = (np.random.default_rng(99).normal(size=(D, 8)) / np.sqrt(D / 3)).astype(np.float32)
+    F = np.tanh(X @ W) @ np.array([1.5, -1, 1, 2, -1, 0.5, -1.5, 1], dtype=np.float32)
+    F += X[:, 0] * (X[:, 1] > 0)
+    return X, (rng.random(n, dtype=np.float32) < 1 / (1 + np.exp(-F))).astype(np.int8)
+
+
+def write(folder: Path, rows: int) -> None:
+    """Parquet files of a million rows each."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for k, start in enumerate(range(0, rows, FILE_ROWS)):
+        X, y = block(min(FILE_ROWS, rows - start), seed=k)
+        columns = {f"x{f}": X[:, f] for f in range(D)} | {"y": y}
+        pq.write_table(
+            pa.table(columns), folder / f"{k:04d}.parquet", row_group_size=250_000, use_dictionary=["y"]
+        )
+
+
+def files(folder: Path, rows: int) -> list[str]:
+    """The first files, of so many rows together."""
+    return [str(folder / f"{k:04d}.parquet") for k in range(-(-rows // FILE_ROWS))]
+
+
+# --- one fit, in a process of its own ---------------------------------------------------------------
+
+
+def fit_ours(paths: list[str], rounds: int, memory: str | None) -> dict[str, object]:
+    from propriety import BoostingClassifier, scan
+
+    model = BoostingClassifier(max_iter=rounds, learning_rate=RATE, max_leaf_nodes=LEAVES, random_state=0)
+    model.set_params(verbose=1)
+    began = time.perf_counter()
+    model.fit(scan(paths, target="y", memory=memory))
+    seconds = time.perf_counter() - began
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model")
+        digest = hashlib.sha256((Path(folder) / "model").read_bytes()).hexdigest()[:16]
+    return {"seconds": seconds, "model": digest}
+
+
+def fit_xgboost(paths: list[str], rounds: int, cache: str) -> dict[str, object]:
+    import pyarrow.parquet as pq
+    import xgboost
+
+    class Batches(xgboost.DataIter):
+        def __init__(self) -> None:
+            self._next = 0
+            super().__init__(cache_prefix=os.path.join(cache, "cache"))
+
+        def next(self, input_data) -> bool:  # type: ignore[no-untyped-def]
+            if self._next == len(paths):
+                return False
+            table = pq.read_table(paths[self._next])
+            X = np.column_stack([table.column(f"x{f}").to_numpy() for f in range(D)])
+            input_data(data=X, label=table.column("y").to_numpy())
+            self._next += 1
+            return True
+
+        def reset(self) -> None:
+            self._next = 0
+
+    began = time.perf_counter()
+    data = xgboost.ExtMemQuantileDMatrix(Batches(), max_bin=BINS + 1)
+    parameters = {
+        "objective": "binary:logistic", "tree_method": "hist", "grow_policy": "lossguide", "eta": RATE,
+        "max_leaves": LEAVES, "max_depth": 0, "max_bin": BINS + 1, "nthread": os.cpu_count(),
+    }  # fmt: skip
+    xgboost.train(parameters, data, num_boost_round=rounds)
+    return {"seconds": time.perf_counter() - began, "model": ""}
+
+
+def one(args: argparse.Namespace) -> None:
+    """Fit, and print what it took as JSON."""
+    paths = files(Path(args.folder), args.rows[0])
+    if args.kind == "xgboost":
+        with tempfile.TemporaryDirectory(dir=args.folder) as cache:
+            result = fit_xgboost(paths, args.rounds, cache)
+    else:
+        result = fit_ours(paths, args.rounds, args.memory)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps(result | {"peak": peak}))
+
+
+def run(kind: str, folder: str, rows: int, rounds: int, memory: str | None) -> dict[str, object]:
+    command = [sys.executable, __file__, "one", "--kind", kind, "--folder", folder, "--rows", str(rows)]
+    command += ["--rounds", str(rounds), *([] if memory is None else ["--memory", memory])]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+# --- the table --------------------------------------------------------------------------------------
+
+
+def parquet(args: argparse.Namespace) -> None:
+    """Fits from Parquet, in memory and within a budget, and XGBoost's external memory."""
+    lines = [("ours, in memory", "ours", rows, None) for rows in args.rows]
+    lines += [
+        (f'ours, memory="{args.memory}"', "ours", rows, args.memory) for rows in args.rows if args.memory
+    ]
+    if args.xgboost:
+        lines += [("ours, in memory", "ours", args.xgboost, None)] * (args.xgboost not in args.rows)
+        lines += [("XGBoost, external memory", "xgboost", args.xgboost, None)]
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        began = time.perf_counter()
+        write(Path(folder), max(rows for _, _, rows, _ in lines))
+        print(f"files written in {time.perf_counter() - began:.0f} s", file=sys.stderr)
+        # The first fit of a machine compiles; that is measured elsewhere.
+        run("ours", folder, FILE_ROWS, 1, None)
+        if args.memory:
+            run("ours", folder, FILE_ROWS, 1, "650MB")
+        print("| fit | rows | seconds | µs a row | ratio | peak GiB | model |")
+        print("|---|---:|---:|---:|---:|---:|---|")
+        base = None
+        for name, kind, rows, memory in lines:
+            result = run(kind, folder, rows, args.rounds, memory)
+            each = 1e6 * result["seconds"] / rows
+            base = each if base is None else base
+            print(
+                f"| {name} | {rows:,} | {result['seconds']:.1f} | {each:.3f} | {each / base:.2f} | "
+                f"{result['peak'] / 2**30:.2f} | {result['model']} |",
+                flush=True,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("part", choices=["parquet", "one"])
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000, 100_000_000])
+    parser.add_argument("--memory", default=None, help="also within this budget, such as 2GB")
+    parser.add_argument("--xgboost", type=int, default=0, help="rows of XGBoost's external memory; 0: none")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--folder", default=None, help="where the temporary folder is made")
+    parser.add_argument("--kind", default="ours", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    {"parquet": parquet, "one": one}[args.part](args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,330 @@
+"""A fit to a scan: in memory if it fits, else over parts whose arrays lie in files, one in memory at a time.
+
+Each part is a thread that fits the same model to its own rows (`meeting`), so that the model has the bits of
+one fit to all rows. How many parts there are follows from the budget alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from propriety import memory
+from propriety.beyond.bar import Bar
+from propriety.beyond.meeting import Member, meet
+from propriety.beyond.scan import Scan, batch_rows
+from propriety.collective import ALONE, NotSpread
+from propriety.data.cost_terms import TERMS, CostTerms
+from propriety.data.stream import Stream
+from propriety.data.training import n_scores_of
+from propriety.engine.binning import SAMPLE
+from propriety.engine.layout import CELLS
+
+#: Rows that are read into memory, and fitted as ever.
+FEW = 50_000
+_PASSES = 3  # over the rows: labels and categories, a sample, bins
+_LEAST_ROWS = 10_000  # of a part
+_SHARE = 0.85  # of the memory that is free, by default
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a scan will be read, and what that takes.
+
+    Attributes
+    ----------
+    rows, columns : int
+    source_bytes : int or None
+        Of the files.
+    parts : int
+        1: all arrays in memory; else as many parts take turns.
+    memory : int
+        Bytes that the fit will take at its peak, about.
+    on_disk : int
+        Bytes of the files that hold the parts.
+    """
+
+    rows: int
+    columns: int
+    source_bytes: int | None
+    parts: int
+    memory: int
+    on_disk: int
+
+    @property
+    def words(self) -> str:
+        """What is about to happen."""
+        size = "" if self.source_bytes is None else f" in {memory.in_words(self.source_bytes)} of files"
+        told = f"{self.rows:,} rows of {self.columns} columns{size}: "
+        if self.parts == 1:
+            return told + f"bins and scores in memory, about {memory.in_words(self.memory)} at the peak"
+        return told + (
+            f"bins and scores in {self.parts} parts that take turns, about {memory.in_words(self.memory)} of "
+            f"memory at the peak and {memory.in_words(self.on_disk)} of {tempfile.gettempdir()}"
+        )
+
+
+def plan(scan: Scan, n_classes: int, **asked: Any) -> Plan:
+    """Find out whether the arrays of a fit go into the budget, and into how many parts they must be cut.
+
+    ``asked`` are parameters of the fit: early_stopping, subsample, max_leaf_nodes.
+    """
+    n, d = scan.n_rows, len(scan.features)
+    row = row_bytes(d, n_scores_of(max(2, n_classes)), scan.weight is not None, **asked)
+    room = memory.resident() + _SHARE * memory.available() if scan.memory is None else scan.memory
+    # What does not grow with the rows: this process, the sample that bins are found by, and some batches.
+    sample = 2 * 8 * d * min(n, 2 * SAMPLE)
+    fixed = memory.resident() + sample + 6 * 8 * d * batch_rows(d) + (100 << 20)
+    if fixed + n * row <= room:
+        return Plan(n, d, scan.source.n_bytes, 1, int(fixed + n * row), 0)
+    histograms = 2 * asked.get("max_leaf_nodes", 31) * d * CELLS * 8
+    peaks = {
+        parts: fixed + parts * histograms + row * -(-n // parts)
+        for parts in range(2, max(2, n // _LEAST_ROWS) + 1)
+    }
+    parts = next((k for k, peak in peaks.items() if peak <= room), min(peaks, key=lambda k: peaks[k]))
+    if peaks[parts] > room:
+        warnings.warn(
+            f"memory={memory.in_words(room)} is less than the {memory.in_words(peaks[parts])} that a fit of "
+            f"{d} columns takes at least, about; so much is taken",
+            UserWarning,
+            stacklevel=4,
+        )
+    return Plan(n, d, scan.source.n_bytes, parts, int(peaks[parts]), n * row)
+
+
+def row_bytes(
+    d: int,
+    n_scores: int,
+    weighted: bool,
+    early_stopping: bool = False,
+    subsample: bool = False,
+    max_leaf_nodes: int = 31,
+) -> int:
+    """Bytes of a row in the arrays of a fit, those included that come and go.
+
+    >>> row_bytes(28, 1, weighted=False)
+    129
+    """
+    bins = 2 * d
+    signal = 24 * n_scores + (12 + 16 if weighted else 8)  # scores, derivatives; fixed point and weights
+    labels = 8 + (8 if n_scores == 1 else 0) + 1
+    order = 8  # rows in the order of a tree's leaves, and room to change it
+    passing = 16 * n_scores
+    held_out = 30 + (d + 8 * n_scores) // 8 if early_stopping else 0
+    return bins + signal + labels + order + passing + held_out + (16 if subsample else 0)
+
+
+# --- fitting ----------------------------------------------------------------------------------------
+
+
+def fit(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> Any:
+    """Fit a model to a scan; bit for bit as to the same rows in memory."""
+    given = {name: value for name, value in given.items() if value is not None}
+    check(model, scan, y, given)
+    bar = Bar(bool(model.verbose))
+    if scan.n_rows == 0:
+        raise ValueError(f"{scan.source.name} has no rows")
+    if scan.n_rows <= FEW:
+        return _fit_in_memory(model, scan, given)
+    _refuse_folds(model, scan.n_rows)
+    planned = plan(scan, _n_classes(scan), **asked_of(model))
+    bar.say(planned.words)
+    _check_disk(planned)
+    try:
+        return fit_parts(model, scan, given, planned.parts, bar)
+    except NotSpread:  # few rows have a weight, so that "auto" asks for folds
+        return _fit_in_memory(model, scan, given)
+    finally:
+        bar.end()
+
+
+def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Bar) -> Any:
+    """Fit a model to so many parts of a scan."""
+    n = scan.n_rows
+    pieces = [scan.part(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
+    watch = _Watch(bar, pieces, n)
+    if parts == 1:
+        model._collective = _Watched(watch.rounds)
+        verbose, model.verbose = model.verbose, 0
+        try:
+            return model.fit(watch.read(pieces[0]), **given)
+        finally:
+            model.verbose = verbose
+            vars(model).pop("_collective", None)
+    learned: dict[str, Any] = {}
+    seed = model.random_state  # all must draw the same
+    seed = int(np.random.default_rng().integers(2**31 - 1)) if seed is None else seed
+    tasks = [_task(_copy_of(model, seed), watch.read(piece), given, learned) for piece in pieces]
+    try:
+        meet(tasks, told=watch.rounds, rest=memory.rest)
+    except KeyboardInterrupt:
+        vars(model).update(learned)
+        raise
+    vars(model).pop("feature_names_in_", None)
+    vars(model).update(learned)
+    return model
+
+
+def _task(ours: Any, piece: Scan, given: dict[str, Any], learned: dict[str, Any]) -> Callable[[Member], None]:
+    """What the thread of a part does."""
+
+    def fit_part(member: Member) -> None:
+        ours._collective = member
+        with memory.within(memory.Maps()):
+            try:
+                ours.fit(piece, **share(given, member.rank, member.size))
+            finally:  # a fit that was broken off has rounds to keep too
+                own = {*ours.get_params(deep=False), "_collective", "_known_classes"}
+                if member.rank == 0 and hasattr(ours, "classes_"):
+                    learned.update({k: v for k, v in vars(ours).items() if k not in own})
+
+    return fit_part
+
+
+def _copy_of(model: Any, seed: Any) -> Any:
+    ours = copy.copy(model) if model.warm_start else clone(model)
+    ours._known_classes, ours.verbose, ours.random_state = model._known_classes, 0, copy.deepcopy(seed)
+    return ours
+
+
+def share(given: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
+    """What one part is given: its share of the rows that judge when to stop, every so manyth."""
+    return {
+        name: _safe_indexing(value, np.arange(rank, _num_samples(value), size))
+        if name.endswith("_val")
+        else value
+        for name, value in given.items()
+    }
+
+
+def _fit_in_memory(model: Any, scan: Scan, given: dict[str, Any]) -> Any:
+    """Fit a model to all rows at once, as ever."""
+    table, labels, weight = in_memory(scan)
+    return model.fit(table, labels, weight, **given)
+
+
+def in_memory(scan: Scan) -> tuple[Any, Any, Any]:
+    """Features, labels and weights of all rows."""
+    table = scan.to_arrow()
+    weight = None if scan.weight is None else table.column(scan.weight).to_numpy()
+    labels = table.column(scan.target)
+    missing = labels.null_count
+    if missing:
+        raise ValueError(f"the target column {scan.target!r} has {missing} rows without a label: drop them")
+    if str(labels.type).startswith("dictionary"):
+        labels = labels.cast(labels.type.value_type)
+    return table.select(list(scan.features)), labels.to_numpy(), weight
+
+
+# --- what cannot be -----------------------------------------------------------------------------------
+
+
+def check(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> None:
+    """Refuse by name what a fit to a scan cannot do, before anything is read."""
+    if scan.target is None:
+        raise ValueError("the scan has no target: give propriety.scan(…, target=name) the column of labels")
+    if y is not None:
+        raise TypeError("y is the target of the scan, scan(…, target=name): leave y out")
+    if "sample_weight" in given:
+        raise TypeError("sample_weight is a column of the scan, scan(…, weight=name): leave it out")
+    for name in ("groups", "folds", "offset", *TERMS):
+        if name in given and (name not in TERMS or not isinstance(given[name], str)) and np.ndim(given[name]):
+            how = "name a column of the scan" if name in TERMS else "give fit a table that is in memory"
+            raise TypeError(f"{name} is given by row, and the rows of a scan are read in parts; {how}")
+    if isinstance(given.get("X_val"), Stream):
+        raise TypeError("X_val must be a table in memory: give the one that its .to_arrow() makes")
+    for name in TERMS:
+        if callable(getattr(CostTerms.of(model), name)):
+            raise TypeError(f"{name} is a function, and the rows of a scan are read in parts; name a column")
+    unfit = {
+        "coefficient='corrective'": model.coefficient == "corrective",
+        "gain='cv'": isinstance(model.gain, str),
+        "a scoring other than 'loss'": not (isinstance(model.scoring, str) and model.scoring == "loss"),
+    }
+    wrong = [name for name, asked in unfit.items() if asked]
+    if wrong:
+        raise ValueError(
+            f"{wrong[0]} needs all rows in memory, and those of a scan are read in parts; leave it out, or "
+            "give fit the table that the scan's .to_arrow() makes"
+        )
+
+
+def _refuse_folds(model: Any, n_rows: int) -> None:
+    for name in ("max_iter", "calibrate"):
+        value = getattr(model, name)
+        if isinstance(value, str) and value != "auto":
+            instead = "a number, with early_stopping=True" if name == "max_iter" else "None"
+            raise ValueError(
+                f"{name}={value!r} learns from folds, for which all rows must be in memory, and the scan has "
+                f"{n_rows:,}, more than {FEW:,}; give {instead}, or fit the table that its .to_arrow() makes"
+            )
+
+
+def asked_of(model: Any) -> dict[str, Any]:
+    """Parameters of a model that decide how much memory its fit takes."""
+    return {
+        "early_stopping": bool(model.early_stopping),
+        "subsample": isinstance(model.subsample, float) and model.subsample < 1.0,
+        "max_leaf_nodes": int(model.max_leaf_nodes),
+    }
+
+
+def _n_classes(scan: Scan) -> int:
+    """The classes of the first rows: enough to know what memory a fit will take."""
+    assert scan.target is not None
+    labels = next(iter(scan.batches([scan.target])))
+    return len(labels.column(0).unique())
+
+
+def _check_disk(planned: Plan) -> None:
+    free = shutil.disk_usage(tempfile.gettempdir()).free
+    if planned.on_disk > free:
+        raise OSError(
+            f"the fit needs {memory.in_words(planned.on_disk)} of the folder for temporary files, "
+            f"{tempfile.gettempdir()}, which has {memory.in_words(free)}; set TMPDIR to one that has more, "
+            "or give the scan more memory"
+        )
+
+
+# --- telling ------------------------------------------------------------------------------------------
+
+
+class _Watch:
+    """Tells how many rows have been read, and which round it is."""
+
+    def __init__(self, bar: Bar, pieces: list[Scan], n_rows: int) -> None:
+        self._bar, self._pieces, self._n_rows = bar, pieces, n_rows
+
+    def read(self, piece: Scan) -> Scan:
+        """The piece, which will tell how much of it has been read."""
+        piece.told = self._rows
+        return piece
+
+    def _rows(self) -> None:
+        done = sum(piece.read for piece in self._pieces)
+        self._bar.draw("rows read in three passes:", done, max(done, _PASSES * self._n_rows))
+
+    def rounds(self, done: int, of: int, score: float | None) -> None:
+        """Take note of a round."""
+        self._bar.draw("round", done, of, score)
+
+
+class _Watched:
+    """One process alone that tells how far it is."""
+
+    size, rank, ahead = 1, 0, 1
+    sum, max, gather = ALONE.sum, ALONE.max, ALONE.gather
+
+    def __init__(self, told: Callable[[int, int, float | None], None]) -> None:
+        self.tell = told

@@ -1,0 +1,317 @@
+"""``propriety fit`` over many files, or over a table that does not fit in memory.
+
+Kinds of columns are worked out from a sample of the rows; then every batch is read by them as ``predict``
+would. Rows that judge are taken at random, by their number, and have no weight in the fit.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from propriety import memory
+from propriety.beyond import parts
+from propriety.beyond.scan import Scan
+from propriety.beyond.sources import Files, source_of
+from propriety.beyond.sources import Source as Rows
+from propriety.cli.judging import Judgement, baselines
+from propriety.cli.loading import show_table
+from propriety.cli.options import Asking, Meaning, Opening, named_as_options, option
+from propriety.cli.output import Output, UsageError
+from propriety.cli.recipes import FRAME, Fitted, Order, Recipe
+from propriety.cli.splitting import Split
+from propriety.cli.study import Study, importance_of, summary
+from propriety.cli.training import TrainingTable
+from propriety.data.folds import mixed
+from propriety.tables import Findings, Source, TableCosts, TableError, TableModel, infer
+from propriety.tables.errors import no_such_column
+from propriety.tables.roles import weights_of
+
+_SAMPLE, _PLACES = 100_000, 20  # rows that the columns are worked out from, and the places they are read at
+_JUDGES, _SHARE = 500_000, 0.25  # rows that judge at most, and their share by default
+_CONNECT = 20  # seconds to find a scheduler
+_EXPANDED = 4  # times its size that a file takes in memory, about
+_LABEL, _WEIGHT = "\0label", "\0weight"  # columns that no file has
+
+
+def is_streamed(path: str, memory_asked: str | None) -> bool:
+    """Whether a table is read in batches: many files, one beyond memory, or a budget that was asked for."""
+    if memory_asked is not None or os.path.isdir(path):
+        return True
+    if not os.path.exists(path):
+        return path != "-" and glob.has_magic(path)
+    return os.path.getsize(path) * _EXPANDED > memory.available()
+
+
+@dataclass
+class Encoded(Rows):
+    """The rows of files as the model sees them: features, the number of the class, and the weight."""
+
+    files: Files
+    findings: Findings
+    weights: str | None
+    seed: int
+    share: float  # of the rows that judge
+    unknown: Counter[str] = field(default_factory=Counter)
+    unlabelled: int = 0
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """That of the files."""
+        return self.files.name
+
+    @property
+    def schema(self) -> Any:
+        """Features, label and weight."""
+        none = pa.table({f.name: pa.array([], f.type) for f in self.files.schema})
+        return self._encode(none, 0, list(self.columns)).schema
+
+    @property
+    def columns(self) -> list[str]:
+        """All of its columns."""
+        return [*self.findings.columns.features, _LABEL, _WEIGHT]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, those included that judge."""
+        return self.files.n_rows
+
+    @property
+    def n_bytes(self) -> int | None:
+        """Of the files."""
+        return self.files.n_bytes
+
+    def batches(self, columns: list[str], start: int, size: int) -> tuple[int, Iterator[Any]]:
+        """Batches of the columns asked for."""
+        first, raw = self.files.batches(self._raw_names(columns), start, size)
+        return first, self._encoded(raw, first, columns)
+
+    def _encoded(self, raw: Iterator[Any], first: int, columns: list[str]) -> Iterator[Any]:
+        for batch in raw:
+            yield from self._encode(pa.table(batch), first, columns).to_batches()
+            first += batch.num_rows
+
+    def _raw_names(self, columns: list[str]) -> list[str]:
+        """The columns of the files that those of the model are made from."""
+        used = [c.name for c in self.findings.columns.columns if set(c.features) & set(columns)]
+        weights = [self.weights] if self.weights is not None and _WEIGHT in columns else []
+        # A row without a label has no weight.
+        return list(dict.fromkeys([*used, *weights, self.findings.target.name]))
+
+    def _encode(self, table: Any, first: int, columns: list[str]) -> Any:
+        known_columns = self.findings.columns
+        wanted = tuple(c for c in known_columns.columns if set(c.features) & set(columns))
+        features, unknown = replace(known_columns, columns=wanted).encode(table, first + 1)
+        self.unknown.update(unknown)
+        arrays = {name: features.column(name) for name in features.column_names}
+        codes, known = labels_of(table, self.findings)
+        arrays[_LABEL] = pa.array(codes.astype(np.int64))
+        if _WEIGHT in columns:
+            self.unlabelled += int(np.sum(~known))
+            weight = np.ones(len(codes))
+            if self.weights is not None:
+                weight = (
+                    weights_of(table, self.weights, first + np.arange(len(codes))) if len(codes) else weight
+                )
+            arrays[_WEIGHT] = pa.array(np.where(known & ~self.judges(first, len(codes)), weight, 0.0))
+        return pa.table(arrays).select(columns)
+
+    def judges(self, first: int, n: int) -> NDArray[np.bool_]:
+        """Which of the rows from ``first`` on judge."""
+        numbers = mixed(
+            np.arange(first, first + n, dtype=np.uint64) + mixed(np.array([self.seed], np.uint64))
+        )
+        return numbers < np.uint64(self.share * 2.0**64)
+
+    def judging_rows(self, more: list[str]) -> Any:
+        """The rows that judge, as they are in the files."""
+        names = list(dict.fromkeys([*self._raw_names(self.columns), *more]))
+        first, raw = self.files.batches(names, 0, 100_000)
+        kept = []
+        for batch in raw:
+            chosen = np.flatnonzero(self.judges(first, batch.num_rows))
+            kept.append(pa.table(batch.take(pa.array(chosen))))
+            first += batch.num_rows
+        return pa.concat_tables(kept)
+
+
+def labels_of(table: Any, findings: Findings) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The class of each row, and whether it has one that is known."""
+    target = findings.target
+    codes, known = target.codes(table.column(target.name), findings.columns.missing)
+    return codes, known
+
+
+def fit_streamed(
+    out: Output,
+    path: str,
+    target: str,
+    asking: Asking,
+    opening: Opening,
+    meaning: Meaning,
+    order: Order,
+    recipe: Recipe,
+    memory_asked: str | None,
+    scheduler: str | None = None,
+) -> Study:
+    """Fit a model to files that are read in batches, and judge it on rows that were kept from it."""
+    check(asking, opening, order, recipe)
+    files = _open(path)
+    if target not in files.schema.names:
+        raise no_such_column(target, files.schema.names)
+    with named_as_options():
+        stated = TableCosts.read(asking.terms, files.schema.names)
+    apart = [] if asking.weights is None else [asking.weights]
+    sample = _sample(files)
+    several = not stated.by_side and asking.positive is None
+    findings = infer(
+        sample, target, positive=asking.positive, overrides=meaning.overrides, apart=apart, several=several
+    )
+    share = min(asking.holdout or _SHARE, _JUDGES / files.n_rows)
+    rows = Encoded(files, findings, asking.weights, order.seed, share)
+    show_table(out, _training(rows, sample, stated, f"a sample of {path}"))
+    judging = _training(rows, rows.judging_rows(list(stated.columns)), stated, path)
+    if memory_asked is not None and scheduler is not None:
+        raise UsageError("give --memory or --scheduler, not both: the workers have their own memory")
+    fitted = _fit(out, rows, stated, order, recipe, memory_asked, scheduler)
+    for name in rows.unknown:
+        out.warn(f"column {name!r} has categories that the sample has not: they are as if missing")
+    return _study(judging, rows, order, fitted)
+
+
+def check(asking: Asking, opening: Opening, order: Order, recipe: Recipe) -> None:
+    """Refuse what a table that is read in batches does not allow, before it is read."""
+    asking.check()
+    given = {
+        option(name): getattr(asking, name)
+        for name in ("folds", "groups", "time", "offset", "cost_matrix", "budget")
+    }
+    given |= {"--search": order.search or None, "--sheet": opening.sheet, "--encoding": opening.encoding}
+    given |= {"--delimiter": opening.delimiter, "--no-header": opening.no_header or None}
+    unfit = [name for name, value in given.items() if value is not None]
+    if unfit:
+        raise UsageError(f"{unfit[0]} is not available for a table that is read in batches; leave it out")
+    if recipe.name != "boosting":
+        raise UsageError(
+            f"a table that is read in batches can be fitted by --model boosting, got {recipe.name!r}"
+        )
+
+
+def _open(path: str) -> Files:
+    try:
+        source = source_of(path)
+    except (OSError, ValueError, TypeError) as error:
+        raise TableError(str(error)) from None
+    assert isinstance(source, Files)
+    if not source.n_rows:
+        raise TableError(f"{source.name} has no rows")
+    return source
+
+
+def _sample(files: Files) -> Any:
+    """Some rows from several places of the files."""
+    n, names, places = files.n_rows, files.schema.names, 1 if files.n_rows <= _SAMPLE else _PLACES
+    scan = Scan(files, names, None, None, None)
+    parts_ = [scan.part(n * k // places, min(n, n * k // places + _SAMPLE // places)) for k in range(places)]
+    return pa.concat_tables([t for part in parts_ for t in part.batches(names)]).unify_dictionaries()
+
+
+def _training(rows: Encoded, table: Any, stated: TableCosts, name: str) -> TrainingTable:
+    """Rows of the files as those of a table."""
+    codes, known = labels_of(table, rows.findings)
+    places = np.flatnonzero(known)
+    table = table if len(places) == len(codes) else table.take(pa.array(places))
+    findings = replace(rows.findings, codes=codes[places], rows=places)
+    source = Source(name, "in batches", table.column_names, iter(()), [], None, ExitStack())
+    weight = None if rows.weights is None else weights_of(table, rows.weights, places)
+    of_rows = stated.of_rows(table, findings.columns, rows=places)
+    frame = findings.columns.encode(table)[0]
+    return TrainingTable(source, findings, frame, codes[places], weight, stated, of_rows)
+
+
+def _fit(
+    out: Output,
+    rows: Encoded,
+    stated: TableCosts,
+    order: Order,
+    recipe: Recipe,
+    memory_asked: str | None,
+    scheduler: str | None,
+) -> Fitted:
+    costs = {} if stated.by_row else stated.parameters(rows.findings.target.classes)
+    estimator = recipe.make(order, costs, rows.n_rows)
+    try:
+        estimator.set_params(**order.settings)
+        budget = None if memory_asked is None else memory.in_bytes(memory_asked, "--memory")
+    except ValueError as error:
+        raise UsageError(f"--set: {error}" if "--memory" not in str(error) else str(error)) from None
+    scan = Scan(rows, rows.findings.columns.features, _LABEL, _WEIGHT, budget)
+    if scheduler is not None:
+        return _fit_on_workers(out, estimator, scan, recipe, scheduler)
+    if rows.n_rows > parts.FEW:
+        classes = len(rows.findings.target.classes)
+        out.say(parts.plan(scan, classes, **parts.asked_of(estimator)).words)
+    else:
+        out.say(f"{rows.n_rows:,} rows of {len(scan.features)} columns: few enough to be read into memory")
+    bar = int(out.shows and sys.stderr.isatty())
+    try:
+        with out.collected_warnings():
+            estimator.set_params(verbose=bar).fit(scan)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{recipe.title} cannot be fitted: {error}") from None
+    return Fitted(estimator.set_params(verbose=0), recipe, FRAME, None)
+
+
+def _fit_on_workers(out: Output, estimator: Any, scan: Scan, recipe: Recipe, scheduler: str) -> Fitted:
+    """Fit on the workers of a scheduler, or on those started here."""
+    try:
+        from distributed import Client
+
+        from propriety import dask
+        from propriety.beyond.dask import fit_scan
+    except ImportError:
+        raise UsageError("--scheduler needs Dask: pip install 'propriety[dask]'") from None
+    try:
+        client = dask.local() if scheduler == "local" else Client(scheduler, timeout=_CONNECT)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--scheduler: there is no Dask scheduler at {scheduler!r}: {error}") from None
+    bar = int(out.shows)
+    try:
+        with client, out.collected_warnings():
+            fit_scan(estimator.set_params(verbose=bar), scan, client)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{recipe.title} cannot be fitted: {error}") from None
+    finally:
+        if scheduler == "local":
+            client.cluster.close()
+    return Fitted(estimator.set_params(verbose=0), recipe, FRAME, None)
+
+
+def _study(judging: TrainingTable, rows: Encoded, order: Order, fitted: Fitted) -> Study:
+    """What is known of the model, as of any other."""
+    n, findings = rows.n_rows, rows.findings
+    split = Split(
+        [(np.empty(0, dtype=np.intp), np.arange(len(judging.y)))],
+        f"{len(judging.y):,} of {n:,} rows, which the model has not seen",
+    )
+    p = fitted.probabilities(judging.frame)
+    judged = Judgement(fitted.recipe.title, judging.y, p, judging.weights, judging.costs)
+    row_costs = judging.stated if judging.stated.by_row else None
+    model = TableModel(fitted.model, findings.columns, findings.target, None, row_costs=row_costs)
+    counted = importance_of(fitted, judging, 1).estimates
+    without = baselines(judging.classes, judged)
+    study = Study(judging, order, split, judged, without, fitted, model, counted)
+    facts = summary(study) | {"rows": n, "rows_fitted": n - len(judging.y)}
+    facts.pop("positives", None)
+    facts.pop("classes", None)
+    return replace(study, model=replace(model, summary=facts))

@@ -1,0 +1,141 @@
+"""Tables read batch by batch: never all of their numbers at once.
+
+The first pass reads what is small: labels, weights, and the categories of columns that have some. Any later
+pass must see the same rows in the same order, which the labels tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety import memory
+from propriety.collective import ALONE, Collective
+from propriety.data.labels import CodedLabels
+from propriety.data.stream import Stream
+from propriety.data.table import Schema, Table, categorical_columns, categories_of, join_schemas, ordered
+
+Floats = NDArray[np.float64]
+Column = Callable[[int], NDArray[np.floating]]
+_MOST_LABELS = 10_000
+
+
+class FirstPass(NamedTuple):
+    """What the first pass over a stream finds."""
+
+    schema: Schema
+    table: StreamedTable
+    labels: CodedLabels
+    weights: Floats | None
+
+
+class StreamedTable(Table):
+    """A table whose rows come in batches.
+
+    Parameters
+    ----------
+    stream : Stream
+        Its features are the columns of the schema, in that order.
+    schema : Schema
+    labels : CodedLabels, optional
+        Those that the first pass has seen; a pass that sees others is refused.
+    """
+
+    def __init__(self, stream: Stream, schema: Schema, labels: CodedLabels | None = None) -> None:
+        super().__init__(stream, schema)
+        self._labels = labels
+        self._hashes: NDArray[np.uint64] | None = None
+        self._held: tuple[NDArray[np.intp], Floats] | None = None
+
+    def parts(
+        self, features: Sequence[int], rows: NDArray[np.intp] | None = None
+    ) -> Iterator[tuple[Any, Column]]:
+        """Which rows, and their columns by number; at least the ``rows`` asked for, batch after batch."""
+        if rows is not None and self._held is not None and _within(rows, self._held[0]):
+            positions, values = self._held
+            yield positions, lambda f: values[:, f]
+            return
+        stream, start = self._X, 0
+        names = [stream.features[f] for f in features]
+        schema = Schema(tuple(self._schema.categories[f] for f in features), tuple(names))
+        place = {f: i for i, f in enumerate(features)}
+        asked = names if self._labels is None else [*names, stream.target]
+        for batch in stream.batches(list(dict.fromkeys(asked))):
+            stop = start + batch.num_rows
+            if stop > self.n_rows:
+                break
+            if self._labels is not None:
+                self._labels.check_same(batch.column(stream.target), start)
+            table = Table(nw.from_native(batch.select(names), eager_only=True), schema)
+            yield slice(start, stop), lambda f, table=table: table.column(place[f])  # type: ignore[misc]
+            start = stop
+        if start != self.n_rows:
+            raise ValueError(
+                f"the source had {self.n_rows:,} rows at first, and another number now: give one that has "
+                "the same rows each time, such as files, or a function that begins anew"
+            )
+
+    def column(self, f: int) -> NDArray[np.floating]:
+        """One column, of all rows."""
+        return np.concatenate([column(f) for _, column in self.parts([f])])
+
+    def chunks(self, encode: Sequence[Any]) -> Iterator[tuple[int, int, NDArray[np.floating]]]:
+        """Yield (start, stop, C-contiguous array) over the rows; ``encode[f]`` maps codes or is None."""
+        for where, column in self.parts(range(self.n_features)):
+            values = np.empty((where.stop - where.start, self.n_features))
+            for f in range(self.n_features):
+                values[:, f] = column(f) if encode[f] is None else encode[f](column(f))
+            yield where.start, where.stop, values
+
+    # --- what a pass leaves for the next one ---
+
+    @property
+    def hashes(self) -> NDArray[np.uint64] | None:
+        """The hash of each row's content, once it is known."""
+        return self._hashes
+
+    def hold(self, hashes: NDArray[np.uint64], positions: NDArray[np.intp], values: Floats) -> None:
+        """Keep hashes, and the values of some rows."""
+        self._hashes, self._held = hashes, (positions, values)
+
+    def release(self) -> None:
+        """Give up what was kept between passes."""
+        self._hashes = self._held = self._labels = None
+
+
+def _within(rows: NDArray[np.intp], held: NDArray[np.intp]) -> bool:
+    """Whether all rows, in order, are among those held, in order."""
+    places = np.minimum(np.searchsorted(held, rows), max(len(held) - 1, 0))
+    return len(held) > 0 and bool(np.all(held[places] == rows))
+
+
+def first_pass(stream: Stream, categorical: Any, collective: Collective = ALONE) -> FirstPass:
+    """Read labels, weights and categories, and nothing else."""
+    names, frame = stream.features, nw.from_native(stream.empty, eager_only=True)
+    assert stream.target is not None
+    chosen = sorted(categorical_columns(frame, names, len(names), categorical))
+    plain = Table(frame, Schema((None,) * len(names), names))
+    for f in set(range(len(names))) - set(chosen):
+        plain.column(f)  # refuses what is no number
+    seen: list[set[Any]] = [set() for _ in chosen]
+    labels, weights = CodedLabels(stream.target, _MOST_LABELS), []
+    read = [stream.target, *([] if stream.weight is None else [stream.weight])]
+    columns = list(dict.fromkeys([*read, *(names[f] for f in chosen)]))
+    for batch in stream.batches(columns):
+        labels.add(batch.column(stream.target))
+        if stream.weight is not None:
+            weight = nw.from_native(batch.select([stream.weight]), eager_only=True)
+            weights.append(Table(weight, Schema((None,), (stream.weight,))).column(0))
+        parts = nw.from_native(batch, eager_only=True)
+        for f, values in zip(chosen, seen, strict=True):
+            values.update(categories_of(parts, columns.index(names[f])))
+    categories: list[Any] = [None] * len(names)
+    for f, values in zip(chosen, seen, strict=True):
+        categories[f] = ordered(values)
+    schema = join_schemas(collective.gather(Schema(tuple(categories), tuple(names))))
+    table = StreamedTable(stream, schema, labels.ended())
+    return FirstPass(schema, table, labels, memory.kept(np.concatenate(weights)) if weights else None)
