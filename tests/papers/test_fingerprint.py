@@ -83,6 +83,16 @@ def test_the_library_counts(key, monkeypatch):
     assert key() != before
 
 
+def test_code_that_was_read_is_not_read_again(monkeypatch):
+    module.read_code()
+    before = fingerprint(nock2008.errors)
+    monkeypatch.setattr(module.inspect, "getsource", lambda of: "errors = None")
+    assert fingerprint(nock2008.errors) == before
+    module._module.cache_clear()
+    assert fingerprint(nock2008.errors) != before
+    module._module.cache_clear()
+
+
 def test_definitions_of_other_modules_of_the_papers_are_followed():
     used = {text.split(" ")[0].removeprefix("propriety.papers.") for text in module._used(nock2008.errors)}
     assert {"nock2008.errors", "nock2008.SINGLE", "nock_sets.separator", "nock_sets.BINS"} <= used

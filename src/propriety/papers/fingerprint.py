@@ -39,6 +39,14 @@ def fingerprint(function: Callable[[Any], Any]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
+def read_code() -> None:
+    """Read all code now: what is changed while a run goes on does not count as what it runs."""
+    _library()
+    for path in Path(str(files(_PAPERS))).glob("*.py"):
+        if path.stem != "__init__":
+            _module(f"{_PAPERS}.{path.stem}")
+
+
 def plain(value: Any) -> Any:
     """The same in dictionaries, lists, numbers and texts.
 

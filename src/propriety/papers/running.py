@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from propriety import parallel
+from propriety.papers import registry
 from propriety.papers.data import Data, MissingData
 from propriety.papers.experiment import CANNOT_BE, Experiment, Outcome, Verdict
-from propriety.papers.fingerprint import fingerprint, plain
+from propriety.papers.fingerprint import fingerprint, plain, read_code
 
 T = TypeVar("T")
 FULL, QUICK, TOY = SIZES = ("full", "quick", "toy")
@@ -234,6 +235,8 @@ def run_all(
     """
     jobs = parallel.n_threads(n_jobs)
     store = Store(folder, again)
+    if folder is not None:
+        read_code()
     results: list[Result] = []
     clock = _Clock([experiment.minutes * 60 * _SHARE[size] / jobs for experiment in experiments])
     with _pool(jobs) as pool:
@@ -288,11 +291,15 @@ class _Clock:
 
 @contextmanager
 def _pool(n_jobs: int) -> Iterator[ProcessPoolExecutor | None]:
-    """Processes to run items in; none for one job. They are spawned: a fork could inherit a held lock."""
+    """Processes to run items in; none for one job. They are spawned: a fork could inherit a held lock.
+
+    Each imports all experiments first, so that it runs the code that there was when it began.
+    """
     if n_jobs == 1:
         yield None
         return
-    with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(n_jobs, mp_context=context, initializer=registry.every) as pool:
         try:
             yield pool
         except BaseException:
