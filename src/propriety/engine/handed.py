@@ -13,6 +13,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import NativeValue, lower_getattr_generic, models, register_model, typeof_impl, unbox
 
 from propriety.engine.compiling import COMPILED
@@ -55,7 +56,10 @@ def _read(builder, address):
 
 @lower_getattr_generic(Handed)
 def _field(context, builder, kind, address, name):
-    return _read(builder, cgutils.gep_inbounds(builder, address, 0, kind.fields.index(name)))
+    index = kind.fields.index(name)
+    value = _read(builder, cgutils.gep_inbounds(builder, address, 0, index))
+    # A caller that counts references gives back the one that it gets here, so it must be given one.
+    return impl_ret_borrowed(context, builder, kind.types[index], value)
 
 
 def by_address(kind: type[Any]) -> type[Any]:
