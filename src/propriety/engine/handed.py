@@ -8,11 +8,13 @@ marked as never changing, and stays in registers through a loop as before.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import NativeValue, lower_getattr_generic, models, register_model, typeof_impl, unbox
 
 from propriety.engine.compiling import COMPILED
@@ -32,11 +34,23 @@ class _Model(models.PrimitiveModel):
     def __init__(self, manager, kind):
         super().__init__(manager, kind, manager.lookup(kind.tuple).get_value_type().as_pointer())
 
+    def inner_models(self):
+        """Those of the fields, whose references are counted, where they are."""
+        return [self._dmm.lookup(kind) for kind in self._fe_type.types]
+
+    def traverse(self, builder):
+        """The fields, and how to read each."""
+        return [(kind, partial(_read_field, builder, i)) for i, kind in enumerate(self._fe_type.types)]
+
 
 @unbox(Handed)
 def _unbox(kind, thing, c):
     whole = c.unbox(kind.tuple, thing)
-    address = cgutils.alloca_once_value(c.builder, whole.value)
+    place = cgutils.alloca_once_value(c.builder, whole.value)
+    # An empty instruction that the compiler cannot see through: it would take what is read below, and never
+    # changes, for what was there before the tuple was written.
+    same = ir.FunctionType(place.type, [place.type])
+    address = c.builder.asm(same, "", "=r,0,~{memory}", [place], side_effect=True)
     return NativeValue(address, is_error=whole.is_error, cleanup=whole.cleanup)
 
 
@@ -53,9 +67,16 @@ def _read(builder, address):
     return value
 
 
+def _read_field(builder, index, address):
+    return _read(builder, cgutils.gep_inbounds(builder, address, 0, index))
+
+
 @lower_getattr_generic(Handed)
 def _field(context, builder, kind, address, name):
-    return _read(builder, cgutils.gep_inbounds(builder, address, 0, kind.fields.index(name)))
+    index = kind.fields.index(name)
+    value = _read_field(builder, index, address)
+    # A caller that counts references gives back the one that it gets here, so it must be given one.
+    return impl_ret_borrowed(context, builder, kind.types[index], value)
 
 
 def by_address(kind: type[Any]) -> type[Any]:
