@@ -56,7 +56,11 @@ def table(
     caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, numeric: Sequence[int] = ()
 ) -> Markup:
     """A table with a caption, whose first column heads its rows; wide ones scroll, by keyboard too."""
-    head = [tag("th", name, scope="col", class_=_kind(j, numeric)) for j, name in enumerate(columns)]
+    # An empty header would be read out as one; a cell is not.
+    head = [
+        tag("th", name, scope="col", class_=_kind(j, numeric)) if name else tag("td")
+        for j, name in enumerate(columns)
+    ]
     body = []
     for row in rows:
         first, *rest = row
