@@ -234,3 +234,10 @@ def test_on_paper_there_are_no_controls_and_nothing_is_cut_off(opened):
         .map(e => e.tagName + ' ' + e.textContent.slice(0, 40))""")
     assert wide == []
     assert page.paper("report").startswith(b"%PDF")
+
+
+def test_on_a_phone_no_table_and_no_figure_has_to_be_scrolled_sideways(opened):
+    _, page = opened(size=PHONE)
+    wide = page.run("""return [...document.querySelectorAll('.scroll')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.getAttribute('aria-label'))""")
+    assert wide == []
