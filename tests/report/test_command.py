@@ -1,6 +1,7 @@
 """``propriety fit --report``, from the table to the page."""
 
 import csv
+import html
 import importlib.util
 import re
 
@@ -86,3 +87,38 @@ def test_a_report_that_cannot_be_written_is_an_error(table, tmp_path):
     result = fit(table, "--model", "linear", "--quiet", "--report", str(tmp_path / "none" / "r.html"))
     assert result.exit_code == 5
     assert "Traceback" not in result.stderr
+
+
+def test_units_periods_subgroups_and_what_may_change_are_asked_for_by_options(table, tmp_path):
+    """A subgroup may be one that the model does not see; a date that the rows are in order of is a time."""
+    asked = ("--unit", "€", "--per", "year", "120000", "--by", "leak", "--drop", "leak", "--change", "number")
+    result = fit(table, "--model", "linear", *asked, "--report", str(tmp_path / "r.html"))
+    assert result.exit_code == 0, result.stderr
+    page = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", (tmp_path / "r.html").read_text(encoding="utf-8"))
+    text = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
+    headline = re.search(r"Propriety linear saves .*? on 120,000 cases a year \(95% interval .*?\)", text)[0]
+    assert "€" in headline
+    assert headline in " ".join(result.stdout.split())
+    assert "Decisions by leak" in text
+    assert "The judging rows in order of 'day'" in text
+    assert "score of yes" in text
+    changes = re.findall(r"(\w+) \S+ instead of", text)
+    assert changes
+    assert set(changes) == {"number"}
+    told = " ".join(result.stderr.split())
+    assert "rows are in order of 'day' and were judged at random" in told
+    assert told.count("columns drift") + told.count("column drifts") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("--per", "year", "0"), "--per needs a period and a number of cases, got 0"),
+        (("--by", "nobody"), "nobody"),
+        (("--change", "nobody"), "nobody"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_before_anything_is_fitted(table, given, says):
+    result = fit(table, "--model", "linear", *given)
+    assert result.exit_code in (2, 3)
+    assert says in result.stderr

@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from propriety import LinearClassifier, LossSearchCV, RuleClassifier, TreeClassifier, evaluation
 from propriety.costs import Costs
-from propriety.report import Report
+from propriety.report import Flipped, Report
+from propriety.report.numbers import amount, number
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -27,7 +28,7 @@ MATRIX = np.array([[0.0, 5, 9, 1], [2, 0, 3, 1], [8, 1, 0, 1]])
 
 
 def text_of(report):
-    page = re.sub(r"<style>.*?</style>", "", report.html(), flags=re.DOTALL)
+    page = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", report.html(), flags=re.DOTALL)
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
 
 
@@ -351,3 +352,59 @@ def test_the_first_sentence_says_what_deciding_without_a_model_costs():
 def test_a_missing_group_of_a_report_is_named():
     with pytest.raises(ValueError, match="groups must name a group in every row, and none is named in row 3"):
         Report(Y, P, groups=["a", "b", "a", None] * (N // 4))
+
+
+# --- in the words of those who decide -----------------------------------------------------------------
+
+
+def test_headline_and_tiles_are_in_the_unit_and_for_the_period():
+    report = Report(Y, P, fp_cost=10, fn_cost=40, positive="bad", unit="€", per=("year", 120_000))
+    text = text_of(report)
+    line = min(report.lines[1:3], key=lambda line: line.cost.value)
+    saved = amount(120 * line.saved.value, "€")
+    assert f"The model saves {saved} on 120,000 cases a year" in text
+    assert f"{amount(120 * report.lines[0].cost.value, '€')} cost of 120,000 cases a year" in text
+    assert f"{number(120 * report.lines[0].misses)} of 120,000 a year are missed" in text
+    assert "1,000 cases" not in text
+    with pytest.raises(ValueError, match="per must be a period and a number of cases"):
+        Report(Y, P, per=("year", 0))
+
+
+def test_the_ranking_has_the_numbers_of_the_library():
+    report = Report(Y, P, positive="bad")
+    curve = evaluation.ranking_curve(Y, P)
+    text = text_of(report)
+    assert f"100 of 1,000 10.0% {number(1000 * curve.gain(0.1) * curve.rate)}" in text
+    assert f"Average precision {number(curve.average_precision)}" in text
+
+
+def test_subgroups_have_their_numbers_and_intervals():
+    by = np.where(np.arange(N) % 2 == 0, "even", "odd")
+    report = Report(Y, P, fn_cost=4, by={"side": by, "p": P}, order=np.arange(N), time="day")
+    text = text_of(report)
+    for part in evaluation.subgroups(Y, P, by, costs=report.costs):
+        seen = f"{part.rate.value:.1%} ({part.rate.low:.1%} to {part.rate.high:.1%})"
+        assert f"{part.name} {part.n:,} {number(1000 * part.cost.value)}" in text
+        assert seen in text
+    assert "By p" in text
+    assert "The judging rows in order of 'day'" in text
+    assert "part 6, latest" in text
+    with pytest.raises(ValueError, match=r"by\['side'\] must have an entry for each"):
+        Report(Y, P, by={"side": by[:3]})
+
+
+def test_what_would_change_a_decision_is_told_in_words():
+    flip = evaluation.Flip({"age": (40.0, 52.0), "job": ("none", "clerk")}, 0.61, 0.2)
+    report = Report(Y, P, flips=[Flipped(2, flip), Flipped(5, None)], places=np.arange(N) + 100)
+    text = text_of(report)
+    assert "row 103" in text
+    assert "age 52 instead of 40 and job clerk instead of none" in text
+    assert "nothing that was tried" in text
+
+
+def test_a_linear_model_has_its_scorecard():
+    X = np.column_stack([P, 1 - P**2])
+    model = LinearClassifier(alpha=0.01).fit(X, Y)
+    page = text_of(Report.from_estimator(model, X, Y, names={0: "good", 1: "bad"}))
+    assert "score of bad = " in page
+    assert "× x0" in page

@@ -10,11 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from propriety.cli.study import Study
-from propriety.evaluation import nearest_flip
 from propriety.report import Flipped, Report
-
-_ROWS = 6  # that are shown
-_POOL = 2000  # rows whose values are tried
+from propriety.report.close import close_flips
 
 
 def flips_of(study: Study, report: Report, allowed: Collection[str] | None) -> list[Flipped]:
@@ -29,39 +26,12 @@ def flips_of(study: Study, report: Report, allowed: Collection[str] | None) -> l
     if not free:
         return []
     thresholds = np.broadcast_to(report.costs.threshold, report.p.shape)
-    chosen = close_rows(report.p, thresholds)
-    pool = np.unique(
-        np.append(np.linspace(0, len(report.p) - 1, min(len(report.p), _POOL)).astype(int), chosen)
-    )
-    values = {name: np.asarray(v)[pool] for name, v in report.features.items()}
     schema = study.table.frame.schema
 
     def predict(rows: Mapping[str, NDArray[Any]]) -> Any:
-        frame = pa.table({field.name: _column(rows[field.name], field) for field in schema})
-        P = study.model.estimator.predict_proba(study.model._of_frame(frame))
-        return P[:, 1]
+        return study.fitted.probabilities(pa.table({f.name: _column(rows[f.name], f) for f in schema}))
 
-    return [
-        Flipped(
-            int(row),
-            nearest_flip(
-                predict, values, int(np.searchsorted(pool, row)), float(thresholds[row]), allowed=free
-            ),
-        )
-        for row in chosen
-    ]
-
-
-def close_rows(p: NDArray[Any], thresholds: NDArray[Any]) -> list[int]:
-    """Rows nearest to their thresholds, as many decided one way as the other.
-
-    >>> close_rows(np.array([0.1, 0.4, 0.6, 0.9]), np.full(4, 0.5))
-    [2, 3, 1, 0]
-    """
-    gap = p - thresholds
-    above, below = np.flatnonzero(gap >= 0), np.flatnonzero(gap < 0)
-    nearest = [side[np.argsort(np.abs(gap[side]), kind="stable")[: _ROWS // 2]] for side in (above, below)]
-    return np.concatenate(nearest).tolist()
+    return close_flips(predict, report.features, report.p, thresholds, free)
 
 
 def _column(values: NDArray[Any], field: Any) -> Any:

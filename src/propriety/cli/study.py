@@ -209,7 +209,7 @@ def show_importances(out: Output, importances: Mapping[str, Estimate], most: int
     ranked = sorted(importances.items(), key=lambda pair: -pair[1].value)
     rows = [(name, float(f"{e.value:.3g}"), f"{e.low:.2g} – {e.high:.2g}") for name, e in ranked if e.low > 0]
     if rows:
-        title = "What counts: the log loss rises by so much if a column is dealt out at random"
+        title = "What counts: the rise of the log loss without it"
         out.table(title, ("column", "rises by", "95% interval"), rows[:most])
     chance = len(ranked) - len(rows)
     if chance:

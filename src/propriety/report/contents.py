@@ -278,7 +278,7 @@ class Report:
 
         known = facts_of(estimator, X, y, rivals or {}, positive, names or {}, offset)
         if any(name in facts for name in COSTS):
-            known = {name: value for name, value in known.items() if name not in (*COSTS, "stated")}
+            known = {name: value for name, value in known.items() if name not in (*COSTS, "stated", "flips")}
         return cls(**(known | facts))
 
     @property

@@ -12,14 +12,14 @@ from propriety.plots.display import GREY, canvas, legend
 from propriety.report.svg import blank, drawing
 
 Floats = NDArray[np.float64]
-_WIDE, _SMALL = (7.2, 3.3), (4.4, 4.2)
+_WIDE, _SMALL = (5.0, 3.1), (4.4, 4.2)
 _BINS = 16  # groups of rows along a column
 _LEVELS = 8  # values of a category that are drawn
 #: Points of a Murphy curve, so that the picture of many rows stays small.
 CORNERS = 3000
 #: Where a logarithm is taken, no probability is nearer to 0 or 1: in the text and in the picture alike.
 CLIP = 1e-15
-_COLUMNS = 3
+_COLUMNS = 2
 _POINTS = 500  # of a curve
 
 
@@ -164,29 +164,21 @@ def precision_recall(curve: evaluation.RankingCurve) -> Any:
     return ax.figure
 
 
-def parts(found: list[Any], unit: str) -> Any:
-    """Cost and calibration of parts of the rows, with whiskers."""
-    height = 1.1 + 0.32 * len(found)
-    places = np.arange(len(found))[::-1]
-    names = [shortened(part.name, 24) for part in found]
-    with drawing():
-        figure = blank((_WIDE[0], height))
-        left, right = figure.subplots(1, 2, sharey=True)
-        for ax, values, label, middle in (
-            (left, [part.cost for part in found], f"cost of a decision{f', {unit}' if unit else ''}", None),
-            (right, [part.gap for part in found], "stated less seen share", 0.0),
-        ):
-            with canvas(ax):
-                if middle is not None:
-                    ax.axvline(middle, color=GREY, linewidth=0.9, linestyle="--")
-                for place, value in zip(places, values, strict=True):
-                    ax.plot([value.low, value.high], [place] * 2, color="#0072B2", linewidth=1.5)
-                    ax.plot([value.value], [place], "o", color="#0072B2", markersize=5)
-                ax.set(xlabel=label, ylim=(-0.6, len(found) - 0.4))
-                ax.set_yticks(places, names)
-        left.set_xlim(left=min(0.0, left.get_xlim()[0]))
-        right.tick_params(labelleft=False)
-    return figure
+def parts(names: list[str], values: list[Any], label: str, middle: float | None = None) -> Any:
+    """A number of parts of the rows, one below the other, with whiskers; `middle` is where it should be."""
+    places = np.arange(len(names))[::-1]
+    with drawing(), canvas(_axes((_SMALL[0], 0.9 + 0.32 * len(names)))) as ax:
+        if middle is not None:
+            ax.axvline(middle, color=GREY, linewidth=0.9, linestyle="--")
+        for place, value in zip(places, values, strict=True):
+            ax.plot([value.low, value.high], [place] * 2, color="#0072B2", linewidth=1.5)
+            ax.plot([value.value], [place], "o", color="#0072B2", markersize=5)
+        ax.set(xlabel=label, ylim=(-0.6, len(names) - 0.4))
+        if middle is None:
+            ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+        ax.set_yticks(places, [shortened(name, 20) for name in names])
+        ax.locator_params(axis="x", nbins=5)
+    return ax.figure
 
 
 def _thinned(n: int) -> Any:

@@ -32,7 +32,7 @@ def flips(report: Report) -> Markup | None:
         "lie between. It says what the model goes by, not what would happen if somebody changed it."
     )
     columns = ("row", "probability", "decided", "would be decided otherwise with", "probability then")
-    return join(tag("p", text), table("What would change a decision", columns, rows, numeric=(1, 4)))
+    return join(tag("p", text), table("The least change that turns each", columns, rows, numeric=(1, 4)))
 
 
 def _place(report: Report, one: Flipped) -> str:

@@ -11,7 +11,7 @@ from propriety import evaluation
 from propriety.evaluation.subgroups import Subgroup, in_parts
 from propriety.report import figures
 from propriety.report.contents import Report
-from propriety.report.markup import Markup, join, table, tag
+from propriety.report.markup import Markup, interval, join, table, tag
 from propriety.report.numbers import number
 from propriety.report.svg import figure
 from propriety.weights import Estimate
@@ -28,15 +28,13 @@ def subgroups(report: Report) -> Markup | None:
         return None
     columns = dict(report.by) or _chosen(report)
     parts: list[Any] = []
-    for number_, (name, values) in enumerate(columns.items()):
+    for place, (name, values) in enumerate(columns.items()):
         names, order = named_parts(np.asarray(values))
         if len(order) > 1:
             found = {part.name: part for part in _of(report, names)}
             ranked = [found[part] for part in order if part in found]
             parts += [tag("h3", f"By {name}"), _table(report, f"Decisions by {name}", ranked)]
-            drawn = figures.parts(ranked, report.scale.unit)
-            title = f"Cost of a decision, and stated less seen share, by {name}."
-            parts.append(figure(f"by-{number_}", drawn, title, _CAPTION))
+            parts.append(_figures(report, f"by-{place}", f"by {name}", ranked))
     if not parts:
         return None
     note = (
@@ -65,20 +63,33 @@ def over_time(report: Report) -> Markup | None:
         f"The judging rows in order of {report.time!r}, in parts of equal size: if the cost or the gap "
         "between stated and seen grows, the model ages."
     )
-    drawn = figures.parts(ranked, report.scale.unit)
-    title = "Cost of a decision, and stated less seen share, over time."
     return join(
         tag("p", text),
-        figure("over-time", drawn, title, _CAPTION),
+        _figures(report, "over-time", "over time", ranked),
         _table(report, f"Decisions in order of {report.time}", ranked),
     )
 
 
 _FIELDS = ("n", "cost", "rate", "stated", "gap", "alarmed", "missed", "false_alarms")
-_CAPTION = (
-    "Left: the mean cost of a decision. Right: the mean of the stated probabilities less the share that was "
-    "seen; above 0 they are too high. Whiskers are 95% intervals."
-)
+
+
+def _figures(report: Report, name: str, over: str, parts: Sequence[Subgroup]) -> Markup:
+    """The cost of a decision and the calibration of parts, side by side."""
+    names, unit = [part.name for part in parts], f", {report.unit}" if report.unit else ""
+    costs = figures.parts(names, [part.cost for part in parts], f"cost of a decision{unit}")
+    gaps = figures.parts(names, [part.gap for part in parts], "stated less seen share", 0.0)
+    return tag(
+        "div",
+        figure(
+            f"{name}-cost", costs, f"Mean cost of a decision {over}, with 95% intervals.",
+            f"The mean cost of a decision {over}, with its 95% interval.",
+        ),
+        figure(
+            f"{name}-gap", gaps, f"Stated less seen share {over}, with 95% intervals.",
+            "The mean of the stated probabilities less the share that was seen: above 0 they are too high.",
+        ),
+        class_="pair",
+    )  # fmt: skip
 
 
 def _chosen(report: Report) -> dict[str, Any]:
@@ -142,7 +153,7 @@ def _table(report: Report, caption: str, parts: Sequence[Subgroup]) -> Markup:
         (
             part.name,
             f"{part.n:,}",
-            f"{scale.cost(1000 * part.cost.value)} ({scale.between(_thousand(part.cost))})",
+            interval(scale.cost(1000 * part.cost.value), scale.between(_thousand(part.cost))),
             _percent(part.rate),
             _percent(part.stated),
             _percent(part.alarmed),
@@ -168,7 +179,8 @@ def _thousand(estimate: Estimate) -> Estimate:
     return Estimate(*(1000 * value for value in (estimate.value, estimate.low, estimate.high)))
 
 
-def _percent(estimate: Estimate | None) -> str:
+def _percent(estimate: Estimate | None) -> Markup | str:
     if estimate is None:
         return "–"
-    return f"{estimate.value:.1%} ({max(estimate.low, 0):.1%} to {min(estimate.high, 1):.1%})"
+    ends = f"{max(estimate.low, 0):.1%} to {min(estimate.high, 1):.1%}"
+    return interval(f"{estimate.value:.1%}", ends)

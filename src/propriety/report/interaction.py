@@ -137,11 +137,15 @@ def _controls(report: Report) -> Markup:
         tag("td", ""),
         *(tag("th", f"decided {label!r}", scope="col", class_="number") for label in labels),
     )
+    caption = f"Of {scale.name}"
+    content = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *rows))
     confusion = tag(
-        "table",
-        tag("caption", f"Of {scale.name}"),
-        tag("thead", head),
-        tag("tbody", *rows),
+        "div",
+        content,
+        class_="scroll",
+        tabindex="0",
+        role="region",
+        aria_label=f"Decisions, {caption.lower()}",
     )
     threshold = (
         join("decided ", repr(report.positive), " from ", tag("b", "", id="costs-threshold"), " on; ")

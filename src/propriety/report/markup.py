@@ -55,12 +55,23 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
 def table(
     caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, numeric: Sequence[int] = ()
 ) -> Markup:
-    """A table with a caption, whose first column heads its rows; wide ones scroll, by keyboard too."""
-    head = [tag("th", name, scope="col", class_=_kind(j, numeric)) for j, name in enumerate(columns)]
+    """A table with a caption, whose first column heads its rows; wide ones scroll, by keyboard too.
+
+    On a phone every row is a list of its cells.
+    """
+    # An empty header would be read out as one; a cell is not.
+    head = [
+        tag("th", name, scope="col", class_=_kind(j, numeric)) if name else tag("td")
+        for j, name in enumerate(columns)
+    ]
     body = []
     for row in rows:
         first, *rest = row
-        cells = [tag("td", cell, class_=_kind(j, numeric)) for j, cell in enumerate(rest, 1)]
+        # On a phone a row is a list, and each of its cells says what it is.
+        cells = [
+            tag("td", tag("span", cell), class_=_kind(j, numeric), data_label=columns[j] or None)
+            for j, cell in enumerate(rest, 1)
+        ]
         body.append(tag("tr", tag("th", first, scope="row"), *cells))
     content = tag("table", tag("caption", caption), tag("thead", tag("tr", *head)), tag("tbody", *body))
     return tag("div", content, class_="scroll", tabindex="0", role="region", aria_label=caption)
@@ -68,6 +79,15 @@ def table(
 
 def _kind(column: int, numeric: Sequence[int]) -> str | None:
     return "number" if column in numeric else None
+
+
+def interval(value: str, ends: str) -> Markup:
+    """A number with its interval below it, for a cell of a table.
+
+    >>> interval("5%", "3% to 7%")
+    '5% <small>(3% to 7%)</small>'
+    """
+    return join(value, " ", tag("small", f"({ends})"))
 
 
 def bar(share: float, *, low: float | None = None, high: float | None = None) -> Markup:

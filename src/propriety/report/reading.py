@@ -16,12 +16,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from propriety.data import uncertain
-from propriety.data.cost_terms import CostTerms
-from propriety.data.table import is_frame
+from propriety.data.cost_terms import TERMS, CostTerms
+from propriety.data.table import is_frame, is_sparse
 from propriety.evaluation.importance import importance
 from propriety.evaluation.scores import class_index
+from propriety.linear import LinearClassifier
 from propriety.model.base import ProperClassifier
-from propriety.report.contents import Effects
+from propriety.report.close import close_flips
+from propriety.report.contents import Effects, Flipped
 
 #: What the page calls the offset without a model.
 OFFSET_ALONE = "the offset alone"
@@ -112,11 +114,47 @@ def facts_of(
         few = nw.from_native(X)[rows].to_native() if is_frame(X) else np.asarray(X)[rows]
         parts = owner.contributions(few)
         facts["effects"] = Effects(rows, parts[:, :-1]) if parts.ndim == 2 else None
+    if isinstance(owner, LinearClassifier) and within.same_rows and within.same_p:
+        facts["text"] = owner.export_text(class_names=labels)
+    if side is not None and offset is None:
+        facts["flips"] = _flips(estimator, X, features, facts, side)
     if offset is None:
         facts["importances"] = importance(estimator, X, y).estimates
     elif owner is not None and within.same_rows and within.same_p:
         facts["importances"] = dict(zip(features, owner.importances().tolist(), strict=True))
     return facts
+
+
+def _flips(
+    estimator: Any, X: Any, features: dict[str, Any], facts: dict[str, Any], side: int
+) -> list[Flipped]:
+    """What would turn the decisions that were close."""
+    terms = {name: facts[name] for name in TERMS if name in facts}
+    costs = CostTerms(**terms).costs(np.arange(2))
+    if costs.abstains or is_sparse(X):
+        return []
+    thresholds = np.broadcast_to(costs.threshold, facts["p"].shape)
+
+    def predict(rows: Mapping[str, Any]) -> Any:
+        return np.asarray(estimator.predict_proba(_as_table(X, rows)))[:, side]
+
+    return close_flips(predict, features, facts["p"], thresholds)
+
+
+def _as_table(X: Any, rows: Mapping[str, Any]) -> Any:
+    """Rows by column as a table of the kind of X."""
+    if not is_frame(X):
+        return np.column_stack([np.asarray(values, dtype=float) for values in rows.values()])
+    frame = nw.from_native(X, eager_only=True)
+    columns = []
+    for name, values in rows.items():
+        kind = frame.schema[name]
+        plain = values.tolist()
+        if not kind.is_numeric():
+            plain = [None if value == "missing" else value for value in plain]
+        made = nw.new_series(name, plain, backend=frame.implementation)
+        columns.append(made if kind.is_temporal() else made.cast(kind))
+    return nw.DataFrame.from_dict({s.name: s for s in columns}).to_native()
 
 
 def costs_of(model: ProperClassifier, X: Any, side: int | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from propriety.model.base import ProperClassifier
 from propriety.report import figures, words
 from propriety.report.contents import Report
 from propriety.report.lines import Line
-from propriety.report.markup import Markup, bar, join, table, tag
+from propriety.report.markup import Markup, bar, interval, join, table, tag
 from propriety.report.numbers import Scale, amount, between, number, percent
 from propriety.report.svg import figure
 from propriety.report.words import threshold_of
@@ -67,8 +67,7 @@ def costs(report: Report) -> Markup:
     rows = [
         (
             line.name,
-            scale.cost(line.cost.value),
-            scale.between(line.cost),
+            interval(scale.cost(line.cost.value), scale.between(line.cost)),
             bar(line.cost.value / top, low=line.cost.low / top, high=line.cost.high / top) if costly else "",
             *((scale.count(line.alarms), scale.count(line.misses)) if report.sided else ()),
             *(() if report.sided else (scale.count(line.wrong),)),
@@ -79,11 +78,11 @@ def costs(report: Report) -> Markup:
     ]
     kinds: tuple[str, ...] = ("false alarms", "misses") if report.sided else ("mistakes",)
     kinds += ("undecided",) if report.costs.abstains else ()
-    columns = ("decided by", "cost", "95% interval", "", *kinds, "the model saves")
+    columns = ("decided by", "cost", "", *kinds, "the model saves")
     note = (
-        "Intervals are of the mean over the judging rows. What the model saves is worked out row by row, "
-        "so its interval "
-        "is narrower than those of two costs; where it holds 0, chance alone may be the difference."
+        "In brackets are 95% intervals, of the mean over the judging rows. What the model saves is worked "
+        "out row by row, so its interval is narrower than those of two costs; where it holds 0, chance "
+        "alone may be the difference."
     )
     extra = (
         tag("p", f"{report.same[:1].upper()}{report.same[1:]} is this model itself.") if report.same else None
@@ -95,7 +94,7 @@ def costs(report: Report) -> Markup:
         note += (
             f" Of {n_decisions} decisions that could be taken for everyone, the {n_shown} cheapest are shown."
         )
-    numeric = (1, 2, *range(4, len(columns)))
+    numeric = (1, *range(3, len(columns)))
     return join(
         table(f"Cost of {scale.name}, and mistakes among them", columns, rows, numeric=numeric),
         extra,
@@ -127,7 +126,7 @@ def _total(report: Report) -> Markup | None:
 
 
 def _saving(line: Line, scale: Scale) -> str:
-    return "" if line.saved is None else f"{scale.cost(line.saved.value)} ({scale.between(line.saved)})"
+    return "" if line.saved is None else interval(scale.cost(line.saved.value), scale.between(line.saved))
 
 
 def probabilities(report: Report) -> Markup:

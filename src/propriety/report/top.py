@@ -111,4 +111,4 @@ def warnings(report: Report) -> Markup | None:
         return None
     heading = "One warning" if len(texts) == 1 else f"{len(texts)} warnings"
     items = [tag("li", text[:1].upper() + text[1:] + ".") for text in texts]
-    return tag("aside", tag("h3", heading), tag("ul", *items), class_="warnings", aria_label="Warnings")
+    return tag("aside", tag("h2", heading), tag("ul", *items), class_="warnings", aria_label="Warnings")
