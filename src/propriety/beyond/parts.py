@@ -165,7 +165,10 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Ba
     learned: dict[str, Any] = {}
     seed = model.random_state  # all must draw the same
     seed = int(np.random.default_rng().integers(2**31 - 1)) if seed is None else seed
-    tasks = [_task(_copy_of(model, seed), watch.read(piece), given, learned) for piece in pieces]
+    tasks = [
+        _task(_copy_of(model, seed, rank), watch.read(piece), given, learned)
+        for rank, piece in enumerate(pieces)
+    ]
     try:
         meet(tasks, told=watch.rounds, rest=memory.rest)
     except KeyboardInterrupt:
@@ -192,9 +195,12 @@ def _task(ours: Any, piece: Scan, given: dict[str, Any], learned: dict[str, Any]
     return fit_part
 
 
-def _copy_of(model: Any, seed: Any) -> Any:
+def _copy_of(model: Any, seed: Any, rank: int) -> Any:
+    """What a part fits; the first one's callbacks are called, and stop all."""
     ours = copy.copy(model) if model.warm_start else clone(model)
     ours._known_classes, ours.verbose, ours.random_state = model._known_classes, 0, copy.deepcopy(seed)
+    if rank and hasattr(ours, "_skl_callbacks"):
+        del ours._skl_callbacks
     return ours
 
 
