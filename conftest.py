@@ -2,4 +2,8 @@
 
 from importlib.util import find_spec
 
+pytest_plugins = ("tests.browser",)
+
 collect_ignore = [f"src/propriety/interop/{name}.py" for name in ("jax", "torch") if find_spec(name) is None]
+if find_spec("starlette") is None or find_spec("uvicorn") is None:
+    collect_ignore.append("src/propriety/explore/server.py")

@@ -142,7 +142,7 @@ class OutOfFold:
                 model.set_params(loss=losses.Tailored(c), fp_cost=c, fn_cost=1 - c)
                 self.keep(f"{kind}, tailored", c, self.fit(model, table), table)
                 tried = [losses.Tailored(c, focus) for focus in FOCUS]
-                search = self.fit(LossSearchCV(model, tried, cv=INNER), table)
+                search = self.fit(LossSearchCV(model, tried, rule="one_se", cv=INNER), table)
                 self.keep(f"{kind}, chosen", c, search, table)
                 self.chosen.setdefault(f"{kind}, chosen", []).append(repr(search.best_loss_))
 

@@ -22,7 +22,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_templates", "gallery/**/*.ipynb", "gallery/**/*.py"]
+exclude_patterns = ["_build", "_templates", "_explorer", "gallery/**/*.ipynb", "gallery/**/*.py"]
 templates_path = ["_templates"]
 nitpicky = False
 default_role = "py:obj"
@@ -32,6 +32,7 @@ html_title = f"propriety {release}"
 html_show_copyright = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_extra_path = ["_explorer"]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"

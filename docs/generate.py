@@ -6,6 +6,7 @@ their reasons from ``properties()``, pictures from ``plots.loss_faces``.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import inspect
 import io
@@ -22,6 +23,7 @@ from sklearn.base import BaseEstimator
 
 import propriety
 from propriety import boosting, evaluation, linear, links, losses, plots, report
+from propriety.explore import static
 from propriety.losses import registry, simplex
 
 _PAPERS = {
@@ -49,12 +51,25 @@ def write(docs: Path) -> None:
     _save(reference / "links.inc", _link_classes())
     _save(reference / "reference.rst", _reference_page())
     _save(reference / "compatibility.inc", compatibility.page(docs.parent / "tests"))
+    _write_explorer(docs / "_explorer")
 
 
 def _save(path: Path, text: str) -> None:
     # A file that does not change keeps its time, so that Sphinx need not read it again.
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
+
+
+def _write_explorer(folder: Path) -> None:
+    """The explorer without a server; it takes most of a minute, and is kept while the package is the same."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(propriety.__file__).parent.rglob("*")):
+        if file.suffix in (".py", ".js", ".css", ".html"):
+            digest.update(file.read_bytes())
+    made_from = folder / "explorer" / "made-from.txt"
+    if not made_from.exists() or made_from.read_text(encoding="utf-8") != digest.hexdigest():
+        static.write(folder / "explorer")
+        made_from.write_text(digest.hexdigest(), encoding="utf-8")
 
 
 # -- one page for each family --------------------------------------------------------------------------

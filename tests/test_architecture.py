@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1] / "src" / "propriety"
 
 #: From the ground up. A part may import those of the floors below, and itself; nothing else, at any place.
 FLOORS = (
-    ("version", "parallel", "collective", "memory", "caching", "demonstration"),
+    ("version", "parallel", "collective", "memory", "caching", "progress", "demonstration"),
     ("losses",),
     ("weights", "costs"),
     ("data",),
@@ -24,11 +24,12 @@ FLOORS = (
     ("separators",),
     ("linear", "boosting", "forest", "tree", "rules"),
     ("auto",),
-    ("tuning", "interop"),
+    ("tuning", "interop", "dask"),
     ("tables",),
     ("plots",),
     ("report",),
     ("papers",),
+    ("explore",),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -81,7 +81,7 @@ def test_frames_with_empty_partitions_categories_and_weights(client):
     whole = model().fit(df, y, sample_weight=weight)
     fitted = model().fit(ddf, labels, sample_weight=weights)
     same(whole, fitted, df)
-    assert list(fitted.feature_names_in_) == list("abcd") + ["kind"]
+    assert list(fitted.feature_names_in_) == [*list("abcd"), "kind"]
     lazy = fitted.predict_proba(ddf)
     assert lazy.dask
     np.testing.assert_array_equal(lazy.compute(), whole.predict_proba(df))

@@ -11,7 +11,9 @@ import pytest
 from propriety.beyond.host import Host, open_place
 from propriety.collective import Parted
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="memory is shared by POSIX systems")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "posix_fallocate"), reason="memory is shared by POSIX systems"
+)
 
 
 def totals(path, rank, size, results):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from propriety import BoostingClassifier
+from propriety import BoostingClassifier, LinearClassifier
 from propriety.beyond.meeting import meet
 from propriety.collective import ALONE, NotSpread, Parted
 
@@ -105,7 +105,6 @@ def test_the_file_does_not_depend_on_where_rows_are(tmp_path):
     models += spread(estimator, data, shares_of(rng, (500, N - 500)))
     hashes = set()
     for number, model in enumerate(models):
-        model.__dict__.pop("_collective", None)
         model.save(tmp_path / f"{number}.propriety")
         hashes.add(hashlib.sha256((tmp_path / f"{number}.propriety").read_bytes()).hexdigest())
     assert len(hashes) == 1
@@ -181,3 +180,39 @@ def test_one_process_is_the_whole():
     assert ALONE.sum(part) is part
     assert ALONE.max((1.0, 2.0)) == (1.0, 2.0)
     assert ALONE.gather(part)[0] is part
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind"),
+    [
+        ({}, "relative"),
+        ({"solver": "lbfgs", "alpha": 0.1}, "classes"),
+        ({"solver": "newton", "loss": "Tailored(0.3, 5)"}, ""),
+        ({"alpha": 0.01, "fit_intercept": False, "loss": "Beta(0.5, 2)"}, "whole"),
+        ({"multiclass": "ovr"}, "classes relative"),
+    ],
+)
+def test_linear_models_agree(parameters, kind):
+    rng = np.random.default_rng(4)
+    data = table(kind, rng)
+    data.X = np.column_stack([data.X, np.ones(N), 1e6 + data.X[:, 0] ** 2])
+    whole = LinearClassifier(**parameters, tol=1e-12).fit(data.X, data.y, sample_weight=data.weight)
+    for model in spread(LinearClassifier(**parameters, tol=1e-12), data, shares_of(rng, (40, 900, N - 940))):
+        np.testing.assert_allclose(
+            model.decision_function(data.X), whole.decision_function(data.X), rtol=1e-9, atol=1e-9
+        )
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"alpha": "cv"}, {"solver": "uls"}, {"alpha": 0.1, "l1_ratio": 1.0}], ids=str
+)
+def test_linear_models_refuse_by_name(parameters):
+    rng = np.random.default_rng(3)
+    data = table("", rng)
+    with pytest.raises(NotSpread, match=next(reversed(parameters))):
+        spread(LinearClassifier(**parameters), data, shares_of(rng, (1000, N - 1000)))
+
+
+def test_who_asks_when_others_have_done_does_not_wait():
+    with pytest.raises(RuntimeError, match="another has done"):
+        meet([lambda member: member.rank, lambda member: member.max((1.0,))])

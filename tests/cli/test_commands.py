@@ -12,6 +12,7 @@ from running import as_json, run
 from samples import ROWS, columns, text, write
 
 import propriety
+from propriety.auto import members as auto_members
 from propriety.cli.app import COMMANDS
 from propriety.tables import TableModel
 
@@ -56,7 +57,10 @@ def test_fit_for_machines_is_one_document_and_its_numbers_are_right(folder):
     assert ours["cost_low"] < ours["cost_per_1000"] < ours["cost_high"]
     assert ours["cost_per_1000"] < never["cost_per_1000"]
     assert 0.7 < ours["area_under_roc"] < 1
-    assert sum(result["importances"].values()) == pytest.approx(1)
+    assert set(result["importances"]) == {column["name"] for column in result["columns"]}
+    for name, rise in result["importances"].items():
+        low, high = result["importance_intervals"][name]
+        assert low <= rise <= high
 
 
 def test_a_held_out_part_is_not_seen_by_the_model(folder, tmp_path):
@@ -79,8 +83,18 @@ def test_a_loss_that_is_stated_is_fitted_by_boosting(folder):
     few = ("--set", "max_iter=5", "--folds", "2")
     result = as_json("fit", folder / "t.csv", *COSTS, "--loss", "Squared", *few)
     assert (result["model"], result["loss"]) == ("boosting", "Squared().with_link(Logit())")
-    shown = run("fit", folder / "t.csv", *COSTS, "--model", "auto", "--search", code=2).stderr
-    assert "--search chooses the loss of one model" in " ".join(shown.split())
+
+
+def test_a_search_of_the_stack_shares_its_members(folder, monkeypatch):
+    """The loss is that of the weights alone, so each split fits the members once, and all rows once more."""
+    fits = []
+    for name, member in auto_members.MEMBERS.items():
+        monkeypatch.setitem(auto_members.MEMBERS, name, lambda task, f=member: fits.append(1) or f(task))
+    few = ("--model", "auto", "--search", "--set", "members=[linear]", "--holdout", "0.3")
+    result = as_json("fit", folder / "t.csv", *COSTS, *few)
+    assert len(fits) == 5 + 1
+    assert result["model"] == "auto"
+    assert "log loss" in result["verdict"]
 
 
 def test_every_estimator_of_the_catalogue_is_a_model(folder):
@@ -422,3 +436,37 @@ def test_a_leak_and_an_identifier_are_pointed_out(tmp_path):
 def test_wrong_uses_of_fit_say_what_to_do(folder, arguments, message):
     result = run("fit", folder / "t.csv", *COSTS, *arguments, code=2)
     assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(("model", "words"), [("tree", "age"), ("rules", "says"), ("linear", "× age")])
+def test_a_model_that_can_be_read_is_shown_without_a_table(folder, tmp_path, model, words):
+    saved = tmp_path / "m"
+    few = ("--set", "n_rules=3") if model == "rules" else ()
+    run("fit", folder / "t.csv", *COSTS, "--model", model, *few, "--holdout", "0.3", "--save", saved)
+    shown = run("explain", saved).stdout
+    assert "The model in words" in shown
+    text = as_json("explain", saved)["text"]
+    assert text == propriety.load(saved).export_text()
+    assert "yes" in text
+    assert not re.search(r"then [01]\b|score of [01]\b", text)
+    assert words in text
+    assert shown.count(text.splitlines()[0][:40]) == 1
+
+
+def test_a_value_that_is_no_number_is_told_with_what_can_be_done_in_predict(folder, tmp_path):
+    saved = tmp_path / "m"
+    run("fit", folder / "t.csv", *COSTS, "--model", "linear", "--holdout", "0.3", "--save", saved)
+    bad = text(columns()).splitlines()
+    names = bad[0].split(",")
+    place = names.index(next(c["name"] for c in _columns(saved) if c["kind"] == "number"))
+    cells = bad[1].split(",")
+    cells[place] = "abc"
+    (tmp_path / "bad.csv").write_text("\n".join([bad[0], ",".join(cells)]))
+    told = run("predict", saved, tmp_path / "bad.csv", code=3).stderr
+    assert "leave the cell empty" in told
+    options = set(re.findall(r"--[a-z-]+", told))
+    assert options <= set(re.findall(r"--[a-z-]+", run("predict", "--help").stdout))
+
+
+def _columns(saved):
+    return [{"name": c.name, "kind": c.kind} for c in propriety.load(saved).columns.columns]

@@ -5,8 +5,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import pytest
+from running import as_json
 from samples import columns
 
+import propriety
+from propriety import BoostingClassifier, LinearClassifier
 from propriety.cli.judging import Judgement, baselines, judge
 from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import Order, Recipe
@@ -107,3 +110,63 @@ def test_the_model_that_is_kept_is_fitted_to_all_rows(training):
     study = run_study(Output(quiet=True), training, ORDER, RECIPE, folds=2)
     assert Recording.seen[-1] == ("fit", frozenset(range(N)))
     assert study.judgement.name == study.recipe.title
+
+
+@pytest.mark.parametrize("model", ["linear", "boosting"])
+def test_a_column_of_many_levels_without_effect_does_not_count(tmp_path, model):
+    """Sixty levels that say nothing beside one number that does: the same measure for every model."""
+    rng = np.random.default_rng(0)
+    n = 600
+    x, level = rng.normal(size=n), rng.integers(0, 60, n)
+    y = rng.uniform(size=n) < 1 / (1 + np.exp(-1.5 * x))
+    lines = ["x,level,y", *(f"{a:.4f},l{b},{int(c)}" for a, b, c in zip(x, level, y, strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    few = ("--set", "max_iter=20") if model == "boosting" else ()
+    saved = tmp_path / "m"
+    fit = ("fit", tmp_path / "t.csv", "-t", "y", "--model", model, "--holdout", "0.5", "--save", saved)
+    result = as_json(*fit, *few)
+    assert result["importances"]["x"] > 0.05
+    assert result["importances"]["level"] < result["importances"]["x"] / 4
+    again = as_json("explain", saved)
+    assert again["importances"] == result["importances"]
+    assert propriety.load(saved).importances()[0] > 0.5  # by the model's own account
+
+
+def test_rows_in_order_of_time_that_are_judged_at_random_are_told_what_time_says(tmp_path):
+    """What x says turns round halfway: at random nobody sees it, by time it costs more than no model."""
+    rng = np.random.default_rng(0)
+    n = 600
+    x, when = rng.normal(size=n), np.sort(rng.uniform(0, 1e4, n))
+    sign = np.where(np.arange(n) < 0.75 * n, 1, -1)
+    y = rng.uniform(size=n) < 1 / (1 + np.exp(-3 * sign * x))
+    lines = ["when,x,y", *(f"{t:.3f},{a:.4f},{int(c)}" for t, a, c in zip(when, x, y, strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    given = ("fit", tmp_path / "t.csv", "-t", "y", "--model", "linear", "--holdout", "0.3")
+    (told,) = [text for text in as_json(*given)["warnings"] if "in order of 'when'" in text]
+    by_time = as_json(
+        "fit", tmp_path / "t.csv", "-t", "y", "--model", "linear", "--holdout", "0.25", "--time", "when"
+    )
+    cost = by_time["judgements"][0]["cost_per_1000"]
+    assert f"cost {cost:,.0f} " in told
+    assert "more than" in told
+    assert "may be chance" not in told
+    assert not any("in order of" in text for text in by_time["warnings"])
+    rng.shuffle(lines[1:])
+    shuffled = [lines[0], *rng.permutation(lines[1:])]
+    (tmp_path / "t.csv").write_text("\n".join(shuffled))
+    assert not any("in order of" in text for text in as_json(*given)["warnings"])
+
+
+def test_rounds_that_end_at_once_or_at_their_limit_are_told():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    noise, signal = rng.integers(0, 2, 400), (X[:, 0] > 0).astype(int)
+    given = {"max_iter": 5, "early_stopping": True, "max_leaf_nodes": 3, "random_state": 0}
+    (text,) = BoostingClassifier(**given).fit(X, signal).remarks
+    assert "limit of 5 rounds" in text
+    (text,) = (
+        BoostingClassifier(**given | {"learning_rate": 1.0, "min_samples_leaf": 1}).fit(X, noise).remarks
+    )
+    assert "stopped" in text
+    assert BoostingClassifier(max_iter=3).fit(X, signal).remarks == []
+    assert LinearClassifier(alpha=0.1).fit(X, signal).remarks == []

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mean_squared_error
@@ -123,3 +124,17 @@ def test_slope_without_mistakes_has_no_bound():
         evaluation.calibration_slope([1, 1], [0.2, 0.3])
     with pytest.raises(ValueError, match="2 classes"):
         evaluation.calibration_slope([0, 1], np.full((2, 3), 1 / 3))
+
+
+def test_the_interval_of_the_slope_is_that_of_logistic_regression():
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=800)
+    y = (rng.random(800) < 1 / (1 + np.exp(-score))).astype(int)
+    weight = rng.integers(1, 4, 800)
+    oracle = sm.GLM(y, sm.add_constant(2 * score), family=sm.families.Binomial(), freq_weights=weight).fit()
+    p = 1 / (1 + np.exp(-2 * score))
+    found = evaluation.calibration_slope_estimate(y, p, sample_weight=weight)
+    assert found.value == pytest.approx(oracle.params[1], rel=1e-5)
+    np.testing.assert_allclose([found.low, found.high], oracle.conf_int()[1], rtol=1e-4)
+    apart = evaluation.calibration_slope_estimate([0, 1], [0.2, 0.8])
+    assert apart.high == np.inf

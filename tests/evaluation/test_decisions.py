@@ -145,3 +145,19 @@ def test_net_benefit_by_its_definition(rows):
 def test_bad_costs_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_best_threshold_is_never_worse_than_the_theory_where_costs_differ_by_row():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=400)
+    y = (rng.uniform(size=400) < p).astype(int)
+    fn_cost = np.exp(rng.normal(scale=2, size=400))  # from pennies to fortunes: one threshold cannot do
+    found = evaluation.best_threshold(y, p, fp_cost=1, fn_cost=fn_cost)
+    assert found.cost == found.theory_cost
+    np.testing.assert_allclose(found.value, 1 / (1 + fn_cost))
+    assert found.cost == pytest.approx(evaluation.mean_cost(y, p >= found.value, fp_cost=1, fn_cost=fn_cost))
+    assert "each row's own threshold" in str(found)
+    # Probabilities that are off by far: one threshold can then be the cheaper one.
+    off = evaluation.best_threshold(y, p**6, fp_cost=1, fn_cost=1 + 0.01 * fn_cost)
+    assert np.ndim(off.value) == 0
+    assert off.cost < off.theory_cost

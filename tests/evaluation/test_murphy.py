@@ -133,6 +133,22 @@ def test_corners_draw_the_curve(rows):
     np.testing.assert_allclose(error[1::2], curve.standard_error(c[1::2]), atol=1e-14)
 
 
+def test_a_curve_of_many_corners_is_exact_where_it_is_drawn():
+    """Near 0 too, where rounded probabilities would miss what the model does not."""
+    rng = np.random.default_rng(0)
+    p = np.concatenate([rng.uniform(1e-6, 4e-4, 2000), rng.uniform(size=500)])
+    y = (rng.uniform(size=len(p)) < np.maximum(p, 0.01)).astype(int)
+    curve = evaluation.murphy_curve(y, p)
+    c, value, error = curve.corners(most=300)
+    assert len(c) <= 300
+    assert c[0] == 0
+    assert c[-1] == 1
+    np.testing.assert_array_equal(value, curve(c))
+    np.testing.assert_array_equal(error, curve.standard_error(c))
+    assert np.sum(c < 4e-4) > 50
+    assert len(curve.corners(most=10**6)[0]) == len(curve.corners()[0])
+
+
 def test_dominance_of_a_refinement():
     """The truth is at least as good as a coarser version of itself for every cost."""
     rng = np.random.default_rng(0)

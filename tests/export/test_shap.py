@@ -48,6 +48,10 @@ def test_trees_and_forests_are_explained_on_the_scale_of_probabilities(model):
     if values.ndim == 2:
         values, P = values[..., None], P[:, 1:]
     np.testing.assert_allclose(values.sum(axis=1) + np.ravel(explainer.expected_value), P, atol=1e-9)
+    pairs = explainer.shap_interaction_values(X[:20])
+    np.testing.assert_allclose(
+        pairs if pairs.ndim == 3 else pairs[..., 1], model.predict_interactions(X[:20]), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(

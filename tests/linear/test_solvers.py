@@ -65,7 +65,7 @@ WEIGHTED = [
     *({"solver": "uls", "features": features} for features in ("one", "all", "active", 2)),
     *(
         {"solver": solver}
-        for solver in ("parallel", "sequential", "sequential2", "confidence", "sphere", "gis")
+        for solver in ("parallel", "sequential", "sequential2", "confidence", "sphere", "gis", "iis")
     ),
     *({"solver": solver} for solver in ("fisher", "newton", "lbfgs")),
     {"solver": "lp", "tol": 1e-5},

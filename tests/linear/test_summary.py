@@ -108,3 +108,29 @@ def test_separation_is_said():
     assert "errors and p values mean nothing" in str(model.summary())
     assert "separation" in pickle.loads(pickle.dumps(model)).summary(X, y).facts
     assert "separation" not in model.set_params(alpha=0.1).fit(X, y).summary().facts
+
+
+@pytest.mark.parametrize(("alpha", "loss"), [(0.001, "Log"), (0.03, "Exponential"), ("cv", "Log")])
+def test_errors_under_a_ridge_are_the_spread_of_the_bootstrap(alpha, loss):
+    """A dummy for each of two levels and for each of three: what the ridge alone decides has an error too."""
+    rng = np.random.default_rng(3)
+    n = 400
+    two, three, x = rng.integers(0, 2, n), rng.integers(0, 3, n), rng.standard_normal(n)
+    X = np.column_stack([np.eye(2)[two], np.eye(3)[three], x])
+    y = (rng.random(n) < losses.links.Logit().inverse(0.3 - 1.2 * two + 0.5 * (three == 1) + x)).astype(int)
+    model = LinearClassifier(loss, alpha=alpha, tol=1e-8).fit(X, y)
+    columns = model.summary().columns
+    # The strength is held: choosing it again is another source of spread, which the errors leave out.
+    scale = X.std(axis=0) if alpha == "cv" else 1.0
+    again = LinearClassifier(loss, alpha=model.alpha_, tol=1e-6)
+    draws = np.empty((120, 7))
+    for b in range(120):
+        rows = rng.integers(0, n, n)
+        again.fit(X[rows] / scale, y[rows])
+        draws[b] = [*(again.coef_[0] / scale), again.intercept_[0]]
+    spread = draws.std(axis=0)
+    np.testing.assert_allclose(columns["se_robust"], spread, rtol=0.25)
+    np.testing.assert_allclose(columns["se"][:6], spread[:6], rtol=0.35)
+    # Coefficients that are exact opposites have the same error.
+    np.testing.assert_allclose(columns["coef"][0], -columns["coef"][1], rtol=1e-4)
+    np.testing.assert_allclose(columns["se_robust"][0], columns["se_robust"][1], rtol=1e-4)

@@ -540,3 +540,29 @@ def test_contributions_add_up_to_the_score_less_the_offset():
         model.fit(X, y, offset=offset)
         expected = model.decision_function(X, offset=offset) - offset
         np.testing.assert_allclose(model.contributions(X).sum(axis=1), expected, atol=1e-9)
+
+
+def test_a_search_of_parameters_goes_by_the_costs_that_the_estimator_states():
+    """Accuracy would choose the strongest penalty here, which never decides for the rare and dear class."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = np.where(rng.uniform(size=400) < 1 / (1 + np.exp(2.5 - X[:, 0])), "sick", "well")
+    model = LinearClassifier(fp_cost=1, fn_cost=6, pos_label="sick")
+    search = GridSearchCV(model, {"alpha": [0.01, 100.0]}, cv=3).fit(X, y)
+    scoring = evaluation.cost_scorer(fp_cost=1, fn_cost=6, pos_label="sick")
+    by_cost = GridSearchCV(model, {"alpha": [0.01, 100.0]}, scoring=scoring, cv=3).fit(X, y)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_cost.cv_results_["mean_test_score"])
+    accuracy = GridSearchCV(model, {"alpha": [0.01, 100.0]}, scoring="accuracy", cv=3).fit(X, y)
+    assert search.best_params_ == {"alpha": 0.01} != accuracy.best_params_
+    weight = rng.integers(1, 4, 400)
+    fitted = search.best_estimator_
+    costs = {"fp_cost": 1, "fn_cost": 6, "pos_label": "sick"}
+    cost = evaluation.mean_cost(y, fitted.predict(X), sample_weight=weight, **costs)
+    assert fitted.score(X, y, weight) == pytest.approx(-cost)
+    rows = rng.uniform(1, 20, 400)
+    of_rows = evaluation.mean_cost(y, fitted.predict(X, fn_cost=rows), fn_cost=rows, pos_label="sick")
+    assert fitted.score(X, y, fn_cost=rows) == pytest.approx(-of_rows)
+    plain = LinearClassifier(alpha=0.01).fit(X, y)
+    assert plain.score(X, y) == np.mean(plain.predict(X) == y)
+    with pytest.raises(ValueError, match=r"\['dead'\] that the model was not trained on"):
+        fitted.score(X[:1], ["dead"])

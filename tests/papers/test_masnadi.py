@@ -99,6 +99,19 @@ def test_a_gain_that_is_chosen_by_one_fold_is_tested_on_another():
     assert gains[0, 0].tolist() == [2.0, 4.0]
 
 
+def test_the_sweeps_of_one_loss_are_those_of_all():
+    shape = (1, 2, 3, 2, 2, 3)  # sets, seeds, folds, rows to choose by and to test, losses, gains
+    values = np.arange(np.prod(shape), dtype=float).reshape(shape)
+    whole = masnadi_sets.Sweeps(
+        ("GLog", "GBoost"), (0.5, 1.0, 2.0), values, -values, values[..., 0, :], np.zeros((1, 2, 3, 2))
+    )
+    part = whole.of_loss("GBoost", (0.5, 2.0, 9.0))
+    assert (part.losses, part.gains) == (("GBoost",), (0.5, 2.0))
+    np.testing.assert_array_equal(part.tested("error")[:, :, 0], whole.tested("error")[:, :, 1, [0, 2]])
+    np.testing.assert_array_equal(part.entropy[..., 0, :], -values[..., 1, [0, 2]])
+    np.testing.assert_array_equal(part.plain, values[..., 0, [0, 2]])
+
+
 def test_the_predictor_read_without_its_gain():
     scores, gains = np.array([-3.0, 0.0, 2.0]), (1.0, 10.0)
     P = np.array([losses.GLog(gain).composite().inverse(scores) for gain in gains])

@@ -1,10 +1,13 @@
 """Runs that are interrupted and go on, data that are missing, and the time that is left."""
 
+import numpy as np
 import pytest
 
 from propriety.papers import Experiment, Outcome, Paper, Printed, Setting, Verdict
 from propriety.papers.data import Data, MissingData, catalogue
-from propriety.papers.running import QUICK, Kept, Progress, run_all
+from propriety.papers.running import QUICK, Kept, Progress, _Clock, run_all
+
+from .reading import shared_data
 
 PAPER = Paper("X", "Nobody", 2000, "Nothing", "nowhere")
 PRINTED = Printed("Table 1", "p. 1", ("value",), {"sum": (6,)})
@@ -33,8 +36,8 @@ def test_an_interrupted_run_goes_on(tmp_path):
         run_all([experiment([1, 2, -1])], Data(()), folder=tmp_path)
     assert CALLS == [1, 2, -1]
     # As if the process had been killed while writing a line.
-    kept = tmp_path / "doubling.full.jsonl"
-    kept.write_text(kept.read_text() + '{"part": "items", "it')
+    (kept,) = tmp_path.glob("double-*.jsonl")
+    kept.write_text(kept.read_text() + '{"item": "5", "val')
     (result,) = run_all([experiment([1, 2])], Data(()), folder=tmp_path)
     assert CALLS == [1, 2, -1]
     assert result.outcome.tables[0].agreement == (1, 1)
@@ -47,12 +50,23 @@ def test_a_finished_run_is_read_and_again_runs_it_anew(tmp_path):
         assert len(CALLS) == calls
 
 
-def test_another_protocol_or_size_is_another_run(tmp_path):
+def test_what_is_computed_decides_what_is_used_again(tmp_path):
+    """Neither the size of a run nor the words of a protocol; experiments share results."""
     CALLS.clear()
     run_all([experiment([1, 2])], Data(()), folder=tmp_path)
-    run_all([experiment([1, 2])], Data(()), folder=tmp_path, size=QUICK)
-    run_all([experiment([1, 2], protocol="others")], Data(()), folder=tmp_path)
-    assert len(CALLS) == 6
+    run_all([experiment([1, 2, 3], "other", "in other words")], Data(()), folder=tmp_path, size=QUICK)
+    assert CALLS == [1, 2, 3]
+    (both,) = tmp_path.glob("double-*.jsonl")
+    both.rename(both.with_name("double-0123456789abcdef.jsonl"))  # as other code would have named it
+    run_all([experiment([1, 2])], Data(()), folder=tmp_path)
+    assert CALLS == [1, 2, 3, 1, 2]
+
+
+def test_computing_is_counted_once(tmp_path):
+    one, other = run_all([experiment([1, 2]), experiment([1, 2], "other")], Data(()), folder=tmp_path)
+    assert one.seconds > 0 == other.seconds
+    again, other = run_all([experiment([1, 2]), experiment([1, 2], "other")], Data(()), folder=tmp_path)
+    assert (again.seconds, other.seconds) == (one.seconds, 0)
 
 
 def test_processes_give_the_same(tmp_path):
@@ -70,7 +84,6 @@ def test_missing_data_are_named_and_the_others_go_on(tmp_path):
     for part in ("pima-indians-diabetes.data", "768", "archive.ics.uci.edu", "--data"):
         assert part in first.outcome.verdicts[0].reason
     assert second.outcome.verdicts[0].word == "reproduced"
-    assert not (tmp_path / "needs.full.json").exists()
 
 
 def test_files_are_read_with_headers_gaps_and_two_parts(tmp_path):
@@ -87,6 +100,18 @@ def test_files_are_read_with_headers_gaps_and_two_parts(tmp_path):
     assert len(catalogue()["adult"].files) == 2
 
 
+@pytest.mark.parametrize("name", ["wdbc", "wine"])
+def test_two_sets_need_no_file(name):
+    """Those of scikit-learn are those of the files, value by value."""
+    packaged = Data(()).load(name)
+    assert (len(packaged.labels), *catalogue()[name].rows) == (packaged.numbers().shape[0],) * 2
+    assert not np.isnan(packaged.numbers()).any()
+    of_file = shared_data().load(name)
+    np.testing.assert_array_equal(packaged.labels, of_file.labels)
+    np.testing.assert_array_equal(packaged.numbers(), of_file.numbers())
+    assert (packaged.columns, packaged.part.tolist()) == (of_file.columns, of_file.part.tolist())
+
+
 def test_progress_says_what_is_left():
     told = []
     run_all([experiment([1, 2]), experiment([3], "other")], Data(()), tell=told.append)
@@ -96,9 +121,21 @@ def test_progress_says_what_is_left():
     assert told[0].seconds_left > told[4].seconds_left
 
 
-def test_kept_results_survive_in_order(tmp_path):
-    kept = Kept(tmp_path / "x.jsonl", "p")
-    kept.add("part", "1", {"a": [1.5, None]}, 2.5)
-    assert Kept(tmp_path / "x.jsonl", "p").seconds == 2.5
-    assert Kept(tmp_path / "x.jsonl", "p").of("part") == {"1": {"a": [1.5, None]}}
-    assert Kept(tmp_path / "x.jsonl", "q").of("part") == {}
+def test_the_time_left_is_at_least_what_the_rest_takes_at_its_speed(monkeypatch):
+    now = iter([0.0, 0.0, 0.0, 100.0, 200.0])
+    monkeypatch.setattr("propriety.papers.running.time.monotonic", lambda: next(now))
+    clock = _Clock([60.0, 30.0])
+    clock.begin(1)
+    assert clock.left("items", 0, 4) == 60 + 30
+    assert clock.left("items", 1, 4) == 3 * 100 + 30
+    clock.begin(2)  # the first took 200 seconds, not 60
+    monkeypatch.setattr("propriety.papers.running.time.monotonic", lambda: 200.0)
+    assert clock.left("", 0, 0) == pytest.approx(30 * 200 / 60)
+
+
+def test_kept_results_survive(tmp_path):
+    kept = Kept(tmp_path / "x.jsonl")
+    kept.add("1", {"a": [1.5, None]}, 2.5)
+    read = Kept(tmp_path / "x.jsonl")
+    assert read.values == {"1": {"a": [1.5, None]}}
+    assert [read.count("1"), read.count("1")] == [2.5, 0]

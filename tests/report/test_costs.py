@@ -340,10 +340,12 @@ def test_decisions_for_everyone_that_are_not_shown_are_counted():
 def test_the_first_sentence_says_what_deciding_without_a_model_costs():
     sure = text_of(Report(Y, P, fn_cost=4, positive="bad"))
     assert re.search(
-        r"; without a model, (never|always) 'bad', they cost [\d.,]+\. The model saves [\d.,]+\.", sure
+        r"The model saves [\d.,]+ on every 1,000 cases \(95% interval [\d.,]+ to [\d.,]+\) against "
+        r"(never|always) 'bad'.*; without a model, (never|always) 'bad', they cost [\d.,]+\.",
+        sure,
     )
     constant = text_of(Report(Y, np.full(N, 0.5) + 1e-9 * P, positive="bad"))
-    assert "The difference may be chance." in constant
+    assert "It cannot be told from chance whether the model saves anything" in constant
 
 
 def test_a_missing_group_of_a_report_is_named():

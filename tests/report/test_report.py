@@ -1,5 +1,7 @@
 """The report: what it says, that it is safe to open, and that a browser draws it."""
 
+import base64
+import hashlib
 import json
 import re
 import shutil
@@ -20,10 +22,11 @@ from propriety import (
     LossSearchCV,
     RuleClassifier,
     TreeClassifier,
+    evaluation,
     losses,
 )
 from propriety.costs import Costs
-from propriety.report import ColumnFacts, Effects, Report, checks
+from propriety.report import ColumnFacts, Effects, Report, checks, figures
 from propriety.report.lines import compare
 from propriety.report.markup import clean, escape, table, tag
 from propriety.weights import Weights
@@ -68,7 +71,7 @@ def page():
 class Reader(HTMLParser):
     """Elements, attributes, and the text outside of styles."""
 
-    void = ("meta", "br", "col")
+    void = ("meta", "br", "col", "input")
 
     def __init__(self, page):
         super().__init__()
@@ -85,7 +88,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == name
 
     def handle_data(self, data):
-        if "style" not in self.open:
+        if "style" not in self.open and "script" not in self.open:
             self.text.append(data)
 
     def all(self, name):
@@ -178,11 +181,44 @@ def test_drift_is_seen_where_it_is_and_not_where_it_is_not():
     noise, colour = rng.normal(size=2000), rng.choice(["a", "b"], 2000)
     assert checks.columns_drift({"noise": noise, "colour": colour}, order) == []
     drifting = {"later": np.where(order > 1000, np.nan, noise), "colour": np.where(order > 700, "a", "b")}
-    assert [re.search("'(.*?)'", text)[1] for text in checks.columns_drift(drifting, order)] == list(drifting)
+    (text,) = checks.columns_drift(drifting, order)  # one sentence, however many they are
+    assert text.startswith("2 columns drift")
+    assert all(name in text for name in drifting)
+    (text,) = checks.columns_drift({f"c{k}": order + 0.0 for k in range(13)}, order)
+    assert text.startswith("13 columns drift")
+    assert text.count("c1") == 1
+    assert ", …" in text
     costs = rng.exponential(size=2000)
     assert checks.parts_differ(parts, costs, Weights(2000)) == []
     assert "range from" in checks.parts_differ(parts, costs + (parts == 2), Weights(2000))[0]
     assert checks.parts_differ(parts, costs + (parts == 2), Weights(2000).without(parts == 2)) == []
+
+
+def test_a_model_no_better_than_none_is_called_so_first():
+    rng = np.random.default_rng(0)
+    y = rng.uniform(size=2000) < 0.3
+    wrong = Report(y, np.where(y, 0.2, 0.8), order=rng.permutation(2000)).findings
+    assert "worse than none" in wrong[0]
+    assert "worse than stating the share" in wrong[1]
+    useless = Report(y, rng.uniform(0.29, 0.31, 2000), order=rng.permutation(2000)).findings
+    assert "cannot be told from never" in useless[0]
+    assert not any("worse than" in text for text in useless)
+
+
+@pytest.mark.parametrize(("factor", "says"), [(3.0, "too extreme"), (0.4, "too timid"), (1.0, None)])
+def test_a_slope_is_told_with_its_interval(factor, says):
+    rng = np.random.default_rng(1)
+    score = rng.normal(size=4000)
+    y = rng.uniform(size=4000) < 1 / (1 + np.exp(-score))
+    p = 1 / (1 + np.exp(-factor * score))
+    texts = checks.miscalibrated(y.astype(float), p, Weights(4000))
+    if says is None:
+        assert texts == []
+        return
+    assert says in texts[0]
+    low, high = map(float, re.search(r"interval ([0-9.]+) to ([0-9.]+)", texts[0]).groups())
+    assert low < 1 / factor < high
+    assert "too high on the whole" in checks.miscalibrated(y.astype(float), p**0.3, Weights(4000))[-1]
 
 
 # --- the page -----------------------------------------------------------------------------------------
@@ -216,9 +252,14 @@ def test_the_page_says_everything_it_should(page):
 
 def test_the_page_is_whole_and_loads_nothing(page):
     reader = Reader(page)
-    assert not {"script", "link", "iframe", "img", "object", "base"} & {name for name, _ in reader.elements}
+    assert not {"link", "iframe", "img", "object", "base"} & {name for name, _ in reader.elements}
     policy = next(a["content"] for a in reader.all("meta") if "http-equiv" in a)
     assert policy.startswith("default-src 'none'")
+    # The one script that runs is named by its hash; the other is data.
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert [a.get("type") for a in reader.all("script")] == ["application/json", None]
     for name, attributes in reader.elements:
         for key, value in attributes.items():
             assert not key.startswith("on"), (name, key)
@@ -243,7 +284,7 @@ def test_the_page_can_be_read_without_seeing_it(page):
     assert len(reader.all("h1")) == 1
     assert len(reader.all("main")) == len(reader.all("nav")) == 1
     pictures = reader.all("svg")
-    assert len(pictures) == 5  # loss, Murphy, reliability, scores, effects
+    assert len(pictures) == 8  # loss, gains, precision, Murphy, reliability, scores, subgroups, effects
     assert all(a["role"] == "img" for a in pictures)
     assert len(reader.all("figcaption")) == len(reader.all("figure")) == len(pictures)
     assert len(reader.all("caption")) == len(reader.all("table"))
@@ -273,9 +314,11 @@ def test_hostile_names_are_text():
     )
     page = report.html()
     reader = Reader(page)
-    assert "<script" not in page
+    assert page.count("<script") == 2  # the page's own, and its data
     assert "\x00" not in page
-    assert not any(name == "script" for name, _ in reader.elements)
+    assert [a.get("type") for a in reader.all("script")] == ["application/json", None]
+    (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    assert repr(HOSTILE) in json.loads(data)["never"]
     assert clean(HOSTILE) in "".join(reader.text)
     figure = page[page.index('id="effects-title"') :]
     assert "$x_{" in figure[: figure.index("</svg>")]  # a name in a figure is text, not mathematics
@@ -356,18 +399,19 @@ def test_a_search_and_a_pipeline_say_the_costs_and_the_loss_of_their_classifier(
     report = Report.from_estimator(search, X, y)
     assert report.costs.threshold == 0.25
     assert report.loss == search.loss_ == search.best_estimator_.loss_
-    assert sum(report.importances.values()) == pytest.approx(1)
+    assert all(rise.low <= rise.value <= rise.high for rise in report.importances.values())
     pipeline = make_pipeline(StandardScaler(), LinearClassifier("Squared", fn_cost=3)).fit(X, y)
     report = Report.from_estimator(pipeline, X, y)
     assert (report.costs.threshold, report.loss) == (0.25, losses.Squared().composite())
     assert report.effects is None
+    assert list(report.importances) == ["x0", "x1"]
 
 
-def test_a_classifier_of_others_has_the_importances_of_scikit_learn():
+def test_what_columns_count_for_is_measured_for_others_classifiers_too():
     X, y = two_columns()
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     report = Report.from_estimator(model, X, y, fn_cost=3)
-    assert list(report.importances.values()) == model.feature_importances_.tolist()
+    assert report.importances == evaluation.importance(model, X, y).estimates
     assert report.loss is None
     page = report.html()
     assert "A miss costs 3 times" in page
@@ -384,7 +428,7 @@ def test_a_browser_draws_every_figure_without_an_error(page, tmp_path):
       const boxes = [...document.querySelectorAll('svg')].map(drawn);
       document.title = JSON.stringify({boxes, wide: document.documentElement.scrollWidth <= innerWidth});
     })</script>"""
-    # The page's own policy forbids scripts, so the copy that is measured goes without it.
+    # The page's own policy forbids other scripts, so the copy that is measured goes without it.
     tested = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
     tested = tested.replace("</body>", probe + "</body>")
     (tmp_path / "r.html").write_text(tested, encoding="utf-8")
@@ -400,7 +444,7 @@ def test_a_browser_draws_every_figure_without_an_error(page, tmp_path):
     for width in (1200, 500):
         dumped = open_in_browser("r.html", f"--window-size={width},900", "--dump-dom").stdout
         seen = json.loads(re.search("<title>(.*?)</title>", dumped)[1])
-        assert len(seen["boxes"]) == 5
+        assert len(seen["boxes"]) == 8
         assert all(size > 100 and paths > 10 for size, paths in seen["boxes"])
         assert seen["wide"], "the page itself must not scroll sideways"
     done = open_in_browser("page.html", f"--screenshot={tmp_path / 'r.png'}", "--window-size=1200,900")
@@ -417,3 +461,19 @@ def test_a_readable_model_is_shown_in_words_with_the_names_of_its_columns():
     assert "The model in words" in page
     assert "these probabilities are restated" in page
     assert "age" in model.export_text()
+
+
+def test_the_log_loss_of_a_title_is_that_of_the_text_and_no_picture_has_a_spike():
+    """Many rows, and some that are sure and wrong: neither rounding nor a 0 makes them infinite."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.05, 0.5, size=4000)
+    y = rng.uniform(size=4000) < p
+    p[:3], y[:3] = 0.0, [True, False, True]
+    text = Reader(Report(y, p, fn_cost=20).html()).text
+    told = re.findall(r"Log loss ([0-9.]+|inf)", " ".join(text))
+    assert len(told) == 2
+    assert float(told[0]) == float(told[1])
+    display = figures.murphy(y.astype(float), {"m": p}, np.ones(4000), None).axes[0]
+    (line,) = [line for line in display.get_lines() if line.get_label() == "m"]
+    drawn = np.asarray(line.get_xydata())
+    np.testing.assert_allclose(drawn[:, 1], evaluation.murphy_curve(y, p)(drawn[:, 0]))

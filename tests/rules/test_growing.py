@@ -8,7 +8,7 @@ import pytest
 from propriety import losses
 from propriety.data.table import Schema
 from propriety.engine.binning import Binner
-from propriety.rules.growing import RuleGrower, edge_score, entropy_score
+from propriety.rules.growing import RuleGrower, edge_score, entropy_score, least_entropies
 from propriety.rules.monomials import BinLiteral, conjoin, shortest_between
 from propriety.rules.text import merged
 from propriety.weights import Weights
@@ -168,3 +168,34 @@ def test_short_thresholds_lie_between(below, above):
     t = shortest_between(below, above)
     assert below <= t < above
     assert np.isfinite(t)
+
+
+LOSSES = ["Log()", "Squared()", "Matsushita()", "Mu(0.3)", "Power(0.3)", "CascadeUp(16)", "Beta(2, 5)"]
+
+
+@pytest.mark.parametrize("text", LOSSES)
+@pytest.mark.parametrize("scale", [20, 1 << 50], ids=["small", "large"])
+def test_chords_leave_out_no_monomial_of_least_score(text, scale):
+    """Pure and nearly pure leaves, copies of the best one, and monomials that are not allowed."""
+    loss, rng = losses.parse(text), np.random.default_rng(1)
+    total = np.array([3 * scale, 2 * scale])
+    within = rng.integers(0, total + 1, size=(300, 2))
+    within[:50, 0] = rng.integers(0, 2, 50)
+    within[50:60] = total - rng.integers(0, 2, (10, 2))
+    allowed = rng.random(300) < 0.9
+    allowed[-1] = True
+    full = entropy_score(loss)(within, total)
+    best = int(np.argmin(np.where(allowed, full, np.inf)))
+    within[200:203], allowed[200:203] = within[best], True
+    full = np.where(allowed, entropy_score(loss)(within, total), np.inf)
+    found = least_entropies(loss, within, total, allowed)
+    tied = full <= full.min() * (1 + 1e-9)
+    assert tied.sum() >= 4
+    np.testing.assert_array_equal(found[tied], full[tied])
+    assert np.all((found == full) | (found == np.inf))
+    assert np.isfinite(found).sum() < 100
+
+
+def test_nothing_allowed_has_no_least_score():
+    within, total = np.array([[1, 2], [3, 0]]), np.array([5, 5])
+    assert np.all(least_entropies(losses.Log(), within, total, np.zeros(2, dtype=bool)) == np.inf)

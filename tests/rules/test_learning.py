@@ -134,23 +134,35 @@ def test_a_bounded_link_keeps_the_score_inside(data, update):
 
 def test_each_round_takes_the_loss_of_least_risk_or_largest_edge(data, monkeypatch):
     X, y = data
-    rounds = []
-    step = learning.step
+    proposed, taken = [], []
+    propose, take = learning.propose, learning.take
 
-    def watched(sample, grower, state, composite, given):
-        new = step(sample, grower, state, composite, given)
-        rounds.append((len(state.edges), new, learning.empirical_risk(sample, new, given.costs)))
+    def watched_propose(sample, grower, state, composite):
+        proposal = propose(sample, grower, state, composite)
+        proposed.append((len(state.edges), proposal[0]))
+        return proposal
+
+    def watched_take(sample, state, grown, given):
+        new = take(sample, state, grown, given)
+        taken.append((len(state.edges) - 1, new, learning.empirical_risk(sample, new, given.costs)))
         return new
 
-    monkeypatch.setattr(learning, "step", watched)
+    monkeypatch.setattr(learning, "propose", watched_propose)
+    monkeypatch.setattr(learning, "take", watched_take)
     for choose in ("risk", "edge"):
-        rounds.clear()
+        proposed.clear()
+        taken.clear()
         model = RuleClassifier("bag", choose=choose, n_rules=6).fit(X, y)
         for k, chosen in enumerate(model.chosen_):
-            tried = [(new, risk) for number, new, risk in rounds if number == k]
-            assert [new.composite.loss for new, _ in tried] == list(settings.BAGS[1])
-            values = [risk if choose == "risk" else -new.edges[-1] for new, risk in tried]
-            assert tried[int(np.argmin(values))][0].composite == chosen
+            tried = [state for number, state in proposed if number == k]
+            assert [state.composite.loss for state in tried] == list(settings.BAGS[1])
+            fitted = [(new, risk) for number, new, risk in taken if number == k]
+            if choose == "risk":
+                assert [new.composite for new, _ in fitted] == [state.composite for state in tried]
+                assert fitted[int(np.argmin([risk for _, risk in fitted]))][0].composite == chosen
+            else:
+                assert tried[int(np.argmax([state.edges[-1] for state in tried]))].composite == chosen
+                assert [new.composite for new, _ in fitted] == [chosen]
         assert model.loss_ == model.chosen_[-1]
         assert len(set(model.chosen_)) > 1
 

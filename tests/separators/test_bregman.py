@@ -40,6 +40,43 @@ def test_iterative_scaling_reaches_the_minimum(small, small_three):
         assert model.n_iter_ > 5 * LinearClassifier(solver="parallel", tol=1e-5).fit(X, y).n_iter_
 
 
+def test_improved_scaling_reaches_the_minimum_in_fewer_rounds(small, small_three):
+    for X, y in (small, small_three, (small[0] + 5, small[1])):
+        best = LinearClassifier(tol=1e-10, fit_intercept=False).fit(X, y).trace_[-1]
+        kinds = {}
+        for solver in ("gis", "iis"):
+            kinds[solver] = LinearClassifier(
+                solver=solver, tol=1e-5, fit_intercept=False, max_iter=100_000
+            ).fit(X, y)
+        assert abs(kinds["iis"].trace_[-1] - best) < 1e-8
+        assert np.all(np.diff(kinds["iis"].trace_) <= 0)
+        assert kinds["iis"].n_iter_ < kinds["gis"].n_iter_
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_step_of_improved_scaling_solves_its_equation(make, classes):
+    """Feature by feature, with h_j and h# written out, by bisection. [Della Pietra et al. 1997, section 4]"""
+    X, y = make(n=60, d=3, seed=7, classes=classes)
+    weight = np.random.default_rng(0).random(len(y))
+    scaling = bregman.IterativeScaling.make(X, y, classes, weight, improved=True)
+    owners = np.array([1]) if classes == 2 else np.arange(3)
+    coef = np.linspace(-0.5, 0.4, 3 * len(owners))
+    state = scaling.start(coef)
+    P = np.exp(state.margins) / np.exp(state.margins).sum(axis=1)[:, None]
+    shift = np.maximum(-X.min(axis=0), 0)
+    # h[i, l, (c, f)] = x_if 1[l = c] + shift_f
+    h = np.array([[[x * (label == c) + shift for c in owners] for label in range(classes)] for x in X])
+    h = h.reshape(len(X), classes, -1)
+    total = h.sum(axis=2)
+    seen = np.einsum("i,ij->j", weight, h[np.arange(len(y)), y])
+
+    def excess(delta, j):
+        return np.sum(weight[:, None] * P * h[:, :, j] * np.exp(delta * total)) - seen[j]
+
+    expected = [optimize.brentq(excess, -1, 1, args=(j,), xtol=1e-14) for j in range(h.shape[2])]
+    np.testing.assert_allclose(scaling.step(state).coef - coef, expected, atol=1e-9)
+
+
 @pytest.mark.parametrize(("p", "rule"), [(1, "parallel"), (2, "sphere"), (np.inf, "sequential2")])
 @pytest.mark.parametrize("loss", ["Log", "Exponential"])
 def test_norms_lead_from_the_parallel_to_the_sequential_rule(small, p, rule, loss):

@@ -10,8 +10,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from propriety import BoostingClassifier, LinearClassifier, LossSearchCV, TreeClassifier, losses, recommend
+from propriety import (
+    AutoClassifier,
+    BoostingClassifier,
+    LinearClassifier,
+    LossSearchCV,
+    TreeClassifier,
+    losses,
+    recommend,
+)
 from propriety.evaluation import mean_loss
+from propriety.progress import heard_by
 
 
 def steps(n=1500, seed=0):
@@ -84,6 +93,27 @@ def test_nothing_is_gained_where_the_log_loss_is_right():
     assert not search.verdict_.gained
     assert str(search.verdict_).startswith("Nothing was gained: the log loss was kept.")
     assert search.verdict_.baseline == pytest.approx(-search.best_score_)
+
+
+def test_what_is_chosen_is_what_the_verdict_supports():
+    """Small samples in which another loss looks better by chance, by the rule of one standard error too."""
+    tried = ["Tailored(0.2, 5)", "Squared"]
+    against = 0
+    for seed in range(8):
+        X, y = plain(60, seed)
+        given = {"fp_cost": 1, "fn_cost": 4, "cv": 3}
+        search = LossSearchCV(LinearClassifier(alpha=0.01), tried, **given).fit(X, y)
+        assert search.verdict_.gained == (search.best_loss_ != losses.Log())
+        assert search.verdict_.chosen == search.best_loss_
+        assert search.best_index_ == 0 or search.verdict_.gained
+        other = LossSearchCV(LinearClassifier(alpha=0.01), tried, rule="one_se", refit=False, **given).fit(
+            X, y
+        )
+        if other.best_index_ and not other.verdict_.gained:
+            against += 1
+            assert "taken by the rule that was asked for" in str(other.verdict_)
+            assert "was kept" in str(search.verdict_)
+    assert against > 0
 
 
 def test_losses_that_change_nothing_are_called_so():
@@ -361,3 +391,24 @@ def test_trees_may_be_given_losses_without_a_gradient():
             clone(model).set_params(loss=loss), X, y, cv=StratifiedKFold(2), method="predict_proba"
         )
         assert -search.cv_results_["mean_test_score"][j] == pytest.approx(cost_of(y, P, 1, 3))
+
+
+def test_a_stack_gives_the_same_search_with_its_members_shared(monkeypatch):
+    X, y = plain(120)
+    model = AutoClassifier(members=["linear"], n_folds=3, random_state=0)
+    given = {"fp_cost": 1, "fn_cost": 4, "cv": 2}
+    shared = LossSearchCV(model, ["Tailored(0.2, 5)"], **given).fit(X, y)
+    monkeypatch.setattr(AutoClassifier, "share_members", lambda self, members: self)
+    alone = LossSearchCV(model, ["Tailored(0.2, 5)"], **given).fit(X, y)
+    for key in ("mean_test_score", "gain"):
+        np.testing.assert_array_equal(shared.cv_results_[key], alone.cv_results_[key])
+    np.testing.assert_array_equal(shared.predict_proba(X), alone.predict_proba(X))
+
+
+def test_a_search_says_how_far_it_has_come():
+    told = []
+    with heard_by(lambda share, text: told.append((share, text))):
+        LossSearchCV(LinearClassifier(alpha=0.1), ["Squared"], cv=2).fit(*plain(60))
+    assert told[0] == (0, "split 1 of 2")
+    assert (1 / 2, "split 2 of 2, Squared()") in told
+    assert [share for share, _ in told] == sorted(share for share, _ in told)

@@ -145,6 +145,16 @@ class AutoClassifier(ProperClassifier):
 
     # --- fitting ----------------------------------------------------------------------------------
 
+    _shared_members: Any = None
+
+    def share_members(self, members: dict[str, Any]) -> Self:
+        """Take members from other fits to the same rows, and add those that are missing.
+
+        The members are fitted to the log loss whatever the loss of the weights.
+        """
+        self._shared_members = members
+        return self
+
     def fit(
         self,
         X: Any,
@@ -202,7 +212,8 @@ class AutoClassifier(ProperClassifier):
         loss = fitted_loss(self.loss, self.link, training.n_classes)
         # At stake or not, a decision counts once.
         judging = Weights.read(sample_weight, training.n_rows) if self.stakes else None
-        learned = learn(training, settings, loss, judging)
+        shared, self._shared_members = self._shared_members, None  # of this fit alone
+        learned = learn(training, settings, loss, judging, shared)
         parts = _attributes(learned.members, learned.stack)
         return self._keep(training, loss, judgement_=learned.judgement, **parts)
 
@@ -214,6 +225,11 @@ class AutoClassifier(ProperClassifier):
 
     def _formula(self) -> Formula:
         readout = readout_of(self.loss_, len(self.classes_))
+        if isinstance(readout, formula.Bent):
+            raise ValueError(
+                f"the scores of {self.loss_!r} have no closed form, so that a stack of them cannot be "
+                "exported; fit with its base loss"
+            )
         members = tuple((member.model._formula(), member.numbers) for member in self._members)
         stack = formula.Stack(members, self._stack.weights, self._stack.intercept, LEAST, readout)
         return Formula(stack, readout)
@@ -225,6 +241,12 @@ class AutoClassifier(ProperClassifier):
         """What 1,000 decisions cost, and whether that is better than deciding the same for everyone."""
         check_is_fitted(self, "members_")
         return str(self.judgement_)
+
+    @property
+    def remarks(self) -> list[str]:
+        """How the fits of the members ended, where that is worth a warning."""
+        check_is_fitted(self, "members_")
+        return [f"{m.name} in the stack: {text}" for m in self._members for text in m.model.remarks]
 
     def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that each row meets, in words, if the model is one of rules."""

@@ -16,6 +16,7 @@ from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
 from propriety.data.folds import fold_numbers, in_mixed_cells, row_hashes
 from propriety.data.training import Training
 from propriety.engine.layout import BINS
+from propriety.progress import part
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
@@ -34,10 +35,17 @@ class Learned:
     judgement: Judgement
 
 
-def learn(training: Training, settings: AutoSettings, loss: Any, judging: Weights | None = None) -> Learned:
+def learn(
+    training: Training,
+    settings: AutoSettings,
+    loss: Any,
+    judging: Weights | None = None,
+    shared: dict[str, Fitted] | None = None,
+) -> Learned:
     """Fit the members as far as the time allows, weigh them, and judge the whole.
 
-    `judging` are the weights by which decisions are counted, if rows are learned from by what is at stake.
+    `judging` are the weights by which decisions are counted, if rows are learned from by what is at stake;
+    `shared` are members that fits to the same rows with other losses have made, and takes what this one does.
     """
     if judging is None:
         training, _ = training.expanded()  # copies of a row may lie in several folds
@@ -61,7 +69,7 @@ def learn(training: Training, settings: AutoSettings, loss: Any, judging: Weight
         settings.seed,
         settings.n_jobs,
     )
-    ladder = Ladder(task, judged, loss, rows, settings)
+    ladder = Ladder(task, judged, loss, rows, settings, {} if shared is None else shared)
     ladder.climb(settings.members)
     return ladder.readable() if settings.interpretable else ladder.stacked()
 
@@ -75,6 +83,7 @@ class Ladder:
     loss: Any
     rows: NDArray[np.intp]
     settings: AutoSettings
+    shared: dict[str, Fitted] = field(default_factory=dict)
     began: float = field(default_factory=time.perf_counter)
     fitted: dict[str, tuple[Fitted, float]] = field(default_factory=dict)
     last: float = 0.0  # seconds that the last member took
@@ -87,11 +96,14 @@ class Ladder:
 
     def climb(self, names: tuple[str, ...]) -> None:
         """Fit one member after the other, while there is time."""
-        for name in names:
+        for k, name in enumerate(names):
             if name in self.fitted or not self._affords(name):
                 continue
             started = self.seconds
-            fitted = MEMBERS[name](self.task)
+            if name not in self.shared:
+                with part(name, k, len(names)):
+                    self.shared[name] = MEMBERS[name](self.task)
+            fitted = self.shared[name]
             self.fitted[name], self.last = (fitted, self.seconds), self.seconds - started
             if self.settings.verbose:
                 standing = self.judged.standing(name, fitted.P[self.rows])
@@ -106,7 +118,7 @@ class Ladder:
 
     def _affords(self, name: str) -> bool:
         """Whether the time that is left will do, by a trial on some rows; the first member always does."""
-        if self.settings.time_budget is None or not self.fitted:
+        if self.settings.time_budget is None or not self.fitted or name in self.shared:
             return True
         left = self.settings.time_budget - self.seconds
         n = self.task.training.n_rows

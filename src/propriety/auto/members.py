@@ -19,7 +19,7 @@ from propriety.data.table import Schema, Table
 from propriety.data.training import Training
 from propriety.forest import ForestClassifier
 from propriety.linear import LinearClassifier
-from propriety.model.base import ProperClassifier
+from propriety.model.base import ProperClassifier, shares
 from propriety.rules import RuleClassifier
 from propriety.tree import TreeClassifier
 
@@ -86,7 +86,7 @@ class Member:
         each = self.model.importances()
         if self.numbers is None:
             return each
-        return np.bincount(self.numbers.owners, weights=each, minlength=n_features).astype(np.float64)
+        return shares(self.numbers.combined(each, n_features))
 
 
 def _owned(parts: Floats, owners: tuple[int, ...], n_features: int) -> Floats:

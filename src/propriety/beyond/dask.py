@@ -302,11 +302,12 @@ def _copy_of(model: Any, client: Client) -> Any:
     """What the workers fit: the model with its seed drawn, since all must draw the same."""
     ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
     ours._known_classes = model._known_classes
-    if model.random_state is None:
+    if getattr(model, "random_state", 0) is None:
         ours.random_state = int(np.random.default_rng().integers(2**31 - 1))
     if model.n_jobs is None:
         ours.n_jobs = min(client.nthreads().values(), default=1)
-    ours.verbose = 0
+    if hasattr(model, "verbose"):
+        ours.verbose = 0
     return ours
 
 
@@ -319,7 +320,7 @@ class _Bar:
     """What is said of a fit, before it starts and while it runs."""
 
     def __init__(self, model: Any, client: Client, X: Any) -> None:
-        self._shown, self._began, self._last = bool(model.verbose), time.monotonic(), -1
+        self._shown, self._began, self._last = bool(getattr(model, "verbose", 0)), time.monotonic(), -1
         if self._shown:
             workers, threads = len(client.nthreads()), sum(client.nthreads().values())
             _say(

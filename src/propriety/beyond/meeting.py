@@ -27,36 +27,40 @@ class Meeting:
         self._parts: list[Any] = [None] * size
         self._everyone: list[Any] = []
         self._changed = Condition()
-        self._error: BaseException | None = None
+        self.error: BaseException | None = None
+        self._left = 0
 
     def fail(self, error: BaseException) -> None:
         """Send everybody home."""
         with self._changed:
-            self._error = self._error or error
+            self.error = self.error or error
             self._changed.notify_all()
 
     def wait_for_turn(self, rank: int) -> None:
         """Wait until the others have done their part."""
         with self._changed:
-            self._changed.wait_for(lambda: self._turn == rank or self._error is not None)
-            if self._error is not None:
-                raise Parted("another part of the rows has failed") from self._error
+            self._changed.wait_for(lambda: self._turn == rank or self.error is not None)
+            if self.error is not None:
+                raise Parted("another part of the rows has failed") from self.error
 
     def show(self, rank: int, part: Any) -> list[Any]:
         """Show a part, let the others work, and return the parts of all."""
         with self._changed:
             self._parts[rank] = part
+            if self._left:
+                self.error = self.error or RuntimeError("one thread asks for a total, and another has done")
             if rank == self.size - 1:
                 self._everyone, self._parts = self._parts, [None] * self.size
             self._pass_on(rank)
-            self._changed.wait_for(lambda: self._turn == rank or self._error is not None)
-            if self._error is not None:
-                raise Parted("another part of the rows has failed") from self._error
+            self._changed.wait_for(lambda: self._turn == rank or self.error is not None)
+            if self.error is not None:
+                raise Parted("another part of the rows has failed") from self.error
             return self._everyone
 
     def leave(self, rank: int) -> None:
         """Let the next one work; this one has done."""
         with self._changed:
+            self._left += 1
             self._pass_on(rank)
 
     def _pass_on(self, rank: int) -> None:
@@ -144,5 +148,5 @@ def meet(tasks: Sequence[Callable[[Member], Result]], **options: Any) -> list[Re
             thread.join()
         raise
     if errors:
-        raise next((e for e in errors if not isinstance(e, Parted)), errors[0])
+        raise next((e for e in errors if not isinstance(e, Parted)), meeting.error or errors[0])
     return results

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from propriety.beyond.dispatch import over_spread_rows
 from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
+from propriety.boosting.remarks import of_rounds
 from propriety.boosting.settings import FEW_ROWS, settings_of
 from propriety.collective import Parted
 from propriety.costs import Costs
@@ -282,8 +283,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.verbose = verbose
-        self.min_gain = min_gain
+        self.verbose, self.min_gain = verbose, min_gain
 
     @classmethod
     def table_settings(cls, n_rows: int) -> dict[str, Any]:
@@ -560,6 +560,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         except ValueError:
             return contract.EFFECTS
         return contract.CURVES
+
+    remarks = property(of_rounds)
 
     def shape_functions(self) -> ShapeFunctions:
         """The additive model's curves, and surfaces where pairs of features meet: a :class:`ShapeFunctions`.

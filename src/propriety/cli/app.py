@@ -19,6 +19,7 @@ COMMANDS = (
     ("explain", "propriety.cli.explain"),
     ("export", "propriety.cli.export"),
     ("losses", "propriety.cli.losses_command"),
+    ("explore", "propriety.cli.explore"),
     ("bench", "propriety.cli.bench"),
     ("papers", "propriety.cli.papers"),
     ("warm", "propriety.cli.warm"),

@@ -11,9 +11,13 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.output import Output, UsageError, shown
 from propriety.cli.predict import ModelArgument, load_model
+from propriety.cli.study import show_importances
 from propriety.cli.words import in_words, stated_by
 from propriety.tables import TableCosts, TableError, TableModel
 from propriety.tables.conversion import as_text
+from propriety.weights import Estimate
+
+_LINES = 60  # of a model in words
 
 
 @command
@@ -144,19 +148,47 @@ def describe(out: Output, model: TableModel) -> None:
         decided = [f"decided {label}" for label in model.decisions]
         of_labels = zip(stated.matrix.labels, stated.matrix.values.tolist(), strict=True)
         out.table("Costs", ("", *decided), [(f"is {label}", *row) for label, row in of_labels])
-    shares = model.importances()
-    columns = model.columns.columns
-    rows = [(columns[i].name, columns[i].kind, float(shares[i])) for i in np.argsort(-shares)]
-    out.table("Columns, by what they count", ("column", "kind", "share"), rows[:40])
+    importances = _importances(out, model)
+    text = model.export_text()
+    if text:
+        out.say("\nThe model in words", "bold")
+        out.say(shortened(text))
     out.result(
         {
             "command": "explain",
             **facts,
             "stated_costs": stated.document(),
-            "importances": {name: share for name, _, share in rows},
+            "importances": importances,
+            "text": text,
             "summary": model.summary,
         }
     )
+
+
+def shortened(text: str, most: int = _LINES) -> str:
+    """The first lines of a text, and how many more there are.
+
+    >>> print(shortened("a" + chr(10) + "b" + chr(10) + "c", 2))
+    a
+    b
+    … and 1 line more: --json has all
+    """
+    lines = text.splitlines()
+    more = len(lines) - most
+    rest = [f"… and {more} line{'' if more == 1 else 's'} more: --json has all"] if more > 0 else []
+    return "\n".join([*lines[:most], *rest])
+
+
+def _importances(out: Output, model: TableModel) -> dict[str, float]:
+    """What the columns count for: as it was measured on rows that judged, or by the model's own account."""
+    measured = model.summary.get("importances")
+    if measured:
+        show_importances(out, {name: Estimate(*ends) for name, ends in measured.items()}, most=40)
+        return {name: value for name, (value, _, _) in measured.items()}
+    shares, columns = model.importances(), model.columns.columns
+    rows = [(columns[i].name, columns[i].kind, float(shares[i])) for i in np.argsort(-shares)]
+    out.table("Columns, by what they count in the model", ("column", "kind", "share"), rows[:40])
+    return {name: share for name, _, share in rows}
 
 
 def _facts_of_costs(model: TableModel, stated: TableCosts) -> dict[str, Any]:

@@ -12,9 +12,10 @@ from propriety.cli.commands import command
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
 from propriety.cli.recipes import AUTO, OURS, Order, Recipe, check_takes_offset, named
-from propriety.cli.reporting import check_can_report, report_of
+from propriety.cli.reporting import check_can_report, outline_of, report_of, show_findings
 from propriety.cli.streaming import fit_streamed, is_streamed
 from propriety.cli.study import document, run_study, show_study
+from propriety.report.top import headline
 
 _NAMES = [recipe.name for recipe in OURS]
 
@@ -42,6 +43,7 @@ def fit_command(
         str | None, typer.Option("--report", help="Where to write a report, one HTML page for people.")
     ] = None,
     settings: o.SettingsOption = None,
+    showing: o.Showing,
     opening: o.Opening,
     meaning: o.Meaning,
     seed: o.SeedOption = 0,
@@ -58,6 +60,7 @@ def fit_command(
     Examples:
       propriety fit loans.csv --target default --fp-cost 1 --fn-cost 9 --save loans.propriety
       propriety fit loans.parquet -t default --folds 10 --report loans.html
+      propriety fit loans.csv -t default --fn-cost 900 --unit € --per year 120000 --by region --report r.html
       propriety fit loans.csv -t default --loss 'Beta(6, 14)' --model linear
       propriety fit loans.csv -t default --fn-cost amount --fp-cost '0.5 + 0.1*amount' --time issued
       propriety fit patients.csv -t state --cost-matrix costs.csv --groups hospital
@@ -77,19 +80,23 @@ def fit_command(
     if streamed:
         study = fit_streamed(out, table, target, asking, opening, meaning, order, recipe, memory)
     else:
-        training = load_table(table, opening, meaning, target, asking)
+        training = load_table(table, opening, meaning, target, asking, showing)
         show_table(out, training)
         study = run_study(out, training, order, recipe, folds=asking.folds, holdout=asking.holdout)
     show_study(out, study)
+    outline = outline_of(study, showing)
+    out.say(headline(outline))
+    show_findings(out, outline)
     if save is not None:
         study.model.save(save)
         out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")
     if report is not None:
-        with out.progress("report", 2) as step:
-            report_of(study, step).save(report)
+        with out.progress("report", 3) as step:
+            report_of(study, showing, step).save(report)
+            step("report")
         out.say(f"Report written to {report}: open it in a browser.")
     rows = {"rows": study.model.summary["rows"]} if streamed else {}
-    out.result(document(study) | rows | {"saved": save, "report": report})
+    out.result(document(study) | rows | {"headline": headline(outline), "saved": save, "report": report})
 
 
 def _check_together(asking: o.Asking, order: Order, recipe: Recipe) -> None:
@@ -100,8 +107,6 @@ def _check_together(asking: o.Asking, order: Order, recipe: Recipe) -> None:
         raise UsageError("--search takes no --offset: give --loss, or leave one of them out")
     if asking.offset is not None:
         check_takes_offset([recipe], order)
-    if order.search and recipe.name == AUTO:
-        raise UsageError("--search chooses the loss of one model; give --model boosting, linear or tree")
 
 
 def _recipe(model: str | None, loss_matters: bool) -> Recipe:

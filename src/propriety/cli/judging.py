@@ -23,6 +23,8 @@ from propriety.weights import Estimate, Weights
 Floats = NDArray[np.float64]
 #: Called after each fit, with what was done.
 Step = Callable[[str], None]
+#: Shown each fitted model with the rows that judge it.
+Look = Callable[[Fitted, TrainingTable], None]
 _CONSTANTS = 3  # decisions for everyone that are shown of several classes
 
 
@@ -157,7 +159,7 @@ def left_out(classes: Sequence[str], like: Judgement) -> str:
 
 
 def judge(
-    recipe: Recipe, order: Order, table: TrainingTable, split: Split, step: Step
+    recipe: Recipe, order: Order, table: TrainingTable, split: Split, step: Step, look: Look | None = None
 ) -> tuple[Judgement, Fitted]:
     """Train on each training part and predict its judging part; also returns the last fitted model."""
     parts, began = [], time.perf_counter()
@@ -165,6 +167,8 @@ def judge(
         fitted = train(recipe, order, table, train_rows)
         held_out = table.take(test_rows)
         parts.append(fitted.probabilities(held_out.frame, held_out.offset))
+        if look is not None:
+            look(fitted, held_out)
         step(f"{fitted.recipe.title}, part {number} of {len(split.pairs)}")
     rows, seconds = split.rows, time.perf_counter() - began
     groups = None if table.groups is None else table.groups.values[rows]

@@ -7,26 +7,38 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from propriety.cli.options import Asking, Meaning, Opening, named_as_options
+from propriety.cli.options import Asking, Meaning, Opening, Showing, named_as_options
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import Role, TrainingTable
 from propriety.tables import Column, Findings, TableCosts, TableError, TableOffset, infer, open_source
+from propriety.tables.conversion import as_text
 from propriety.tables.costs import LabelledMatrix, read_matrix
 from propriety.tables.errors import no_such_column
 from propriety.tables.roles import groups_of, times_of, weights_of
 
 _SHOWN = 30  # columns in the table of columns
+_LEVELS = 10  # different numbers up to which each is a subgroup
 
 
-def load_table(path: str, opening: Opening, meaning: Meaning, target: str, asking: Asking) -> TrainingTable:
+def load_table(
+    path: str,
+    opening: Opening,
+    meaning: Meaning,
+    target: str,
+    asking: Asking,
+    showing: Showing | None = None,
+) -> TrainingTable:
     """Read a table, work out its columns, and evaluate the costs of its rows; nothing is fitted."""
     asking.check()
+    showing = Showing() if showing is None else showing
     overrides = meaning.overrides
     matrix = None if asking.cost_matrix is None else _matrix(asking)
     with opening.open(path) as source:
         if target not in source.column_names:
             raise no_such_column(target, source.column_names)
+        showing.check(source.column_names)
         with named_as_options():
             stated = replace(TableCosts.read(asking.terms, source.column_names), matrix=matrix)
             offset = None if asking.offset is None else TableOffset.read(asking.offset, source.column_names)
@@ -64,6 +76,7 @@ def load_table(path: str, opening: Opening, meaning: Meaning, target: str, askin
         time=_time(table, asking.time, findings, overrides),
         stated_offset=offset,
         offset=None if offset is None else offset.of_rows(table, findings.columns, rows=findings.rows),
+        by={name: _parts(table.column(name), findings) for name in showing.by or ()},
     )
     with named_as_options():
         of_rows = stated.of_rows(table, findings.columns, rows=findings.rows)
@@ -81,6 +94,18 @@ def _matrix(asking: Asking) -> LabelledMatrix:
             "leave one of them out"
         )
     return matrix
+
+
+def _parts(column: Any, findings: Findings) -> NDArray[Any]:
+    """Values of a column as subgroups: numbers if they are many, else text; missing ones are one."""
+    text = np.array(["missing" if v is None else v for v in as_text(column).to_pylist()], dtype=str)
+    text = np.where(np.isin(text, [*findings.columns.missing, ""]), "missing", text)
+    if len(np.unique(text)) <= _LEVELS:
+        return text
+    try:
+        return np.where(text == "missing", "nan", text).astype(float)
+    except ValueError:
+        return text
 
 
 def _groups(table: Any, name: str | None, findings: Findings) -> Role | None:

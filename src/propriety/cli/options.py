@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -15,10 +15,11 @@ from propriety.cli.recipes import Order
 from propriety.costs import Costs
 from propriety.tables import Overrides, Source, TableError, open_source
 from propriety.tables.costs import DEFAULTS
+from propriety.tables.errors import no_such_column
 from propriety.tables.limits import EXPANSION
 
 _READING, _COLUMNS, _RUN = "Reading the table", "What the columns are", "Running"
-_COSTS, _SPLIT = "What decisions cost", "Rows that judge"
+_COSTS, _SPLIT, _SHOWN = "What decisions cost", "Rows that judge", "What is shown"
 
 TableArgument = Annotated[
     str,
@@ -62,6 +63,10 @@ def _reading(*names: str, help: str) -> Any:
 
 def _cost(help: str) -> Any:
     return typer.Option(help=help, rich_help_panel=_COSTS)
+
+
+def _shown(**how: Any) -> Any:
+    return typer.Option(rich_help_panel=_SHOWN, **how)
 
 
 def _columns(help: str) -> Any:
@@ -147,6 +152,39 @@ class Asking:
                 f"give --cost-matrix or {given}, not both: the matrix has the cost of each mistake"
             )
         check_budget(self.budget)
+
+
+@dataclass(frozen=True)
+class Showing:
+    """How results are told to those who decide."""
+
+    unit: Annotated[str, _shown(help="Of the costs, for example €.")] = ""
+    per: Annotated[
+        tuple[str, float] | None,
+        _shown(
+            metavar="PERIOD CASES", help="Tell numbers for the cases of a period, for example year 120000."
+        ),
+    ] = None
+    by: Annotated[
+        Texts,
+        _shown(
+            help="A column, perhaps one left out, whose values part the rows into subgroups. Repeat for more."
+        ),
+    ] = None
+    change: Annotated[
+        Texts,
+        _shown(
+            help="A column that may change in what would turn a decision; by default all. Repeat for more."
+        ),
+    ] = None
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse what the table does not have, and numbers of cases that are none."""
+        if self.per is not None and not self.per[1] > 0:
+            raise UsageError(f"--per needs a period and a number of cases, got {self.per[1]:g}")
+        for name in (*(self.by or ()), *(self.change or ())):
+            if name not in names:
+                raise no_such_column(name, list(names))
 
 
 @dataclass(frozen=True)

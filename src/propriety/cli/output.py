@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
+
+from propriety.progress import heard_by
 
 _WIDTH = 110  # of tables where there is no terminal
 #: Control characters, marks of direction, invisible characters and halves of surrogate pairs: they would move
@@ -86,21 +89,35 @@ class Output:
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Callable[[str], None]]:
-        """A bar on standard error; call what is given after each step."""
+        """A bar on standard error; call what is given after each step.
+
+        Between steps it shows what is being done, by `propriety.progress`; at the end, how long it took.
+        """
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            MofNCompleteColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
             TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
         )
         shown_ = not self.quiet and not self.as_json and sys.stderr.isatty()
+        began, done = time.perf_counter(), 0
         with Progress(*columns, console=self.error, transient=True, disable=not shown_) as bar:
             task = bar.add_task(what, total=total)
 
-            def step(text: str = "") -> None:
-                bar.update(task, advance=1, description=harmless(text or what))
+            def within(share: float, text: str) -> None:
+                bar.update(task, completed=done + share, description=harmless(f"{what}: {text}"))
 
-            yield step
+            def step(text: str = "") -> None:
+                nonlocal done
+                done += 1
+                bar.update(task, completed=done, description=harmless(text or what))
+
+            with heard_by(within):
+                yield step
+        if shown_:
+            self.error.print(Text(f"{what} took {time.perf_counter() - began:.0f} s", style="dim"))
 
     @contextmanager
     def collected_warnings(self) -> Iterator[None]:

@@ -12,9 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from propriety import losses
+from propriety.cli.flipping import flips_of
 from propriety.cli.judging import Step, judge
 from propriety.cli.loading import details
-from propriety.cli.output import UsageError
+from propriety.cli.options import Showing
+from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import RECIPES
 from propriety.cli.study import Study
 from propriety.report import ColumnFacts, Effects, Report
@@ -37,11 +39,26 @@ def check_can_report() -> None:
         raise UsageError("--report needs matplotlib: pip install 'propriety[plot]'")
 
 
-def report_of(study: Study, step: Step = lambda _: None) -> Report:
+def report_of(study: Study, showing: Showing | None = None, step: Step = lambda _: None) -> Report:
     """The report of a study; `step` is called after each rival."""
+    rivals, same = _rivals(study, step)
+    outline = outline_of(study, showing)
+    allowed = None if showing is None else showing.change
+    return replace(outline, rivals=rivals, same=same, flips=flips_of(study, outline, allowed))
+
+
+def show_findings(out: Output, report: Report) -> None:
+    """The warnings of a report that the table alone did not bring about, on a terminal."""
+    for text in replace(report, warnings=()).findings:
+        out.warn(text)
+
+
+def outline_of(study: Study, showing: Showing | None = None) -> Report:
+    """The report of a study without what takes long: rivals, and what would turn a decision."""
+    showing = Showing() if showing is None else showing
+    time = study.sorted_by if study.table.time is None else study.table.time
     table, findings, judged = study.table, study.table.findings, study.judgement
     model, target = study.model, study.table.findings.target
-    rivals, same = _rivals(study, step)
     rows = study.split.rows
     frame = table.frame.take(pa.array(rows))
     few = sample(len(rows))
@@ -61,22 +78,27 @@ def report_of(study: Study, step: Step = lambda _: None) -> Report:
         name=study.recipe.title,
         target=target.name,
         **({"classes": table.classes} if target.several else sides),
-        rivals=rivals,
-        same=same,
         judged_by=study.split.text,
         parts=np.repeat(np.arange(len(study.split.pairs)), [len(test) for _, test in study.split.pairs]),
-        order=rows if table.time is None else table.time.values[rows],
+        order=rows if time is None else time.values[rows],
+        time="" if time is None else time.name,
+        places=findings.rows[rows],
+        by={name: values[rows] for name, values in table.by.items()},
+        unit=showing.unit,
+        per=showing.per,
         loss=model.loss_,
         chosen=_chosen(study),
         model=model.estimator,
         of_model=table.classes,
-        importances=dict(zip(model.columns.names, model.importances().tolist(), strict=True)),
+        importances=study.importances,
         features=features,
         effects=effects,
         columns=_columns(study, features),
         left_out=findings.left_out,
         notes=findings.notes,
         warnings=findings.warnings,
+        remarks=study.remarks,
+        text=model.export_text(),
         about=_about(study),
         command=model.summary["command"],
     )

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from propriety import evaluation
 from propriety.cli.judging import Judgement, baselines, judge, left_out, train
+from propriety.cli.ordering import in_words, judged_by_time, sorted_by
 from propriety.cli.output import Output, shown
 from propriety.cli.recipes import Fitted, Order, Recipe
 from propriety.cli.splitting import Split, split_rows
-from propriety.cli.training import TrainingTable
+from propriety.cli.training import Role, TrainingTable
 from propriety.cli.words import deciding, has_threshold
+from propriety.evaluation import Importance
 from propriety.report.reading import OFFSET_ALONE, offset_alone
 from propriety.tables import TableModel
 from propriety.version import __version__
+from propriety.weights import Estimate
 
+_OFFSET = "\0offset"  # no column of a table is called so
+_COUNTED = 4000  # rows on which it is measured what columns count for
 _TWO_JUDGEMENTS = (
     "That is by folds within the rows that it was fitted to; the table of costs judges the whole fit on rows "
     "that were kept from it, and is the one to go by."
@@ -36,6 +44,14 @@ class Study:
     baselines: tuple[Judgement, ...]
     fitted: Fitted
     model: TableModel
+    importances: dict[str, Estimate]
+    by_time: str = ""
+    sorted_by: Role | None = None
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be warned of besides the judging rows: another way of judging, and how the fit ended."""
+        return [*([self.by_time] if self.by_time else []), *self.model.estimator.remarks]
 
     @property
     def recipe(self) -> Recipe:
@@ -74,12 +90,21 @@ def run_study(
     all rows once more.
     """
     split = split_rows(table.y, folds, holdout, order.seed, groups=table.groups, time=table.time)
-    parts = len(split.pairs) + (not split.is_holdout)
+    time = None if table.time is not None else sorted_by(table)
+    parts = len(split.pairs) + (not split.is_holdout) + (time is not None)
+    counted: list[Importance] = []
+
+    def look(fitted: Fitted, rows: TrainingTable) -> None:
+        counted.append(_importance(fitted, rows, len(split.pairs)))
+
     with (
         out.progress("fitting", parts) as step,
         out.collected_warnings(),
     ):
-        judgement, fitted = judge(recipe, order, table, split, step)
+        judgement, fitted = judge(recipe, order, table, split, step, look)
+        later = None
+        if time is not None:
+            later = judged_by_time(recipe, _as_fitted(order, fitted), table, time, step)
         if not split.is_holdout:
             fitted = train(recipe, order, table, np.arange(len(table.y)))
             step("all rows")
@@ -97,8 +122,40 @@ def run_study(
     if table.offset is not None:
         alone = offset_alone(model.loss_, table.offset[split.rows])
         without = (replace(judgement, name=OFFSET_ALONE, p=alone, seconds=0.0), *without)
-    study = Study(table, order, split, judgement, without, fitted, model)
+    importances = Importance.join(counted).estimates
+    by_time = "" if time is None or later is None else in_words(time, judgement, later)
+    study = Study(table, order, split, judgement, without, fitted, model, importances, by_time, time)
     return replace(study, model=replace(model, summary=summary(study)))
+
+
+def _as_fitted(order: Order, fitted: Fitted) -> Order:
+    """The order with the loss that a search has found."""
+    return replace(order, loss=fitted.estimator.best_loss_) if order.search else order
+
+
+def _importance(fitted: Fitted, rows: TrainingTable, n_parts: int) -> Importance:
+    """What the columns count for, on one of the parts that judge; the features of a column go together."""
+    columns = rows.findings.columns
+    owners = np.asarray(columns.owners)
+    frame = rows.frame
+    if rows.offset is not None:  # goes with its row, and is never dealt out
+        frame = frame.append_column(_OFFSET, pa.array(rows.offset))
+
+    def predict(frame: Any) -> Any:
+        if rows.offset is None:
+            return fitted.probabilities(frame)
+        offset = frame.column(_OFFSET).to_numpy()
+        return fitted.probabilities(frame.drop_columns([_OFFSET]), offset)
+
+    return evaluation.importance(
+        predict,
+        frame,
+        rows.y,
+        sample_weight=rows.weight,
+        groups=None if rows.groups is None else rows.groups.values,
+        columns={name: np.flatnonzero(owners == k).tolist() for k, name in enumerate(columns.names)},
+        most=-(-_COUNTED // n_parts),
+    )
 
 
 def summary(study: Study) -> dict[str, Any]:
@@ -120,6 +177,7 @@ def summary(study: Study) -> dict[str, Any]:
         "chosen": study.verdict if study.order.search else "",
         "judged_by": study.split.text,
         "judgement": {k: v for k, v in study.judgement.numbers().items() if k not in ("model", "seconds")},
+        "importances": {name: [e.value, e.low, e.high] for name, e in study.importances.items()},
         **({} if study.order.budget is None else {"budget": study.order.budget}),
         "left_out": dict(table.findings.left_out),
         "seed": study.order.seed,
@@ -143,10 +201,21 @@ def show_study(out: Output, study: Study) -> None:
     ):
         if line:
             out.say(line)
-    shares = study.model.importances()
-    first = np.argsort(-shares)[:8]
-    rows = [(study.model.columns.names[i], float(shares[i])) for i in first if shares[i] > 0]
-    out.table("What counts", ("column", "share"), rows)
+    show_importances(out, study.importances)
+
+
+def show_importances(out: Output, importances: Mapping[str, Estimate], most: int = 8) -> None:
+    """What the columns count for, those that count most first."""
+    ranked = sorted(importances.items(), key=lambda pair: -pair[1].value)
+    rows = [(name, float(f"{e.value:.3g}"), f"{e.low:.2g} – {e.high:.2g}") for name, e in ranked if e.low > 0]
+    if rows:
+        title = "What counts: the log loss rises by so much if a column is dealt out at random"
+        out.table(title, ("column", "rises by", "95% interval"), rows[:most])
+    chance = len(ranked) - len(rows)
+    if chance:
+        names = ", ".join(name for name, e in ranked if not e.low > 0) if chance <= 5 else ""
+        told = f": {names}" if names else ""
+        out.say(f"{chance} of {len(ranked)} columns cannot be told from having no effect{told}.")
 
 
 #: What is shown of a judgement: the key, the heading, and the digits after the point.
@@ -230,5 +299,6 @@ def document(study: Study) -> dict[str, Any]:
         "offset": None if model.offset is None else model.offset.text,
         "judged_by": study.split.text,
         "judgements": [j.numbers() for j in (study.judgement, *study.baselines)],
-        "importances": dict(zip(model.columns.names, model.importances().tolist(), strict=True)),
+        "importances": {name: e.value for name, e in study.importances.items()},
+        "importance_intervals": {name: [e.low, e.high] for name, e in study.importances.items()},
     }

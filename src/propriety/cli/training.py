@@ -44,6 +44,8 @@ class TrainingTable:
         What scores start from, as it was given, and
     offset : array of shape (n,), or None
         for each row.
+    by : dict
+        Columns whose values part the rows into subgroups: floats or text.
     groups, time : Role or None
         What is never on both sides of a split, and what splits before from after.
     """
@@ -59,6 +61,7 @@ class TrainingTable:
     time: Role | None = None
     stated_offset: TableOffset | None = None
     offset: Floats | None = None
+    by: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -86,4 +89,5 @@ class TrainingTable:
             groups=None if self.groups is None else self.groups.take(rows),
             time=None if self.time is None else self.time.take(rows),
             offset=None if self.offset is None else self.offset[rows],
+            by={name: values[rows] for name, values in self.by.items()},
         )

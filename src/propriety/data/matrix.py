@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
-from propriety.data.table import as_array, is_frame, is_sparse
+from propriety.data.table import Stacked, as_array, is_frame, is_sparse
 
 _SHOWN = 5  # columns that an error names
 _ENCODE = (
@@ -25,6 +25,9 @@ def as_numbers(X: Any) -> Any:
     array([[1., 2.],
            [3., 4.]])
     """
+    if isinstance(X, Stacked):
+        parts = [as_numbers(part) for part in X.parts]
+        return sparse.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
     names = _types(X)
     _refuse([name for name, dtype in names.items() if _is_strange(dtype)])
     try:

@@ -77,6 +77,17 @@ class Numbers:
         """For each number the feature that it is made of."""
         return tuple(term.feature for term in self.terms) or (0,)  # without terms there is a column of zeros
 
+    def combined(self, spreads: Floats, n_features: int) -> Floats:
+        """Spreads of what numbers add to a score, as spreads of what the features add: the root of squares.
+
+        A sum would let a category of many levels, none of which says anything, outgrow one that matters.
+
+        >>> schema, table = Schema.fit(np.array([[1.0, 7.0], [2.0, 5.0], [3.0, 7.0]]), categorical=[1])
+        >>> Numbers.learn(table, schema, Weights(3)).combined(np.array([2.0, 3.0, 4.0]), 2)
+        array([2., 5.])
+        """
+        return np.sqrt(np.bincount(self.owners, weights=spreads**2, minlength=n_features))
+
     def __call__(self, X: Any) -> Floats:
         """The numbers of a table of any kind."""
         schema, table = Schema.fit(X)

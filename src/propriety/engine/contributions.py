@@ -8,17 +8,23 @@ stack instead of recursion.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.data.table import Table
 from propriety.engine.compiling import allocating, inner
 from propriety.engine.predictor import Forest, step
+from propriety.export.formula import Formula, Trees, Votes
 
 # Columns of a path: feature, share of rows that follow it unknown (zero), known (one), and weight.
 _FEATURE, _ZERO, _ONE, _WEIGHT = range(4)
 #: No feature is given; the root of a path has −1.
 NONE = -2
+_NOWHERE = np.empty(0)
 
 
 @inner
@@ -84,11 +90,12 @@ def _follow(path, depth, zero, one, feature):
 
 
 @inner
-def _descend(nodes, sets, root, x, row, paths, stack, given, known):
+def _descend(nodes, sets, both, root, x, row, paths, stack, given, known):
     """Walk all leaves of a tree; ``stack`` holds (node, level, depth of path, zero, one, feature, share).
 
     The feature `given` takes no part in the game: it is `known` to all, or to none; `NONE` if there is none.
-    The share is of the rows that follow it unknown.
+    The share is of the rows that follow it unknown. A value that is missing goes both ways at the nodes where
+    ``both`` (empty: none) is a number, in the shares of the training rows: known or not, it tells nothing.
     """
     top = 0
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4], stack[0, 5] = root, 0, 0, 1.0, 1.0, -1.0
@@ -109,24 +116,23 @@ def _descend(nodes, sets, root, x, row, paths, stack, given, known):
             _add_leaf(path, depth, node.value * part, row)
             continue
         hot = np.int64(step(node, x[node.feature], sets))
+        parted = both.size > 0 and np.isnan(x[node.feature]) and not np.isnan(both[at])
         for child in (np.int64(node.left), np.int64(node.left + 1)):
             share = nodes[child].weight / node.weight
-            rest = part
+            one, rest = np.float64(child == hot), part
+            if parted:
+                one = share
             if node.feature == given:
-                rest *= np.float64(child == hot) if known else share
+                rest *= one if known else share
             if share > 0.0 and rest > 0.0:
                 top += 1
                 stack[top, 0], stack[top, 1], stack[top, 2] = child, level + 1, depth + 1
-                stack[top, 3], stack[top, 4], stack[top, 5] = (
-                    share,
-                    1.0 if child == hot else 0.0,
-                    node.feature,
-                )
+                stack[top, 3], stack[top, 4], stack[top, 5] = share, one, node.feature
                 stack[top, 6] = rest
 
 
 @allocating
-def _contribute(X, nodes, roots, sets, n_scores, max_depth, given, known, start, stop, result):
+def _contribute(X, nodes, roots, sets, both, n_scores, max_depth, given, known, start, stop, result):
     paths = np.zeros((max_depth + 2, max_depth + 2, 4))
     stack = np.zeros((2 * max_depth + 4, 7))
     x = np.empty(X.shape[1])
@@ -134,7 +140,7 @@ def _contribute(X, nodes, roots, sets, n_scores, max_depth, given, known, start,
         for j in range(X.shape[1]):
             x[j] = X[i, j]
         for t in range(roots.size - 1):
-            _descend(nodes, sets, roots[t], x, result[i, t % n_scores], paths, stack, given, known)
+            _descend(nodes, sets, both, roots[t], x, result[i, t % n_scores], paths, stack, given, known)
 
 
 def mean_values(forest: Forest) -> NDArray[np.float64]:
@@ -155,17 +161,20 @@ def contributions(forest: Forest, X: NDArray[np.floating], n_jobs: int) -> NDArr
     return _values(forest, X, n_jobs, NONE, False)
 
 
-def interactions(forest: Forest, X: NDArray[np.floating], n_jobs: int) -> NDArray[np.float64]:
+def interactions(
+    forest: Forest, X: NDArray[np.floating], n_jobs: int, both: NDArray[np.float64] = _NOWHERE
+) -> NDArray[np.float64]:
     """Shapley interaction values, (n, n_scores, d, d): symmetric, and each row sums to its contribution.
 
     For two features, half of what the one contributes more when the other is known than when it is not; on
     the diagonal, what is left of the feature's own contribution. Lundberg et al. (2020), "From local
-    explanations to global understanding with explainable AI for trees", equations 4 to 6.
+    explanations to global understanding with explainable AI for trees", equations 4 to 6. Missing values go
+    both ways at the nodes where `both` is no NaN.
     """
-    whole, d = contributions(forest, X, n_jobs), X.shape[1]
+    whole, d = _values(forest, X, n_jobs, NONE, False, both), X.shape[1]
     result = np.zeros((*whole.shape, d))
     for f in np.unique(forest.nodes["feature"][forest.nodes["feature"] >= 0]).tolist():
-        with_it, without = (_values(forest, X, n_jobs, f, known) for known in (True, False))
+        with_it, without = (_values(forest, X, n_jobs, f, known, both) for known in (True, False))
         result[..., f] = 0.5 * (with_it - without)
     every = np.arange(d)
     result[..., every, every] = 0.0
@@ -173,15 +182,43 @@ def interactions(forest: Forest, X: NDArray[np.floating], n_jobs: int) -> NDArra
     return result
 
 
+def interactions_of_votes(
+    formula: Formula, table: Table, encoders: Sequence[Any], n_jobs: int
+) -> NDArray[np.float64]:
+    """Interaction values of trees that vote, on the scale of the probability.
+
+    Of shape (n, d, d) for two classes, those of the second, and (n, K, d, d) for more.
+    """
+    trees, votes = formula.scores, formula.readout
+    assert isinstance(trees, Trees)
+    assert isinstance(votes, Votes)
+    d, two = table.n_features, len(votes.sign) == 2
+    columns = trees.values[:, -1:] if two else trees.values
+    result = np.zeros((table.n_rows, columns.shape[1], d, d))
+    both = _NOWHERE if trees.unseen_left is None else trees.unseen_left
+    nodes = trees.nodes.copy()
+    for k in range(columns.shape[1]):
+        nodes["value"] = columns[:, k] / votes.total
+        forest = Forest(nodes, trees.roots, trees.sets, 1)
+        for start, stop, values in table.chunks(encoders):
+            result[start:stop, k] = interactions(forest, values, n_jobs, both)[:, 0]
+    return result[:, 0] if two else result
+
+
 def _values(
-    forest: Forest, X: NDArray[np.floating], n_jobs: int, given: int, known: bool
+    forest: Forest,
+    X: NDArray[np.floating],
+    n_jobs: int,
+    given: int,
+    known: bool,
+    both: NDArray[np.float64] = _NOWHERE,
 ) -> NDArray[np.float64]:
     """Contributions while one feature is known to all, or to none."""
     result = np.zeros((len(X), forest.n_scores, X.shape[1]))
     max_depth = int(forest.nodes["depth"].max(initial=0))
-    arguments = (X, forest.nodes, forest.roots, forest.sets, forest.n_scores, max_depth, given, known)
+    trees = (X, forest.nodes, forest.roots, forest.sets, both, forest.n_scores)
     parallel.for_blocks(
-        lambda s, e: _contribute(*arguments, s, e, result),
+        lambda s, e: _contribute(*trees, max_depth, given, known, s, e, result),
         len(X),
         n_jobs=n_jobs,
         block=max(1, -(-len(X) // (8 * n_jobs))),

@@ -14,6 +14,7 @@ from propriety.evaluation.calibration import (
     calibration_cross_entropy,
     calibration_error,
     calibration_slope,
+    calibration_slope_estimate,
     mean_regret,
     mse_to_truth,
     reliability,
@@ -29,12 +30,16 @@ from propriety.evaluation.decisions import (
 )
 from propriety.evaluation.decomposition import Decomposition, Recalibration, decomposition, recalibrate
 from propriety.evaluation.dominance import Dominance, dominance
+from propriety.evaluation.flips import Flip, nearest_flip
 from propriety.evaluation.guarantees import MarginBound, WeakLearning, margin_bound, weak_learning
+from propriety.evaluation.importance import Importance, importance
 from propriety.evaluation.margin_curves import MarginDistribution, margin_distribution, normalized_margins
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
+from propriety.evaluation.ranking import RankingCurve, ranking_curve
 from propriety.evaluation.savings import CostSummary, cost_summary, savings
 from propriety.evaluation.scores import losses_of, mean_loss, scorer
 from propriety.evaluation.sensitivity import CostSensitivity, cost_sensitivity
+from propriety.evaluation.subgroups import Subgroup, subgroups
 from propriety.evaluation.thresholds import (
     CostCurve,
     DecisionCurve,
@@ -56,11 +61,15 @@ __all__ = [
     "DecisionCurve",
     "Decomposition",
     "Dominance",
+    "Flip",
+    "Importance",
     "MarginBound",
     "MarginDistribution",
     "MurphyCurve",
+    "RankingCurve",
     "Recalibration",
     "Reliability",
+    "Subgroup",
     "Threshold",
     "Trace",
     "WeakLearning",
@@ -70,6 +79,7 @@ __all__ = [
     "calibration_cross_entropy",
     "calibration_error",
     "calibration_slope",
+    "calibration_slope_estimate",
     "compare",
     "cost_bound",
     "cost_curve",
@@ -85,6 +95,7 @@ __all__ = [
     "excess_cost_bound",
     "expected_cost",
     "holm",
+    "importance",
     "losses_of",
     "margin_bound",
     "margin_distribution",
@@ -94,12 +105,15 @@ __all__ = [
     "mse_to_truth",
     "murphy_curve",
     "murphy_difference",
+    "nearest_flip",
     "normalized_margins",
     "qq_trace",
+    "ranking_curve",
     "recalibrate",
     "reliability",
     "savings",
     "scorer",
+    "subgroups",
     "threshold",
     "weak_learning",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 
 from propriety.evaluation import inputs
 from propriety.evaluation.decomposition import Recalibration, pool, recalibrate_rows
@@ -17,6 +17,7 @@ from propriety.evaluation.scores import as_loss
 from propriety.losses.point import check_probability
 from propriety.losses.simplex import SimplexLoss
 from propriety.losses.value import number
+from propriety.weights import Z95, Estimate
 
 _SURE = 1e-12  # no probability is nearer to 0 where its logarithm is taken
 
@@ -215,6 +216,34 @@ def calibration_slope(
     start = np.append(1.0, np.zeros(P.shape[1] - 1))
     options: Any = {"maxiter": 500, "ftol": 1e-15, "gtol": 1e-9}
     return float(minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options).x[0])
+
+
+def calibration_slope_estimate(
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+) -> Estimate:
+    """The slope of `calibration_slope` for two classes, with its 95% interval.
+
+    The interval is that of logistic regression, by Fisher's information; a row of weight k is k rows. Where a
+    threshold tells the classes apart without a mistake, the slope and the end of its interval are infinite.
+
+    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1] * 20, [0.1] * 4 + [0.9] * 4
+    >>> slope = calibration_slope_estimate(y, p * 20)
+    >>> round(slope.value, 6), slope.high < 1
+    (0.5, True)
+    """
+    slope = calibration_slope(y, p, sample_weight=sample_weight, pos_label=pos_label)
+    if not np.isfinite(slope):
+        return Estimate(slope, min(slope, 0.0), max(slope, 0.0))
+    rows = inputs.read(y, p, sample_weight, pos_label)
+    q = np.clip(rows.p, _SURE, 1 - _SURE)
+    x = np.log(q) - np.log1p(-q)
+    level = brentq(lambda a: rows.weight @ (special.expit(slope * x + a) - rows.y), -1e3, 1e3)
+    g = special.expit(slope * x + level)
+    h = rows.weight * g * (1 - g)
+    # The slope's part of the inverse information: what x says beside the intercept.
+    information = h @ (x - h @ x / h.sum()) ** 2
+    error = float(Z95 / np.sqrt(information)) if information > 0 else float("inf")
+    return Estimate(slope, slope - error, slope + error)
 
 
 def calibration_cross_entropy(

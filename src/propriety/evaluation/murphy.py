@@ -226,14 +226,23 @@ class MurphyCurve:
         spread = squares - 2 * mean * cross + mean**2 * np.sum(self.weight**2)
         return np.sqrt(np.maximum(spread, 0.0) * n / (n - 1)) / self.weight.sum()
 
-    def corners(self, low: float = 0.0, high: float = 1.0) -> tuple[Array, Array, Array]:
+    def corners(
+        self, low: float = 0.0, high: float = 1.0, most: int | None = None
+    ) -> tuple[Array, Array, Array]:
         """Thresholds, values and standard errors at both ends of every piece within [low, high].
 
         A piece begins just after a knot; its first corner is the limit from the right, so a threshold appears
-        twice where the curve jumps. Drawn through its corners the curve is exact.
+        twice where the curve jumps. Drawn through its corners the curve is exact. Of a curve with more than
+        `most` corners so many thresholds are returned, half of them evenly spaced and half where
+        probabilities lie: there the values are exact, and straight lines stand for what is between.
         """
         edges = np.concatenate([[0.0], self.knots, [1.0]])
         k = np.flatnonzero((edges[1:] >= low) & (edges[:-1] < high) & (edges[:-1] < edges[1:]))
+        if most is not None and 2 * len(k) > most:
+            inside = np.clip(edges[k + 1], low, high)
+            spread = inside[np.linspace(0, len(k) - 1, most // 2).astype(np.intp)]
+            c = np.unique(np.concatenate([np.linspace(low, high, most - most // 2), spread]))
+            return c, np.asarray(self(c)), np.asarray(self.standard_error(c))
         c = np.clip(np.column_stack([edges[k], edges[k + 1]]), low, high).ravel()
         k = np.repeat(k, 2)
         return c, self._value(c, k), self._error(c, k)

@@ -23,18 +23,26 @@ class Threshold:
 
     Attributes
     ----------
-    value, cost : float
-        The threshold of least cost in the data, and that cost.
+    value : float, or array of shape (n,)
+        The threshold of least cost in the data; where costs differ by row and no one threshold is as cheap as
+        each row's own, those: ``p >= value`` is what to decide either way.
+    cost : float
+        What it cost; never more than `theory_cost`.
     theory, theory_cost : float
-        The threshold that the costs say, and what it cost on the same data.
+        The threshold that the costs say, of costs that differ by row that of their means; and what deciding
+        by the costs, each row by its own, cost on the same data.
     """
 
-    value: float
+    value: Any
     cost: float
     theory: float
     theory_cost: float
 
     def __str__(self) -> str:
+        if np.ndim(self.value):
+            return (
+                f"each row's own threshold costs {self.cost:.4g} a decision, less than any one for all rows"
+            )
         return (
             f"threshold {self.value:.4g} costs {self.cost:.4g} a decision; "
             f"the theoretical {self.theory:.4g} costs {self.theory_cost:.4g}"
@@ -57,12 +65,13 @@ def best_threshold(
 
     Of equally cheap thresholds it is the one nearest to the theoretical one, so probabilities that are right
     are left alone. Thresholds are sought on rows not trained on: on the training rows they fit the noise.
-    With costs that differ by row, one threshold is sought for all; the theory has one for each row.
+    With costs that differ by row, one threshold is sought for all, and held against the thresholds that the
+    theory has for each row: if those were cheaper, they are what is returned.
 
     >>> print(best_threshold([0, 0, 1, 1], [0.1, 0.2, 0.15, 0.9], fp_cost=1, fn_cost=1))
     threshold 0.5 costs 0.25 a decision; the theoretical 0.5 costs 0.25
     """
-    return cost_curve(
+    curve = cost_curve(
         y,
         p,
         fp_cost=fp_cost,
@@ -72,7 +81,11 @@ def best_threshold(
         cost_matrix=cost_matrix,
         sample_weight=sample_weight,
         pos_label=pos_label,
-    ).best
+    )
+    best = curve.best
+    if curve.own is not None and curve.theory_cost <= best.cost:
+        return replace(best, value=curve.own, cost=curve.theory_cost)
+    return best
 
 
 @dataclass(frozen=True)
@@ -89,12 +102,15 @@ class CostCurve:
         The theoretical threshold; of costs that differ by row, that of their means.
     theory_cost : float
         Cost of deciding every row by its own theoretical threshold.
+    own : array of shape (n,), or None
+        The theoretical threshold of each row, where costs differ by row.
     """
 
     knots: Array
     costs: Array
     theory: float
     theory_cost: float
+    own: Array | None = None
 
     def __call__(self, t: ArrayLike) -> Any:
         """Mean cost of deciding class 1 iff p ≥ t."""
@@ -104,7 +120,7 @@ class CostCurve:
 
     @property
     def best(self) -> Threshold:
-        """The cheapest threshold in [0, 1], beside the theoretical one."""
+        """The cheapest one threshold for all rows, in [0, 1], beside the theoretical one."""
         low = np.concatenate([[0.0], self.knots])
         high = np.concatenate([self.knots, [1.0]])
         # A threshold above the largest probability exists unless that is 1.
@@ -162,7 +178,8 @@ def cost_curve(
         [np.cumsum(alarmed[::-1])[::-1], [0.0]]
     )
     theory_cost = inputs.mean(costs.of_rows(y, costs.decide(p)), weight)
-    return CostCurve(knots, totals / weight.sum(), float(costs.mean(weight).threshold), theory_cost)
+    own = np.asarray(costs.threshold) if costs.by_row else None
+    return CostCurve(knots, totals / weight.sum(), float(costs.mean(weight).threshold), theory_cost, own)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.data.numbers import Numbers
+from propriety.losses import simplex
 from propriety.losses.links import Link
 
 Floats = NDArray[np.float64]
@@ -103,6 +104,14 @@ class Softmax:
     rate: float
 
 
+@dataclass(frozen=True)
+class Bent:
+    """p ∝ exp(slope · log q + shift), q ∝ exp(F): a softmax that calibration has bent."""
+
+    slopes: tuple[float, ...]
+    shifts: tuple[float, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Votes:
     """(sign · score + base + smoothing)/total, a column for each class: scores that are shares already."""
@@ -124,11 +133,11 @@ class Formula:
     """Scores, and what makes probabilities of them; ``factors`` divide these, class by class."""
 
     scores: Linear | Trees | Stack
-    readout: Linked | Softmax | Votes
+    readout: Linked | Softmax | Bent | Votes
     factors: Floats | None = None
 
 
-def readout_of(loss: Any, n_classes: int) -> Linked | Softmax:
+def readout_of(loss: Any, n_classes: int) -> Linked | Softmax | Bent:
     """How the scores of a fitted loss become probabilities.
 
     >>> from propriety.losses import simplex
@@ -139,6 +148,8 @@ def readout_of(loss: Any, n_classes: int) -> Linked | Softmax:
     """
     if n_classes == 2:
         return Linked((loss.link,))
+    if isinstance(loss, simplex.Recalibrated):
+        return Bent(loss.slopes, loss.shifts)
     inner = loss.one_vs_rest
     # A loss of the user's own states its probabilities by code; they are tried, not guessed.
     F = np.random.default_rng(0).normal(scale=2.0, size=(50, n_classes))

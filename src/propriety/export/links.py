@@ -38,11 +38,18 @@ class Pieces:
     low: float
     high: float
     coefficients: Floats  # (pieces, degree + 1), the constant first
-    error: float
+    error: float  # relative to 1 + |value|
+    felt: float  # the error times what it matters
 
     @classmethod
-    def of(cls, function: Callable[[Floats], Floats], low: float, high: float) -> Pieces:
-        """As many pieces as the function needs.
+    def of(
+        cls,
+        function: Callable[[Floats], Floats],
+        low: float,
+        high: float,
+        matters: Callable[[Floats], Floats] = np.ones_like,
+    ) -> Pieces:
+        """As many pieces as the function needs; `matters` says how much an error at each of its values does.
 
         >>> Pieces.of(np.sin, 0.0, 3.0).error < 1e-14
         True
@@ -52,13 +59,15 @@ class Pieces:
             nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
             powers = np.vander(nodes, increasing=True)
             values = function(_places(low, high, n, nodes))
-            found = cls(low, high, np.linalg.solve(powers, values.T).T, np.inf)
+            found = cls(low, high, np.linalg.solve(powers, values.T).T, np.inf, np.inf)
             between = _places(low, high, n, np.linspace(-0.99, 0.99, 8))
             exact = function(between)
-            error = float(np.max(np.abs(found(between) - exact) / (1 + np.abs(exact))))
-            better = best is None or error < 0.5 * best.error
-            if best is None or error < best.error:
-                best = replace(found, error=error)
+            errors = np.abs(found(between) - exact)
+            error = float(np.max(errors / (1 + np.abs(exact))))
+            felt = float(np.max(errors * matters(exact)))
+            better = best is None or error < 0.5 * best.error or felt < 0.5 * best.felt
+            if best is None or felt < best.felt:
+                best = replace(found, error=error, felt=felt)
             if error <= _ERROR or not better:  # what is left is the noise of the function itself
                 break
         assert best is not None
@@ -164,7 +173,8 @@ def link_table(link: Link) -> LinkTable:
             return np.clip(link._log_odds(coordinate.score(s)).t, -FAR, FAR)
 
     low, high = _ends(log_odds)
-    pieces = Pieces.of(log_odds, low, high)
+    # Next to an end of the scores the log-odds are noise, where a probability is 0 or 1 to many digits.
+    pieces = Pieces.of(log_odds, low, high, lambda t: at_log_odds(t).p * at_log_odds(t).q)
     s = np.linspace(low, high, 10_007)
     error = float(np.max(np.abs(at_log_odds(pieces(s)).p - at_log_odds(log_odds(s)).p)))
     if not error <= _WORST:

@@ -14,7 +14,7 @@ from propriety.data.numbers import Numbers
 from propriety.data.table import Schema
 from propriety.export import links
 from propriety.export.columns import Columns, read_columns
-from propriety.export.formula import Formula, Linear, Linked, Softmax, Stack, Trees, Votes
+from propriety.export.formula import Bent, Formula, Linear, Linked, Softmax, Stack, Trees, Votes
 from propriety.export.graph import ML, ML_OPSET, OPSET, Graph, Value, onnx_package
 from propriety.export.trees import write_trees
 from propriety.storage.atomic import atomically
@@ -162,10 +162,13 @@ def _on_scale(graph: Graph, stack: Stack, P: Value) -> Value:
     )
 
 
-def _read_out(graph: Graph, readout: Linked | Softmax | Votes, scores: Value) -> Value:
+def _read_out(graph: Graph, readout: Linked | Softmax | Bent | Votes, scores: Value) -> Value:
     if isinstance(readout, Votes):
         votes = readout.sign[None, :] * scores + readout.base[None, :] + readout.smoothing[None, :]
         return votes / readout.total
+    if isinstance(readout, Bent):
+        logs = graph.apply("LogSoftmax", scores, axis=1)
+        return graph.apply("Softmax", logs * np.array(readout.slopes) + np.array(readout.shifts), axis=1)
     if isinstance(readout, Softmax):
         return graph.apply("Softmax", scores if readout.rate == 1 else scores * readout.rate, axis=1)
     if len(readout.links) == 1:

@@ -209,7 +209,8 @@ class ForestClassifier(ProperClassifier):
     @over_partitions
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K): the smoothed mean of the trees."""
-        return in_kind(self._grown.probabilities(self._table(X), self._threads), X)
+        table = self._table(X)
+        return in_kind(self._grown.probabilities(table, self._threads), X)
 
     def _scores(self, table: Table) -> Floats:
         return self._measure.score(self._grown.probabilities(table, self._threads))
@@ -236,6 +237,18 @@ class ForestClassifier(ProperClassifier):
         grown, jobs = self._grown, self._threads
         P = grown.probabilities(table, jobs)
         return score_parts(self._measure, grown.start, P, grown.parts(table, jobs))
+
+    def predict_interactions(self, X: Any) -> Floats:
+        """Shapley interaction values: what pairs of features add to the probability beyond each alone.
+
+        Of shape (n, d, d) for two classes, those of ``classes_[1]``, and (n, K, d, d) for more; symmetric.
+        Their sum is the probability less its mean over the training rows. They are on the scale of the
+        probability, which is what trees add up to, and not on that of `predict_contributions`.
+        """
+        from propriety.engine.contributions import interactions_of_votes
+
+        table = self._table(X)
+        return interactions_of_votes(self._formula(), table, self._grown.encoders(), self._threads)
 
     # --- keeping it -------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ class GrownForest:
     def probabilities(self, table: Table, n_jobs: int) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
         votes = np.zeros((table.n_rows, self._shares.shape[1]))
-        for start, stop, values in table.chunks(self._encoders()):
+        for start, stop, values in table.chunks(self.encoders()):
             self._vote(values, votes[start:stop], n_jobs)
         return self.smoothed(self._of_all_classes(votes), self.n_trees)
 
@@ -118,7 +118,7 @@ class GrownForest:
         """
         shares = self._shares
         parts = np.zeros((table.n_rows, shares.shape[1], table.n_features))
-        for start, stop, values in table.chunks(self._encoders()):
+        for start, stop, values in table.chunks(self.encoders()):
             self._run(_add_parts, shares, values, parts[start:stop], n_jobs)
         return parts / (self.n_trees + self.smoothing)
 
@@ -146,7 +146,8 @@ class GrownForest:
             block=max(64, -(-len(X) // (8 * n_jobs))),
         )
 
-    def _encoders(self) -> list[Any]:
+    def encoders(self) -> list[Any]:
+        """For each column what makes bins of its categories, or None."""
         return [
             None if bins is None else partial(self.binner.codes_to_bins, f)
             for f, bins in enumerate(self.binner.category_bins)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -10,17 +11,19 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.beyond.dispatch import over_spread_rows
 from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
 from propriety.data.training import NUMBERS, Training
 from propriety.export.formula import Formula, Linear, readout_of
 from propriety.linear import state, summary
-from propriety.linear.learning import LinearFit, complaint, learn, linear_scores
+from propriety.linear.learning import LinearFit, check_spread, complaint, learn, linear_scores
 from propriety.linear.row_tailoring import RowTailored, focus_of
 from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.linear.settings import LinearSettings, loss_to_fit
 from propriety.linear.strength import N_FOLDS, cross_fit
+from propriety.linear.text import scorecard
 from propriety.model.base import shares, squeezed
 from propriety.model.offsets import OffsetClassifier
 from propriety.separators.linalg import Floats
@@ -77,8 +80,8 @@ class LinearClassifier(OffsetClassifier):
         - Bregman-distance updates: "parallel", all coefficients at once; "sequential" and "sequential2", one
           at a time; "confidence", one with the step that is best for it; "norm", between the parallel and
           the second sequential rule by the norm `p`, and "sphere", p = 2; "lp", where a linear program
-          scales the steps (not a norm). "gis": generalized iterative scaling. These and "uls" take convex
-          losses with a margin form and no penalty.
+          scales the steps (not a norm). "gis", "iis": generalized and improved iterative scaling, for the
+          log loss. These and "uls" take convex losses with a margin form and no penalty.
     features : {"one", "all", "active"} or int, default="one"
         Features that a round of "uls" updates: the one of largest edge, all, all used so far and the one of
         largest edge, or as many of the largest edges.
@@ -199,6 +202,7 @@ class LinearClassifier(OffsetClassifier):
         """A ridge of 1/rows on columns of unit variance: scikit-learn's default for logistic regression."""
         return {"alpha": 1 / n_rows}
 
+    @over_spread_rows
     def fit(
         self,
         X: Any,
@@ -218,7 +222,7 @@ class LinearClassifier(OffsetClassifier):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
+        X : array, sparse matrix, data frame or Dask collection of shape (n, d)
             Numbers in every cell.
         y : array of shape (n,)
             Labels of any type.
@@ -255,6 +259,7 @@ class LinearClassifier(OffsetClassifier):
         settings = LinearSettings.read(self)
         loss = loss_to_fit(self, training.costs)
         rows = LinearRows.of(training, loss)
+        check_spread(rows, loss, settings)
         start = self._start(training.n_features, training.n_classes)
         if folds is not None and groups is not None:
             raise ValueError("give groups or folds, not both")
@@ -275,7 +280,7 @@ class LinearClassifier(OffsetClassifier):
             **_attributes(fit),
             **curve,
             _separated=str(warning) if isinstance(warning, SeparationWarning) else None,
-            _training=rows,
+            _training=rows if rows.collective.size == 1 else None,
         )
         if warning is not None:
             warnings.warn(warning, stacklevel=2)
@@ -315,6 +320,21 @@ class LinearClassifier(OffsetClassifier):
         """
         check_is_fitted(self)
         return shares(np.abs(self.coef_).mean(axis=0) * self._spread)
+
+    def export_text(self, *, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
+        """The model in words: a scorecard, with the points that each column adds to the score.
+
+        `class_names` are what it calls the classes; by default the labels themselves.
+
+        >>> model = LinearClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+        >>> print(model.export_text())
+        score of 1 = -1.362
+          +0.908 × x0
+        <BLANKLINE>
+        probability of 1 = Logit().inverse(score)
+        """
+        check_is_fitted(self)
+        return scorecard(self, self._schema, decimals=decimals, class_names=class_names)
 
     def summary(
         self,

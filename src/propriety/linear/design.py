@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from propriety import parallel
+from propriety.collective import ALONE, Collective
 from propriety.data.table import is_sparse
 from propriety.linear.moments import Moments
 from propriety.separators.linalg import Floats
@@ -40,6 +41,8 @@ class Design:
     n_jobs : int or None
     columns : Moments, optional
         Of the columns: then coordinates are (x − centre)/scale; else X is used as it is.
+    collective : Collective
+        The processes over which the rows are spread.
 
     Examples
     --------
@@ -51,11 +54,17 @@ class Design:
     """
 
     def __init__(
-        self, X: Any, intercept: bool, n_jobs: int | None = None, columns: Moments | None = None
+        self,
+        X: Any,
+        intercept: bool,
+        n_jobs: int | None = None,
+        columns: Moments | None = None,
+        collective: Collective = ALONE,
     ) -> None:
-        self.X, self.intercept, self.n_jobs = X, intercept, n_jobs
+        self.X, self.intercept, self.n_jobs, self.collective = X, intercept, n_jobs, collective
         self.sparse = is_sparse(X)
         self.n, self.d = X.shape
+        self.all_rows = int(collective.sum(np.array([self.n]))[0])
         self.centre: Floats | None = None
         self.inverse_scale = np.ones(self.d)
         self.units = np.ones(self.d)
@@ -98,7 +107,9 @@ class Design:
         else:
             constant = spread <= 1e-14 * np.abs(mean)
             for j in np.flatnonzero(constant):
-                constant[j] = np.ptp(self.X[:, j]) <= 1e-14 * abs(mean[j])
+                column = self.X[:, j]
+                low, high = self.collective.max((-float(column.min()), float(column.max())))
+                constant[j] = high + low <= 1e-14 * abs(mean[j])
             spread = np.where(constant | ~(spread > 0), np.abs(mean), spread)
         with np.errstate(over="ignore"):
             inverse = 1 / np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
@@ -185,8 +196,8 @@ class Design:
             out[self.d] += g.sum(axis=0)
 
     def finish(self, partial: Floats) -> Floats:
-        """Sum of the parts, in standardized coordinates."""
-        total = partial.sum(axis=0)
+        """Sum of the parts of all processes, in standardized coordinates."""
+        total = self.collective.sum(partial.sum(axis=0))
         total[: self.d] *= self.inverse_scale[:, None]
         return total
 
@@ -274,7 +285,7 @@ class Design:
         """Every `stride`-th row, copied, in the same coordinates."""
         small = copy(self)
         small.X = self.X[::stride].copy()
-        small.n = small.X.shape[0]
+        small.n = small.all_rows = small.X.shape[0]
         small._divide()
         return small
 

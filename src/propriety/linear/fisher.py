@@ -61,7 +61,7 @@ def _scoring(objective: Objective, theta: Floats, kind: str, tol: float, max_ite
 
 def start(objective: Objective, theta: Floats) -> FisherState:
     """State at θ; with far more rows than the curvature needs, it will come from a sample of them."""
-    n, size = objective.design.n, objective.shape[0] * objective.shape[1]
+    n, size = objective.design.all_rows, objective.shape[0] * objective.shape[1]
     enough = max(_ROWS_PER_COLUMN * size, 20_000)
     return FisherState(objective.at(theta), stride=max(1, n // enough) if is_dense(objective) else 1)
 
@@ -69,7 +69,7 @@ def start(objective: Objective, theta: Floats) -> FisherState:
 def is_dense(objective: Objective) -> bool:
     """Whether the curvature is a matrix; else there are only products with it."""
     size = objective.shape[0] * objective.shape[1]
-    return size <= _DENSE or (size <= _LARGEST and objective.design.n * size**2 <= _CHEAP)
+    return size <= _DENSE or (size <= _LARGEST and objective.design.all_rows * size**2 <= _CHEAP)
 
 
 def step(state: FisherState, objective: Objective, kind: str = "fisher", tol: float = 1e-8) -> FisherState:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from propriety import losses
+from propriety.collective import NotSpread
 from propriety.data.table import is_sparse
 from propriety.linear import solvers
 from propriety.linear.descent import Run
@@ -61,10 +62,10 @@ def learn(
 ) -> LinearFit:
     """Fit a composite (two classes) or a loss on the simplex (more); from `start` if it is given."""
     check(rows, loss, settings)
-    columns = moments(rows.X, rows.weight)
+    columns = moments(rows.X, rows.weight, rows.collective)
     if settings.solver.smooth is None:
         return _by_margins(rows, composite_of(loss), settings, columns, start)
-    design = Design(rows.X, settings.intercept, settings.n_jobs, columns)
+    design = Design(rows.X, settings.intercept, settings.n_jobs, columns, rows.collective)
     penalty = Penalty.make(design, settings.alpha, settings.l1_ratio, settings.scaled)
     theta = None if start is None else design.pack(*start)
     fit = _by_steps(design, rows, loss, penalty, settings, theta, columns)
@@ -75,11 +76,30 @@ def learn(
 def check(rows: LinearRows, loss: FittedLoss, settings: LinearSettings) -> None:
     """Refuse a solver that cannot fit this."""
     solvers.check(settings.solver, composite_of(loss), settings.alpha, settings.l1_ratio)
+    check_spread(rows, loss, settings)
     if settings.solver.smooth is None and (rows.offset is not None or isinstance(loss, RowTailored)):
         what = "an offset" if rows.offset is not None else "a loss tailored to each row"
         raise ValueError(
             f"solver={settings.solver.name!r} takes the margins of the columns alone and cannot fit {what}; "
             f"solvers that would do: {', '.join(solvers.SMOOTH)}"
+        )
+
+
+def check_spread(rows: LinearRows, loss: FittedLoss, settings: LinearSettings) -> None:
+    """Refuse what needs all rows in one place, if they are spread over processes."""
+    if rows.collective.size == 1:
+        return
+    unfit = {
+        "alpha='cv'": settings.chosen,
+        f"solver={settings.solver.name!r}": settings.solver.smooth is None,
+        "l1_ratio > 0": settings.alpha * settings.l1_ratio > 0,
+        "a loss tailored to each row": isinstance(loss, RowTailored),
+    }
+    wrong = [name for name, given in unfit.items() if given]
+    if wrong:
+        raise NotSpread(
+            f"{wrong[0]} needs all rows in one place, and they are spread over {rows.collective.size} "
+            "processes; leave it out, or give a table that is in memory"
         )
 
 
@@ -127,6 +147,9 @@ def _joined(design: Design, runs: list[Run], loss: AnyLoss, columns: Moments, un
     """The fit of one run or of one for each class; `unit` turns their objectives into the loss's own."""
     coef, intercept = design.unpack(np.column_stack([r.point.theta for r in runs]))
     longest = max(len(r.trace) for r in runs)
+    ends = design.collective.max(
+        (max(-float(r.point.scores.min()) for r in runs), max(float(r.point.scores.max()) for r in runs))
+    )
     trace = np.sum([np.pad(r.trace, (0, longest - len(r.trace)), mode="edge") for r in runs], axis=0)
     return LinearFit(
         coef,
@@ -137,7 +160,7 @@ def _joined(design: Design, runs: list[Run], loss: AnyLoss, columns: Moments, un
         max(r.n_iter for r in runs),
         all(r.converged for r in runs),
         max(r.stationarity for r in runs),
-        span=(min(float(r.point.scores.min()) for r in runs), max(float(r.point.scores.max()) for r in runs)),
+        span=(-ends[0], ends[1]),
     )
 
 
@@ -162,13 +185,14 @@ def _two_classes(
     run, composite = fit(loss, theta), composite_of(loss)
     assert isinstance(composite, losses.Composite)
     scores = rows.shifted(run.point.scores)
-    separated = np.all((scores[:, 0] > float(composite.link(0.5))) == (rows.codes > 0))
-    if composite.properties()["convex"] or separated or not ran_off(composite, scores):
+    wrong = np.any((scores[:, 0] > float(composite.link(0.5))) != (rows.codes > 0))
+    separated = not rows.collective.max((float(wrong),))[0]
+    if composite.properties()["convex"] or separated or not ran_off(composite, scores, rows.collective):
         return run, loss, False
     if settings.flexible:
         for earlier in reversed(_between(loss)):
             again = fit(earlier, None)
-            if not ran_off(composite, rows.shifted(again.point.scores)):
+            if not ran_off(composite, rows.shifted(again.point.scores), rows.collective):
                 return again, earlier, False
     return run, loss, True
 
@@ -207,7 +231,7 @@ def minimize_binary(
 
 def _sample_stride(design: Design, weight: Floats, per_column: int) -> int:
     """Stride of the rows on which a first solution is worth finding; 1 if there are too few rows for that."""
-    if design.n < 4 * _SAMPLE or design.p > 1000:
+    if design.n < 4 * _SAMPLE or design.p > 1000 or design.collective.size > 1:
         return 1
     stride = max(1, design.n // max(_SAMPLE, per_column * design.p))
     return stride if stride > 2 and np.count_nonzero(weight[::stride]) > 0 else 1
@@ -303,7 +327,7 @@ def linear_scores(X: Any, coef: Floats, intercept: Floats, n_jobs: int | None) -
 def complaint(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> Warning | None:
     """What the user should know of the fit: separation, slopes that ran off, or no convergence."""
     if settings.alpha == 0:
-        message = _separation(rows, fit, settings)
+        message = None if rows.collective.size > 1 else _separation(rows, fit, settings)
         if message is not None:
             return separation.SeparationWarning(message)
         if fit.ran_off:

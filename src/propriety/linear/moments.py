@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from propriety.collective import ALONE, Collective
 from propriety.data.table import is_sparse
 from propriety.separators.linalg import Floats
 
@@ -24,7 +25,7 @@ class Moments:
     largest: Floats | None = None
 
 
-def moments(X: Any, weight: Floats) -> Moments:
+def moments(X: Any, weight: Floats, collective: Collective = ALONE) -> Moments:
     """Moments of the columns of a float array or CSR matrix; of every k-th row if a dense one has very many.
 
     Sparse columns need all rows, since their values are rare.
@@ -35,7 +36,20 @@ def moments(X: Any, weight: Floats) -> Moments:
     stride = 1 if is_sparse(X) else max(1, X.shape[0] // _SAMPLE)
     rows, w = X[::stride], weight[::stride]
     w = w / w.sum() if w.sum() > 0 else np.full(len(w), 1 / len(w))
-    return _sparse(rows, w) if is_sparse(X) else _dense(rows, w)
+    own = _sparse(rows, w) if is_sparse(X) else _dense(rows, w)
+    return _joined(collective.gather((float(weight.sum()), own)))
+
+
+def _joined(parts: list[tuple[float, Moments]]) -> Moments:
+    """Moments of rows from those of their parts and the weights of these."""
+    if len(parts) == 1:
+        return parts[0][1]
+    share = np.array([weight for weight, _ in parts]) / sum(weight for weight, _ in parts)
+    means, spreads = (np.array([getattr(m, name) for _, m in parts]) for name in ("mean", "spread"))
+    mean = share @ means
+    spread = np.sqrt(share @ (spreads**2 + (means - mean) ** 2))
+    sizes = [m.largest for _, m in parts if m.largest is not None]
+    return Moments(mean, spread, np.max(sizes, axis=0) if sizes else None)
 
 
 def _dense(rows: Any, w: Floats) -> Moments:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from propriety.collective import ALONE, Collective
 from propriety.linear.design import Design
 from propriety.linear.penalties import Penalty
 from propriety.losses import Composite
@@ -55,7 +56,7 @@ class RowsLoss(Protocol):
         """E[∂ℓ ∂ℓᵀ] at the stated probabilities, of shape (n, K, K)."""
         ...
 
-    def start(self, weight: Floats) -> Floats:
+    def start(self, weight: Floats, collective: Collective = ALONE) -> Floats:
         """Scores of the base rates, less the mean offset."""
         ...
 
@@ -119,10 +120,10 @@ class BinaryLoss:
         up, down = (self.composite.derivatives(label * ones, F)[0] for label in (0, 1))
         return (p * down**2 + (1 - p) * up**2)[:, None, None]
 
-    def start(self, weight: Floats) -> Floats:
+    def start(self, weight: Floats, collective: Collective = ALONE) -> Floats:
         """Score of the base rate, less the mean offset: the best constant, or near it."""
-        base = np.atleast_1d(self.composite.link(np.average(self.y, weights=weight)))
-        return base if self.offset is None else base - np.average(self.offset, weights=weight)
+        base = np.atleast_1d(self.composite.link(mean_of(self.y, weight, collective)))
+        return base if self.offset is None else base - mean_of(self.offset, weight, collective)
 
     def sample(self, stride: int) -> BinaryLoss:
         """Every `stride`-th row."""
@@ -171,11 +172,22 @@ class SimplexRows:
             total += P[:, k, None, None] * g[:, :, None] * g[:, None, :]
         return total
 
-    def start(self, weight: Floats) -> Floats:
+    def start(self, weight: Floats, collective: Collective = ALONE) -> Floats:
         """Scores of the class shares, less the mean offset."""
-        shares = np.bincount(self.y, weights=weight, minlength=self.n_scores)
+        shares = collective.sum(np.bincount(self.y, weights=weight, minlength=self.n_scores))
         base = self.loss.link((shares / shares.sum())[None, :])[0]
-        return base if self.offset is None else base - np.average(self.offset, axis=0, weights=weight)
+        return base if self.offset is None else base - mean_of(self.offset, weight, collective)
+
+
+def mean_of(values: Floats, weight: Floats, collective: Collective) -> Any:
+    """Weighted mean over the rows of all processes.
+
+    >>> mean_of(np.array([1.0, 3.0]), np.array([1.0, 1.0]), ALONE)
+    2.0
+    """
+    if collective.size == 1:
+        return np.average(values, axis=0, weights=weight)
+    return collective.sum(weight @ values) / collective.sum(weight.sum())
 
 
 def row_losses(
@@ -211,7 +223,8 @@ class Objective:
 
     def __init__(self, design: Design, loss: RowsLoss, weight: Floats, penalty: Penalty) -> None:
         self.design, self.loss, self.penalty = design, loss, penalty
-        self.weight = weight / (weight.sum() * loss.scale)
+        self._sum = design.collective.sum
+        self.weight = weight / (float(self._sum(weight.sum())) * loss.scale)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -222,7 +235,7 @@ class Objective:
         """All slopes 0, the intercept at the base rate."""
         theta = np.zeros(self.shape)
         if self.design.intercept:
-            theta[-1] = self.loss.start(self.weight)
+            theta[-1] = self.loss.start(self.weight, self.design.collective)
         return theta
 
     def at(self, theta: Floats) -> Iterate:
@@ -242,11 +255,13 @@ class Objective:
 
         design.for_parts(work)
         gradient = design.finish(partial) + self.penalty.l2 * theta
-        return Iterate(theta, scores, float(values.sum()) + self.penalty.value(theta), gradient)
+        value = float(self._sum(values.sum()))
+        return Iterate(theta, scores, value + self.penalty.value(theta), gradient)
 
     def value(self, theta: Floats, scores: Floats) -> float:
         """Value from scores that are known."""
-        return float(self.weight @ self.loss.values(slice(None), scores)) + self.penalty.value(theta)
+        total = self._sum(self.weight @ self.loss.values(slice(None), scores))
+        return float(total) + self.penalty.value(theta)
 
     def stationarity(self, point: Iterate) -> float:
         """Largest violation of the optimality conditions, in standardized coordinates."""
@@ -275,8 +290,9 @@ class Objective:
         for a in range(K):
             for b in range(a):
                 total[a, :, b, :] = total[b, :, a, :].T
+        total = self._sum(total)
         if stride > 1:
-            total *= self.weight.sum() / max(self.weight[::stride].sum(), 1e-300)
+            total *= float(self._sum(self.weight.sum()) / max(self._sum(self.weight[::stride].sum()), 1e-300))
         matrix: Floats = total.reshape(K * q, K * q)
         matrix[np.diag_indices(K * q)] += np.tile(self.penalty.l2[columns, 0], K)
         return matrix
@@ -289,7 +305,7 @@ class Objective:
         total = np.zeros(self.loss.n_scores)
         for rows in self._pieces(0, self.design.n):
             total += np.einsum("maa->a", self.row_curvatures(point, kind, rows))
-        return total + self.penalty.l2
+        return self._sum(total) + self.penalty.l2
 
     def curvature_product(self, point: Iterate, kind: str) -> Callable[[Floats], Floats]:
         """The map v ↦ (Xᵀ C X + penalty) v for the row curvatures C at a point, one pass over X each.

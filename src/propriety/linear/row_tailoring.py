@@ -19,8 +19,9 @@ import numpy as np
 from scipy import special
 
 from propriety import losses
+from propriety.collective import ALONE, Collective
 from propriety.costs import Costs
-from propriety.linear.objective import shifted
+from propriety.linear.objective import mean_of, shifted
 from propriety.losses.links import Logit
 from propriety.losses.value import number
 from propriety.separators.linalg import Floats
@@ -150,10 +151,11 @@ class TailoredRows:
         p, q, relative = self._at(slice(None), F)
         return (p * q * relative**2)[:, None, None]
 
-    def start(self, weight: Floats) -> Floats:
+    def start(self, weight: Floats, collective: Collective = ALONE) -> Floats:
         """Score of the base rate, less the mean offset: near the best constant."""
-        base = special.logit(np.average(self.y, weights=weight))
-        return np.atleast_1d(base if self.offset is None else base - np.average(self.offset, weights=weight))
+        base = special.logit(mean_of(self.y, weight, collective))
+        offset = 0.0 if self.offset is None else mean_of(self.offset, weight, collective)
+        return np.atleast_1d(base - offset)
 
     def sample(self, stride: int) -> TailoredRows:
         """Every `stride`-th row."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.collective import ALONE, Collective
 from propriety.data.training import Training
 from propriety.linear.objective import RowsLoss, row_losses
 from propriety.linear.row_tailoring import RowTailored, TailoredRows
@@ -31,6 +32,8 @@ class LinearRows:
     offset : array of shape (n, n_scores), or None
     thresholds : array of shape (n,), or None
         The probability of class 1 at which each row's decision changes, if the rows have costs of their own.
+    collective : Collective
+        The processes over which the rows are spread.
     """
 
     X: Any
@@ -39,6 +42,7 @@ class LinearRows:
     classes: NDArray[Any]
     offset: Floats | None = None
     thresholds: Floats | None = None
+    collective: Collective = ALONE
 
     @classmethod
     def of(cls, training: Training, loss: FittedLoss, chosen: Codes | None = None) -> LinearRows:
@@ -66,6 +70,7 @@ class LinearRows:
             training.classes,
             None if training.offset is None else training.offset[cut],
             None if thresholds is None else thresholds[cut],
+            training.collective,
         )
 
     @property

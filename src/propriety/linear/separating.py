@@ -86,10 +86,14 @@ def bregman_updates(rule: str) -> Callable[[MarginTask], Rounds]:
     return rounds
 
 
-def iterative_scaling(task: MarginTask) -> Rounds:
-    """Generalized iterative scaling."""
-    scaling = bregman.IterativeScaling.make(task.X, task.codes, task.n_classes, task.weight)
-    return Rounds(scaling.start, scaling.step)
+def iterative_scaling(improved: bool) -> Callable[[MarginTask], Rounds]:
+    """Generalized or improved iterative scaling."""
+
+    def rounds(task: MarginTask) -> Rounds:
+        scaling = bregman.IterativeScaling.make(task.X, task.codes, task.n_classes, task.weight, improved)
+        return Rounds(scaling.start, scaling.step)
+
+    return rounds
 
 
 @dataclass(frozen=True)

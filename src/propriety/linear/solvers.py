@@ -140,7 +140,8 @@ _ROWS = (
         Solver(rule, 10_000, needs=(MARGINS, CONVEX, GROWTH), rounds=separating.bregman_updates(rule))
         for rule in bregman.RULES
     ),
-    Solver("gis", 10_000, needs=(LOGISTIC,), rounds=separating.iterative_scaling),
+    Solver("gis", 10_000, needs=(LOGISTIC,), rounds=separating.iterative_scaling(improved=False)),
+    Solver("iis", 10_000, needs=(LOGISTIC,), rounds=separating.iterative_scaling(improved=True)),
 )
 #: The solvers by name.
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in _ROWS}

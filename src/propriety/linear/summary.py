@@ -2,7 +2,11 @@
 
 Model-based covariance, if the probabilities are right: A⁻¹ B A⁻¹ with A = Σ E[∂²ℓ] x xᵀ (Fisher's weights)
 and B = Σ E[(∂ℓ)²] x xᵀ; for the log loss B = A, and it is the inverse of Fisher's information. Sandwich,
-which does not believe the probabilities: A = Σ ∂²ℓ x xᵀ and B = Σ (∂ℓ)² x xᵀ with the labels that were seen.
+which does not believe the probabilities: A = Σ ∂²ℓ x xᵀ and B = Σ (∂ℓ)² x xᵀ with the labels that were seen,
+less what their mean contributes.
+
+A ridge is part of what is minimized and says nothing of the rows: it adds to A and not to B. With it the
+gradients of the rows do not add up to 0, and their variance is the one about their mean.
 
 Reference: Buja, Stuetzle & Shen (2005), section 15, equations (40)–(41).
 """
@@ -22,6 +26,7 @@ from propriety.linear.moments import moments
 from propriety.linear.objective import Objective, RowsLoss
 from propriety.linear.penalties import Penalty
 from propriety.linear.rows import FittedLoss, LinearRows
+from propriety.linear.settings import LinearSettings
 from propriety.separators.linalg import Floats, inverse_of, negligible
 
 
@@ -85,13 +90,16 @@ def summarize(
     columns = moments(rows.X, rows.weight)
     design = Design(rows.X, bool(model.fit_intercept), model.n_jobs, columns)
     terms = [*names, "(intercept)"] if model.fit_intercept else names
+    penalty = Penalty.make(design, model.alpha_, model.l1_ratio, LinearSettings.read(model).scaled)
     unknown, rank = _unidentified(design, rows.weight, model.alpha_ * (1 - model.l1_ratio))
     parts: list[dict[str, Any]] = []
     total = null = 0.0
     for labels, loss, chosen in _problems(loss_fitted, rows):
         theta = design.pack(model.coef_[chosen], model.intercept_[chosen])
         scores = design.scores(theta)
-        covariances = _covariances(design, loss, rows.weight, scores)
+        # The objective is Σ w ℓ/(s Σ w) + penalty; times s Σ w, its first part is the sum that A is made of.
+        ridge = penalty.l2[:, 0] * loss.scale * rows.weight.sum()
+        covariances = _covariances(design, loss, rows.weight, scores, ridge)
         parts += _tables(design, covariances, theta, terms, labels, level, unknown)
         total += float(rows.weight @ loss.values(slice(None), scores))
         null += float(rows.weight @ loss.values(slice(None), _best_constant(loss, rows.weight, design.n)))
@@ -195,15 +203,24 @@ def _tables(
     return tables
 
 
-def _covariances(design: Design, rows: RowsLoss, weight: Floats, scores: Floats) -> tuple[Floats, Floats]:
-    """Model-based and sandwich covariance of θ, classes one after the other."""
-    every = slice(None)
+def _covariances(
+    design: Design, rows: RowsLoss, weight: Floats, scores: Floats, ridge: Floats
+) -> tuple[Floats, Floats]:
+    """Model-based and sandwich covariance of θ, classes one after the other; `ridge` is of one class."""
+    every, K = slice(None), scores.shape[1]
+    penalty = np.diag(np.tile(ridge, K))
     expected = _gram(design, rows.curvatures(every, scores, "fisher") * weight[:, None, None])
     seen = rows.gradients(every, scores)
     seen_squares = seen[:, :, None] * seen[:, None, :]
-    model = _sandwich(expected, _gram(design, rows.expected_squares(scores) * weight[:, None, None]))
+    model = _sandwich(
+        expected + penalty, _gram(design, rows.expected_squares(scores) * weight[:, None, None])
+    )
     hessian = _gram(design, rows.curvatures(every, scores, "newton") * weight[:, None, None])
-    return model, _sandwich(hessian, _gram(design, seen_squares * weight[:, None, None]))
+    sums = np.zeros((1, design.p, K))
+    design.backward(0, design.n, seen * weight[:, None], sums[0])
+    total = design.finish(sums).T.ravel()
+    spread = _gram(design, seen_squares * weight[:, None, None]) - np.outer(total, total) / weight.sum()
+    return model, _sandwich(hessian + penalty, spread)
 
 
 def _gram(design: Design, rows: Floats) -> Floats:

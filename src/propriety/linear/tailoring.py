@@ -11,6 +11,7 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from propriety import losses
+from propriety.collective import ALONE, Collective
 from propriety.linear.objective import BinaryLoss, shifted
 from propriety.separators.linalg import Floats
 
@@ -19,10 +20,11 @@ class SlopeWarning(UserWarning):
     """A loss that is not convex has no finite minimum on these data: a step beats every slope."""
 
 
-def ran_off(composite: losses.Composite, scores: Floats) -> bool:
+def ran_off(composite: losses.Composite, scores: Floats, collective: Collective = ALONE) -> bool:
     """Whether most rows have a probability next to 0 or 1: the slopes have grown without bound."""
     p = np.asarray(composite.inverse(scores[:, 0]))
-    return bool(np.mean(np.minimum(p, 1 - p) < 1e-6) > 0.5)
+    near = collective.sum(np.array([np.count_nonzero(np.minimum(p, 1 - p) < 1e-6), len(p)]))
+    return bool(near[0] > 0.5 * near[1])
 
 
 def without_factor(composite: losses.Composite) -> tuple[float, losses.Composite]:

@@ -415,7 +415,10 @@ class HandVinciotti(SmoothLoss):
         s = self.width
         tail = special.ndtr(-z) - special.ndtr(-end)
         direct = s * (reach * tail - s * (normal_density(z) - normal_density(np.asarray(end))))
-        return np.where(x.q < s, _bump_tail(x.q, c, s), direct)
+        mass, q = np.array(direct), np.asarray(x.q)
+        near = q < s
+        mass[near] = _bump_tail(q[near], c, s)
+        return mass
 
     def _log_weight(self, x: Point) -> Array:
         return -0.5 * ((x.p - self.c) / self.width) ** 2 - LOG_SQRT_2PI
@@ -490,7 +493,5 @@ def _ratio(numerator: float, denominator: Array) -> Array:
 
 def _bump_tail(q: Array, c: float, width: float) -> Array:
     """q² ∫_0^1 u φ((1 − q u − c)/width) du."""
-    total = np.zeros_like(q)
-    for u, a in zip(*gauss_legendre(32), strict=True):
-        total = total + a * u * normal_density((1 - q * u - c) / width)
-    return q**2 * total
+    u, a = gauss_legendre(32)
+    return q**2 * (normal_density((1 - np.multiply.outer(q, u) - c) / width) @ (a * u))

@@ -18,6 +18,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety import losses, parallel
@@ -38,6 +39,7 @@ from propriety.model import contract, files
 from propriety.model.pages import Documented
 from propriety.model.state import Arrays, make, read_shared, shared_state
 from propriety.storage.checks import require
+from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.export.formula import Formula
@@ -171,6 +173,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         if self._known_classes is None:
             warn_of_side(training.classes, training.costs, getattr(self, "pos_label", None))
         warn_of_identifiers(training.schema, training.weights.total)
+        self.__dict__.pop("_collective", None)  # it is over when the fit is
         return self
 
     # --- using the model --------------------------------------------------------------------------
@@ -336,6 +339,48 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         costs = self.costs if costs is None else costs
         return decision_labels(self.classes_, costs, self)[costs.decide(probabilities)]
 
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
+    ) -> float:
+        """Minus the mean cost of decisions where costs are stated; else the share of right ones.
+
+        Larger is better: it is what ``GridSearchCV`` and ``cross_val_score`` maximize if they are given no
+        ``scoring``. The share of right decisions would reward parameters that ignore the costs; where every
+        mistake costs 1 it is 1 less the mean cost, and both choose alike. ``evaluation.cost_scorer`` is the
+        same for any classifier, ``evaluation.scorer`` judges the probabilities, with less noise.
+
+        >>> from propriety import LinearClassifier
+        >>> X, y = [[0], [1], [2], [3]], [0, 1, 0, 1]
+        >>> LinearClassifier().fit(X, y).score(X, y), LinearClassifier(fn_cost=9).fit(X, y).score(X, y)
+        (0.5, -0.5)
+        """
+        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
+        costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
+        return self._worth(self.predict_proba(X), costs, y, sample_weight)
+
+    def _worth(self, probabilities: Floats, costs: Costs, y: Any, sample_weight: Any) -> float:
+        """What decisions by given probabilities are worth: minus their cost, or the share of right ones."""
+        decided = costs.decide(probabilities)
+        if np.array_equal(costs.matrix, 1.0 - np.eye(len(self.classes_))):
+            return float(accuracy_score(y, self.classes_[decided], sample_weight=sample_weight))
+        labels = np.asarray(y)
+        true = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
+        if not np.all(self.classes_[true] == labels):
+            unknown = np.unique(labels[self.classes_[true] != labels])[:5].tolist()
+            raise ValueError(
+                f"y has labels {unknown} that the model was not trained on, so they have no cost"
+            )
+        return -float(Weights.read(sample_weight, len(true)).mean(costs.of_rows(true, decided)))
+
     # --- reading it -------------------------------------------------------------------------------
 
     @abstractmethod
@@ -369,6 +414,11 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     def verdict(self) -> str:
         """What the fit has to say of the model in plain words, if it has judged it; else nothing."""
         return ""
+
+    @property
+    def remarks(self) -> list[str]:
+        """How the fit ended, in sentences, where that is worth a warning; else nothing."""
+        return []
 
     def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that each row meets, in words; a model that is not made of rules has none.

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import accuracy_score
 
+from propriety.data.cost_terms import TERMS
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.training import read_offset
@@ -108,7 +108,25 @@ class OffsetClassifier(ProperClassifier):
         probabilities = self._probabilities(self._shifted(self._scores(self._table(X)), offset))
         return in_kind(self._decided(probabilities, costs, budget), X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """Share of right decisions."""
-        decided = as_numpy(self.predict(X, offset=offset))
-        return float(accuracy_score(as_numpy(y), decided, sample_weight=as_numpy(sample_weight)))
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
+        tp_benefit: Any = None,
+        tn_benefit: Any = None,
+        cost_matrix: Any = None,
+        offset: Any = None,
+    ) -> float:
+        """Minus the mean cost of decisions where costs are stated; else the share of right ones.
+
+        It is what ``GridSearchCV`` and ``cross_val_score`` maximize if they are given no ``scoring``;
+        ``evaluation.scorer`` judges the probabilities, with less noise.
+        """
+        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
+        costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
+        probabilities = self._probabilities(self._shifted(self._scores(self._table(X)), offset))
+        return self._worth(probabilities, costs, as_numpy(y), as_numpy(sample_weight))

@@ -10,8 +10,8 @@ To add one, in the module of its paper:
 2. the protocol, as `Setting`s, each with its source: "paper", "inferred" or "ours", and what was tried;
 3. ``def run(context) -> Outcome``: data by ``context.data.load(name)``, sizes by
    ``context.choose(full, quick, toy)``, fits by ``context.map(part, function, items)``, which keeps each
-   result, so that a second run goes on where the first ended; tables by ``printed.beside(ours)``; one
-   `Verdict` a claim;
+   result by the code of the function (`fingerprint`), so that a second run goes on where the first ended and
+   words can be changed without fitting anew; tables by ``printed.beside(ours)``; one `Verdict` a claim;
 4. its figures as `Drawing`s: a function of an empty matplotlib figure and of the numbers that the outcome
    keeps;
 5. its name in `registry`.

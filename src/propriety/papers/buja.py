@@ -160,7 +160,7 @@ BUJA_4 = Experiment(
             (6.2, 4.2),
         ),
     ),
-    minutes=2,
+    minutes=0.3,
 )
 
 # -- Figure 5: boundaries that are not parallel -------------------------------------------------------------
@@ -272,7 +272,7 @@ BUJA_5 = Experiment(
             (5.6, 3.8),
         ),
     ),
-    minutes=2,
+    minutes=0.4,
 )
 
 # -- Figure 6: costs on held-out rows -----------------------------------------------------------------------
@@ -489,7 +489,7 @@ BUJA_6 = Experiment(
             (7.6, 3.9),
         ),
     ),
-    minutes=4,
+    minutes=3.5,
 )
 
 EXPERIMENTS = (BUJA_4, BUJA_5, BUJA_6)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from propriety.data.conditions import Interval
 from propriety.papers.buja import PAPER, PIMA, Floats, pima
 from propriety.papers.experiment import (
     NOT_REPRODUCED,
@@ -78,8 +77,10 @@ def describe_tree(item: tuple[str, int], X: Floats, y: NDArray[np.intp]) -> dict
             "depth": len(tree.tree_.path(rule.node)) - 1,
             "rows": rule.weight,
             "share": rule.shares[1],
-            "above": {c.name: c.low for c in rule.conditions if isinstance(c, Interval) and c.high == np.inf},
-            "test": tree.test_of(rule.node),
+            "above": {
+                c.name: getattr(c, "low", None) for c in rule.conditions if getattr(c, "high", None) == np.inf
+            },
+            "path": [[int(node), tree.test_of(node)] for node in tree.tree_.path(rule.node)[1:]],
         }
         for rule in tree.rules()
     ]
@@ -110,7 +111,7 @@ def run_trees(context: Context) -> Outcome:
     last = [row for row in TREES.rows if row.startswith("b = 31")]
     n_last = sum(bool(agree[row]) for row in last)
     figures = {
-        "cascades": {name: trees[name, LEAST_SHOWN]["leaves"] for name in ENTROPIES},
+        "trees": {name: trees[name, LEAST_SHOWN]["leaves"] for name in ENTROPIES},
         "tried": {
             "least": list(tried),
             "wrong": [trees["a = 16", k]["wrong"] for k in tried],
@@ -178,15 +179,31 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def draw_cascades(figure: Any, numbers: dict[str, list[dict[str, Any]]]) -> None:
-    """A bar for each leaf, from the shallowest to the deepest: its share of class 1."""
-    for ax, (name, leaves) in zip(figure.subplots(1, len(numbers)), numbers.items(), strict=True):
-        places = np.arange(len(leaves))[::-1]
-        ax.barh(places, [leaf["share"] for leaf in leaves], color="#0072b2", height=0.7)
-        for place, leaf in zip(places, leaves, strict=True):
-            ax.text(1.03, place, f"{leaf['rows']:.0f}", va="center", fontsize=6, color="#737373")
-        ax.set_yticks(places, [leaf["test"] for leaf in leaves], fontsize=6)
-        ax.set(title=name, xlabel="share with diabetes", xlim=(0, 1.15))
+def draw_trees(figure: Any, numbers: dict[str, list[dict[str, Any]]]) -> None:
+    """The trees: each split with the test that leads to the right, each leaf with its share and its rows."""
+    for ax, (name, leaves) in zip(figure.subplots(len(numbers), 1), numbers.items(), strict=True):
+        # The right child has the larger number, so that paths in their order are leaves from left to right.
+        ordered = sorted(leaves, key=lambda leaf: [node for node, _ in leaf["path"]])
+        below: dict[tuple[int, ...], list[int]] = {}
+        tests: dict[tuple[int, ...], str] = {}
+        for place, leaf in enumerate(ordered):
+            nodes = tuple(node for node, _ in leaf["path"])
+            for depth in range(len(nodes) + 1):
+                below.setdefault(nodes[:depth], []).append(place)
+            for depth, (_, test) in enumerate(leaf["path"]):
+                tests[nodes[:depth]] = test  # the last leaf below a split is to its right
+        x = {nodes: (places[0] + places[-1]) / 2 for nodes, places in below.items()}
+        for nodes in filter(None, below):
+            ends = [0.7 - len(nodes), 0.35 - len(nodes)]  # free of what is written at both ends
+            ax.plot([x[nodes[:-1]], x[nodes]], ends, color="#999999", linewidth=0.8)
+        for nodes, test in tests.items():
+            ax.text(x[nodes], -len(nodes), test, ha="center", va="center", fontsize=6.5)
+        for place, leaf in enumerate(ordered):
+            shown = f"{leaf['share']:.2f}\n{leaf['rows']:.0f}"
+            ax.text(place, 0.3 - leaf["depth"], shown, ha="center", va="top", fontsize=6.5, color="#0072b2")
+        deepest = max(leaf["depth"] for leaf in leaves)
+        ax.set(title=name, xlim=(-1, len(leaves)), ylim=(-deepest - 1, 0.6))
+        ax.set_axis_off()
 
 
 def draw_tried(figure: Any, numbers: dict[str, list[float]]) -> None:
@@ -197,8 +214,12 @@ def draw_tried(figure: Any, numbers: dict[str, list[float]]) -> None:
     left.set(xlabel="rows a leaf at least", ylabel="wrong rows, a = 16")
     right.plot(numbers["least"], numbers["share"], ".-", color="#0072b2", linewidth=0.8)
     right.axhline(0.91, color="#d55e00", linewidth=0.9)
-    for least, share, depth in zip(numbers["least"], numbers["share"], numbers["depth"], strict=True):
-        right.annotate(str(depth), (least, share), xytext=(0, 4), textcoords="offset points", fontsize=5.5)
+    depths = numbers["depth"]
+    for k, (least, share, depth) in enumerate(zip(numbers["least"], numbers["share"], depths, strict=True)):
+        if k == 0 or (depth, share) != (depths[k - 1], numbers["share"][k - 1]):
+            above = {"xytext": (0, 5), "textcoords": "offset points", "ha": "center", "fontsize": 7}
+            right.annotate(f"{depth:.0f}", (least, share), **above)
+    right.margins(y=0.1)
     right.set(xlabel="rows a leaf at least", ylabel="share in the last leaf, b = 31")
 
 
@@ -222,16 +243,18 @@ BUJA_TREES = Experiment(
     ("pima",),
     (
         Drawing(
-            "cascades",
-            "Shares of class 1 in the leaves of three trees, from the shallowest leaf to the deepest",
-            "After Figures 9 to 11: leaves from the shallowest to the deepest with their last test and rows.",
-            draw_cascades,
-            (7.6, 3.6),
+            "trees",
+            "Three trees; those of a = 16 and b = 31 peel off one leaf after the other",
+            "After Figures 9 to 11: a split sends to the right what its test says; blue, the share with "
+            "diabetes in a leaf and its rows.",
+            draw_trees,
+            (7.4, 8.6),
         ),
         Drawing(
             "tried",
             "Errors of the tree of a = 16 and last leaf of that of b = 31 by the least number of rows a leaf",
-            "Everything that was tried; orange: the paper. Small numbers are depths, nine in the paper.",
+            "Everything that was tried; orange: the paper. Small numbers: the depth from there on, nine in "
+            "the paper.",
             draw_tried,
             (7.2, 2.8),
         ),

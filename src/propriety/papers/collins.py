@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.linear import LinearClassifier
+from propriety.papers.axes import plain_ticks
 from propriety.papers.experiment import (
     CANNOT_BE,
     NOT_REPRODUCED,
@@ -36,7 +37,10 @@ N_SEEDS = 20
 #: The paper's names of its rules, and ours of their solvers.
 RULES = {"seq": "sequential", "seq2": "sequential2", "par": "parallel", "scaling": "gis"}
 #: Rules that the paper describes and did not run.
-MORE_RULES = {"j and α together": "confidence", "p = 2": "sphere"}
+MORE_RULES = {"j and α together": "confidence", "p = 2": "sphere", "improved scaling": "iis"}
+#: How many times the rounds: scaling needs many, and a round of it costs no more (a round of the improved
+#: one more).
+MORE_ROUNDS = {"scaling": 4, "improved scaling": 2}
 LINES = {
     "seq": ("#0072b2", "--"),
     "seq2": ("#0072b2", "-"),
@@ -44,6 +48,7 @@ LINES = {
     "scaling": ("#737373", ":"),
     "j and α together": ("#009e73", "-"),
     "p = 2": ("#cc79a7", "-."),
+    "improved scaling": ("#000000", ":"),
 }
 
 
@@ -70,8 +75,7 @@ def training_losses(item: Sequence[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in rules:
         solver = (RULES | MORE_RULES)[name]
-        # Iterative scaling needs many more rounds, and a round of it costs no more.
-        rounds = 4 * most if solver == "gis" else most
+        rounds = MORE_ROUNDS.get(name, 1) * most
         model = LinearClassifier(solver=solver, fit_intercept=False, max_iter=rounds, tol=1e-10).fit(X, y)
         trace = np.asarray(model.trace_)
         found[name] = {
@@ -157,17 +161,18 @@ def run_4(context: Context) -> Outcome:
     most = context.choose(1000, 1000, 30)
     stops = _stops(most)
     noises = context.choose(NOISES, dict(list(NOISES.items())[:1]), dict(list(NOISES.items())[:1]))
-    rules = [*RULES, *MORE_RULES]
+    first = next(iter(noises))
+    # What the paper did not run, for one reading of the noise only.
+    rules = {reading: [*RULES, *(MORE_RULES if reading == first else ())] for reading in noises}
     items = [
-        (seed, 2, relevant, noise, most, stops, rules)
-        for noise in noises.values()
+        (seed, 2, relevant, noise, most, stops, rules[reading])
+        for reading, noise in noises.items()
         for relevant in SIDES.values()
         for seed in range(seeds)
     ]
     found = iter(context.map("samples", training_losses, items))
     runs = {(reading, side): [next(found) for _ in range(seeds)] for reading in noises for side in SIDES}
     left, right = SIDES
-    first = next(iter(noises))
     said = _claims_of_figure_4(runs[first, left], runs[first, right])
     rounds = Printed(
         "Rounds to a share of the first loss", "Figure 4 has curves, no numbers", _SHARES, {}
@@ -178,7 +183,7 @@ def run_4(context: Context) -> Outcome:
             for row, values in _rows_of_rounds(own, f"{reading}, {side}").items()
         },
         note=f"Medians over {seeds} samples; – where half of them or more never got there within {most:,} "
-        f"rounds ({4 * most:,} of scaling).",
+        f"rounds ({4 * most:,} of scaling, {2 * most:,} of improved scaling).",
         digits=1,
     )
     ratios = {key: _ratios(own, "scaling", "par", 0.9) for key, own in runs.items()}
@@ -191,7 +196,14 @@ def run_4(context: Context) -> Outcome:
         f"curves-{number}": {side: _curves(runs[reading, side], stops) for side in SIDES}
         for number, reading in enumerate(noises)
     }
-    return Outcome((table, rounds), verdicts, figures)
+    others = ", ".join(
+        f"{name} {_spread(_ratios(runs[first, left], name, 'par', 0.9))}" for name in MORE_RULES
+    )
+    notes = (
+        f"Not run by the paper, all features relevant, rounds to .9 by those of par: {others}. Of scaling, "
+        "generalized and improved, most of every row's sum is what makes the features non-negative.",
+    )
+    return Outcome((table, rounds), verdicts, figures, notes)
 
 
 _SHARES = tuple(f"to {level:g}" for level in LEVELS)
@@ -274,11 +286,12 @@ def draw_losses(figure: Any, numbers: dict[str, Any]) -> None:
                 content["stops"], curve["low"], curve["high"], color=colour, alpha=0.12, linewidth=0
             )
         ax.set(xscale="log", title=title, xlabel="rounds")
+        plain_ticks(ax.xaxis)
     axes[0].set_ylabel("training loss, 1 at the start")
-    axes[0].legend(fontsize=7, frameon=False)
+    figure.legend(*axes[0].get_legend_handles_labels(), fontsize=7, frameon=False, loc="outside right")
 
 
-_CURVES = "Training loss against rounds of six rules, with many and with few relevant features"
+_CURVES = "Training loss against rounds of each rule, with many and with few relevant features"
 COLLINS_4 = Experiment(
     "collins-4",
     PAPER,
@@ -291,7 +304,8 @@ COLLINS_4 = Experiment(
         Setting("relevant coordinates", "100, and 4", "paper"),
         Setting("loss", "logistic, without a constant feature, 1 at the start", "paper"),
         Setting("samples", str(N_SEEDS), "ours"),
-        Setting("rounds", "1,000, of iterative scaling 4,000", "ours"),
+        Setting("rounds", "1,000, of iterative scaling 4,000, of improved scaling 2,000", "ours"),
+        Setting("rules that the paper did not run", "for 0.8 as the deviation only", "ours"),
     ),
     run_4,
     (FIGURE_4,),
@@ -301,13 +315,13 @@ COLLINS_4 = Experiment(
         Drawing(
             f"curves-{number}",
             _CURVES,
-            f"After Figure 4, {reading}: medians over the samples and their middle 80 %. Green and purple: "
-            "rules that the paper describes and did not run.",
+            f"After Figure 4, {reading}: medians over the samples and their middle 80 %."
+            + (" Green, purple and black: what the paper describes and did not run." if number == 0 else ""),
             draw_losses,
         )
         for number, reading in enumerate(NOISES)
     ),
-    minutes=6,
+    minutes=7,
 )
 
 
@@ -389,7 +403,7 @@ COLLINS_MULTICLASS = Experiment(
             draw_losses,
         ),
     ),
-    minutes=8,
+    minutes=3,
 )
 
 
@@ -515,6 +529,7 @@ def draw_errors(figure: Any, numbers: dict[str, Any]) -> None:
             numbers["stops"], curve, "-" if "par" in name else ".--", color=colour, label=name, linewidth=1.3
         )
     ax.set(xscale="log", xlabel="rounds", ylabel="test error")
+    plain_ticks(ax.xaxis)
     ax.legend(frameon=False, fontsize=8)
 
 

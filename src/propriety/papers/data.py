@@ -142,7 +142,8 @@ class Data:
     def load(self, name: str, target: int | None = None, ignored: Iterable[int] | None = None) -> DataSet:
         """A data set; if a file is not there, `MissingData` says which.
 
-        `target` and `ignored` are columns of the file, in the place of those of the catalogue.
+        `target` and `ignored` are columns of the file, in the place of those of the catalogue. Two sets come
+        with scikit-learn, and need no file.
         """
         entry = catalogue()[name]
         labelled = entry.target if target is None else target
@@ -151,6 +152,9 @@ class Data:
         part: list[int] = []
         for number, (file, expected) in enumerate(zip(entry.files, entry.rows, strict=True)):
             path = self._path(file)
+            if path is None and name in _PACKAGED:
+                rows, part = _packaged(name), [0] * expected
+                break
             if path is None:
                 looked = ", ".join(str(folder) for folder in self.folders) or "no folder"
                 raise MissingData(
@@ -173,6 +177,26 @@ class Data:
         """A file, perhaps compressed."""
         paths = (folder / name for folder in self.folders for name in (file, f"{file}.gz"))
         return next((path for path in paths if path.is_file()), None)
+
+
+#: Sets of scikit-learn that are the repository's value by value, each with its function, its labels, the
+#: column of the target and what stands before the first column.
+_PACKAGED = {
+    "wdbc": ("load_breast_cancer", ("M", "B"), 1, [""]),
+    "wine": ("load_wine", ("1", "2", "3"), 13, []),
+}
+
+
+def _packaged(name: str) -> list[list[str]]:
+    """Rows as they are in the file."""
+    from sklearn import datasets
+
+    function, labels, target, before = _PACKAGED[name]
+    X, y = getattr(datasets, function)(return_X_y=True)
+    rows = [[*before, *(repr(value) for value in row.tolist())] for row in X]
+    for row, label in zip(rows, y, strict=True):
+        row.insert(target, labels[label])
+    return rows
 
 
 # -- files, as they are written -----------------------------------------------------------------------------

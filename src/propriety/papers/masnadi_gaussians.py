@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from propriety.boosting import BoostingClassifier, gain_path, presets
 from propriety.evaluation import mse_to_truth
 from propriety.losses.links import Logit
+from propriety.papers.axes import plain_ticks
 from propriety.papers.experiment import (
     NOT_REPRODUCED,
     REPRODUCED,
@@ -22,7 +23,7 @@ from propriety.papers.experiment import (
     Setting,
     Verdict,
 )
-from propriety.papers.masnadi_sets import PAPER, plain_ticks
+from propriety.papers.masnadi_sets import PAPER
 from propriety.papers.running import Context
 
 Floats = NDArray[np.float64]
@@ -232,7 +233,7 @@ EXPERIMENTS = (
                 (7.4, 4.6),
             ),
         ),
-        minutes=0.7,
+        minutes=0.5,
     ),
     Experiment(
         "masnadi-fig-10",
@@ -262,6 +263,6 @@ EXPERIMENTS = (
                 (4.8, 3.2),
             ),
         ),
-        minutes=1.0,
+        minutes=0.3,
     ),
 )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from propriety.boosting import gain_path, presets
+from propriety.papers.axes import plain_ticks
 from propriety.papers.coding import coded
 from propriety.papers.data import Data
 from propriety.papers.experiment import (
@@ -25,7 +26,7 @@ from propriety.papers.experiment import (
     Table,
     Verdict,
 )
-from propriety.papers.masnadi_sets import PAPER, plain_ticks, wrong
+from propriety.papers.masnadi_sets import PAPER, wrong
 from propriety.papers.running import Context
 
 Floats = NDArray[np.float64]

@@ -187,6 +187,6 @@ EXPERIMENTS = (
                 (7.2, 2.9),
             ),
         ),
-        minutes=2.0,
+        minutes=1.5,
     ),
 )

@@ -137,7 +137,7 @@ def sweep(
 ) -> dict[str, Any]:
     """Errors and cross-entropies of a set and a seed, by fold, rows (to choose by, to test), loss and gain.
 
-    The same of AdaBoost without a gain, and of the first loss, GLog, read without its gain.
+    The same of AdaBoost without a gain, and of the first loss, GLog, read without its gain (`plain`).
     """
     name, seed = item
     X, y = load(data, name)
@@ -180,6 +180,18 @@ class Sweeps:
         }
         return cls(tuple(names), tuple(gains), **arrays)
 
+    def of_loss(self, name: str, gains: Sequence[float]) -> Sweeps:
+        """Those of one loss and some gains."""
+        k, kept = self.losses.index(name), [j for j, gain in enumerate(self.gains) if gain in gains]
+        return Sweeps(
+            (name,),
+            tuple(self.gains[j] for j in kept),
+            self.error[..., k : k + 1, kept],
+            self.entropy[..., k : k + 1, kept],
+            self.plain[..., kept],
+            self.adaboost,
+        )
+
     def gain(self, value: float) -> int:
         """Where a gain is."""
         return self.gains.index(value)
@@ -218,10 +230,3 @@ def counted_word(ours: int, printed: int, of: int) -> str:
     if abs(ours - printed) <= 1:
         return REPRODUCED
     return SAME_PATTERN if (2 * ours > of) == (2 * printed > of) else NOT_REPRODUCED
-
-
-def plain_ticks(*axes: Any) -> None:
-    """Ticks of logarithmic axes as numbers: the page has no typeset powers."""
-    for axis in axes:
-        axis.set_major_formatter("{x:g}")
-        axis.set_minor_formatter("")

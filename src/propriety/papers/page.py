@@ -71,7 +71,8 @@ def verdict_table(results: Sequence[Result]) -> Markup:
         for result in results
         for verdict in result.outcome.verdicts
     ]
-    return markup_table("What became of each claim", ("experiment", "claim", "verdict", "why"), rows)
+    columns = ("experiment", "claim", "verdict", "why")
+    return tag("div", markup_table("What became of each claim", columns, rows), class_="lines")
 
 
 def _paper(paper: Paper, results: Sequence[Result]) -> Markup:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,12 +19,13 @@ import numpy as np
 from propriety import parallel
 from propriety.papers.data import Data, MissingData
 from propriety.papers.experiment import CANNOT_BE, Experiment, Outcome, Verdict
-from propriety.version import __version__
+from propriety.papers.fingerprint import fingerprint, plain
 
 T = TypeVar("T")
 FULL, QUICK, TOY = SIZES = ("full", "quick", "toy")
 #: Share of a full run's time that others take, about.
 _SHARE = {FULL: 1.0, QUICK: 0.1, TOY: 0.01}
+_TOLD = 30.0  # seconds after which it can be told how much slower or faster than stated things are
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Context:
     data : Data
     size : {"full", "quick", "toy"}
         "toy" is for tests: everything runs, nothing is learned.
-    kept : Kept, optional
+    store : Store, optional
         Where results are kept; for this run alone if not given.
     pool : executor, optional
         Runs the items; without one they run here, one after the other.
@@ -76,9 +77,10 @@ class Context:
 
     data: Data
     size: str = FULL
-    kept: Kept = field(default_factory=lambda: Kept(None, ""))
+    store: Store = field(default_factory=lambda: Store(None))
     pool: ProcessPoolExecutor | None = None
     tell: Callable[[str, int, int], None] = field(default=lambda part, done, items: None)
+    seconds: float = 0.0  # of computing that no other experiment of this run has counted
 
     def choose(self, full: T, quick: T, toy: T) -> T:
         """The value for the size of this run."""
@@ -91,16 +93,17 @@ class Context:
         one that can be sent to another process: a function of a module, perhaps with `functools.partial`. A
         tuple comes back as the list that JSON has in its place.
         """
-        known = self.kept.of(part)
+        kept = self.store.of(function)
         keys = [json.dumps(plain(item)) for item in items]
-        left = [(key, item) for key, item in zip(keys, items, strict=True) if key not in known]
+        left = [(key, item) for key, item in zip(keys, items, strict=True) if key not in kept.values]
         done = len(items) - len(left)
         self.tell(part, done, len(items))
         for key, (value, seconds) in self._results(function, left):
-            self.kept.add(part, key, value, seconds)
+            kept.add(key, value, seconds)
             done += 1
             self.tell(part, done, len(items))
-        return [known[key] for key in keys]
+        self.seconds += sum(kept.count(key) for key in keys)
+        return [kept.values[key] for key in keys]
 
     def _results(
         self, function: Callable[[Any], Any], left: Sequence[tuple[str, Any]]
@@ -127,56 +130,66 @@ def _quietly(function: Callable[[Any], Any], item: Any) -> tuple[Any, float]:
     return result, time.process_time() - began
 
 
-def plain(value: Any) -> Any:
-    """The same in dictionaries, lists, numbers and texts.
-
-    >>> plain({"a": np.array([1.0, 2.0]), "b": (np.int64(3), None)})
-    {'a': [1.0, 2.0], 'b': [3, None]}
-    """
-    if isinstance(value, dict):
-        return {str(key): plain(content) for key, content in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(content) for content in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    return value.item() if isinstance(value, np.generic) else value
-
-
 class Kept:
-    """Results of one experiment in a file of lines, written as they come.
+    """Results of one function in a file of lines, written as they come.
 
-    A line that an interrupted run left unfinished is dropped. The first says which protocol it is; results
-    of another protocol, or of another version, are not used.
+    A line that an interrupted run left unfinished is dropped.
     """
 
-    def __init__(self, path: Path | None, protocol: str) -> None:
+    def __init__(self, path: Path | None = None) -> None:
         self.path = path
-        self.parts: dict[str, dict[str, Any]] = {}
-        self.seconds = 0.0  # of computing, in all runs
+        self.values: dict[str, Any] = {}  # by the JSON of their items
+        self._seconds: dict[str, float] = {}  # of those that are not counted yet
         if path is None:  # for this run alone
             return
+        path.parent.mkdir(parents=True, exist_ok=True)
         lines = _whole_lines(path)
-        if not lines or lines[0] != {"protocol": protocol}:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"protocol": protocol}) + "\n", encoding="utf-8")
-            return
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        for line in lines[1:]:
-            self.of(line["part"])[line["item"]] = line["value"]
-            self.seconds += line.get("seconds", 0.0)
+        for line in lines:
+            self.values[line["item"]] = line["value"]
+            self._seconds[line["item"]] = line["seconds"]
 
-    def of(self, part: str) -> dict[str, Any]:
-        """Results of a part, by the JSON of their items."""
-        return self.parts.setdefault(part, {})
-
-    def add(self, part: str, item: str, value: Any, seconds: float) -> None:
+    def add(self, item: str, value: Any, seconds: float) -> None:
         """Keep one more, with what it took."""
-        self.of(part)[item] = value
-        self.seconds += seconds
+        self.values[item], self._seconds[item] = value, seconds
         if self.path is None:
             return
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"part": part, "item": item, "value": value, "seconds": seconds}) + "\n")
+            file.write(json.dumps({"item": item, "value": value, "seconds": seconds}) + "\n")
+
+    def count(self, item: str) -> float:
+        """The seconds that a result took, the first time that it is asked for."""
+        return self._seconds.pop(item, 0.0)
+
+
+class Store:
+    """Results of all experiments, a file for each function that computes them.
+
+    Its name has the `fingerprint` of the function: other code, or other settings, make another file. Tables
+    that are read from the same fits share them.
+
+    Parameters
+    ----------
+    folder : Path or None
+        None keeps results for this run alone.
+    again : bool
+        Whether to leave out what is there.
+    """
+
+    def __init__(self, folder: Path | None, again: bool = False) -> None:
+        self.folder, self.again = folder, again
+        self._open: dict[str, Kept] = {}
+
+    def of(self, function: Callable[[Any], Any]) -> Kept:
+        """Results of a function."""
+        called = function.func if isinstance(function, partial) else function
+        name = f"{called.__name__}-{fingerprint(function)}"
+        if name not in self._open:
+            path = None if self.folder is None else self.folder / f"{name}.jsonl"
+            if path is not None and self.again:
+                path.unlink(missing_ok=True)
+            self._open[name] = Kept(path)
+        return self._open[name]
 
 
 def _whole_lines(path: Path) -> list[Any]:
@@ -188,13 +201,6 @@ def _whole_lines(path: Path) -> list[Any]:
             except json.JSONDecodeError:
                 break
     return lines
-
-
-def protocol_of(experiment: Experiment, size: str) -> str:
-    """A fingerprint of what an experiment does: results are used again only if it is the same."""
-    settings = [asdict(setting) for setting in experiment.protocol]
-    content = json.dumps([__version__, experiment.name, size, settings, list(experiment.tried)])
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -226,73 +232,58 @@ def run_all(
     n_jobs : int, optional
         Processes; None is every core.
     """
+    jobs = parallel.n_threads(n_jobs)
+    store = Store(folder, again)
     results: list[Result] = []
-    begun, spent = time.monotonic(), 0.0
-    stated = [experiment.minutes * 60 * _SHARE[size] for experiment in experiments]
-    with _pool(parallel.n_threads(n_jobs)) as pool:
+    clock = _Clock([experiment.minutes * 60 * _SHARE[size] / jobs for experiment in experiments])
+    with _pool(jobs) as pool:
         for number, experiment in enumerate(experiments, 1):
-            rest = sum(stated[number:])
-            # How much slower or faster than stated things are here, once that can be told.
-            before = sum(stated[: number - 1])
-            pace = spent / before if spent > 30 and before > 0 else 1.0
-            began = time.monotonic()
+            clock.begin(number)
 
-            def say(
-                part: str,
-                done: int,
-                items: int,
-                *,
-                name: str = experiment.name,
-                number: int = number,
-                own: float = stated[number - 1],
-                rest: float = rest,
-                pace: float = pace,
-                began: float = began,
-            ) -> None:
-                here = max(own * pace - (time.monotonic() - began), 0.0)
-                tell(Progress(name, number, len(experiments), part, done, items, here + rest * pace))
+            def say(part: str, done: int, items: int, *, experiment: Experiment = experiment) -> None:
+                left = clock.left(part, done, items)
+                tell(Progress(experiment.name, clock.number, len(experiments), part, done, items, left))
 
             say("", 0, 0)
-            results.append(_run_one(experiment, data, size, folder, again, pool, say))
-            spent = time.monotonic() - begun
+            context = Context(data, size, store, pool, say)
+            try:
+                # As it would be read from a file.
+                outcome = Outcome.from_json(plain(experiment.run(context).as_json()))
+            except MissingData as error:
+                outcome = Outcome((), (Verdict(experiment.title, CANNOT_BE, str(error)),))
+            results.append(Result(experiment, outcome, context.seconds, size))
     return results
 
 
-def _run_one(
-    experiment: Experiment,
-    data: Data,
-    size: str,
-    folder: Path | None,
-    again: bool,
-    pool: ProcessPoolExecutor | None,
-    tell: Callable[[str, int, int], None],
-) -> Result:
-    """Run one, or read what an earlier run found."""
-    protocol = protocol_of(experiment, size)
-    stem = None if folder is None else folder / f"{experiment.name}.{size}"
-    ended = None if stem is None else stem.with_name(stem.name + ".json")
-    if ended is not None and ended.is_file() and not again:
-        document = json.loads(ended.read_text(encoding="utf-8"))
-        if document["protocol"] == protocol:
-            return Result(experiment, Outcome.from_json(document["outcome"]), document["seconds"], size)
-    lines = None if stem is None else stem.with_name(stem.name + ".jsonl")
-    if lines is not None and again:
-        lines.unlink(missing_ok=True)
-    kept = Kept(lines, protocol)
-    try:
-        outcome = experiment.run(Context(data, size, kept, pool, tell))
-    except MissingData as error:
-        return Result(experiment, Outcome((), (Verdict(experiment.title, CANNOT_BE, str(error)),)), 0.0, size)
-    content = plain(outcome.as_json())
-    if ended is not None:
-        document = {
-            "experiment": experiment.name,
-            "protocol": protocol,
-            "seconds": kept.seconds,
-            "outcome": content,
-        }
-        ended.write_text(json.dumps(document), encoding="utf-8")
-    return Result(experiment, Outcome.from_json(content), kept.seconds, size)
+class _Clock:
+    """The time that is left, from what is stated for each experiment and from how fast things are here."""
+
+    def __init__(self, stated: Sequence[float]) -> None:
+        self.stated, self.number = list(stated), 0
+        self._begun = self._began = self._part_began = time.monotonic()
+        self._part, self._first, self._pace = "", 0, 1.0
+
+    def begin(self, number: int) -> None:
+        """An experiment begins, the first with number 1."""
+        self._began = time.monotonic()
+        before, spent = sum(self.stated[: self.number]), self._began - self._begun
+        if spent > _TOLD and before > 0:
+            self._pace = spent / before
+        self.number, self._part = number, ""
+
+    def left(self, part: str, done: int, items: int) -> float:
+        """Seconds, when so many items of a part are done.
+
+        Of this experiment it is what the statement leaves, and at least what the rest of the part takes at
+        its own speed.
+        """
+        now = time.monotonic()
+        if part != self._part:
+            self._part, self._first, self._part_began = part, done, now
+        ran = done - self._first
+        rest_of_part = (items - done) * (now - self._part_began) / ran if ran else 0.0
+        stated = self.stated[self.number - 1] * self._pace - (now - self._began)
+        return max(stated, rest_of_part) + sum(self.stated[self.number :]) * self._pace
 
 
 @contextmanager

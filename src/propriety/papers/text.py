@@ -16,10 +16,12 @@ def markdown(results: Sequence[Result]) -> str:
     """Verdicts first, then each experiment with its protocol and its tables."""
     words = [verdict.word for result in results for verdict in result.outcome.verdicts]
     counted = ", ".join(f"{words.count(word)} {word}" for word in WORDS)
+    short = [f"`{result.experiment.name}`" for result in results if result.size != FULL]
     parts = [
         _TITLE,
         "Written by `propriety papers all --out FOLDER`, which also draws the figures. Settings come from "
         "the paper, are inferred from what it prints, or are ours; everything that was tried is listed.",
+        *([f"Not in full, with fewer repeats than the protocol says: {', '.join(short)}."] if short else []),
         f"Of {len(words)} claims: {counted}.",
         "## Verdicts",
         _lines(

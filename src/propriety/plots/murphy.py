@@ -107,6 +107,7 @@ class MurphyDisplay(PredictionsDisplay):
         high: float = 1.0,
         reference: bool = True,
         recalibrated: bool = False,
+        most: int | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw it.
@@ -122,6 +123,8 @@ class MurphyDisplay(PredictionsDisplay):
             Draw the curve of the constant share of class 1 (of a difference, the line 0).
         recalibrated : bool
             Draw the curve of the recalibrated probabilities: the least that their order can cost.
+        most : int, optional
+            Points of the line, for a picture that is to stay small; by default all corners of the curve.
         **kwargs
             For the line.
 
@@ -135,13 +138,13 @@ class MurphyDisplay(PredictionsDisplay):
             style = look(axes, kwargs)
             if reference and first:
                 self._reference(axes, low, high)
-            c, value, error = curve.corners(low, high)
+            c, value, error = curve.corners(low, high, most)
             if self.band is not None:
                 self.band_ = self._draw_band(axes, c, value, error, style["color"])
             (self.line_,) = axes.plot(c, value, label=name, **style)
             if recalibrated and curve.other is None:
                 best = recalibrate(curve.y, curve.p, curve.weight, pos_label=1)(curve.p)
-                least = MurphyCurve(curve.y, best, curve.weight).corners(low, high)
+                least = MurphyCurve(curve.y, best, curve.weight).corners(low, high, most)
                 label = "recalibrated" if name is None else f"{name}, recalibrated"
                 axes.plot(*least[:2], color=style["color"], linewidth=0.9, linestyle=":", label=label)
             ylabel = (

@@ -10,6 +10,6 @@
 True
 """
 
-from propriety.report.contents import ColumnFacts, Effects, Report
+from propriety.report.contents import ColumnFacts, Effects, Flipped, Report
 
-__all__ = ["ColumnFacts", "Effects", "Report"]
+__all__ = ["ColumnFacts", "Effects", "Flipped", "Report"]

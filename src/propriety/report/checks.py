@@ -1,4 +1,4 @@
-"""What may mislead: classes too rare to judge by, and drift between parts or along the table."""
+"""What may mislead, worst first: no better than no model, too few rows to tell, miscalibrated, drifting."""
 
 from __future__ import annotations
 
@@ -8,13 +8,80 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from propriety import evaluation
+from propriety.report.lines import Line
+from propriety.report.numbers import between, number, percent
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
 _FEW = 50  # rows of a class below which it is rare
 _MISTAKES = 10  # below which an interval is rough
 _SURE = 1e-3  # chance of a false warning, over all columns
+_OFF = 0.15  # of a slope, or of the share on the whole, that is worth a warning
+_NAMED = 5  # columns named in a warning
+_CLIP = 1e-15  # no probability is nearer to 0 or 1 where its logarithm is taken
 _LARGE = 0.15  # largest difference of shares that is worth a warning
+
+
+def no_better(lines: list[Line]) -> list[str]:
+    """Warn of a model that is dearer than one decision for everyone, or cannot be told from it."""
+    simple = min((line for line in lines if line.constant), key=lambda line: line.cost.value)
+    saved = simple.saved
+    if saved is None or saved.low > 0:
+        return []
+    interval = f"95% interval {between(saved)}"
+    if saved.high < 0:
+        return [
+            f"the model is worse than none: 1,000 cases cost {number(-saved.value)} more than with "
+            f"{simple.name} (it saves {number(saved.value)}, {interval})"
+        ]
+    return [
+        f"the model cannot be told from {simple.name}: it saves {number(saved.value)} on 1,000 cases, "
+        f"{interval}"
+    ]
+
+
+def worse_than_base_rate(y: Floats, p: Floats, weights: Weights, groups: Any = None) -> list[str]:
+    """Warn of probabilities that are worse than the base rate for everyone, by the log loss.
+
+    >>> worse_than_base_rate(np.repeat([0.0, 1.0], 50), np.repeat([0.9, 0.1], 50), Weights(100))
+    ['its probabilities are worse than stating the share 50.0% for everyone: log loss 2.3 against 0.693']
+    """
+    rate = weights.mean(y)
+    if not 0 < rate < 1:
+        return []
+    stated = evaluation.losses_of(y, p, "Log", clip=_CLIP, pos_label=1)
+    constant = evaluation.losses_of(y, np.full(len(y), rate), "Log", pos_label=1)
+    if not weights.estimate(stated - constant, groups=groups).low > 0:
+        return []
+    means = f"log loss {number(weights.mean(stated))} against {number(weights.mean(constant))}"
+    return [f"its probabilities are worse than stating the share {percent(rate)} for everyone: {means}"]
+
+
+def miscalibrated(y: Floats, p: Floats, weights: Weights) -> list[str]:
+    """Warn of probabilities that say too much or too little, or too high or too low a share on the whole."""
+    rate, stated = weights.mean(y), weights.mean(p)
+    if not 0 < rate < 1:
+        return []
+    warnings = []
+    slope = evaluation.calibration_slope_estimate(y, p, sample_weight=weights.values, pos_label=1)
+    if np.isfinite(slope.value) and not slope.low <= 1 <= slope.high and abs(slope.value - 1) > _OFF:
+        says = (
+            "too extreme: large ones happen less often than stated and small ones more often"
+            if slope.value < 1
+            else "too timid: large ones happen more often than stated and small ones less often"
+        )
+        warnings.append(
+            f"its probabilities are {says} (calibration slope {slope.value:.2f}, 95% interval "
+            f"{slope.low:.2f} to {slope.high:.2f}; 1 is right)"
+        )
+    gap = weights.estimate(p - y)
+    if gap.sure and abs(gap.value) > _OFF * rate:
+        warnings.append(
+            f"its probabilities are too {'high' if gap.value > 0 else 'low'} on the whole: {percent(stated)} "
+            f"stated on average, {percent(rate)} seen"
+        )
+    return warnings
 
 
 def rare_classes(y: Floats, labels: tuple[str, ...]) -> list[str]:
@@ -77,21 +144,25 @@ def share_drifts(y: Floats, order: Any, positive: str) -> list[str]:
 
 
 def columns_drift(features: dict[str, Any], order: Any) -> list[str]:
-    """Warn of columns whose values differ much between the first and the second half of the table.
+    """Warn, in one sentence, of columns whose values differ much between the halves of the table.
 
     >>> columns_drift({"up": np.arange(100.0), "flat": np.tile([1.0, 2.0], 50)}, np.arange(100))
-    ["the values of column 'up' differ between the first and the second half of the table (by up to 100% of
-    the rows)"]
+    ['one column drifts between the first and the second half of the table: up (by up to 100% of the rows)']
     """
-    warnings, place = [], np.argsort(order, kind="stable")
+    place, drifting = np.argsort(order, kind="stable"), {}
     for name, values in features.items():
         size, chance = _difference(*_halves(np.asarray(values)[place]))
         if size >= _LARGE and chance < _SURE / len(features):
-            warnings.append(
-                f"the values of column {name!r} differ between the first and the second half of the table "
-                f"(by up to {size:.0%} of the rows)"
-            )
-    return warnings
+            drifting[name] = size
+    if not drifting:
+        return []
+    ranked = sorted(drifting, key=lambda name: -drifting[name])
+    names = ", ".join(ranked[:_NAMED]) + (", …" if len(ranked) > _NAMED else "")
+    many = "one column drifts" if len(ranked) == 1 else f"{len(ranked)} columns drift"
+    return [
+        f"{many} between the first and the second half of the table: {names} (by up to "
+        f"{drifting[ranked[0]]:.0%} of the rows)"
+    ]
 
 
 def _halves(values: Any) -> tuple[Any, Any]:

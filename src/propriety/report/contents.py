@@ -14,10 +14,12 @@ from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
 from propriety.data.training import n_scores_of, read_groups, read_offset
 from propriety.evaluation import inputs
+from propriety.evaluation.flips import Flip
 from propriety.evaluation.savings import savings_estimate
 from propriety.losses.point import check_probability
 from propriety.report import checks
 from propriety.report.lines import Line, compare
+from propriety.report.numbers import Scale
 from propriety.storage.atomic import atomically
 from propriety.weights import Estimate, Weights
 
@@ -44,6 +46,14 @@ class Effects:
 
     rows: NDArray[np.intp]
     parts: Floats
+
+
+@dataclass(frozen=True)
+class Flipped:
+    """What would change the decision on the judging row ``row``; None if nothing was found that would."""
+
+    row: int
+    flip: Flip | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +96,14 @@ class Report:
         Which of the usual rivals is this model itself, if one is.
     judged_by : str
         How the judging rows were kept from the model.
+    places : array of shape (n,), optional
+        The number of each row in its table, from 0.
     parts : array of shape (n,), optional
         The part (fold) that each row was judged in.
     order : array of shape (n,), optional
-        The place of each row in the table; by default as they come.
+        The place of each row in the table; by default as they come. Its time, if `time` names it.
+    time : str
+        What `order` is a time of, such as the name of a column; then the page shows the model over time.
     loss : loss or composite, optional
         What was fitted.
     chosen : str
@@ -98,12 +112,25 @@ class Report:
         A tree is drawn, rules are told, an additive model has its curves.
     of_model : sequence of str
         Names of the classes in the order of the model; by default negative and positive.
-    importances : mapping of names to shares
+    text : str
+        The model in words, if it can be read: a scorecard, a tree or rules.
+    importances : mapping of names to numbers, or to estimates
+        How much each column counts: shares, or how much the log loss rises without it, with the interval.
     features : mapping of names to arrays of shape (n,)
         Columns of the judging rows: floats, or text for categories.
+    by : mapping of names to arrays of shape (n,)
+        Columns whose values part the rows into subgroups: text, or numbers that are taken in quarters.
+    flips : sequence of Flipped
+        What would change the decision on some of the rows.
+    unit : str
+        Of the costs, such as "€".
+    per : pair (period, cases), optional
+        For how many cases numbers are told, such as ``("year", 120_000)``; by default for 1,000.
     effects : Effects, optional
         What they add to the score.
     columns, left_out, notes, warnings : what is known of the table
+    remarks : sequence of str
+        What else is to be warned of: how the fit ended, or what another way of judging says.
     about : mapping of names to text
         More facts of the data, such as the name of the table.
     command : str
@@ -148,13 +175,21 @@ class Report:
     chosen: str = ""
     model: Any = None
     of_model: Sequence[str] = ()
-    importances: Mapping[str, float] = field(default_factory=dict)
+    text: str = ""
+    importances: Mapping[str, float | Estimate] = field(default_factory=dict)
     features: Mapping[str, Any] = field(default_factory=dict)
     effects: Effects | None = None
+    by: Mapping[str, Any] = field(default_factory=dict)
+    flips: Sequence[Flipped] = ()
+    unit: str = ""
+    per: tuple[str, float] | None = None
+    time: str = ""
+    places: Any = None
     columns: Sequence[ColumnFacts] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    remarks: Sequence[str] = ()
     about: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
 
@@ -176,6 +211,10 @@ class Report:
         ):
             object.__setattr__(self, attribute, value)
         taken = (self.name, *self._constants())
+        if self.per is not None and not (len(self.per) == 2 and float(self.per[1]) > 0):
+            raise ValueError(
+                f"per must be a period and a number of cases, as ('year', 120_000), got {self.per!r}"
+            )
         for name, rival in self.rivals.items():
             if name in taken:
                 raise ValueError(f"rivals[{name!r}] has the name of another way to decide; rename it")
@@ -185,6 +224,7 @@ class Report:
                     f"rivals[{name!r}] must have {each} for each of {n} rows, got {np.shape(rival)}"
                 )
         of_rows = {f"features[{name!r}]": values for name, values in self.features.items()}
+        of_rows |= {f"by[{name!r}]": values for name, values in self.by.items()}
         of_rows |= {what: getattr(self, what) for what in ("parts", "order")}
         for what, values in of_rows.items():
             if values is not None and np.shape(values) != (n,):
@@ -248,6 +288,11 @@ class Report:
         return terms.costs(np.arange(len(self.labels)))
 
     @property
+    def scale(self) -> Scale:
+        """For how many cases numbers are told, and in which unit."""
+        return Scale(self.unit) if self.per is None else Scale(self.unit, self.per[0], float(self.per[1]))
+
+    @property
     def sided(self) -> bool:
         """Whether there are two classes and two decisions: alarms and misses."""
         return self.p.ndim == 1 and not self.costs.abstains
@@ -306,19 +351,22 @@ class Report:
 
     @property
     def findings(self) -> list[str]:
-        """All warnings: those given, and those of the checks of the judging rows."""
+        """All warnings, those that matter most first: those given, of the checks, and of the fit."""
         order = np.arange(len(self.y)) if self.order is None else np.asarray(self.order)
-        decided = self.decide(self.p)
-        warnings = [*self.warnings, *checks.rare_classes(self.y, self.labels)]
-        warnings += checks.few_mistakes(self.y, decided)
+        decided, two = self.decide(self.p), self.p.ndim == 1
+        warnings = [*self.warnings, *checks.no_better(self.lines)]
+        if two:
+            warnings += checks.worse_than_base_rate(self.y, self.p, self.weights, self.groups)
+        warnings += checks.rare_classes(self.y, self.labels) + checks.few_mistakes(self.y, decided)
+        warnings += checks.miscalibrated(self.y, self.p, self.weights) if two else []
+        warnings += self.remarks
         if self.parts is not None:
             rows = self.costs.of_rows(self.y, decided)
             warnings += checks.parts_differ(np.asarray(self.parts), rows, self.weights)
         for k, label in enumerate(self.labels):
-            if k or self.p.ndim == 2:
+            if k or not two:
                 warnings += checks.share_drifts((self.y == k).astype(np.float64), order, label)
-        warnings += checks.columns_drift(dict(self.features), order)
-        return warnings
+        return warnings + checks.columns_drift(dict(self.features), order)
 
     def html(self) -> str:
         """The page."""

@@ -15,8 +15,10 @@ Floats = NDArray[np.float64]
 _WIDE, _SMALL = (7.2, 3.3), (4.4, 4.2)
 _BINS = 16  # groups of rows along a column
 _LEVELS = 8  # values of a category that are drawn
-#: Rows from which the probabilities of a Murphy curve are rounded, so that the picture stays small.
+#: Points of a Murphy curve, so that the picture of many rows stays small.
 CORNERS = 3000
+#: Where a logarithm is taken, no probability is nearer to 0 or 1: in the text and in the picture alike.
+CLIP = 1e-15
 _COLUMNS = 3
 _POINTS = 500  # of a curve
 
@@ -31,12 +33,11 @@ def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: floa
         ax = _axes(_WIDE)
         _mark(ax, threshold, "the costs asked for, c = {:.3g}")
         for i, (name, p) in enumerate(models.items()):
-            grid = np.round(p, 3) if len(p) > CORNERS else p
             plots.MurphyDisplay(
-                evaluation.murphy_curve(y, grid, weight, pos_label=1),
+                evaluation.murphy_curve(y, p, weight, pos_label=1),
                 name=name,
                 band="pointwise" if i == 0 else None,
-            ).plot(ax)
+            ).plot(ax, most=CORNERS)
     return ax.figure
 
 
@@ -52,7 +53,12 @@ def reliability(y: Floats, p: Floats, weight: Floats, label: str | None = None) 
     with drawing():
         ax = _axes(_SMALL)
         plots.ReliabilityDisplay.from_predictions(
-            y, p, sample_weight=weight, pos_label=1, n_resamples=200 if len(y) < 50_000 else 50, ax=ax
+            y,
+            np.clip(p, CLIP, 1 - CLIP),
+            sample_weight=weight,
+            pos_label=1,
+            n_resamples=200 if len(y) < 50_000 else 50,
+            ax=ax,
         )
         if label is not None:
             ax.set_xlabel(f"stated probability of {shortened(label, 40)}")
@@ -128,6 +134,59 @@ def lift(curve: evaluation.BudgetCurve) -> Any:
         ax.set_ylim(bottom=0)
         legend(ax)
     return ax.figure
+
+
+def gains(curve: evaluation.RankingCurve, positive: str) -> Any:
+    """The share of positives found against the share of rows checked."""
+    at = _thinned(len(curve.checked))
+    with drawing(), canvas(_axes(_SMALL)) as ax:
+        ax.plot([0, 1], [0, 1], color="#D55E00", linewidth=1.2, linestyle="--", label="at random")
+        best = [0, curve.rate, 1], [0, 1, 1]
+        ax.plot(*best, color=GREY, linewidth=0.9, linestyle=":", label="at best")
+        checked, found = curve.checked[at], curve.found[at]
+        ax.plot(checked, found, color="#0072B2", linewidth=1.5, label="most probable first")
+        ax.set(xlabel="share checked", ylabel=f"share of {shortened(positive, 30)} found")
+        ax.set(xlim=(0, 1), ylim=(0, 1.02))
+        legend(ax, loc="lower right")
+    return ax.figure
+
+
+def precision_recall(curve: evaluation.RankingCurve) -> Any:
+    """Precision against recall."""
+    at = _thinned(len(curve.checked))[1:]
+    with drawing(), canvas(_axes(_SMALL)) as ax:
+        ax.axhline(curve.rate, color="#D55E00", linewidth=1.2, linestyle="--", label="at random")
+        precision = curve.precision(curve.checked[at])
+        ax.plot(curve.found[at], precision, color="#0072B2", linewidth=1.5, label="most probable first")
+        ax.set(xlabel="recall: share found", ylabel="precision: share of those checked")
+        ax.set(xlim=(0, 1), ylim=(0, 1.02))
+        legend(ax)
+    return ax.figure
+
+
+def parts(found: list[Any], unit: str) -> Any:
+    """Cost and calibration of parts of the rows, with whiskers."""
+    height = 1.1 + 0.32 * len(found)
+    places = np.arange(len(found))[::-1]
+    names = [shortened(part.name, 24) for part in found]
+    with drawing():
+        figure = blank((_WIDE[0], height))
+        left, right = figure.subplots(1, 2, sharey=True)
+        for ax, values, label, middle in (
+            (left, [part.cost for part in found], f"cost of a decision{f', {unit}' if unit else ''}", None),
+            (right, [part.gap for part in found], "stated less seen share", 0.0),
+        ):
+            with canvas(ax):
+                if middle is not None:
+                    ax.axvline(middle, color=GREY, linewidth=0.9, linestyle="--")
+                for place, value in zip(places, values, strict=True):
+                    ax.plot([value.low, value.high], [place] * 2, color="#0072B2", linewidth=1.5)
+                    ax.plot([value.value], [place], "o", color="#0072B2", markersize=5)
+                ax.set(xlabel=label, ylim=(-0.6, len(found) - 0.4))
+                ax.set_yticks(places, names)
+        left.set_xlim(left=min(0.0, left.get_xlim()[0]))
+        right.tick_params(labelleft=False)
+    return figure
 
 
 def _thinned(n: int) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-_VOID = {"meta", "br", "col"}
+_VOID = {"meta", "br", "col", "input"}
 
 
 class Markup(str):

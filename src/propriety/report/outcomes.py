@@ -9,11 +9,12 @@ import numpy as np
 from propriety import evaluation
 from propriety.costs import Costs
 from propriety.data import uncertain
-from propriety.report import figures
+from propriety.report import figures, interaction
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, join, table, tag
+from propriety.report.numbers import amount, number, percent
 from propriety.report.svg import figure
-from propriety.report.words import number, percent, threshold_of
+from propriety.report.words import threshold_of
 
 _STEPS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)  # shares of the rows that a budget is shown for
 
@@ -30,7 +31,7 @@ def decisions(report: Report) -> Markup:
         rows.append((f"is {label!r}", *cells))
     columns = ("", *(f"decided {label!r}" for label in report.labels), *(("undecided",) * costs.abstains))
     return join(
-        table("Decisions at the costs asked for, and what they cost per 1,000 cases", columns, rows),
+        table(f"Decisions at the costs asked for, and what they cost on {report.scale.name}", columns, rows),
         _best_threshold(report),
     )
 
@@ -39,15 +40,16 @@ def _cell(report: Report, rows: Any, of_rows: Any, true: int, decided: int) -> s
     """How many rows, and what they cost: each of them if that is one number."""
     if not rows.any():
         return "none"
-    share = 1000 * report.weights.mean(rows)
+    scale, share = report.scale, 1000 * report.weights.mean(rows)
     cost = 1000 * report.weights.mean(np.where(rows, of_rows, 0.0))
     if report.costs.by_row:
-        price = f", costing {number(cost)}" if cost else ", at no cost"
+        price = f", costing {scale.cost(cost)}" if cost else ", at no cost"
     else:
         each = float(report.costs.matrix[true, decided])
-        price = f", at {number(each)}: {number(cost)}" if each else ", at no cost"
+        price = f", at {amount(each, report.unit)}: {scale.cost(cost)}" if each else ", at no cost"
     n = int(rows.sum())
-    return f"{number(share)} of 1,000 ({n:,} row{'' if n == 1 else 's'}){price}"
+    many = f"{scale.count(share)} of {scale.cases:,.0f}"
+    return f"{many} ({n:,} row{'' if n == 1 else 's'}){price}"
 
 
 def _best_threshold(report: Report) -> Markup | None:
@@ -66,8 +68,7 @@ def _best_threshold(report: Report) -> Markup | None:
         f"The threshold {number(threshold)} follows from the costs. The one that would have been "
         "cheapest on these very "
         f"rows is {number(best.value)}; it would have saved "
-        f"{number(1000 * max(cost - best.cost, 0.0))} per 1,000 "
-        "cases, chance included."
+        f"{report.scale.cost(1000 * max(cost - best.cost, 0.0))} on {report.scale.name}, chance included."
     )
     return tag("p", text)
 
@@ -91,8 +92,6 @@ def other_costs(report: Report) -> Markup | None:
             "mean cost of a "
             "unit at stake."
         )
-    if len(report.p) > figures.CORNERS:
-        text += " With this many rows, probabilities are rounded to 0.001 for the picture."
     return join(
         tag("p", text),
         figure(
@@ -104,7 +103,9 @@ def other_costs(report: Report) -> Markup | None:
             "for just these costs. A model whose line is nowhere above another's is the better one "
             "whatever the costs. "
             "The band is the 95% interval at each c; the grey line is one constant probability for all.",
+            mark=threshold_of(report) if interaction.possible(report) else None,
         ),
+        interaction.sliders(report),
     )  # fmt: skip
 
 

@@ -2,50 +2,67 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from propriety.report import outcomes, sections
+from propriety.progress import part
+from propriety.report import flipping, groups, interaction, outcomes, ranking, sections, top
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, clean, join, tag
 from propriety.version import __version__
 
-#: Nothing may be loaded, from anywhere: the browser itself sees to it.
+#: Nothing may be loaded, from anywhere, and no script run but the page's own: the browser itself sees to it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _SECTIONS = (
     ("asked", "What the model was asked", sections.asked),
     ("costs", "What its decisions cost", sections.costs),
     ("decisions", "Its decisions", outcomes.decisions),
+    ("ranking", "If only so many can be checked", ranking.ranking),
     ("budget", "If only some can be acted on", outcomes.budget),
     ("roughly", "Costs known only roughly", outcomes.roughly_known),
     ("other-costs", "If costs change", outcomes.other_costs),
     ("probabilities", "Are its probabilities right?", sections.probabilities),
+    ("subgroups", "Who it works for", groups.subgroups),
+    ("over-time", "Does it last?", groups.over_time),
     ("matters", "What it goes by", sections.matters),
+    ("flips", "What would change a decision", flipping.flips),
     ("data", "The data", sections.data),
-    ("again", "How to make it again", sections.again),
+    ("again", "How to reproduce this", sections.again),
 )
 
 
 def page(report: Report) -> str:
     """The whole document."""
     title = f"{report.target}: {report.positive}?" if report.p.ndim == 1 else report.target
-    written = [(name, heading, content) for name, heading, write in _SECTIONS if (content := write(report))]
+    written = []
+    for k, (name, heading, write) in enumerate(_SECTIONS):
+        with part(heading, k, len(_SECTIONS)):
+            content = write(report)
+        if content:
+            written.append((name, heading, content))
     nav = contents([(name, heading) for name, heading, _ in written])
     return document(
         title=f"{title} – {report.name}",
-        header=join(tag("h1", title), sections.summary(report), nav),
-        main=join(sections.warnings(report), *(section(*part) for part in written)),
+        header=join(tag("h1", title), top.summary(report), nav),
+        main=join(top.warnings(report), *(section(*part) for part in written)),
         skip="Skip to the findings",
+        script=interaction.script() if interaction.possible(report) else "",
     )
 
 
-def document(*, title: str, header: Markup, main: Markup, skip: str) -> str:
+def document(*, title: str, header: Markup, main: Markup, skip: str, script: str = "") -> str:
     """A page that loads nothing: `skip` is what the link past its header says."""
+    policy = _POLICY
+    if script:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="generator", content=f"propriety {__version__}"),
         tag("title", title),
@@ -57,6 +74,7 @@ def document(*, title: str, header: Markup, main: Markup, skip: str) -> str:
         tag("header", header),
         tag("main", main, id="main", tabindex="-1"),
         tag("footer", tag("p", f"Written by propriety {__version__}. The page loads nothing from anywhere.")),
+        tag("script", Markup(script)) if script else None,
     )
     return clean("<!DOCTYPE html>\n" + tag("html", head, "\n", body, lang="en") + "\n")
 

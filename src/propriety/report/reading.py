@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from propriety.data import uncertain
 from propriety.data.cost_terms import CostTerms
 from propriety.data.table import is_frame
+from propriety.evaluation.importance import importance
 from propriety.evaluation.scores import class_index
 from propriety.model.base import ProperClassifier
 from propriety.report.contents import Effects
@@ -76,8 +77,7 @@ def facts_of(
 
     A model of this library says what it was fitted to, what its decisions cost and how it comes to them, also
     as the best of a search; at the end of a pipeline only the first two, since it reads other columns, and
-    under a calibration only what decisions cost. Other classifiers have the importances of scikit-learn's
-    convention, if any.
+    under a calibration only what decisions cost. What columns count for is measured, for any classifier.
     """
     check_is_fitted(estimator)
     classes = np.asarray(estimator.classes_)
@@ -107,17 +107,15 @@ def facts_of(
         facts["rivals"] = {OFFSET_ALONE: offset_alone(owner.loss_, offset, side)} | facts["rivals"]
     if owner is not None and within.same_p:
         facts["loss"] = owner.loss_
-    importances: Any = None
     if owner is not None and within.same_rows and within.same_p:
-        importances = owner.importances()
         rows = sample(len(true))
         few = nw.from_native(X)[rows].to_native() if is_frame(X) else np.asarray(X)[rows]
         parts = owner.contributions(few)
         facts["effects"] = Effects(rows, parts[:, :-1]) if parts.ndim == 2 else None
-    elif owner is None:
-        importances = getattr(estimator, "feature_importances_", None)
-    if importances is not None:
-        facts["importances"] = dict(zip(features, np.asarray(importances, dtype=float).tolist(), strict=True))
+    if offset is None:
+        facts["importances"] = importance(estimator, X, y).estimates
+    elif owner is not None and within.same_rows and within.same_p:
+        facts["importances"] = dict(zip(features, owner.importances().tolist(), strict=True))
     return facts
 
 

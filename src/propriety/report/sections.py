@@ -16,97 +16,17 @@ from propriety.report import figures, words
 from propriety.report.contents import Report
 from propriety.report.lines import Line
 from propriety.report.markup import Markup, bar, join, table, tag
+from propriety.report.numbers import Scale, amount, between, number, percent
 from propriety.report.svg import figure
-from propriety.report.words import between, number, percent, threshold_of
+from propriety.report.words import threshold_of
+from propriety.weights import Estimate
 
 _PACKAGES = ("propriety", "numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "matplotlib")
 _EFFECTS = 6  # columns whose effects are drawn
 _SHOWN = 200  # columns of a table that are listed
 _LEAVES = 40  # of a tree that is drawn
+_COUNTED = 15  # columns whose importances are listed
 _CLASSES = 6  # whose reliability is drawn
-
-
-# --- the top ------------------------------------------------------------------------------------------
-
-
-def summary(report: Report) -> Markup:
-    """The findings in a sentence, and some numbers."""
-    lines = report.lines
-    model, simple = lines[0], min((line for line in lines if line.constant), key=lambda line: line.cost.value)
-    saved = simple.saved
-    assert saved is not None
-    text = (
-        f"Decided by {report.name}, 1,000 cases cost {number(model.cost.value)} "
-        f"(95% interval {between(model.cost)}); without a model, {simple.name}, they cost "
-        f"{number(simple.cost.value)}. "
-    )
-    if saved.sure:
-        text += f"The model {'saves' if saved.value > 0 else 'loses'} {number(abs(saved.value))}."
-    else:
-        text += "The difference may be chance."
-    cards = [
-        (number(model.cost.value), "cost of 1,000 cases"),
-        (number(saved.value), f"saved against {simple.name}, {_best_of(report)}"),
-    ]
-    share = report.savings
-    if share is not None and (report.costs.by_row or not report.sided):
-        said = f"of its cost is saved (95% interval {percent(share.low)} to {percent(share.high)})"
-        cards.append((percent(share.value), said))
-    cards += _mistakes(report, model)
-    items = [tag("li", tag("b", value), tag("span", what)) for value, what in cards]
-    return join(
-        tag("p", text, class_="lead"),
-        tag("ul", *items, class_="cards"),
-        tag("p", _judged(report), class_="quiet"),
-    )
-
-
-def _best_of(report: Report) -> str:
-    if report.budget is not None:
-        return "which is within the budget"
-    return f"the {'better' if report.sided else 'cheapest'} of deciding without a model"
-
-
-def _mistakes(report: Report, model: Line) -> list[tuple[str, str]]:
-    if report.sided:
-        cards = [
-            (number(model.misses), f"of 1,000 are missed: {report.positive!r}, decided otherwise"),
-            (
-                number(model.alarms),
-                f"of 1,000 are false alarms: {report.negative!r}, decided {report.positive!r}",
-            ),
-        ]
-    else:
-        cards = [(number(model.wrong), "of 1,000 are decided wrongly")]
-        if report.costs.abstains:
-            cards.append((number(model.abstained), "of 1,000 are left undecided"))
-    if report.budget is not None:
-        acted = int(np.sum(report.decide(report.p) == 1))
-        cards.append((f"{acted:,}", f"of {len(report.y):,} rows are acted on within the budget"))
-    return cards
-
-
-def _judged(report: Report) -> str:
-    """How many rows judge, of which classes, and how they were kept from the model."""
-    if report.p.ndim == 1:
-        of_classes = f"{int(report.y.sum()):,} of them {report.positive!r}"
-    else:
-        counts = np.bincount(report.y.astype(np.intp), minlength=len(report.labels))
-        of_classes = ", ".join(f"{n:,} {label!r}" for n, label in zip(counts, report.labels, strict=True))
-    return f"Judged by {report.judged_by}: {len(report.y):,} rows, {of_classes}."
-
-
-def warnings(report: Report) -> Markup | None:
-    """Warnings, before everything that they bear on."""
-    texts = report.findings
-    if not texts:
-        return None
-    heading = "One warning" if len(texts) == 1 else f"{len(texts)} warnings"
-    items = [tag("li", text[:1].upper() + text[1:] + ".") for text in texts]
-    return tag("aside", tag("h3", heading), tag("ul", *items), class_="warnings", aria_label="Warnings")
-
-
-# --- the sections -------------------------------------------------------------------------------------
 
 
 def asked(report: Report) -> Markup:
@@ -141,19 +61,19 @@ def asked(report: Report) -> Markup:
 
 def costs(report: Report) -> Markup:
     """Cost per 1,000 cases against every other way to decide."""
-    lines = report.lines
+    lines, scale = report.lines, report.scale
     costly = min(line.cost.low for line in lines) >= 0  # a bar shows no gain
     top = max(0.0, *(line.cost.high for line in lines)) or 1.0
     rows = [
         (
             line.name,
-            number(line.cost.value),
-            between(line.cost),
+            scale.cost(line.cost.value),
+            scale.between(line.cost),
             bar(line.cost.value / top, low=line.cost.low / top, high=line.cost.high / top) if costly else "",
-            *((number(line.alarms), number(line.misses)) if report.sided else ()),
-            *(() if report.sided else (number(line.wrong),)),
-            *((number(line.abstained),) if report.costs.abstains else ()),
-            _saving(line),
+            *((scale.count(line.alarms), scale.count(line.misses)) if report.sided else ()),
+            *(() if report.sided else (scale.count(line.wrong),)),
+            *((scale.count(line.abstained),) if report.costs.abstains else ()),
+            _saving(line, scale),
         )
         for line in lines
     ]
@@ -177,7 +97,7 @@ def costs(report: Report) -> Markup:
         )
     numeric = (1, 2, *range(4, len(columns)))
     return join(
-        table("Cost of 1,000 cases, and mistakes among them", columns, rows, numeric=numeric),
+        table(f"Cost of {scale.name}, and mistakes among them", columns, rows, numeric=numeric),
         extra,
         _total(report),
         tag("p", note, class_="quiet"),
@@ -191,9 +111,9 @@ def _total(report: Report) -> Markup | None:
     costs = report.costs.of_rows(report.y.astype(np.intp), report.decide(report.p))
     total = report.weights.estimate(costs, scale=report.weights.total, groups=report.groups)
     text = (
-        f"The {len(report.y):,} judging rows cost {number(total.value)} in all (95% interval "
-        f"{between(total)}), "
-        f"{number(report.weights.mean(costs))} a row."
+        f"The {len(report.y):,} judging rows cost {amount(total.value, report.unit)} in all (95% interval "
+        f"{amount(total.low)} to {amount(total.high, report.unit)}), "
+        f"{amount(report.weights.mean(costs), report.unit)} a row."
     )
     share = report.savings
     if share is not None:
@@ -206,8 +126,8 @@ def _total(report: Report) -> Markup | None:
     return tag("p", text)
 
 
-def _saving(line: Line) -> str:
-    return "" if line.saved is None else f"{number(line.saved.value)} ({between(line.saved)})"
+def _saving(line: Line, scale: Scale) -> str:
+    return "" if line.saved is None else f"{scale.cost(line.saved.value)} ({scale.between(line.saved)})"
 
 
 def probabilities(report: Report) -> Markup:
@@ -232,10 +152,9 @@ def probabilities(report: Report) -> Markup:
         ),
         class_="pair",
     )  # fmt: skip
-    log = evaluation.mean_loss(
-        report.y, np.clip(report.p, 1e-15, 1 - 1e-15), "Log", sample_weight=report.sample_weight
-    )
-    brier = evaluation.mean_loss(report.y, report.p, "Squared", sample_weight=report.sample_weight)
+    given = {"sample_weight": report.sample_weight}
+    log = evaluation.mean_loss(report.y, report.p, "Log", clip=figures.CLIP, **given)
+    brier = evaluation.mean_loss(report.y, report.p, "Squared", **given)
     return join(pair, tag("p", f"Log loss {number(log)}, Brier score {number(brier)}.", class_="quiet"))
 
 
@@ -264,7 +183,7 @@ def _probabilities_of_several(report: Report) -> Markup:
         for k, label in enumerate(report.labels)
     ]
     columns = ("class", "share of the rows", "mean of the stated probabilities", "range of these")
-    log = -mean(np.log(np.clip(P[np.arange(len(true)), true], 1e-15, 1)))
+    log = -mean(np.log(np.clip(P[np.arange(len(true)), true], figures.CLIP, 1)))
     brier = mean(((P - np.eye(P.shape[1])[true]) ** 2).sum(axis=1))
     scores = f"Log loss {number(log)}, Brier score {number(brier)}, the sum over the classes."
     return join(
@@ -278,26 +197,59 @@ def matters(report: Report) -> Markup | None:
     """Importances, and the model itself if it can be shown."""
     parts: list[Any] = []
     if report.importances:
-        ranked = sorted(report.importances.items(), key=lambda pair: -pair[1])
-        shown = [
-            (name, f"{share:.1%}", bar(share / (ranked[0][1] or 1))) for name, share in ranked if share > 0
-        ][:15]
-        unused = sum(share <= 0 for _, share in ranked)
-        parts.append(
-            table("How much each column counts in the model", ("column", "share", ""), shown, numeric=(1,))
-        )
-        if unused:
-            parts.append(tag("p", f"{unused} of {len(ranked)} columns are not used.", class_="quiet"))
+        given: dict[str, Any] = dict(report.importances)
+        measured = any(isinstance(value, Estimate) for value in given.values())
+        parts.append((_rises if measured else _shares)(given))
     parts.append(_inside(report))
     kept = [part for part in parts if part is not None]
     return join(*kept) if kept else None
 
 
+def _shares(importances: dict[str, Any]) -> Markup:
+    ranked = sorted(importances.items(), key=lambda pair: -pair[1])
+    shown = [(name, f"{share:.1%}", bar(share / (ranked[0][1] or 1))) for name, share in ranked if share > 0]
+    unused = sum(share <= 0 for _, share in ranked)
+    return join(
+        table(
+            "How much each column counts in the model",
+            ("column", "share", ""),
+            shown[:_COUNTED],
+            numeric=(1,),
+        ),
+        tag("p", f"{unused} of {len(ranked)} columns are not used.", class_="quiet") if unused else None,
+    )
+
+
+def _rises(importances: dict[str, Estimate]) -> Markup:
+    """By how much the log loss rises without each column, with a whisker for the interval."""
+    ranked = sorted(importances.items(), key=lambda pair: -pair[1].value)
+    top = max(ranked[0][1].high, 1e-300)
+    shown = [
+        (name, number(e.value), between(e), bar(e.value / top, low=e.low / top, high=e.high / top))
+        for name, e in ranked
+        if e.value > 0
+    ]
+    chance = sum(not e.low > 0 for _, e in ranked)
+    note = (
+        "How much the log loss rises on the judging rows when the values of one column are dealt out among "
+        "them at random. Of columns that say the same, each looks as if it hardly counted."
+    )
+    if chance:
+        note += f" Of {len(ranked)} columns, {chance} cannot be told from having no effect."
+    columns = ("column", "log loss rises by", "95% interval", "")
+    return join(
+        table("What each column counts for", columns, shown[:_COUNTED], numeric=(1, 2)),
+        tag("p", note, class_="quiet"),
+    )
+
+
 def _inside(report: Report) -> Markup | None:
     """The model itself, as it can be shown; what its columns add to the score if it cannot."""
-    if isinstance(report.model, ProperClassifier):
-        return _VIEWS[report.model.view](report)
-    return _effects(report)
+    view = report.model.view if isinstance(report.model, ProperClassifier) else contract.EFFECTS
+    shown = _VIEWS[view](report)
+    if report.text and view in (contract.EFFECTS, contract.CURVES):
+        return join(_in_words(report.text), shown)
+    return shown
 
 
 def _tree(report: Report) -> Markup:
@@ -315,7 +267,10 @@ def _tree(report: Report) -> Markup:
 
 
 def _text(report: Report) -> Markup:
-    text = report.model.export_text(class_names=report.of_model)
+    return _in_words(report.model.export_text(class_names=report.of_model))
+
+
+def _in_words(text: str) -> Markup:
     return join(tag("h3", "The model in words"), tag("pre", text, tabindex="0"))
 
 

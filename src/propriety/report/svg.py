@@ -58,17 +58,20 @@ def blank(size: tuple[float, float]) -> Any:
     return Figure(figsize=size, layout="constrained")
 
 
-def figure(name: str, drawn: Any, title: str, caption: Any, *, paper: bool = False) -> Markup:
+def figure(
+    name: str, drawn: Any, title: str, caption: Any, *, paper: bool = False, mark: float | None = None
+) -> Markup:
     """A drawn figure as an HTML figure: `title` is what it shows in a sentence, for those who do not see it.
 
-    `paper` keeps its own colours, on white.
+    `paper` keeps its own colours, on white; `mark` is a place from 0 to 1 along the first axes where a line
+    stands that the script of the page can move.
     """
-    picture = inline(name, drawn, title, paper=paper)
+    picture = inline(name, drawn, title, paper=paper, mark=mark)
     content = tag("div", picture, class_="scroll", tabindex="0", role="region", aria_label=title)
     return tag("figure", content, tag("figcaption", caption))
 
 
-def inline(name: str, drawn: Any, title: str, *, paper: bool = False) -> Markup:
+def inline(name: str, drawn: Any, title: str, *, paper: bool = False, mark: float | None = None) -> Markup:
     """The SVG of a figure, without anything that points outside of it."""
     buffer = io.StringIO()
     with drawing():
@@ -86,7 +89,27 @@ def inline(name: str, drawn: Any, title: str, *, paper: bool = False) -> Markup:
         f'<svg viewBox="{root.get("viewBox")}" class="{kind}" role="img" '
         f'aria-labelledby="{name}-title" style="width:{width:.0f}px">'
     )
-    return Markup(f'{start}<title id="{name}-title">{escape(title)}</title>{content}</svg>')
+    line = "" if mark is None else _mark(name, drawn, root.get("viewBox", ""), mark)
+    return Markup(f'{start}<title id="{name}-title">{escape(title)}</title>{content}{line}</svg>')
+
+
+def _mark(name: str, drawn: Any, box: str, at: float) -> Markup:
+    """A line across the first axes, and where it may go."""
+    width, height = (float(value) for value in box.split()[2:])
+    place = drawn.axes[0].get_position()
+    low, high = place.x0 * width, place.x1 * width
+    x = f"{low + at * (high - low):.3f}"
+    return tag(
+        "line",
+        id=f"{name}-mark",
+        class_="mark",
+        x1=x,
+        x2=x,
+        y1=f"{(1 - place.y1) * height:.3f}",
+        y2=f"{(1 - place.y0) * height:.3f}",
+        data_low=f"{low:.3f}",
+        data_high=f"{high:.3f}",
+    )
 
 
 def _plain(root: ElementTree.Element) -> None:

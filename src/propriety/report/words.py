@@ -1,4 +1,4 @@
-"""Numbers and costs in words."""
+"""Costs in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from propriety.data import uncertain
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, join, table, tag
-from propriety.weights import Estimate
+from propriety.report.numbers import number
 
 _TERMS = {
     "fp_cost": "a false alarm costs",
@@ -17,32 +17,6 @@ _TERMS = {
     "tp_benefit": "a hit brings",
     "tn_benefit": "a right negative brings",
 }
-
-
-def number(value: float) -> str:
-    """A number for people.
-
-    >>> number(1234.5), number(12.34), number(-0.1234), number(0)
-    ('1,234', '12.3', '−0.123', '0')
-    """
-    if value == 0:
-        return "0"
-    text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return text.replace("-", "−")
-
-
-def percent(share: float) -> str:
-    """A share for people.
-
-    >>> percent(0.1234), percent(-0.5)
-    ('12.3%', '−50.0%')
-    """
-    return f"{share:.1%}".replace("-", "−")
-
-
-def between(estimate: Estimate) -> str:
-    """An interval in words."""
-    return f"{number(estimate.low)} to {number(estimate.high)}"
 
 
 def times(ratio: float) -> str:

@@ -9,7 +9,7 @@ gains, the part that chance would give counts for nothing (:mod:`propriety.engin
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,10 +23,13 @@ from propriety.rules import kernels
 from propriety.rules.monomials import BinLiteral, bin_set
 
 _TIE = 1e-9
+_CHORDS = 4096  # of an entropy
+_CLOSE = 1e-4  # to which they bound it, nearly everywhere
 _SERIAL = 1 << 17  # cells up to which one thread is fastest
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Score = Callable[[Integers, Integers], Floats]
+Least = Callable[[Integers, Integers, NDArray[np.bool_]], Floats]
 
 
 def entropy_score(loss: losses.Loss) -> Score:
@@ -43,6 +46,44 @@ def entropy_score(loss: losses.Loss) -> Score:
     return score
 
 
+@lru_cache(maxsize=64)
+def _nodes(loss: losses.Loss) -> Floats:
+    """The entropy at the ends of its chords."""
+    p = np.arange(_CHORDS + 1) / _CHORDS
+    return np.asarray(loss.entropy(p, p[::-1]), dtype=np.float64)
+
+
+def least_entropies(
+    loss: losses.Loss, within: Integers, total: Integers, allowed: NDArray[np.bool_]
+) -> Floats:
+    """`entropy_score` of the monomials that may be of least score, up to ties; ∞ for all others.
+
+    The chords of a concave function lie below it, and there are so many that few monomials are left.
+    """
+    score, nodes = entropy_score(loss), _nodes(loss)
+    bound = np.zeros(len(within))
+    if np.all(np.isfinite(nodes)):
+        kernels.bound_entropies(within, total[0], total[1], nodes, bound)
+    bound[~allowed] = np.inf
+    scores = np.full(len(within), np.inf)
+    least = float(bound.min())
+    limit = least + _CLOSE * abs(least)
+    while limit < np.inf:
+        left = np.flatnonzero(bound <= limit)
+        scores[left] = score(within[left], total)
+        reached = float(scores[left].min())
+        following = reached + 3 * _TIE * abs(reached)
+        if following <= limit or len(left) == np.count_nonzero(allowed):
+            break
+        limit = following
+    return scores
+
+
+def least_edges(within: Integers, total: Integers, allowed: NDArray[np.bool_]) -> Floats:
+    """`edge_score`; ∞ where a monomial is not allowed."""
+    return np.where(allowed, edge_score(within, total), np.inf)
+
+
 def edge_score(within: Integers, total: Integers) -> Floats:
     """Minus the edge of the rule that says one class where the monomial holds and the other elsewhere."""
     difference = 2 * (within[:, 1] - within[:, 0]) - (total[1] - total[0])
@@ -50,9 +91,13 @@ def edge_score(within: Integers, total: Integers) -> Floats:
 
 
 class _Judge(NamedTuple):
-    """The criterion, and the dispersion of the weights: what a category gains by chance."""
+    """The criterion, and the dispersion of the weights: what a category gains by chance.
+
+    `least` is the criterion where it may be least of those that are allowed, and ∞ elsewhere.
+    """
 
     score: Score
+    least: Least
     dispersion: float
 
 
@@ -148,7 +193,8 @@ class RuleGrower:
         if len(self._cuts[0]) == 0:
             return None
         score = edge_score if criterion == "edge" else entropy_score(loss)
-        judge = _Judge(score, dispersion)
+        least = least_edges if criterion == "edge" else partial(least_entropies, loss)
+        judge = _Judge(score, least, dispersion)
         sums = self._sums(w, None)
         total = sums[0].sum(axis=0)
         of_constant = float(score(total[None], total)[0])
@@ -253,11 +299,14 @@ class RuleGrower:
         within = self._cumulated(sums, order)
         if both:
             within = np.concatenate([within, inside - within])
-        scores = judge.score(within, total)
+        allowed = self._allowed(within, total, counts, order, both)
         if judge.dispersion > 0.0 and len(self._categorical):
             before = float(judge.score(inside[None], total)[0])
-            scores = self._discounted(scores, before, self._worth(sums, judge.dispersion))
-        scores[~self._allowed(within, total, counts, order, both)] = np.inf
+            worth = self._worth(sums, judge.dispersion)
+            discounted = self._discounted(judge.score(within, total), before, worth)
+            scores = np.where(allowed, discounted, np.inf)
+        else:
+            scores = judge.least(within, total, allowed)
         least = scores.min()
         if not least < np.inf:
             return None
@@ -299,7 +348,7 @@ class RuleGrower:
         both: bool,
     ) -> NDArray[np.bool_]:
         """Candidates with weight on both sides, and with enough of it."""
-        weight, whole = within.sum(axis=1), total.sum()
+        weight, whole = within[:, 0] + within[:, 1], total.sum()
         allowed = (weight > 0) & (weight < whole)
         if counts is not None and self._counts is not None:
             rows = self._cumulated(counts, order).sum(axis=1)

@@ -64,6 +64,37 @@ def add_some(
 
 
 @kernel
+def chord(weight0: int, weight1: int, nodes: Floats) -> float:
+    """W times the entropy's chord at p = weight1/W: `nodes` are its values at 0, 1/N, … 1.
+
+    Counted from the nearer end, so that it keeps its digits there.
+    """
+    W = weight0 + weight1
+    if W == 0:
+        return 0.0
+    N = nodes.size - 1
+    smaller = min(weight0, weight1)
+    x = N * (smaller / W)
+    k = int(x)
+    if weight1 <= weight0:
+        a, b = nodes[k], nodes[k + 1]
+    else:
+        a, b = nodes[N - k], nodes[N - k - 1]
+    return W * (a + (x - k) * (b - a))
+
+
+@kernel
+def bound_entropies(within: Integers, zeros: int, ones: int, nodes: Floats, out: Floats) -> None:
+    """The chords' sum over two leaves, where monomials hold and the rest of (zeros, ones), for each monomial.
+
+    An entropy is concave, so that its chords lie below it.
+    """
+    for i in range(within.shape[0]):
+        a, b = within[i, 0], within[i, 1]
+        out[i] = chord(a, b, nodes) + chord(zeros - a, ones - b, nodes)
+
+
+@kernel
 def narrow(column: Bytes, mask: Bytes, holds: Bytes) -> None:
     """holds[i] becomes 0 where the row's bin is not in the mask."""
     for i in range(holds.size):

@@ -102,16 +102,19 @@ def boost(sample: RuleSample, grower: RuleGrower, settings: RuleSettings) -> Rul
         return min(fits, key=lambda fit: empirical_risk(sample, fit, settings.costs))
     state = start(sample, settings.bag[0], settings.intercept)
     for _ in range(settings.rounds):
-        tried = [step(sample, grower, state, composite, settings) for composite in settings.bag]
-        candidates = [candidate for candidate in tried if candidate is not None]
-        if not candidates:
+        proposals = [
+            proposal
+            for composite in settings.bag
+            if (proposal := propose(sample, grower, state, composite)) is not None
+        ]
+        if not proposals:
             break
         if settings.choose == "edge":
-            state = max(candidates, key=lambda candidate: candidate.edges[-1])
-        elif len(candidates) > 1:
-            state = min(candidates, key=lambda candidate: empirical_risk(sample, candidate, settings.costs))
-        else:
-            state = candidates[0]
+            proposals = [max(proposals, key=lambda proposal: proposal[0].edges[-1])]
+        taken = [take(sample, *proposal, settings) for proposal in proposals]
+        if len(taken) > 1:
+            taken.sort(key=lambda candidate: empirical_risk(sample, candidate, settings.costs))
+        state = taken[0]
         if state.ended:
             break
     return state
@@ -130,33 +133,36 @@ def empirical_risk(sample: RuleSample, state: RuleState, costs: Costs) -> float:
     return sample.mean(np.asarray(costs.of_rows(sample.y, decided), dtype=np.float64))
 
 
-def step(
-    sample: RuleSample,
-    grower: RuleGrower,
-    state: RuleState,
-    composite: losses.Composite,
-    settings: RuleSettings,
-) -> RuleState | None:
-    """One round of ULS; None if no rule has an edge.
+def propose(
+    sample: RuleSample, grower: RuleGrower, state: RuleState, composite: losses.Composite
+) -> tuple[RuleState, GrownRule] | None:
+    """The first half of a round of ULS: a rule and its edge; None if no rule has one.
 
     1. Weights w = −φ′ of the margins, the Legendre duals (Mα) ⋄ w₀.
     2. A monomial, grown by the loss's entropy on these weights.
-    3. Its coefficient, with zero edge on the new weights; or those of all rules.
-    4. The constant rule's, likewise: it keeps the classes' weights equal, so that what a monomial tells about
-       the classes and its edge vanish together.
-    5. A loss with a bounded link has the coefficients renormalized, so that the score stays inside. [N8 §6]
     """
     if composite != state.composite:
         state = _renormalized(sample, replace(state, composite=composite), always=True)
     grown, edge = _grow(sample, grower, state)
     if grown is None:
         return None
-    state = replace(
+    proposed = replace(
         state,
         monomials=(*state.monomials, grown.literals),
         edges=(*state.edges, edge),
         chosen=(*state.chosen, composite),
     )
+    return proposed, grown
+
+
+def take(sample: RuleSample, state: RuleState, grown: GrownRule, settings: RuleSettings) -> RuleState:
+    """The second half: coefficients.
+
+    3. The rule's, with zero edge on the new weights; or those of all rules.
+    4. The constant rule's, likewise: it keeps the classes' weights equal, so that what a monomial tells about
+       the classes and its edge vanish together.
+    5. A loss with a bounded link has the coefficients renormalized, so that the score stays inside. [N8 §6]
+    """
     state = (_correct if settings.corrective else _classical)(sample, state, grown, settings.intercept)
     return _renormalized(sample, state)
 

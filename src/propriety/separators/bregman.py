@@ -29,7 +29,9 @@ RULES = ("parallel", "sequential", "sequential2", "confidence", "sphere", "norm"
 _NORMS = {"parallel": 1.0, "sphere": 2.0, "sequential2": np.inf}
 _LITTLE = 1e-12  # share of the weights that is added where one sign has none, so that steps are finite
 _ROUNDING = 8 * np.finfo(float).eps
-_EXACT = 1e-10  # to which α of the confidence-rated rule is found
+_EXACT = 1e-10  # to which α of the confidence-rated rule and δ of improved iterative scaling are found
+_NEWTON = 100  # steps to it, at most
+_TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -229,11 +231,14 @@ def _tilts(sums: _ColumnSums, little: float) -> Floats:
 
 @dataclass(frozen=True)
 class IterativeScaling:
-    """Generalized iterative scaling (Darroch & Ratcliff): the baseline of section 9, logistic loss only.
+    """Iterative scaling: the baseline of section 9, logistic loss only.
 
     Features h_j(x, l) = x_f 1[l = c], one for each column f and each class c but the first when there are
-    two, plus a constant for every label that makes them non-negative and changes no probability; divided by
-    their largest sum. Then δ_j = ln(Σ_i h_j(x_i, y_i) / Σ_i Σ_l p(l|x_i) h_j(x_i, l)).
+    two, plus a constant for every label that makes them non-negative and changes no probability.
+
+    Generalized (Darroch & Ratcliff 1972): δ_j = ln(Σ_i h_j(x_i, y_i) / Σ_i Σ_l p(l|x_i) h_j(x_i, l)) / S, S
+    the largest sum h#(x, l) = Σ_j h_j(x, l). Improved (Della Pietra, Della Pietra & Lafferty 1997): each row
+    has its own sum, and δ_j solves Σ_i Σ_l p(l|x_i) h_j(x_i, l) e^{δ_j h#(x_i, l)} = Σ_i h_j(x_i, y_i).
     """
 
     X: Any
@@ -243,15 +248,18 @@ class IterativeScaling:
     weight: Floats
     shift: Floats
     size: float
+    improved: bool
 
     @classmethod
-    def make(cls, X: Any, y: Codes, n_classes: int, weight: Floats) -> IterativeScaling:
+    def make(
+        cls, X: Any, y: Codes, n_classes: int, weight: Floats, improved: bool = False
+    ) -> IterativeScaling:
         """Shift and scale of the features."""
         X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=np.float64)
         classes = np.array([1]) if n_classes == 2 else np.arange(n_classes)
         shift = np.maximum(-X.min(axis=0), 0.0)
         size = float(np.max(np.maximum(X.sum(axis=1), 0.0)) + len(classes) * shift.sum())
-        return cls(X, y, classes, n_classes, weight, shift, size if size > 0 else 1.0)
+        return cls(X, y, classes, n_classes, weight, shift, size if size > 0 else 1.0, improved)
 
     def start(self, coef: Floats) -> UpdateState:
         """State at coefficients of shape (number of classes with coefficients, p), flattened."""
@@ -274,7 +282,33 @@ class IterativeScaling:
         constant = self.shift * self.weight.sum()
         chosen = np.eye(self.n_classes)[self.y][:, self.classes]
         seen = (chosen * self.weight[:, None]).T @ self.X + constant
+        if self.improved:
+            return self.start(state.coef + self._improved(P, seen).ravel())
         expected = (P[:, self.classes] * self.weight[:, None]).T @ self.X + constant
-        little = 1e-300
-        delta = np.log((seen + little) / (expected + little)) / self.size
+        delta = np.log((seen + _TINY) / (expected + _TINY)) / self.size
         return self.start(state.coef + delta.ravel())
+
+    def _improved(self, P: Floats, seen: Floats) -> Floats:
+        """The δ of each class and column, by Newton's method on the logarithm of its equation.
+
+        h#(x_i, l) is T + s_i for a class with coefficients and T for one without: the left side is
+        e^{δT} (Σ_i a_i e^{δ s_i} + b). Its logarithm is convex and rises, so that from the second step on
+        Newton's method comes down to the solution.
+        """
+        T, s = len(self.classes) * float(self.shift.sum()), self.X.sum(axis=1)
+        mass = P * self.weight[:, None]
+        with_coefficients = mass[:, self.classes].sum(axis=1)
+        b = self.shift * float(mass.sum() - with_coefficients.sum())
+        delta = np.zeros_like(seen)
+        for k, c in enumerate(self.classes):
+            a = mass[:, c, None] * self.X + with_coefficients[:, None] * self.shift
+            for _ in range(_NEWTON):
+                tilted = a * np.exp(delta[k] * s[:, None])
+                left = tilted.sum(axis=0) + b + _TINY
+                rate = T + s @ tilted / left
+                gap = np.log((seen[k] + _TINY) / left) - T * delta[k]
+                step = np.divide(gap, rate, out=np.zeros_like(gap), where=rate > 0)
+                delta[k] += step
+                if np.max(np.abs(step), initial=0.0) <= _EXACT * max(1.0, float(np.max(np.abs(delta[k])))):
+                    break
+        return delta

@@ -112,7 +112,7 @@ class Columns:
             row, value = (f"row {first_row + where[0]}", repr(where[1])) if where else ("a row", "a value")
             raise TableError(
                 f"column {name!r} holds {value} in {row}, which is no number",
-                "correct it, or name it as a marker of missing values",
+                "correct it, or leave the cell empty if the value is missing",
             ) from None
         except pa.ArrowNotImplementedError:
             raise TableError(f"column {name!r} holds {array.type}, not numbers") from None

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from propriety.costs import Costs, CostsOfRowsError
 from propriety.data.numbers import Numbers
 from propriety.data.table import Schema
-from propriety.model import files
+from propriety.linear import LinearClassifier
+from propriety.linear.text import scorecard
+from propriety.model import contract, files
 from propriety.model.base import ProperClassifier, shares
 from propriety.storage.checks import Arrays, require
 from propriety.tables.columns import Columns
@@ -175,11 +177,10 @@ class TableModel:
         return parts if self.numbers is None else _summed(parts, self.numbers.owners, frame.num_columns)
 
     def importances(self) -> Floats:
-        """How much each column counts in the model; the sum is 1, or 0 if none does."""
-        owners = np.asarray(self.columns.owners)
+        """How much each column counts in the model, by its own account; the sum is 1, or 0 if none does."""
+        owners, each = np.asarray(self.columns.owners), self.estimator.importances()
         if self.numbers is not None:
-            owners = owners[list(self.numbers.owners)]
-        each = self.estimator.importances()
+            each = self.numbers.combined(each, len(owners))
         total = np.bincount(owners, weights=each, minlength=len(self.columns.columns))
         return shares(total.astype(np.float64))
 
@@ -190,6 +191,21 @@ class TableModel:
         """
         names = self.target.classes if class_names is None else class_names
         return self.estimator.words(self.features(table)[0], names)
+
+    def export_text(self) -> str:
+        """The model in words, if it can be read: a scorecard, a tree or rules; else nothing."""
+        names, model = self.target.classes, self.estimator
+        if self.numbers is not None and isinstance(model, LinearClassifier):
+            return scorecard(model, self._schema, self.numbers, class_names=names)
+        if model.view in (contract.TREE, contract.TEXT):
+            return model.export_text(class_names=names)
+        return ""
+
+    @property
+    def _schema(self) -> Schema:
+        """Names and categories of the features that numbers are made of."""
+        known = [c.categories if c.kind == "category" else None for c in self.columns.columns]
+        return Schema(tuple(known[owner] for owner in self.columns.owners), self.columns.features)
 
     def because(self, table: Any) -> list[str]:
         """The rules that the first row meets: `words` of it, by its old name."""
@@ -219,8 +235,7 @@ class TableModel:
         inside = self.estimator._export()
         schema = inside.schema
         if self.numbers is not None:
-            known = [c.categories if c.kind == "category" else None for c in self.columns.columns]
-            schema = Schema(tuple(known[owner] for owner in self.columns.owners), self.columns.features)
+            schema = self._schema
         export = replace(
             inside,
             schema=schema,

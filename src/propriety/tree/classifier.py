@@ -418,6 +418,18 @@ class TreeClassifier(ProperClassifier):
             self.tree_, self._schema.labels, self._schema.categories, self._category_bins, self._missing_seen
         )
 
+    def predict_interactions(self, X: Any) -> Floats:
+        """Shapley interaction values: what pairs of features add to the probability beyond each alone.
+
+        Of shape (n, d, d) for two classes, those of ``classes_[1]``, and (n, K, d, d) for more; symmetric.
+        Their sum is the probability less its mean over the training rows. They are on the scale of the
+        probability, which is what the leaves hold, and not on that of `predict_contributions`.
+        """
+        from propriety.engine.contributions import interactions_of_votes
+
+        table = self._table(X)
+        return interactions_of_votes(self._formula(), table, encoders(self._category_bins), self._threads)
+
     # --- keeping it -------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:

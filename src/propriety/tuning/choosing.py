@@ -16,7 +16,8 @@ from propriety.data.training import read_groups
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
-RULES = ("one_se", "best")
+#: The last is the default: the first, if the verdict supports it.
+RULES = ("one_se", "best", "supported")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """One split: every candidate is fitted to its training rows and judged on the others.
 
-Fits to the same rows share what does not depend on the loss: bins of boosted trees, and for linear models
-with a convex loss the coefficients to start from.
+Fits to the same rows share what does not depend on the loss: bins of boosted trees, the members of a stack,
+and for linear models with a convex loss the coefficients to start from.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from propriety import losses
+from propriety.auto import AutoClassifier
 from propriety.boosting import BoostingClassifier
 from propriety.data.cost_terms import CostTerms
 from propriety.linear import LinearClassifier
+from propriety.progress import part
 from propriety.tuning.candidates import Candidate, Place
 from propriety.tuning.choosing import Fold, Observations
 from propriety.tuning.criteria import Criterion
@@ -112,7 +114,8 @@ def run(task: Task, train: NDArray[np.intp], test: NDArray[np.intp], name: str) 
         started = time.perf_counter()
         model = sharing.prepared(task.model(j), candidate)
         try:
-            task.fit(model, X, train)
+            with part(repr(candidate), j, m):
+                task.fit(model, X, train)
         except Exception as error:
             # The log loss is what all others are compared with: without it there is no search.
             if j == 0 or (isinstance(task.error_score, str) and task.error_score == "raise"):
@@ -141,6 +144,7 @@ class Sharing:
     def __init__(self, task: Task) -> None:
         # Behind transformers the table could differ from fit to fit.
         self._bins = _shared_bins() if isinstance(task.estimator, BoostingClassifier) else None
+        self._members: dict[str, Any] | None = {} if isinstance(task.estimator, AutoClassifier) else None
         self._linear = isinstance(task.estimator, LinearClassifier) and not task.estimator.warm_start
         self._start: tuple[Floats, Floats] | None = None
 
@@ -148,6 +152,8 @@ class Sharing:
         """The model, told what earlier ones have found."""
         if self._bins is not None:
             model.share_bins(self._bins)
+        if self._members is not None:
+            model.share_members(self._members)
         if self._linear and self._start is not None and _convex(model, candidate):
             # A convex loss has one minimum, so the start changes the time and nothing else.
             model.coef_, model.intercept_ = self._start

@@ -24,6 +24,7 @@ from propriety.data.parameters import choice
 from propriety.data.training import encode_labels
 from propriety.evaluation.scores import class_index
 from propriety.model.pages import Documented
+from propriety.progress import part
 from propriety.tuning import candidates, choosing, criteria, folds
 from propriety.tuning.verdict import Verdict
 from propriety.weights import check
@@ -48,7 +49,8 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
 
     Every candidate is fitted to the same training rows and judged on the same held-out rows by `criterion`.
     The log loss is always among them. Of the candidates within one standard error of the best the first is
-    taken: the log loss, then in the order given.
+    taken: the log loss, then in the order given. One that the verdict does not support, by a gain of two
+    standard errors on rows that took no part in choosing, is not taken: the log loss is kept.
 
     Parameters
     ----------
@@ -69,8 +71,9 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
     fp_cost, fn_cost, cost_matrix, pos_label : optional
         Costs and the class they are for, as the estimators take them; the estimator's own if not given.
         Tailored losses aim at the threshold of the mean costs where these differ by row.
-    rule : {"one_se", "best"}, default="one_se"
-        Take the first candidate within one standard error of the best, or the best.
+    rule : {"supported", "one_se", "best"}, default="supported"
+        Take the first candidate within one standard error of the best if the verdict supports it, and the log
+        loss if not; the same whatever the verdict; or the best.
     cv : int, splitter or iterable, default=5
         At least two splits.
     verdict : {"cross", "nested"}, default="cross"
@@ -130,7 +133,7 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         fn_cost: Any = None,
         cost_matrix: Any = None,
         pos_label: Any = None,
-        rule: str = "one_se",
+        rule: str = "supported",
         cv: Any = 5,
         verdict: str = "cross",
         refit: bool = True,
@@ -206,9 +209,13 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
             else choosing.choose_empirical(empirical)
         )
         choices = self._choices(task, groups, splits, results)
+        verdict = self._verdict(task, results, best, choices)
+        if self.rule == "supported" and empirical is None and best != 0 and not verdict.gained:
+            best = 0  # the log loss: what is chosen and what is said of it agree
+            verdict = replace(verdict, chosen=task.candidates[best].loss)
         fitted = self._refit(task, best) if self.refit else None
         self._keep(task, results, empirical, best)
-        self.verdict_ = self._verdict(task, results, best, choices)
+        self.verdict_ = verdict
         if fitted is not None:
             self.best_estimator_, self.refit_time_ = fitted
         return self
@@ -272,10 +279,14 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
     def _run(self, task: folds.Task, splits: list[Split], name: str = "split") -> list[choosing.Fold]:
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         results: list[choosing.Fold] = parallel(
-            delayed(folds.run)(task, train, test, f"{name} {k}/{len(splits)}")
-            for k, (train, test) in enumerate(splits, 1)
+            delayed(self._run_one)(task, split, name, k, len(splits)) for k, split in enumerate(splits)
         )
         return results
+
+    @staticmethod
+    def _run_one(task: folds.Task, split: Split, name: str, k: int, n: int) -> choosing.Fold:
+        with part(f"{name} {k + 1} of {n}", k, n + 1):  # one more is the fit to all rows
+            return folds.run(task, *split, f"{name} {k + 1}/{n}")
 
     def _empirical(self, task: folds.Task) -> Floats:
         """The criterion of each candidate on the rows that it was fitted to: all of them."""

@@ -75,19 +75,19 @@ class Verdict:
         if self.gained:
             choice = "the log loss all the same" if kept else _short(self.chosen)
             text = f"Gained: choosing the loss saves {of}. On all rows the choice is {choice}."
-        elif self.lost:
-            text = f"Nothing was gained: choosing the loss costs {of}. Stay with the log loss."
         elif kept:
             comma = "," if self.decided else ""
             text = f"Nothing was gained: {log}{comma} was kept. {level}"
             if self.gain != 0:
                 verb = "saved" if self.gain > 0 else "cost"
-                text += f" Choosing {verb} {change}, which is chance."
+                chance = "more than chance explains" if self.lost else "which is chance"
+                text += f" Choosing {verb} {change}, {chance}."
         else:
             verb = "saves" if self.gain > 0 else "costs"
+            told = "Nothing was gained" if self.lost else "Nothing was gained that could be told from chance"
             text = (
-                f"Nothing was gained that could be told from chance: choosing the loss {verb} {of}. On all "
-                f"rows the choice is {_short(self.chosen)}; the log loss may do as well."
+                f"{told}: choosing the loss {verb} {of}. {_short(self.chosen)} was taken by the rule that "
+                "was asked for; this is no reason to prefer it to the log loss."
             )
         return text + self._diagnosis()
 

@@ -1,0 +1,27 @@
+"""What is to be said of the number of rounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from propriety.boosting.settings import MOST_ROUNDS
+
+
+def of_rounds(model: Any) -> list[str]:
+    """Whether rounds that were chosen by held-out rows ended after one, or at their limit.
+
+    A number of rounds that was given is as it was asked for.
+    """
+    scores = model.__dict__.get("validation_score_")
+    if scores is None or len(scores) == 0:
+        return []
+    limit = model.max_iter if isinstance(model.max_iter, int) else MOST_ROUNDS
+    if model.n_iter_ <= 1:
+        many = "before the first round" if model.n_iter_ == 0 else "after one round"
+        return [f"boosting stopped {many}: on rows that were held out, more of them gained nothing"]
+    if model.n_iter_ >= limit:
+        return [
+            f"boosting stopped at its limit of {limit:,} rounds while the held-out loss still fell: allow "
+            "more by max_iter, or raise learning_rate"
+        ]
+    return []

@@ -1,0 +1,134 @@
+"""The same numbers for parts of the rows: what decisions cost, how often they err, if shares are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propriety.costs import Costs
+from propriety.evaluation import inputs
+from propriety.weights import Z95, Estimate, Weights
+
+
+@dataclass(frozen=True)
+class Subgroup:
+    """Decisions about some of the rows; each number with its 95% interval.
+
+    Attributes
+    ----------
+    name : str
+    n : int
+        Rows.
+    cost : Estimate
+        Mean cost of a decision.
+    rate, stated : Estimate
+        Share of class 1, and mean of its stated probabilities.
+    gap : Estimate
+        Stated less seen: above 0 the probabilities are too high here.
+    alarmed : Estimate
+        Share of the rows that class 1 is decided for.
+    missed, false_alarms : Estimate or None
+        Share of class 1 that is missed, and of class 0 that is alarmed; None without such rows.
+    """
+
+    name: str
+    n: int
+    cost: Estimate
+    rate: Estimate
+    stated: Estimate
+    gap: Estimate
+    alarmed: Estimate
+    missed: Estimate | None
+    false_alarms: Estimate | None
+
+
+def subgroups(
+    y: ArrayLike,
+    p: ArrayLike,
+    by: ArrayLike,
+    *,
+    costs: Costs | None = None,
+    decided: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: NDArray[np.intp] | None = None,
+    pos_label: Any = None,
+) -> list[Subgroup]:
+    """Cost, calibration and rates of error for the rows of each value of `by`, in the order of their names.
+
+    Parameters
+    ----------
+    y : array of labels
+    p : array of shape (n,) or (n, 2)
+    by : array of shape (n,)
+        The part that each row belongs to.
+    costs : Costs, optional
+        By default every mistake costs 1.
+    decided : array of shape (n,), optional
+        Decisions, 0 and 1; by default those of least expected cost.
+    sample_weight, groups : arrays of shape (n,), optional
+        Rows of a group are one observation in the intervals of means; rates have Wilson's.
+    pos_label : label, optional
+
+    Examples
+    --------
+    >>> parts = subgroups([1, 0, 1, 0], [0.9, 0.2, 0.4, 0.1], ["a", "a", "b", "b"])
+    >>> [(part.name, part.cost.value, part.missed.value) for part in parts]
+    [('a', 0.0, 0.0), ('b', 0.5, 1.0)]
+    """
+    p = inputs.probabilities(p, column=inputs.column_of(y, pos_label))
+    outcomes = inputs.outcomes(y, pos_label)
+    names = np.asarray(by)
+    inputs.same_length(y=outcomes, p=p, by=names)
+    costs = Costs.of_mistakes() if costs is None else costs
+    chosen = costs.decide(p) if decided is None else np.asarray(decided, dtype=np.intp)
+    of_rows = costs.of_rows(outcomes.astype(np.intp), chosen)
+    weights = Weights.read(sample_weight, len(p))
+    parts = []
+    for name in np.unique(names):
+        rows = np.flatnonzero((names == name) & (weights.array > 0))
+        if len(rows):
+            values = {"cost": of_rows, "stated": p, "gap": p - outcomes}
+            own = None if groups is None else groups[rows]
+            means = {key: weights.take(rows).estimate(v[rows], groups=own) for key, v in values.items()}
+            rates = _rates(outcomes[rows] > 0, chosen[rows] > 0, weights.take(rows))
+            parts.append(Subgroup(str(name), len(rows), **means, **rates))
+    return parts
+
+
+def _rates(positive: Any, alarmed: Any, weights: Weights) -> Mapping[str, Any]:
+    ones, zeros = np.flatnonzero(positive), np.flatnonzero(~positive)
+    return {
+        "rate": share(positive, weights),
+        "alarmed": share(alarmed, weights),
+        "missed": share(~alarmed[ones], weights.take(ones)) if len(ones) else None,
+        "false_alarms": share(alarmed[zeros], weights.take(zeros)) if len(zeros) else None,
+    }
+
+
+def share(holds: ArrayLike, weights: Weights) -> Estimate:
+    """The share of rows for which something holds, with Wilson's interval; relative weights count for fewer.
+
+    >>> share([True, False, False, False], Weights(4)).low > 0
+    True
+    """
+    value = weights.mean(np.asarray(holds, dtype=np.float64))
+    n = weights.total / weights.overdispersion
+    middle = (value + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
+    half = Z95 / (1 + Z95**2 / n) * np.sqrt(value * (1 - value) / n + Z95**2 / (4 * n**2))
+    return Estimate(value, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
+
+
+def in_parts(values: ArrayLike, n_parts: int) -> NDArray[np.intp]:
+    """The part of each row, 0, 1, …, by increasing values: of about equal size, equal values together.
+
+    >>> in_parts([3.0, 1.0, 2.0, 2.0], 2)
+    array([1, 0, 1, 1])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    ordered = np.sort(values)
+    cuts = np.unique([ordered[len(values) * k // n_parts] for k in range(1, n_parts)])
+    return np.unique(np.searchsorted(cuts, values, side="right"), return_inverse=True)[1]

@@ -1,0 +1,54 @@
+"""What would change the decision on a row."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from propriety.report.contents import Flipped, Report
+from propriety.report.markup import Markup, join, table, tag
+from propriety.report.numbers import number
+
+
+def flips(report: Report) -> Markup | None:
+    """The least change that would turn the decision on some rows."""
+    if not report.flips or not report.sided:
+        return None
+    decided = report.decide(report.p)
+    rows = []
+    for one in report.flips:
+        rows.append(
+            (
+                f"row {_place(report, one)}",
+                number(float(report.p[one.row])),
+                repr(report.labels[int(decided[one.row])]),
+                _words(one),
+                "" if one.flip is None else number(one.flip.probability),
+            )
+        )
+    text = (
+        "For some of the rows whose decision was close, the least change that would have turned it: first by "
+        "one column, then by up to three. Values are those that other rows have, and near is what few rows "
+        "lie between. It says what the model goes by, not what would happen if somebody changed it."
+    )
+    columns = ("row", "probability", "decided", "would be decided otherwise with", "probability then")
+    return join(tag("p", text), table("What would change a decision", columns, rows, numeric=(1, 4)))
+
+
+def _place(report: Report, one: Flipped) -> str:
+    """The number of a row in the table, from 1, if that is known."""
+    return f"{int(report.places[one.row]) + 1:,}" if report.places is not None else f"{one.row + 1:,}"
+
+
+def _words(one: Flipped) -> str:
+    if one.flip is None:
+        return "nothing that was tried"
+    return " and ".join(
+        f"{name} {_value(new)} instead of {_value(old)}" for name, (old, new) in one.flip.changes.items()
+    )
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return "missing" if math.isnan(value) else f"{value:.4g}"
+    return str(value)

@@ -1,0 +1,64 @@
+"""If only so many can be checked: gains, lift, precision and recall."""
+
+from __future__ import annotations
+
+from propriety import evaluation
+from propriety.report import figures
+from propriety.report.contents import Report
+from propriety.report.markup import Markup, join, table, tag
+from propriety.report.numbers import number, percent
+from propriety.report.svg import figure
+
+_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+
+
+def ranking(report: Report) -> Markup | None:
+    """How many positives are found by checking the most probable rows, for every share of them."""
+    if report.p.ndim == 2 or len(set(report.y.tolist())) < 2:
+        return None
+    curve = evaluation.ranking_curve(report.y, report.p, sample_weight=report.sample_weight, pos_label=1)
+    scale = report.scale
+    rows = [
+        (
+            f"{number(share * scale.cases)} of {scale.cases:,.0f}",
+            percent(share),
+            number(curve.gain(share) * curve.rate * scale.cases),
+            percent(curve.gain(share)),
+            percent(curve.precision(share)),
+            f"{curve.lift(share):.3g}",
+        )
+        for share in _SHARES
+        if share * len(report.y) >= 1
+    ]
+    columns = (
+        f"checked{scale.often}",
+        "share",
+        f"{report.positive!r} found",
+        "of all there are",
+        "of those checked",
+        "lift",
+    )
+    text = (
+        f"If only some cases can be checked, those of largest probability come first. This says how many "
+        f"{report.positive!r} are then found. Lift is how much denser they are among those checked than "
+        f"among all, where they are {percent(curve.rate)}."
+    )
+    pair = tag(
+        "div",
+        figure(
+            "gains", figures.gains(curve, report.positive),
+            f"Gains: the share of {report.positive} that is found against the share of cases checked.",
+            "Gains: the share found of all there are. The dashed line is checking at random, the dotted one "
+            "knowing them all.",
+        ),
+        figure(
+            "precision", figures.precision_recall(curve),
+            "Precision against recall.",
+            f"Precision and recall: the share of those checked that is {report.positive!r}, against the "
+            f"share found. Average precision {number(curve.average_precision)}; the dashed line is checking "
+            f"at random. Area under the ROC curve {number(curve.area)}.",
+        ),
+        class_="pair",
+    )  # fmt: skip
+    caption = f"Checking some of {scale.name}, the most probable first"
+    return join(tag("p", text), table(caption, columns, rows, numeric=(1, 2, 3, 4, 5)), pair)
