@@ -179,17 +179,17 @@ def nothing_left(client):
 
 def while_fitting(action, rounds):
     """Do something when so many rounds are done."""
-    from propriety.beyond import dask as ours
+    from propriety.beyond.bar import Bar
 
-    done = []
+    begun = []
 
-    class Bar(ours._Bar):
-        def __call__(self, news):
-            if news.done >= rounds and not done:
-                done.append(news.done)
+    class Watching(Bar):
+        def draw(self, what, done, of, score=None):
+            if done >= rounds and not begun:
+                begun.append(done)
                 Thread(target=action, daemon=True).start()
 
-    return Bar
+    return Watching
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, larger, monkeypatch):
     whole = clone(estimator).fit(X, y)
     killed = pids(client)[0]
     bar = while_fitting(lambda: os.kill(killed, signal.SIGKILL), 5)
-    monkeypatch.setattr("propriety.beyond.dask._Bar", bar)
+    monkeypatch.setattr("propriety.beyond.dask.Bar", bar)
     fitted = clone(estimator).fit(da.from_array(X, (9000, 4)), da.from_array(y, 9000))
     assert killed not in pids(client)
     same(whole, fitted, X)
@@ -225,7 +225,7 @@ def test_a_worker_that_pauses_is_waited_for(client, larger, monkeypatch):
         time.sleep(3)
         os.kill(paused, signal.SIGCONT)
 
-    monkeypatch.setattr("propriety.beyond.dask._Bar", while_fitting(pause, 5))
+    monkeypatch.setattr("propriety.beyond.dask.Bar", while_fitting(pause, 5))
     fitted = clone(estimator).fit(da.from_array(X, (9000, 4)), da.from_array(y, 9000))
     same(clone(estimator).fit(X, y), fitted, X)
     assert paused in pids(client)
@@ -234,7 +234,7 @@ def test_a_worker_that_pauses_is_waited_for(client, larger, monkeypatch):
 def test_an_interrupt_keeps_the_rounds(client, larger, monkeypatch):
     X, y, estimator = larger
     bar = while_fitting(lambda: os.kill(os.getpid(), signal.SIGINT), 5)
-    monkeypatch.setattr("propriety.beyond.dask._Bar", bar)
+    monkeypatch.setattr("propriety.beyond.dask.Bar", bar)
     fitted = clone(estimator)
     with pytest.raises(KeyboardInterrupt):
         fitted.fit(da.from_array(X, (9000, 4)), da.from_array(y, 9000))

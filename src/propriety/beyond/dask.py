@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from propriety.beyond.bar import Bar
 from propriety.beyond.driving import Interrupted, Lost, drive
 from propriety.beyond.station import News, Station
 from propriety.collective import NotSpread
 from propriety.data.labels import as_labels
-from propriety.data.lazy import is_dask, partitions
+from propriety.data.lazy import is_dask, partitions, sizes_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 FEW = 50_000
 _ANSWER = 60.0  # seconds that a worker which is there may take to answer
 _LOOK = 1.0
-_WIDTH = 30
 
 
 # --- the workers ----------------------------------------------------------------------------------
@@ -191,10 +190,16 @@ def fit(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Any:
     plain = {name: value for name, value in given.items() if name not in held_out and name not in rows}
     _refuse_local_rows(plain)
     fleet = _Workers(client, _aligned(X, y, rows))
-    bar = _Bar(model, client, X)
+    bar = Bar(bool(getattr(model, "verbose", 0)))
+    bar.say(_scale(client, X))
+
+    def told(news: News) -> None:
+        if news.of:
+            bar.draw("round", news.done, news.of, news.score)
+
     try:
         extra = lambda rank, size: plain | _share(held_out, rank, size)  # noqa: E731
-        learned = drive(fleet, _copy_of(model, client), extra, _rounds, bar)
+        learned = drive(fleet, _copy_of(model, client), extra, _rounds, told)
     except NotSpread:
         if fleet.rows > FEW:
             raise
@@ -316,35 +321,12 @@ def _rounds(learned: dict[str, Any]) -> list[Any]:
     return learned["_forest"].split() if "_forest" in learned else []
 
 
-class _Bar:
-    """What is said of a fit, before it starts and while it runs."""
-
-    def __init__(self, model: Any, client: Client, X: Any) -> None:
-        self._shown, self._began, self._last = bool(getattr(model, "verbose", 0)), time.monotonic(), -1
-        if self._shown:
-            workers, threads = len(client.nthreads()), sum(client.nthreads().values())
-            _say(
-                f"{len(partitions(X))} partitions on {workers} workers with {threads} threads; "
-                f"dashboard: {client.dashboard_link}\n"
-            )
-
-    def __call__(self, news: News) -> None:
-        """Draw how far it is."""
-        if not self._shown or not news.of or news.done == self._last:
-            return
-        self._last, seconds = news.done, time.monotonic() - self._began
-        filled = _WIDTH * news.done // news.of
-        left = seconds / max(news.done, 1) * (news.of - news.done)
-        score = "" if news.score is None else f", validation {news.score:.5f}"
-        bar = "#" * filled + "." * (_WIDTH - filled)
-        _say(f"\r[{bar}] round {news.done}/{news.of}{score}, {seconds:.0f} s, {left:.0f} s left ")
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self._shown and self._last >= 0:
-            _say("\n")
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
+def _scale(client: Client, X: Any) -> str:
+    """What the fit will be about, in words."""
+    workers, threads = len(client.nthreads()), sum(client.nthreads().values())
+    sizes, columns = sizes_of(X), X.shape[1]
+    rows = "" if any(np.isnan(sizes)) else f"{int(sum(sizes)):,} rows of "
+    return (
+        f"{rows}{columns} columns in {len(sizes)} partitions on {workers} workers with {threads} threads; a row "
+        f"takes {2 * columns + 56} bytes there beside its partition; dashboard: {client.dashboard_link}"
+    )

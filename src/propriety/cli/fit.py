@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -84,9 +84,13 @@ def fit_command(
         show_table(out, training)
         study = run_study(out, training, order, recipe, folds=asking.folds, holdout=asking.holdout)
     show_study(out, study)
-    outline = outline_of(study, showing)
-    out.say(headline(outline))
-    show_findings(out, outline)
+    if streamed:
+        more: dict[str, Any] = {"rows": study.model.summary["rows"]}
+    else:
+        outline = outline_of(study, showing)
+        out.say(headline(outline))
+        show_findings(out, outline)
+        more = {"headline": headline(outline)}
     if save is not None:
         study.model.save(save)
         out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")
@@ -95,8 +99,7 @@ def fit_command(
             report_of(study, showing, step).save(report)
             step("report")
         out.say(f"Report written to {report}: open it in a browser.")
-    rows = {"rows": study.model.summary["rows"]} if streamed else {}
-    out.result(document(study) | rows | {"headline": headline(outline), "saved": save, "report": report})
+    out.result(document(study) | more | {"saved": save, "report": report})
 
 
 def _check_together(asking: o.Asking, order: Order, recipe: Recipe) -> None:

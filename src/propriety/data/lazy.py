@@ -51,7 +51,7 @@ def predicted(model: Any, method: str, X: Any, args: tuple[Any, ...], given: dic
         da.from_delayed(
             call(shared, method, part, given), shape=(size, *empty.shape[1:]), dtype=empty.dtype, meta=empty
         )
-        for part, size in zip(partitions(X), _sizes(X), strict=True)
+        for part, size in zip(partitions(X), sizes_of(X), strict=True)
     ]
     return da.concatenate(arrays, axis=0, allow_unknown_chunksizes=True)
 
@@ -77,7 +77,7 @@ def partitions(X: Any) -> list[Any]:
     return list(X.to_delayed(optimize_graph=False).ravel())
 
 
-def _sizes(X: Any) -> list[float]:
+def sizes_of(X: Any) -> list[float]:
     """Rows of each partition; NaN where they are not known."""
     if hasattr(X, "chunks"):
         return list(X.chunks[0])
