@@ -161,7 +161,7 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Ba
             return model.fit(watch.read(pieces[0]), **given)
         finally:
             model.verbose = verbose
-            del model._collective
+            vars(model).pop("_collective", None)
     learned: dict[str, Any] = {}
     seed = model.random_state  # all must draw the same
     seed = int(np.random.default_rng().integers(2**31 - 1)) if seed is None else seed
