@@ -327,6 +327,6 @@ def _scale(client: Client, X: Any) -> str:
     sizes, columns = sizes_of(X), X.shape[1]
     rows = "" if any(np.isnan(sizes)) else f"{int(sum(sizes)):,} rows of "
     return (
-        f"{rows}{columns} columns in {len(sizes)} partitions on {workers} workers with {threads} threads; a row "
-        f"takes {2 * columns + 56} bytes there beside its partition; dashboard: {client.dashboard_link}"
+        f"{rows}{columns} columns in {len(sizes)} partitions on {workers} workers with {threads} threads; "
+        f"a row takes {2 * columns + 56} bytes beside its partition; dashboard: {client.dashboard_link}"
     )

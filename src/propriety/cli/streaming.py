@@ -30,7 +30,7 @@ from propriety.cli.options import Asking, Meaning, Opening, named_as_options, op
 from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import FRAME, Fitted, Order, Recipe
 from propriety.cli.splitting import Split
-from propriety.cli.study import Study, summary
+from propriety.cli.study import Study, importance_of, summary
 from propriety.cli.training import TrainingTable
 from propriety.data.folds import mixed
 from propriety.tables import Findings, Source, TableCosts, TableError, TableModel, infer
@@ -271,7 +271,9 @@ def _study(judging: TrainingTable, rows: Encoded, order: Order, fitted: Fitted) 
     judged = Judgement(fitted.recipe.title, judging.y, p, judging.weights, judging.costs)
     row_costs = judging.stated if judging.stated.by_row else None
     model = TableModel(fitted.model, findings.columns, findings.target, None, row_costs=row_costs)
-    study = Study(judging, order, split, judged, baselines(judging.classes, judged), fitted, model)
+    counted = importance_of(fitted, judging, 1).estimates
+    without = baselines(judging.classes, judged)
+    study = Study(judging, order, split, judged, without, fitted, model, counted)
     facts = summary(study) | {"rows": n, "rows_fitted": n - len(judging.y)}
     facts.pop("positives", None)
     facts.pop("classes", None)

@@ -95,7 +95,7 @@ def run_study(
     counted: list[Importance] = []
 
     def look(fitted: Fitted, rows: TrainingTable) -> None:
-        counted.append(_importance(fitted, rows, len(split.pairs)))
+        counted.append(importance_of(fitted, rows, len(split.pairs)))
 
     with (
         out.progress("fitting", parts) as step,
@@ -133,7 +133,7 @@ def _as_fitted(order: Order, fitted: Fitted) -> Order:
     return replace(order, loss=fitted.estimator.best_loss_) if order.search else order
 
 
-def _importance(fitted: Fitted, rows: TrainingTable, n_parts: int) -> Importance:
+def importance_of(fitted: Fitted, rows: TrainingTable, n_parts: int) -> Importance:
     """What the columns count for, on one of the parts that judge; the features of a column go together."""
     columns = rows.findings.columns
     owners = np.asarray(columns.owners)
