@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from sklearn.base import clone
 
 from propriety.beyond.bar import Bar
 from propriety.beyond.driving import Interrupted, Lost, drive
+from propriety.beyond.parts import in_memory, share
+from propriety.beyond.scan import Scan
 from propriety.beyond.station import News, Station
 from propriety.collective import NotSpread
 from propriety.data.labels import as_labels
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 FEW = 50_000
 _ANSWER = 60.0  # seconds that a worker which is there may take to answer
 _LOOK = 1.0
+_PARTITION = 1_000_000  # rows of a scan that are read at once
 
 
 # --- the workers ----------------------------------------------------------------------------------
@@ -189,16 +193,47 @@ def fit(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Any:
     rows = {name: value for name, value in given.items() if name not in held_out and is_dask(value)}
     plain = {name: value for name, value in given.items() if name not in held_out and name not in rows}
     _refuse_local_rows(plain)
-    fleet = _Workers(client, _aligned(X, y, rows))
+    words = _scale(client, sizes_of(X), X.shape[1])
+    return _run(model, client, _aligned(X, y, rows), plain, held_out, words)
+
+
+def fit_scan(model: Any, scan: Scan, client: Client) -> Any:
+    """Fit a model to the rows of a scan, on workers that can open its files: each reads some of the rows."""
+    import dask
+
+    read = dask.delayed(_read, pure=False)
+    n, size = scan.n_rows, min(_PARTITION, -(-scan.n_rows // max(1, 2 * len(client.nthreads()))))
+    ends = [(start, min(start + size, n)) for start in range(0, n, size)]
+    parts = [read(scan, *span) for span in ends]
+    words = _scale(client, [stop - start for start, stop in ends], len(scan.features))
+    return _run(model, client, parts, {}, {}, words)
+
+
+def _read(scan: Scan, start: int, stop: int) -> tuple[Any, Any, dict[str, Any]]:
+    """Some rows of a scan."""
+    table, labels, weight = in_memory(scan.part(start, stop))
+    return table, labels, {} if weight is None else {"sample_weight": weight}
+
+
+def _run(
+    model: Any,
+    client: Client,
+    parts: Sequence[Any],
+    plain: dict[str, Any],
+    held_out: dict[str, Any],
+    words: str,
+) -> Any:
+    """Fit a model to partitions, each a delayed (X, y, what else is given by row)."""
+    fleet = _Workers(client, parts)
     bar = Bar(bool(getattr(model, "verbose", 0)))
-    bar.say(_scale(client, X))
+    bar.say(words)
 
     def told(news: News) -> None:
         if news.of:
             bar.draw("round", news.done, news.of, news.score)
 
     try:
-        extra = lambda rank, size: plain | _share(held_out, rank, size)  # noqa: E731
+        extra = partial(share, plain | held_out)
         learned = drive(fleet, _copy_of(model, client), extra, _rounds, told)
     except NotSpread:
         if fleet.rows > FEW:
@@ -289,20 +324,6 @@ def _joined(parts: list[tuple[Any, Any, dict[str, Any]]]) -> tuple[Any, Any, dic
     return X, y, {name: np.concatenate([part[2][name] for part in parts]) for name in parts[0][2]}
 
 
-def _share(held_out: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
-    """The held-out rows of one process: every so manyth."""
-    if not held_out:
-        return {}
-    if len(held_out["X_val"]) < size:
-        raise ValueError(
-            f"X_val has {len(held_out['X_val'])} rows, fewer than the {size} workers that share them"
-        )
-    return {
-        name: value.iloc[rank::size] if hasattr(value, "iloc") else value[rank::size]
-        for name, value in held_out.items()
-    }
-
-
 def _copy_of(model: Any, client: Client) -> Any:
     """What the workers fit: the model with its seed drawn, since all must draw the same."""
     ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
@@ -321,10 +342,9 @@ def _rounds(learned: dict[str, Any]) -> list[Any]:
     return learned["_forest"].split() if "_forest" in learned else []
 
 
-def _scale(client: Client, X: Any) -> str:
+def _scale(client: Client, sizes: Sequence[float], columns: int) -> str:
     """What the fit will be about, in words."""
     workers, threads = len(client.nthreads()), sum(client.nthreads().values())
-    sizes, columns = sizes_of(X), X.shape[1]
     rows = "" if any(np.isnan(sizes)) else f"{int(sum(sizes)):,} rows of "
     return (
         f"{rows}{columns} columns in {len(sizes)} partitions on {workers} workers with {threads} threads; "

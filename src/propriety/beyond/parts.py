@@ -186,7 +186,7 @@ def _task(ours: Any, piece: Scan, given: dict[str, Any], learned: dict[str, Any]
         ours._collective = member
         with memory.within(memory.Maps()):
             try:
-                ours.fit(piece, **_share(given, member.rank, member.size))
+                ours.fit(piece, **share(given, member.rank, member.size))
             finally:  # a fit that was broken off has rounds to keep too
                 own = {*ours.get_params(deep=False), "_collective", "_known_classes"}
                 if member.rank == 0 and hasattr(ours, "classes_"):
@@ -204,7 +204,7 @@ def _copy_of(model: Any, seed: Any, rank: int) -> Any:
     return ours
 
 
-def _share(given: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
+def share(given: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
     """What one part is given: its share of the rows that judge when to stop, every so manyth."""
     return {
         name: _safe_indexing(value, np.arange(rank, _num_samples(value), size))
@@ -216,6 +216,12 @@ def _share(given: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
 
 def _fit_in_memory(model: Any, scan: Scan, given: dict[str, Any]) -> Any:
     """Fit a model to all rows at once, as ever."""
+    table, labels, weight = in_memory(scan)
+    return model.fit(table, labels, weight, **given)
+
+
+def in_memory(scan: Scan) -> tuple[Any, Any, Any]:
+    """Features, labels and weights of all rows."""
     table = scan.to_arrow()
     weight = None if scan.weight is None else table.column(scan.weight).to_numpy()
     labels = table.column(scan.target)
@@ -224,7 +230,7 @@ def _fit_in_memory(model: Any, scan: Scan, given: dict[str, Any]) -> Any:
         raise ValueError(f"the target column {scan.target!r} has {missing} rows without a label: drop them")
     if str(labels.type).startswith("dictionary"):
         labels = labels.cast(labels.type.value_type)
-    return model.fit(table.select(list(scan.features)), labels.to_numpy(), weight, **given)
+    return table.select(list(scan.features)), labels.to_numpy(), weight
 
 
 # --- what cannot be -----------------------------------------------------------------------------------

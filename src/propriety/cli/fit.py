@@ -49,6 +49,7 @@ def fit_command(
     seed: o.SeedOption = 0,
     jobs: o.JobsOption = None,
     memory: o.MemoryOption = None,
+    scheduler: o.SchedulerOption = None,
     telling: o.Telling,
 ) -> None:
     """Fit a model to a table for the costs of its mistakes, and judge it on rows it has not seen.
@@ -69,7 +70,7 @@ def fit_command(
     """  # noqa: D301
     out = telling.output
     order = asking.order(seed, jobs, settings=o.settings(settings), search=search, budget=asking.budget)
-    streamed = is_streamed(table, memory)
+    streamed = scheduler is not None or is_streamed(table, memory)
     loss_matters = asking.loss is not None or search or asking.offset is not None
     recipe = _recipe(model, loss_matters or streamed)
     _check_together(asking, order, recipe)
@@ -78,7 +79,7 @@ def fit_command(
     if report is not None:
         check_can_report()
     if streamed:
-        study = fit_streamed(out, table, target, asking, opening, meaning, order, recipe, memory)
+        study = fit_streamed(out, table, target, asking, opening, meaning, order, recipe, memory, scheduler)
     else:
         training = load_table(table, opening, meaning, target, asking, showing)
         show_table(out, training)

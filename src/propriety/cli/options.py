@@ -53,6 +53,15 @@ MemoryOption = Annotated[
         rich_help_panel=_RUN,
     ),
 ]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Fit on the workers of a Dask scheduler, such as tcp://host:8786, that can open the files; "
+        "'local' starts workers here.",
+        rich_help_panel=_RUN,
+    ),
+]
 Text = str | None
 Texts = list[str] | None
 

@@ -39,6 +39,7 @@ from propriety.tables.roles import weights_of
 
 _SAMPLE, _PLACES = 100_000, 20  # rows that the columns are worked out from, and the places they are read at
 _JUDGES, _SHARE = 500_000, 0.25  # rows that judge at most, and their share by default
+_CONNECT = 20  # seconds to find a scheduler
 _EXPANDED = 4  # times its size that a file takes in memory, about
 _LABEL, _WEIGHT = "\0label", "\0weight"  # columns that no file has
 
@@ -161,9 +162,12 @@ def fit_streamed(
     order: Order,
     recipe: Recipe,
     memory_asked: str | None,
+    scheduler: str | None = None,
 ) -> Study:
     """Fit a model to files that are read in batches, and judge it on rows that were kept from it."""
     check(asking, opening, order, recipe)
+    if memory_asked is not None and scheduler is not None:
+        raise UsageError("give --memory or --scheduler, not both: the workers have their own memory")
     try:
         budget = None if memory_asked is None else memory.in_bytes(memory_asked, "--memory")
     except ValueError as error:
@@ -183,7 +187,7 @@ def fit_streamed(
     rows = Encoded(files, findings, asking.weights, order.seed, share)
     show_table(out, _training(rows, sample, stated, f"a sample of {path}"))
     judging = _training(rows, rows.judging_rows(list(stated.columns)), stated, path)
-    fitted = _fit(out, rows, stated, order, recipe, budget)
+    fitted = _fit(out, rows, stated, order, recipe, budget, scheduler)
     for name in rows.unknown:
         out.warn(f"column {name!r} has categories that the sample has not: they are as if missing")
     return _study(judging, rows, order, fitted)
@@ -240,7 +244,13 @@ def _training(rows: Encoded, table: Any, stated: TableCosts, name: str) -> Train
 
 
 def _fit(
-    out: Output, rows: Encoded, stated: TableCosts, order: Order, recipe: Recipe, budget: int | None
+    out: Output,
+    rows: Encoded,
+    stated: TableCosts,
+    order: Order,
+    recipe: Recipe,
+    budget: int | None,
+    scheduler: str | None,
 ) -> Fitted:
     costs = {} if stated.by_row else stated.parameters(rows.findings.target.classes)
     estimator = recipe.make(order, costs, rows.n_rows)
@@ -249,6 +259,8 @@ def _fit(
     except ValueError as error:
         raise UsageError(f"--set: {error}") from None
     scan = Scan(rows, rows.findings.columns.features, _LABEL, _WEIGHT, budget)
+    if scheduler is not None:
+        return _fit_on_workers(out, estimator, scan, recipe, scheduler)
     bar = int(out.shows and sys.stderr.isatty())
     try:
         with out.collected_warnings():
@@ -266,6 +278,31 @@ def _say(out: Output, scan: Scan, rows: Encoded, estimator: Any) -> None:
         out.say(f"{rows.n_rows:,} rows of {len(scan.features)} columns: few enough to be read into memory")
     elif not estimator.verbose:
         out.say(parts.plan(scan, len(rows.findings.target.classes), **parts.asked_of(estimator)).words)
+
+
+def _fit_on_workers(out: Output, estimator: Any, scan: Scan, recipe: Recipe, scheduler: str) -> Fitted:
+    """Fit on the workers of a scheduler, or on those started here."""
+    try:
+        from distributed import Client
+
+        from propriety import dask
+        from propriety.beyond.dask import fit_scan
+    except ImportError:
+        raise UsageError("--scheduler needs Dask: pip install 'propriety[dask]'") from None
+    try:
+        client = dask.local() if scheduler == "local" else Client(scheduler, timeout=_CONNECT)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--scheduler: there is no Dask scheduler at {scheduler!r}: {error}") from None
+    bar = int(out.shows)
+    try:
+        with client, out.collected_warnings():
+            fit_scan(estimator.set_params(verbose=bar), scan, client)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{recipe.title} cannot be fitted: {error}") from None
+    finally:
+        if scheduler == "local":
+            client.cluster.close()
+    return Fitted(estimator.set_params(verbose=0), recipe, FRAME, None)
 
 
 def _study(judging: TrainingTable, rows: Encoded, order: Order, fitted: Fitted) -> Study:

@@ -1,0 +1,112 @@
+"""Boosting on Dask workers of this machine: ours beside our own threads, LightGBM and XGBoost.
+
+    python benchmarks/workers.py --rows 1000000 --workers 2 --repeats 3
+
+Rows are generated on the workers. Fits alternate, the best of several counts, and a Markdown table of seconds
+and of ratios to ours on the workers is printed. That our model has the same bits on workers and in one
+process is checked in every run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+
+import dask.array as da
+import numpy as np
+from beyond import BINS, LEAVES, RATE, D, block
+
+import propriety.dask
+from propriety import BoostingClassifier
+
+PARTITIONS = 8
+
+
+def rows_of(n: int) -> tuple[da.Array, da.Array]:
+    """Features and labels in partitions, made where they are."""
+    size = n // PARTITIONS
+
+    def part(block_id: tuple[int, ...], which: int) -> np.ndarray:
+        return block(size, seed=block_id[0])[which]
+
+    chunks = (size,) * PARTITIONS
+    X = da.map_blocks(lambda block_id=None: part(block_id, 0), chunks=(chunks, (D,)), dtype=np.float32)
+    y = da.map_blocks(lambda block_id=None: part(block_id, 1), chunks=(chunks,), dtype=np.int8)
+    return X.persist(), y.persist()
+
+
+def contenders(rounds: int, n_workers: int) -> dict[str, Callable[..., object]]:
+    """What is fitted to (X, y) in partitions and to the same here."""
+    ours = {"max_iter": rounds, "learning_rate": RATE, "max_leaf_nodes": LEAVES, "max_bins": BINS}
+
+    def lightgbm(client, X, y, here):  # type: ignore[no-untyped-def]
+        from lightgbm import DaskLGBMClassifier
+
+        model = DaskLGBMClassifier(
+            n_estimators=rounds,
+            learning_rate=RATE,
+            num_leaves=LEAVES,
+            max_bin=BINS,
+            client=client,
+            verbose=-1,
+        )
+        return model.fit(X, y)
+
+    def xgboost(client, X, y, here):  # type: ignore[no-untyped-def]
+        from xgboost import dask as xgb
+
+        parameters = {
+            "objective": "binary:logistic", "tree_method": "hist", "grow_policy": "lossguide", "eta": RATE,
+            "max_leaves": LEAVES, "max_depth": 0, "max_bin": BINS + 1,
+        }  # fmt: skip
+        return xgb.train(client, parameters, xgb.DaskQuantileDMatrix(client, X, y), num_boost_round=rounds)
+
+    return {
+        "ours, workers": lambda client, X, y, here: BoostingClassifier(**ours).fit(X, y),
+        "ours, threads": lambda client, X, y, here: BoostingClassifier(**ours, n_jobs=n_workers).fit(*here),
+        "LightGBM, workers": lightgbm,
+        "XGBoost, workers": xgboost,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--ours", action="store_true", help="leave the others out")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    client = propriety.dask.local(args.workers)
+    X, y = rows_of(args.rows)
+    here = X.compute(), y.compute()
+    fits = contenders(args.rounds, args.workers)
+    if args.ours:
+        fits = {name: fit for name, fit in fits.items() if name.startswith("ours")}
+    best = dict.fromkeys(fits, np.inf)
+    for name, fit in contenders(1, args.workers).items():  # to compile and import
+        if name in fits:
+            fit(client, X, y, here)
+    models = {}
+    for repeat in range(args.repeats):
+        for name in list(fits)[:: 1 if repeat % 2 == 0 else -1]:
+            began = time.perf_counter()
+            models[name] = fits[name](client, X, y, here)
+            best[name] = min(best[name], time.perf_counter() - began)
+    scores = [models[name].decision_function(here[0][:10_000]) for name in fits if name.startswith("ours")]
+    assert np.array_equal(*scores), "the model depends on where its rows are"
+    print(
+        f"| {args.rows:,} × {D}, {args.rounds} rounds, {args.workers} workers | seconds | ÷ ours on workers |"
+    )
+    print("|---|---:|---:|")
+    for name, seconds in best.items():
+        print(f"| {name} | {seconds:.2f} | {seconds / best['ours, workers']:.2f} |")
+    client.close()
+    client.cluster.close()
+
+
+if __name__ == "__main__":
+    main()
