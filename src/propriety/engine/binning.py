@@ -274,12 +274,12 @@ class _Reading:
         part[f] = count_categories(column(f), weights, self._target[where], self._counts[f])
 
 
-def _join(parts: list[dict[int, Any]]) -> dict[int, Any]:
-    """Of each feature, the distinct values, or the weights of categories, of all processes."""
+def _join(parts: list[dict[int, Any]], features: Iterable[int] | None = None) -> dict[int, Any]:
+    """Of each feature, or of some, the distinct values, or the weights of categories, of all parts."""
     if len(parts) == 1:
         return parts[0]
     joined = {}
-    for f in parts[0]:
+    for f in parts[0] if features is None else features:
         several = [part[f] for part in parts]
         if isinstance(several[0], Distinct):
             values, mass = (np.concatenate(pieces) for pieces in zip(*several, strict=True))
@@ -453,8 +453,14 @@ class Binner:
             read = _Reading(weights.values, target, counts, sample, n_jobs)
             read.numbers(table, [f for f in features if not counts[f]])
             read.categories(table, [f for f in features if counts[f]])
-            totals = _join(collective.gather(read.parts))
-            parallel.run([partial(choose, f) for f in features], n_jobs)
+            gathered = collective.gather(read.parts)
+            own = [f for f in features if f % collective.size == collective.rank]  # each chooses some
+            totals = _join(gathered, own)
+            parallel.run([partial(choose, f) for f in own], n_jobs)
+            chosen = {f: (edges[f], n_bins[f], category_bins[f], noise[f]) for f in own}
+            for part in collective.gather(chosen):
+                for f, (ends, count, bins, share) in part.items():
+                    edges[f], n_bins[f], category_bins[f], noise[f] = ends, count, bins, share
         return cls(edges, n_bins, tuple(category_bins), noise)
 
     def transform(self, table: ColumnSource, n_jobs: int) -> Binned:
