@@ -32,6 +32,7 @@ from propriety.engine.layout import CELLS
 
 #: Rows that are read into memory, and fitted as ever.
 FEW = 50_000
+_MOST = 1_000_000  # rows that are read into memory if few of them have a weight
 _PASSES = 3  # over the rows: labels and categories, a sample, bins
 _LEAST_ROWS = 10_000  # of a part
 _SHARE = 0.85  # of the memory that is free, by default
@@ -144,6 +145,8 @@ def fit(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> Any:
     try:
         return fit_parts(model, scan, given, planned.parts, bar)
     except NotSpread:  # few rows have a weight, so that "auto" asks for folds
+        if scan.n_rows > _MOST:
+            raise
         return _fit_in_memory(model, scan, given)
     finally:
         bar.end()
