@@ -274,6 +274,8 @@ def _reference_page() -> str:
         _autosummary("propriety.linear", _functions(linear), toctree=True),
         _autosummary("propriety.boosting", _functions(boosting), toctree=True),
         _autosummary("propriety.boosting.presets", boosting.presets.__all__, toctree=True),
+        _heading("More rows than memory holds", "-"),
+        _autosummary("propriety.beyond.scan", ["scan", "Scan"], toctree=True),
         _heading("Choosing the loss", "-"),
         _autosummary("propriety.tuning", ["recommend", "Recommendation", "Verdict"]),
         _heading("Losses and their faces", "-"),

@@ -140,7 +140,9 @@ def in_words(n_bytes: float) -> str:
 
 def available() -> int:
     """Bytes that this process can take: what the system says is free, or less if it is held to less."""
-    room = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")] if hasattr(os, "sysconf") else []
+    room = []
+    with suppress(AttributeError, OSError, ValueError):  # half of all, where nothing better is known
+        room = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2]
     with suppress(OSError, KeyError, ValueError):
         stated = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
         room = [int(stated["MemAvailable"].split()[0]) * 1024]

@@ -32,6 +32,7 @@ from propriety.engine.layout import CELLS
 
 #: Rows that are read into memory, and fitted as ever.
 FEW = 50_000
+_MOST = 1_000_000  # rows that are read into memory if few of them have a weight
 _PASSES = 3  # over the rows: labels and categories, a sample, bins
 _LEAST_ROWS = 10_000  # of a part
 _SHARE = 0.85  # of the memory that is free, by default
@@ -144,6 +145,8 @@ def fit(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> Any:
     try:
         return fit_parts(model, scan, given, planned.parts, bar)
     except NotSpread:  # few rows have a weight, so that "auto" asks for folds
+        if scan.n_rows > _MOST:
+            raise
         return _fit_in_memory(model, scan, given)
     finally:
         bar.end()
@@ -165,7 +168,10 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Ba
     learned: dict[str, Any] = {}
     seed = model.random_state  # all must draw the same
     seed = int(np.random.default_rng().integers(2**31 - 1)) if seed is None else seed
-    tasks = [_task(_copy_of(model, seed), watch.read(piece), given, learned) for piece in pieces]
+    tasks = [
+        _task(_copy_of(model, seed, rank), watch.read(piece), given, learned)
+        for rank, piece in enumerate(pieces)
+    ]
     try:
         meet(tasks, told=watch.rounds, rest=memory.rest)
     except KeyboardInterrupt:
@@ -192,9 +198,12 @@ def _task(ours: Any, piece: Scan, given: dict[str, Any], learned: dict[str, Any]
     return fit_part
 
 
-def _copy_of(model: Any, seed: Any) -> Any:
+def _copy_of(model: Any, seed: Any, rank: int) -> Any:
+    """What a part fits; the first one's callbacks are called, and stop all."""
     ours = copy.copy(model) if model.warm_start else clone(model)
     ours._known_classes, ours.verbose, ours.random_state = model._known_classes, 0, copy.deepcopy(seed)
+    if rank and hasattr(ours, "_skl_callbacks"):
+        del ours._skl_callbacks
     return ours
 
 

@@ -209,7 +209,7 @@ class Duck(Source):
     @cached_property
     def n_rows(self) -> int:
         """Number of rows, by running it."""
-        return int(self._relation.count("*").fetchone()[0])
+        return int(self._relation.count("*").fetchall()[0][0])
 
     def batches(self, columns: list[str], start: int, size: int) -> tuple[int, Iterator[Any]]:
         """Record batches, all of them: which rows come first is for the query to say."""

@@ -37,6 +37,9 @@ class Progress:
             rounds = max(0, self._settings.max_iter - lesson.rounds_done)
             self._context = estimator._init_callback_context(max_subtasks=rounds)
             self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
+        self._collective = lesson.training.collective
+        (watched,) = self._collective.max((float(self._context is not None),))
+        self._asked = bool(watched) and self._collective.size > 1  # one process's callbacks stop all
         if self._settings.early_stopping:
             self.train_score.append(self._train_score())
 
@@ -44,6 +47,8 @@ class Progress:
         """Note the scores after a round; True if it was the last."""
         settings = self._settings
         stop = self._tell_callbacks(trees)
+        if self._asked:
+            stop = bool(self._collective.max((float(stop),))[0])
         if validation is not None:
             validation.add(trees[-self._lesson.n_scores :], settings.n_jobs)
         if settings.early_stopping:
@@ -51,7 +56,7 @@ class Progress:
             waited = len(validation.history) - 1 - validation.best(settings.tol)
             stop = stop or waited >= settings.n_iter_no_change
         score = None if validation is None else validation.history[-1]
-        self._lesson.training.collective.tell(number + 1, settings.max_iter, score)
+        self._collective.tell(number + 1, settings.max_iter, score)
         if settings.verbose:
             self._draw(number + 1, validation, last=stop or number + 1 == settings.max_iter)
         return stop

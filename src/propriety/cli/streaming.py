@@ -166,6 +166,12 @@ def fit_streamed(
 ) -> Study:
     """Fit a model to files that are read in batches, and judge it on rows that were kept from it."""
     check(asking, opening, order, recipe)
+    if memory_asked is not None and scheduler is not None:
+        raise UsageError("give --memory or --scheduler, not both: the workers have their own memory")
+    try:
+        budget = None if memory_asked is None else memory.in_bytes(memory_asked, "--memory")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     files = _open(path)
     if target not in files.schema.names:
         raise no_such_column(target, files.schema.names)
@@ -181,9 +187,7 @@ def fit_streamed(
     rows = Encoded(files, findings, asking.weights, order.seed, share)
     show_table(out, _training(rows, sample, stated, f"a sample of {path}"))
     judging = _training(rows, rows.judging_rows(list(stated.columns)), stated, path)
-    if memory_asked is not None and scheduler is not None:
-        raise UsageError("give --memory or --scheduler, not both: the workers have their own memory")
-    fitted = _fit(out, rows, stated, order, recipe, memory_asked, scheduler)
+    fitted = _fit(out, rows, stated, order, recipe, budget, scheduler)
     for name in rows.unknown:
         out.warn(f"column {name!r} has categories that the sample has not: they are as if missing")
     return _study(judging, rows, order, fitted)
@@ -245,31 +249,35 @@ def _fit(
     stated: TableCosts,
     order: Order,
     recipe: Recipe,
-    memory_asked: str | None,
+    budget: int | None,
     scheduler: str | None,
 ) -> Fitted:
     costs = {} if stated.by_row else stated.parameters(rows.findings.target.classes)
     estimator = recipe.make(order, costs, rows.n_rows)
     try:
         estimator.set_params(**order.settings)
-        budget = None if memory_asked is None else memory.in_bytes(memory_asked, "--memory")
     except ValueError as error:
-        raise UsageError(f"--set: {error}" if "--memory" not in str(error) else str(error)) from None
+        raise UsageError(f"--set: {error}") from None
     scan = Scan(rows, rows.findings.columns.features, _LABEL, _WEIGHT, budget)
     if scheduler is not None:
         return _fit_on_workers(out, estimator, scan, recipe, scheduler)
-    if rows.n_rows > parts.FEW:
-        classes = len(rows.findings.target.classes)
-        out.say(parts.plan(scan, classes, **parts.asked_of(estimator)).words)
-    else:
-        out.say(f"{rows.n_rows:,} rows of {len(scan.features)} columns: few enough to be read into memory")
     bar = int(out.shows and sys.stderr.isatty())
     try:
         with out.collected_warnings():
-            estimator.set_params(verbose=bar).fit(scan)
+            estimator.set_params(verbose=bar)
+            _say(out, scan, rows, estimator)
+            estimator.fit(scan)
     except (ValueError, TypeError) as error:
         raise UsageError(f"{recipe.title} cannot be fitted: {error}") from None
     return Fitted(estimator.set_params(verbose=0), recipe, FRAME, None)
+
+
+def _say(out: Output, scan: Scan, rows: Encoded, estimator: Any) -> None:
+    """How much there is, and what that will take."""
+    if rows.n_rows <= parts.FEW:
+        out.say(f"{rows.n_rows:,} rows of {len(scan.features)} columns: few enough to be read into memory")
+    elif not estimator.verbose:
+        out.say(parts.plan(scan, len(rows.findings.target.classes), **parts.asked_of(estimator)).words)
 
 
 def _fit_on_workers(out: Output, estimator: Any, scan: Scan, recipe: Recipe, scheduler: str) -> Fitted:

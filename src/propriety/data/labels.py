@@ -117,9 +117,8 @@ class CodedLabels:
                     "a class? Classes are what is to be told apart"
                 )
         table = np.array([self._place.get(value, -1) for value in values] + [-1], dtype=np.int64)
-        return table[column.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)], bool(
-            column.null_count
-        )
+        places = column.indices.cast(pa.int64()).fill_null(len(values)).to_numpy(zero_copy_only=False)
+        return table[places], bool(column.null_count)
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -51,6 +51,13 @@ class StreamedTable(Table):
         self._hashes: NDArray[np.uint64] | None = None
         self._held: tuple[NDArray[np.intp], Floats] | None = None
 
+    @classmethod
+    def of(cls, stream: Stream, schema: Schema) -> StreamedTable:
+        """The rows of a stream with the columns of a schema, by their names."""
+        if schema.names is None:
+            raise ValueError("the model was fitted to columns without names: give an array of its columns")
+        return cls(stream.having(schema.names), schema)
+
     def parts(
         self, features: Sequence[int], rows: NDArray[np.intp] | None = None
     ) -> Iterator[tuple[Any, Column]]:

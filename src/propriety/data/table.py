@@ -365,7 +365,7 @@ def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
     if series.implementation.is_pyarrow():
         encoded = native.combine_chunks().dictionary_encode()
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
         return codes.astype(np.intp), encoded.dictionary.to_pylist()
     category = series.cast(nw.String).cast(nw.Categorical)
     physical = category.to_native().to_physical().fill_null(2**32 - 1).to_numpy().astype(np.int64)

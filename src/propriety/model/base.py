@@ -213,11 +213,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         """A table with the columns of the fit."""
         check_is_fitted(self)
         if isinstance(X, Stream) and self._reads_streams:
-            if self._schema.names is None:
-                raise ValueError(
-                    "the model was fitted to columns without names: give an array of its columns"
-                )
-            return StreamedTable(X.having(self._schema.names), self._schema)
+            return StreamedTable.of(X, self._schema)
         X = as_numpy(X)
         if self._reads == NUMBERS:
             given, X = X, as_numbers(X)

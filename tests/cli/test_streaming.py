@@ -1,0 +1,91 @@
+"""``propriety fit`` over many files."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from running import as_json, run
+
+import propriety
+from propriety.beyond import parts
+from propriety.cli import streaming
+
+N = 900
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path, rng = tmp_path_factory.mktemp("files"), np.random.default_rng(0)
+    for k in range(3):
+        size, kind = rng.normal(size=N), rng.choice(["a", "b"], N)
+        rows = {
+            "size": size,
+            "kind": kind,
+            "when": np.datetime64("2024-01-01") + rng.integers(0, 300, N).astype("timedelta64[D]"),
+            "amount": rng.random(N) + 0.5,
+            "late": np.where(size + (kind == "b") + rng.normal(size=N) > 0.5, "yes", "no"),
+        }
+        pq.write_table(pa.table(rows), path / f"{k}.parquet")
+    return path
+
+
+@pytest.mark.parametrize("few", [0, 10_000])
+def test_many_files_make_a_model_that_is_judged_and_kept(few, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "FEW", few)
+    saved = tmp_path / "m.propriety"
+    told = as_json(
+        "fit", folder / "*.parquet", "-t", "late", "--fn-cost", "3", "--set", "max_iter=5", "-o", saved
+    )
+    assert told["rows"] == 3 * N
+    assert "of 2,700 rows, which the model has not seen" in told["judged_by"]
+    ours, never = (j for j in told["judgements"] if j["model"] in ("propriety boosting", "never 'yes'"))
+    assert ours["cost_per_1000"] < 0.6 * never["cost_per_1000"]
+    model = propriety.load(saved)
+    assert model.summary["rows"] == 3 * N
+    assert 0.6 * 3 * N < model.summary["rows_fitted"] < 0.9 * 3 * N
+    run("predict", saved, folder / "1.parquet", "--out", tmp_path / "decided.csv")
+    assert (tmp_path / "decided.csv").exists()
+
+
+def test_it_says_beforehand_what_it_will_take(folder, monkeypatch):
+    monkeypatch.setattr(parts, "FEW", 0)
+    told = run("fit", folder, "-t", "late", "--set", "max_iter=2", "--memory", "4GB").stdout
+    assert "2,700 rows of 6 columns in " in told
+    assert "bins and scores in memory, about " in told
+    monkeypatch.setattr(parts, "_LEAST_ROWS", 500)
+    told = run("fit", folder, "-t", "late", "--set", "max_iter=2", "--memory", "1MB").stdout
+    assert "parts that take turns" in told
+
+
+def test_rows_that_judge_have_no_part_in_the_fit(folder, monkeypatch):
+    monkeypatch.setattr(parts, "FEW", 0)
+    seen = []
+    monkeypatch.setattr(
+        streaming, "_study", lambda judging, rows, order, fitted: seen.append((judging, rows))
+    )
+    with pytest.raises(AttributeError):  # there is no study to be shown
+        run("fit", folder, "-t", "late", "--set", "max_iter=1", "--fn-cost", "amount")
+    judging, rows = seen[0]
+    first, batches = rows.batches(rows.columns, 0, 1000)
+    weights = np.concatenate([b.column(b.num_columns - 1).to_numpy() for b in batches])
+    assert first == 0
+    assert np.sum(weights == 0) == len(judging.y) == np.sum(rows.judges(0, 3 * N))
+    raw = pa.concat_tables([pq.read_table(folder / f"{k}.parquet") for k in range(3)])
+    amounts = raw.column("amount").to_numpy()
+    np.testing.assert_array_equal(judging.of_rows["fn_cost"], amounts[weights == 0])
+    labels = raw.column("late").to_numpy(zero_copy_only=False)
+    np.testing.assert_array_equal(judging.y, labels[weights == 0] == "yes")
+
+
+def test_what_is_not_available_is_refused(folder):
+    for more, words in (
+        (("--folds", "3"), "--folds is not available"),
+        (("--groups", "kind"), "--groups is not available"),
+        (("--search",), "--search is not available"),
+        (("--report", "r.html"), "--report needs a table in memory"),
+        (("--model", "linear"), "--model boosting"),
+        (("--memory", "much"), "--memory must be a number of bytes"),
+    ):
+        assert words in run("fit", folder, "-t", "late", *more, code=2).stderr
+    assert "no file matches" in run("fit", folder / "*.pq", "-t", "late", code=3).stderr
+    assert "there is no column 'lat'" in run("fit", folder, "-t", "lat", code=3).stderr
