@@ -322,7 +322,7 @@ class _Watch:
 
     def _rows(self) -> None:
         done = sum(piece.read for piece in self._pieces)
-        self._bar.draw("rows read in three passes:", done, max(done, _PASSES * self._n_rows))
+        self._bar.draw("rows read", done, max(done, _PASSES * self._n_rows))
 
     def rounds(self, done: int, of: int, score: float | None) -> None:
         """Take note of a round."""
