@@ -394,7 +394,7 @@ def test_a_part_that_fails_ends_the_fit(table, always):
 def test_the_bar_tells_what_is_left(capsys, folder, always):
     BoostingClassifier(max_iter=2, verbose=1).fit(scan(folder, target="y", columns=["size"]))
     told = capsys.readouterr().err
-    assert told.startswith("4,000 rows of 1 columns in ")
+    assert told.startswith("4,000 rows of 1 column in ")
     assert "rows read " in told
     assert "round 2/2" in told
     assert "s left" in told

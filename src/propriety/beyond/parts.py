@@ -66,7 +66,7 @@ class Plan:
     def words(self) -> str:
         """What is about to happen."""
         size = "" if self.source_bytes is None else f" in {memory.in_words(self.source_bytes)} of files"
-        told = f"{self.rows:,} rows of {self.columns} columns{size}: "
+        told = f"{self.rows:,} rows of {self.columns} column{'s' * (self.columns != 1)}{size}: "
         if self.parts == 1:
             return told + f"bins and scores in memory, about {memory.in_words(self.memory)} at the peak"
         return told + (
