@@ -115,7 +115,7 @@ def _check_together(asking: o.Asking, order: Order, recipe: Recipe) -> None:
 
 def _check_streamed(report: str | None, showing: o.Showing) -> None:
     """Refuse a report, and how it is to be told, of a table that is read in batches."""
-    given = {"--report": report, "--unit": showing.unit, "--per": showing.per}
+    given: dict[str, Any] = {"--report": report, "--unit": showing.unit, "--per": showing.per}
     given |= {"--by": showing.by, "--change": showing.change}
     for name, value in given.items():
         if value:
