@@ -83,6 +83,8 @@ def test_what_is_not_available_is_refused(folder):
         (("--groups", "kind"), "--groups is not available"),
         (("--search",), "--search is not available"),
         (("--report", "r.html"), "--report needs a table in memory"),
+        (("--by", "kind"), "--by needs a table in memory"),
+        (("--format", "csv"), "--format is not available"),
         (("--model", "linear"), "--model boosting"),
         (("--memory", "much"), "--memory must be a number of bytes"),
     ):

@@ -14,6 +14,7 @@ class Bar:
 
     def __init__(self, shown: bool) -> None:
         self._shown, self._began, self._drawn, self._what = shown, time.monotonic(), 0.0, ""
+        self._done = -1
 
     def say(self, text: str) -> None:
         """Write a sentence above the line."""
@@ -25,10 +26,10 @@ class Bar:
         """Draw it, if the last time was long enough ago."""
         now = time.monotonic()
         if what != self._what:
-            self._began, self._what = now, what
-        if not self._shown or (now - self._drawn < _OFTEN and done < of):
+            self._began, self._what, self._done = now, what, -1
+        if not self._shown or done == self._done or (now - self._drawn < _OFTEN and done < of):
             return
-        self._drawn, seconds = now, now - self._began
+        self._drawn, self._done, seconds = now, done, now - self._began
         filled = min(_WIDTH, _WIDTH * done // max(of, 1))
         left = seconds / max(done, 1) * max(of - done, 0)
         more = "" if score is None else f", validation {score:.5f}"

@@ -66,7 +66,7 @@ class Plan:
     def words(self) -> str:
         """What is about to happen."""
         size = "" if self.source_bytes is None else f" in {memory.in_words(self.source_bytes)} of files"
-        told = f"{self.rows:,} rows of {self.columns} columns{size}: "
+        told = f"{self.rows:,} rows of {self.columns} column{'s' * (self.columns != 1)}{size}: "
         if self.parts == 1:
             return told + f"bins and scores in memory, about {memory.in_words(self.memory)} at the peak"
         return told + (
@@ -322,7 +322,7 @@ class _Watch:
 
     def _rows(self) -> None:
         done = sum(piece.read for piece in self._pieces)
-        self._bar.draw("rows read in three passes:", done, max(done, _PASSES * self._n_rows))
+        self._bar.draw("rows read", done, max(done, _PASSES * self._n_rows))
 
     def rounds(self, done: int, of: int, score: float | None) -> None:
         """Take note of a round."""

@@ -74,8 +74,8 @@ def fit_command(
     loss_matters = asking.loss is not None or search or asking.offset is not None
     recipe = _recipe(model, loss_matters or streamed)
     _check_together(asking, order, recipe)
-    if report is not None and streamed:
-        raise UsageError("--report needs a table in memory, and this one is read in batches; leave it out")
+    if streamed:
+        _check_streamed(report, showing)
     if report is not None:
         check_can_report()
     if streamed:
@@ -111,6 +111,15 @@ def _check_together(asking: o.Asking, order: Order, recipe: Recipe) -> None:
         raise UsageError("--search takes no --offset: give --loss, or leave one of them out")
     if asking.offset is not None:
         check_takes_offset([recipe], order)
+
+
+def _check_streamed(report: str | None, showing: o.Showing) -> None:
+    """Refuse a report, and how it is to be told, of a table that is read in batches."""
+    given: dict[str, Any] = {"--report": report, "--unit": showing.unit, "--per": showing.per}
+    given |= {"--by": showing.by, "--change": showing.change}
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"{name} needs a table in memory, and this one is read in batches; leave it out")
 
 
 def _recipe(model: str | None, loss_matters: bool) -> Recipe:

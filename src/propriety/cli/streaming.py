@@ -202,6 +202,7 @@ def check(asking: Asking, opening: Opening, order: Order, recipe: Recipe) -> Non
     }
     given |= {"--search": order.search or None, "--sheet": opening.sheet, "--encoding": opening.encoding}
     given |= {"--delimiter": opening.delimiter, "--no-header": opening.no_header or None}
+    given |= {"--format": opening.format_}
     unfit = [name for name, value in given.items() if value is not None]
     if unfit:
         raise UsageError(f"{unfit[0]} is not available for a table that is read in batches; leave it out")

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.labels import as_labels, warn_of_side
 from propriety.data.parameters import choice
+from propriety.data.table import refuse_query
 from propriety.data.training import encode_labels
 from propriety.evaluation.scores import class_index
 from propriety.model.pages import Documented
@@ -224,6 +225,7 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         self, X: Any, y: Any, sample_weight: Any, groups: Any, of_rows: dict[str, NDArray[Any]]
     ) -> tuple[folds.Task, Any]:
         """Check everything that was given."""
+        refuse_query(X)
         if y is None:
             raise ValueError("LossSearchCV requires y to be passed, but the target y is None.")
         for name, allowed in (("rule", choosing.RULES), ("verdict", VERDICTS)):
