@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
 from propriety.boosting.remarks import of_rounds
-from propriety.boosting.settings import FEW_ROWS, importance_kind, settings_of
+from propriety.boosting.settings import FEW_ROWS, settings_of
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
 from propriety.data.parameters import DEPRECATED
@@ -526,7 +527,16 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         The sum is 1; without any split all are 0.
         """
         check_is_fitted(self, "_forest")
-        kind = importance_kind(kind)
+        if kind == "gain":
+            warnings.warn(
+                "importances('gain') is importances('split_gain') now: `gain` is the gain σ of the loss; the "
+                "old name will go in the next release",
+                FutureWarning,
+                stacklevel=2,
+            )
+            kind = "split_gain"
+        if kind not in ("split_gain", "count"):
+            raise ValueError(f"kind must be 'split_gain' or 'count', got {kind!r}")
         if self._is_curves():
             return shares(self._forest.importances(kind))
         nodes = self._forest.nodes[self._forest.nodes["feature"] >= 0]

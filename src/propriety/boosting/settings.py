@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,18 +165,3 @@ def _bins(max_bins: int, weak_learner: str, least: float, total: float) -> int:
         return max_bins
     # Relative weights have a whole total but for a rounding error.
     return int(min(max_bins, max(2.0, total * (1 + 1e-9) // least)))
-
-
-def importance_kind(kind: str) -> str:
-    """What importances are measured by, checked; an old name is told."""
-    if kind == "gain":
-        warnings.warn(
-            "importances('gain') is importances('split_gain') now: `gain` is the gain σ of the loss; the old "
-            "name will go in the next release",
-            FutureWarning,
-            stacklevel=3,
-        )
-        return "split_gain"
-    if kind not in ("split_gain", "count"):
-        raise ValueError(f"kind must be 'split_gain' or 'count', got {kind!r}")
-    return kind

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from propriety.data.cost_terms import TERMS
 from propriety.data.training import read_offset
 from propriety.model.base import ProperClassifier, squeezed
-from propriety.model.scoring import worth
 
 Floats = NDArray[np.float64]
 
@@ -125,4 +124,4 @@ class OffsetClassifier(ProperClassifier):
         given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
         costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
         probabilities = self._probabilities(self._shifted(self._scores(self._table(X)), offset))
-        return worth(self.classes_, probabilities, costs, y, sample_weight)
+        return self._worth(probabilities, costs, y, sample_weight)
