@@ -86,6 +86,7 @@ def outline_of(study: Study, showing: Showing | None = None) -> Report:
         by={name: values[rows] for name, values in table.by.items()},
         unit=showing.unit,
         per=showing.per,
+        capacity=showing.capacity,
         loss=model.loss_,
         chosen=_chosen(study),
         model=model.estimator,
