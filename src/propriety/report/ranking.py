@@ -50,8 +50,8 @@ def ranking(report: Report) -> Markup | None:
         found, there = curve.gain(capacity) * curve.rate * scale.cases, curve.rate * scale.cases
         text += (
             f" Checking {number(capacity * scale.cases)}{scale.often} finds {number(found)} of "
-            f"{number(there)} ({percent(curve.gain(capacity))}); {percent(curve.precision(capacity))} of those checked are "
-            f"{report.positive!r}."
+            f"{number(there)} ({percent(curve.gain(capacity))}); {percent(curve.precision(capacity))} of "
+            f"those checked are {report.positive!r}."
         )
     pair = tag(
         "div",
