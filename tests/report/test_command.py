@@ -114,6 +114,7 @@ def test_units_periods_subgroups_and_what_may_change_are_asked_for_by_options(ta
     ("given", "says"),
     [
         (("--per", "year", "0"), "--per needs a period and a number of cases, got 0"),
+        (("--capacity", "2000"), "--capacity must be above 0"),
         (("--by", "nobody"), "nobody"),
         (("--change", "nobody"), "nobody"),
     ],

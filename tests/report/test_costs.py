@@ -378,6 +378,17 @@ def test_the_ranking_has_the_numbers_of_the_library():
     assert f"Average precision {number(curve.average_precision)}" in text
 
 
+def test_what_a_capacity_finds_is_told():
+    report = Report(Y, P, positive="bad", per=("day", 3000), capacity=200)
+    curve = evaluation.ranking_curve(Y, P)
+    found, there = (number(3000 * curve.rate * share) for share in (curve.gain(200 / 3000), 1))
+    text = text_of(report)
+    assert f"Checking 200 a day finds {found} of {there}" in text
+    assert "200 of 3,000 (the capacity)" in text
+    with pytest.raises(ValueError, match="capacity must be above 0 and at most the 1,000 cases"):
+        Report(Y, P, capacity=2000)
+
+
 def test_subgroups_have_their_numbers_and_intervals():
     by = np.where(np.arange(N) % 2 == 0, "even", "odd")
     report = Report(Y, P, fn_cost=4, by={"side": by, "p": P}, order=np.arange(N), time="day")

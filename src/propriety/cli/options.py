@@ -174,6 +174,10 @@ class Showing:
             metavar="PERIOD CASES", help="Tell numbers for the cases of a period, for example year 120000."
         ),
     ] = None
+    capacity: Annotated[
+        float | None,
+        _shown(help="How many cases of --per, or of 1,000, can be checked: the report says what that finds."),
+    ] = None
     by: Annotated[
         Texts,
         _shown(
@@ -191,6 +195,12 @@ class Showing:
         """Refuse what the table does not have, and numbers of cases that are none."""
         if self.per is not None and not self.per[1] > 0:
             raise UsageError(f"--per needs a period and a number of cases, got {self.per[1]:g}")
+        cases = 1000.0 if self.per is None else self.per[1]
+        if self.capacity is not None and not 0 < self.capacity <= cases:
+            raise UsageError(
+                f"--capacity must be above 0 and at most {cases:,.0f}, the cases of --per, got "
+                f"{self.capacity:g}"
+            )
         for name in (*(self.by or ()), *(self.change or ())):
             if name not in names:
                 raise no_such_column(name, list(names))

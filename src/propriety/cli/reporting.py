@@ -44,7 +44,18 @@ def report_of(study: Study, showing: Showing | None = None, step: Step = lambda 
     rivals, same = _rivals(study, step)
     outline = outline_of(study, showing)
     allowed = None if showing is None else showing.change
-    return replace(outline, rivals=rivals, same=same, flips=flips_of(study, outline, allowed))
+    flips = flips_of(study, outline, allowed)
+    return replace(outline, rivals=rivals, same=same, flips=flips, effects=_effects(study))
+
+
+def _effects(study: Study) -> Effects | None:
+    """What the features add to the scores of some judging rows; of two classes."""
+    if len(study.table.classes) != 2:
+        return None
+    rows = study.split.rows
+    few = sample(len(rows))
+    frame = study.table.frame.take(pa.array(rows[few]))
+    return Effects(few, study.model.feature_contributions(frame)[:, :-1])
 
 
 def show_findings(out: Output, report: Report) -> None:
@@ -54,18 +65,14 @@ def show_findings(out: Output, report: Report) -> None:
 
 
 def outline_of(study: Study, showing: Showing | None = None) -> Report:
-    """The report of a study without what takes long: rivals, and what would turn a decision."""
+    """The report of a study without what takes long: rivals, effects, and what would turn a decision."""
     showing = Showing() if showing is None else showing
     time = study.sorted_by if study.table.time is None else study.table.time
     table, findings, judged = study.table, study.table.findings, study.judgement
     model, target = study.model, study.table.findings.target
     rows = study.split.rows
     frame = table.frame.take(pa.array(rows))
-    few = sample(len(rows))
     features = {name: _values(frame.column(name)) for name in frame.column_names}
-    effects = None
-    if len(table.classes) == 2:
-        effects = Effects(few, model.feature_contributions(frame.take(pa.array(few)))[:, :-1])
     sides = {"positive": target.positive, "negative": target.negative}
     return Report(
         judged.y,
@@ -86,13 +93,13 @@ def outline_of(study: Study, showing: Showing | None = None) -> Report:
         by={name: values[rows] for name, values in table.by.items()},
         unit=showing.unit,
         per=showing.per,
+        capacity=showing.capacity,
         loss=model.loss_,
         chosen=_chosen(study),
         model=model.estimator,
         of_model=table.classes,
         importances=study.importances,
         features=features,
-        effects=effects,
         columns=_columns(study, features),
         left_out=findings.left_out,
         notes=findings.notes,

@@ -126,6 +126,8 @@ class Report:
         Of the costs, such as "€".
     per : pair (period, cases), optional
         For how many cases numbers are told, such as ``("year", 120_000)``; by default for 1,000.
+    capacity : float, optional
+        How many of those cases can be checked; the page says what that finds.
     effects : Effects, optional
         What they add to the score.
     columns, left_out, notes, warnings : what is known of the table
@@ -183,6 +185,7 @@ class Report:
     flips: Sequence[Flipped] = ()
     unit: str = ""
     per: tuple[str, float] | None = None
+    capacity: float | None = None
     time: str = ""
     places: Any = None
     columns: Sequence[ColumnFacts] = ()
@@ -215,6 +218,9 @@ class Report:
             raise ValueError(
                 f"per must be a period and a number of cases, as ('year', 120_000), got {self.per!r}"
             )
+        if self.capacity is not None and not 0 < self.capacity <= self.scale.cases:
+            most = f"{self.scale.cases:,.0f}"
+            raise ValueError(f"capacity must be above 0 and at most the {most} cases, got {self.capacity!r}")
         for name, rival in self.rivals.items():
             if name in taken:
                 raise ValueError(f"rivals[{name!r}] has the name of another way to decide; rename it")

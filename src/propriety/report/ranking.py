@@ -18,17 +18,20 @@ def ranking(report: Report) -> Markup | None:
         return None
     curve = evaluation.ranking_curve(report.y, report.p, sample_weight=report.sample_weight, pos_label=1)
     scale = report.scale
+    capacity = None if report.capacity is None else report.capacity / scale.cases
+    shares = sorted({*_SHARES, *(() if capacity is None else (capacity,))})
     rows = [
         (
-            f"{number(share * scale.cases)} of {scale.cases:,.0f}",
+            f"{number(share * scale.cases)} of {scale.cases:,.0f}"
+            f"{' (the capacity)' if share == capacity else ''}",
             percent(share),
             number(curve.gain(share) * curve.rate * scale.cases),
             percent(curve.gain(share)),
             percent(curve.precision(share)),
             f"{curve.lift(share):.3g}",
         )
-        for share in _SHARES
-        if share * len(report.y) >= 1
+        for share in shares
+        if share * len(report.y) >= 1 or share == capacity
     ]
     columns = (
         f"checked{scale.often}",
@@ -43,6 +46,13 @@ def ranking(report: Report) -> Markup | None:
         f"{report.positive!r} are then found. Lift is how much denser they are among those checked than "
         f"among all, where they are {percent(curve.rate)}."
     )
+    if capacity is not None:
+        found, there = curve.gain(capacity) * curve.rate * scale.cases, curve.rate * scale.cases
+        text += (
+            f" Checking {number(capacity * scale.cases)}{scale.often} finds {number(found)} of "
+            f"{number(there)} ({percent(curve.gain(capacity))}); {percent(curve.precision(capacity))} of "
+            f"those checked are {report.positive!r}."
+        )
     pair = tag(
         "div",
         figure(
