@@ -200,7 +200,7 @@ def as_array(X: Any, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
     return array
 
 
-def refuse_query(X: Any) -> None:
+def refuse_query(X: Any, name: str = "X") -> None:
     """Refuse a query, such as a polars LazyFrame or a relation of DuckDB: its rows may come in any order."""
     if isinstance(X, np.ndarray):  # by far the most common, and the test below takes longer than a prediction
         return
@@ -208,8 +208,8 @@ def refuse_query(X: Any) -> None:
         kind = type(X).__name__
         how = ".df() or .pl()" if kind.startswith("DuckDB") else ".collect()"
         raise TypeError(
-            f"X is a {kind}, a query whose rows are not there yet, and need not come in the order of y; give "
-            f"the table that its {how} makes, with the labels taken from the same table"
+            f"{name} is a {kind}, a query: its rows are not there yet, and may come in another order "
+            f"each time; give what its {how} makes, with X and y taken from the same table"
         )
 
 
