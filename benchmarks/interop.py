@@ -2,7 +2,8 @@
 
 ``python benchmarks/interop.py`` fits LightGBM, XGBoost and CatBoost to rows whose true probabilities are
 known, and prints the mean regret of each loss on new rows: as `propriety.interop` does it, and with one part
-left out. Regrets are percent of the loss of the base rate, so that losses can be compared.
+left out. Regrets are percent of the loss of the base rate, so that losses can be compared: means over tables
+of as many seeds, ± their standard errors.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def regret(loss: losses.Loss, eta: Any, p: Any) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     print("| trainer | loss | interop | no scale | no start | Newton's curvature | sigmoid as link |")
     print("|---|---|---|---|---|---|---|")
@@ -115,8 +116,10 @@ def main() -> None:
                         sigmoid = 1 / (1 + np.exp(-ours.scores(raw)))
                 line.append(regret(ours.loss.loss, eta, sigmoid))
                 found.append(line)
-            means = " | ".join(f"{100 * value:.2f}" for value in np.mean(found, axis=0))
-            print(f"| {trainer} | {text} | {means} |", flush=True)
+            values = 100 * np.array(found)
+            errors = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+            cells = [f"{m:.2f} ± {e:.2f}" for m, e in zip(values.mean(axis=0), errors, strict=True)]
+            print(f"| {trainer} | {text} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -217,6 +217,8 @@ def test_a_query_is_refused_with_what_to_do():
     for method in (model.predict, model.predict_proba):
         with pytest.raises(TypeError, match=r"LazyFrame.*\.collect\(\)"):
             method(frame.lazy())
+    with pytest.raises(TypeError, match=r"y is a LazyFrame.*\.collect\(\)"):
+        LinearClassifier().fit(frame, pl.LazyFrame({"y": [0, 1, 0, 1]}))
 
 
 def test_a_relation_of_duckdb_is_refused_with_what_to_do():

@@ -15,7 +15,6 @@ from propriety.auto.settings import AutoSettings
 from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
 from propriety.data.folds import fold_numbers, in_mixed_cells, row_hashes
 from propriety.data.training import Training
-from propriety.engine.layout import BINS
 from propriety.progress import part
 from propriety.weights import Weights
 
@@ -213,4 +212,6 @@ def _has_copies(training: Training) -> bool:
 
 def _merged(training: Training) -> bool:
     """Whether a column has so many categories that bins merge them, by the labels of all rows."""
+    from propriety.engine.layout import BINS
+
     return max(training.schema.n_categories) > BINS - 1

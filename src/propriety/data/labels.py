@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from propriety import memory
 from propriety.costs import Costs, PositiveClassWarning
+from propriety.data.table import refuse_query
 
 #: Labels of the class to find, in any case of letters.
 POSITIVE = {
@@ -33,6 +34,7 @@ def as_labels(y: Any) -> NDArray[Any]:
     >>> as_labels(pd.Series([1, 0], dtype="Int64")), as_labels(pd.Series([True, False], dtype="boolean"))
     (array([1, 0]), array([ True, False]))
     """
+    refuse_query(y, "y")
     if hasattr(y, "isna") and getattr(y, "ndim", 0) == 1 and y.isna().any():
         raise ValueError(
             f"Input y contains NaN: {y.isna().sum()} of {len(y)} labels are missing; drop the rows"

@@ -269,7 +269,7 @@ def as_array(X: Any, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
     return array
 
 
-def refuse_query(X: Any) -> None:
+def refuse_query(X: Any, name: str = "X") -> None:
     """Refuse a query, such as a polars LazyFrame or a relation of DuckDB: its rows may come in any order."""
     if isinstance(X, np.ndarray):  # by far the most common, and the test below takes longer than a prediction
         return
@@ -282,9 +282,9 @@ def refuse_query(X: Any) -> None:
         kind = type(X).__name__
         how = ".df() or .pl()" if kind.startswith("DuckDB") else ".collect()"
         raise TypeError(
-            f"X is a {kind}, a query whose rows are not there yet, and need not come in the order of y; give "
-            "BoostingClassifier.fit propriety.scan(X, target=…), which reads it in parts, or the table that "
-            f"its {how} makes, with the labels taken from the same table"
+            f"{name} is a {kind}, a query: its rows are not there yet, and may come in another order each time; "
+            "give BoostingClassifier.fit propriety.scan(X, target=…), which reads it in parts, or what its "
+            f"{how} makes, with X and y taken from the same table"
         )
     if isinstance(X, Stream):
         raise TypeError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,20 +11,18 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from propriety import losses
 from propriety.data.table import Table
-from propriety.engine.binning import Binner
-from propriety.engine.stored import binner_arrays, read_binner
 from propriety.evaluation.margin_curves import normalized_margins
 from propriety.export.formula import Formula, Linked
 from propriety.losses import simplex
 from propriety.model import contract
 from propriety.model.base import ProperClassifier, names_of_classes, shares
-from propriety.rules import learning, state
-from propriety.rules.as_trees import as_trees
-from propriety.rules.monomials import WeightedRule
-from propriety.rules.rule_lists import RuleList
 from propriety.rules.settings import RuleSettings
-from propriety.rules.text import in_names, text
 from propriety.storage.checks import Arrays, require, take
+
+if TYPE_CHECKING:
+    from propriety.engine.binning import Binner
+    from propriety.rules.monomials import WeightedRule
+    from propriety.rules.rule_lists import RuleList
 
 _SERIAL = 1 << 17  # cells of a table up to which one thread is fastest
 Floats = NDArray[np.float64]
@@ -211,6 +209,8 @@ class RuleClassifier(ProperClassifier):
         -------
         self
         """
+        from propriety.rules.learning import learn
+
         training = self._read(
             X,
             y,
@@ -222,7 +222,7 @@ class RuleClassifier(ProperClassifier):
             cost_matrix=cost_matrix,
         )
         settings = RuleSettings.of(self, training.costs.mean(training.weights.array))
-        binner, lists = learning.learn(training, settings, self._threads_for(training.table))
+        binner, lists = learn(training, settings, self._threads_for(training.table))
         return self._keep(training, _loss_of(lists), _binner=binner, _lists=lists, **_attributes(lists))
 
     def _threads_for(self, table: Table) -> int:
@@ -248,6 +248,8 @@ class RuleClassifier(ProperClassifier):
         return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
 
     def _formula(self) -> Formula:
+        from propriety.rules.as_trees import as_trees
+
         links = tuple(rule_list.composite.link for rule_list in self._lists)
         return Formula(as_trees(self._lists, self._binner), Linked(links))
 
@@ -293,6 +295,8 @@ class RuleClassifier(ProperClassifier):
         return met
 
     def _named(self, class_names: Sequence[str] | None) -> list[RuleList]:
+        from propriety.rules.text import in_names
+
         return in_names(self._lists, names_of_classes(self.classes_, class_names))
 
     def export_text(self, digits: int = 3, class_names: Sequence[str] | None = None) -> str:
@@ -305,6 +309,8 @@ class RuleClassifier(ProperClassifier):
         class_names : sequence of str, optional
             What the text calls the classes; by default the labels themselves.
         """
+        from propriety.rules.text import text
+
         check_is_fitted(self)
         rest = "" if len(self._lists) == 1 else ", divided by the sum over the classes"
         return "\n\n".join(text(rule_list, rest, digits) for rule_list in self._named(class_names))
@@ -312,14 +318,18 @@ class RuleClassifier(ProperClassifier):
     # --- keeping it -------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        scores = [state.list_state(rule_list) for rule_list in self._lists]
+        from propriety.engine.stored import binner_arrays
+        from propriety.rules.state import list_state
+
+        scores = [list_state(rule_list) for rule_list in self._lists]
         return {"scores": scores}, binner_arrays(self._binner)
 
     def _restore(self, values: dict[str, Any], arrays: Arrays) -> None:
+        from propriety.engine.stored import read_binner
+        from propriety.rules.state import read_lists
+
         self._binner = read_binner(arrays, self._schema.n_categories)
-        self._lists = state.read_lists(
-            take(values, "scores", list), self.classes_, self._schema, self._binner
-        )
+        self._lists = read_lists(take(values, "scores", list), self.classes_, self._schema, self._binner)
         loss = _loss_of(self._lists)
         # Files of 0.1.0 have the losses of the scores alone.
         require(getattr(self, "loss_", loss) == loss, "its loss is not that of its scores")

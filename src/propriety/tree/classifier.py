@@ -25,7 +25,6 @@ from propriety.tree.learning import GrownTree, encoders, grow, learn
 from propriety.tree.linearize import LinearizedTree
 from propriety.tree.pruning import PruningPath, pruning_path
 from propriety.tree.settings import settings_of
-from propriety.tree.state import read_state, write_state
 from propriety.tree.unseen import Reached, reach, unseen_left
 
 Floats = NDArray[np.float64]
@@ -433,9 +432,13 @@ class TreeClassifier(ProperClassifier):
     # --- keeping it -------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        from propriety.tree.state import write_state
+
         return write_state(self)
 
     def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        from propriety.tree.state import read_state
+
         read_state(self, state, arrays)
 
 
