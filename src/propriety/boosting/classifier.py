@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
@@ -424,16 +423,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         """The gain, chosen by cross-validation if asked for, and what is kept of the choice."""
         if not isinstance(self.gain, str):
             return (None if self.gain is None else positive("gain", self.gain)), {}
-        from propriety.boosting.paths import gain_path
+        from propriety.boosting.paths import gain_of_folds
 
-        if self.gain != "cv":
-            raise ValueError(f"gain must be a number above 0, 'cv' or None, got {self.gain!r}")
-        model: BoostingClassifier = self
-        if self.stakes:  # they are in the weights of the training rows
-            model, sample_weight = clone(self).set_params(stakes=False), training.weights.array
-        path = gain_path(
-            model, X, y, sample_weight=sample_weight, offset=training.offset, groups=training.groups
-        )
+        path = gain_of_folds(self, X, y, sample_weight, training)
         return path.best_gain, {"gain_path_": path, "gain_": path.best_gain}
 
     def _held_out_costs(self, lesson: Lesson, X_val: Any) -> Costs:

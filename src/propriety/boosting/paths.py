@@ -16,6 +16,8 @@ from propriety import losses as algebra
 from propriety import parallel
 from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
 from propriety.boosting.settings import ROUNDS, settings_of
+from propriety.collective import NotSpread
+from propriety.data.training import Training
 from propriety.losses.links import Logit
 from propriety.losses.value import positive
 from propriety.model.fitted_loss import fitted_loss
@@ -356,3 +358,17 @@ class _Path:
             ensemble.add_binned_scores(held, scores, settings.n_jobs)
             kept.append(scores[:, 0].copy() if scores.shape[1] == 1 else objective.probabilities(scores))
         return np.array(kept)
+
+
+def gain_of_folds(model: Any, X: Any, y: Any, sample_weight: Any, training: Training) -> GainPath:
+    """The path from which a fit with ``gain="cv"`` takes its gain."""
+    if model.gain != "cv":
+        raise ValueError(f"gain must be a number above 0, 'cv' or None, got {model.gain!r}")
+    if training.collective.size > 1:
+        raise NotSpread(
+            f"gain='cv' needs all rows in one place, and they are spread over {training.collective.size} "
+            "processes; give a number, or a table that is in memory"
+        )
+    if model.stakes:  # they are in the weights of the training rows
+        model, sample_weight = clone(model).set_params(stakes=False), training.weights.array
+    return gain_path(model, X, y, sample_weight=sample_weight, offset=training.offset, groups=training.groups)

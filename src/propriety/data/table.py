@@ -282,9 +282,9 @@ def refuse_query(X: Any, name: str = "X") -> None:
         kind = type(X).__name__
         how = ".df() or .pl()" if kind.startswith("DuckDB") else ".collect()"
         raise TypeError(
-            f"{name} is a {kind}, a query: its rows are not there yet, and may come in another order each time; "
-            "give BoostingClassifier.fit propriety.scan(X, target=…), which reads it in parts, or what its "
-            f"{how} makes, with X and y taken from the same table"
+            f"{name} is a {kind}, a query: its rows are not there yet, and may come in another order each "
+            "time; give BoostingClassifier.fit propriety.scan(X, target=…), which reads it in parts, or what "
+            f"its {how} makes, with X and y taken from the same table"
         )
     if isinstance(X, Stream):
         raise TypeError(

@@ -18,7 +18,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety import losses, parallel
@@ -38,8 +37,8 @@ from propriety.losses.value import Value
 from propriety.model import contract, files
 from propriety.model.pages import Documented
 from propriety.model.state import Arrays, make, read_shared, shared_state
+from propriety.model.worth import worth
 from propriety.storage.checks import require
-from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.export.formula import Formula
@@ -361,21 +360,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         """
         given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
         costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
-        return self._worth(self.predict_proba(X), costs, y, sample_weight)
-
-    def _worth(self, probabilities: Floats, costs: Costs, y: Any, sample_weight: Any) -> float:
-        """What decisions by given probabilities are worth: minus their cost, or the share of right ones."""
-        decided = costs.decide(probabilities)
-        if np.array_equal(costs.matrix, 1.0 - np.eye(len(self.classes_))):
-            return float(accuracy_score(y, self.classes_[decided], sample_weight=sample_weight))
-        labels = np.asarray(y)
-        true = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        if not np.all(self.classes_[true] == labels):
-            unknown = np.unique(labels[self.classes_[true] != labels])[:5].tolist()
-            raise ValueError(
-                f"y has labels {unknown} that the model was not trained on, so they have no cost"
-            )
-        return -float(Weights.read(sample_weight, len(true)).mean(costs.of_rows(true, decided)))
+        return worth(self.classes_, self.predict_proba(X), costs, y, sample_weight)
 
     # --- reading it -------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.training import read_offset
 from propriety.model.base import ProperClassifier, squeezed
+from propriety.model.worth import worth
 
 Floats = NDArray[np.float64]
 
@@ -129,4 +130,4 @@ class OffsetClassifier(ProperClassifier):
         given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
         costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
         probabilities = self._probabilities(self._shifted(self._scores(self._table(X)), offset))
-        return self._worth(probabilities, costs, as_numpy(y), as_numpy(sample_weight))
+        return worth(self.classes_, probabilities, costs, as_numpy(y), as_numpy(sample_weight))
