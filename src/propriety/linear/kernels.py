@@ -9,7 +9,13 @@ from numba import njit
 
 from propriety.caching import CACHE
 
-_OPTIONS = {"error_model": "numpy", "cache": CACHE, "nogil": True, "fastmath": {"contract"}}
+_OPTIONS = {
+    "error_model": "numpy",
+    "cache": CACHE,
+    "nogil": True,
+    "fastmath": {"contract"},
+    "no_cfunc_wrapper": True,
+}
 # Sums over a column may be taken in the order that vectorizes.
 _SUMS = {**_OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
 

@@ -10,7 +10,7 @@ from numba import njit
 from propriety.caching import CACHE
 
 # Fused multiply-add is the only liberty the compiler may take; nan and inf keep their meaning.
-_OPTIONS = {"error_model": "numpy", "cache": CACHE, "fastmath": {"contract"}}
+_OPTIONS = {"error_model": "numpy", "cache": CACHE, "fastmath": {"contract"}, "no_cfunc_wrapper": True}
 _TILE = 256  # rows that stay in the first cache between two loops over them
 
 
