@@ -135,6 +135,10 @@ def test_clear_errors(client, monkeypatch):
         model().fit(dX, dy.rechunk(600))
     with pytest.raises(TypeError, match="sample_weight is a ndarray"):
         model().fit(dX, dy, sample_weight=np.ones(N))
+    watched = model()
+    watched._skl_callbacks = [object()]
+    with pytest.raises(TypeError, match="callbacks"):
+        watched.fit(dX, dy)
     with pytest.raises(ValueError, match="learning_rate"):
         model(learning_rate=-1).fit(dX, dy)
     with pytest.raises(ValueError, match="two classes"):

@@ -188,6 +188,11 @@ def fit(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Any:
     ``given`` is what `fit` was given besides: collections with the partitions of X, or values for all rows.
     """
     client = _client()
+    if getattr(model, "_skl_callbacks", None):
+        raise TypeError(
+            "callbacks cannot follow a fit on Dask workers; leave them out, and see verbose=1, or give a "
+            "table that is in memory"
+        )
     given = {name: value for name, value in given.items() if value is not None}
     held_out = {name: _here(value) for name, value in given.items() if name.endswith("_val")}
     rows = {name: value for name, value in given.items() if name not in held_out and is_dask(value)}
