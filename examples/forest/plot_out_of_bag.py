@@ -2,8 +2,8 @@
 A forest that judges itself
 ===========================
 
-Every tree of a random forest leaves out about a third of the rows. The trees' predictions for rows they have not
-seen are as good as for new rows, so the out-of-bag loss tells when there are enough trees, and whether
+Every tree of a random forest leaves out about a third of the rows. The trees' predictions for rows they have
+not seen are as good as for new rows, so the out-of-bag loss tells when there are enough trees, and whether
 probabilities are right, without a held-out fold.
 """
 
