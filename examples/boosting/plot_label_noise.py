@@ -2,10 +2,10 @@
 Wrong labels
 ============
 
-Some labels of the training rows are flipped, 0 to 30 % of them at random; test labels are right. Losses
-that bound the weight of an example that is badly wrong (log, squared, density power, Savage) or let it grow
-without bound (exponential) should differ then. How much they do is measured here, beside LightGBM and
-XGBoost if installed.
+Some labels of the training rows are flipped, 0 to 30 % of them at random; test labels are right. Losses that
+bound the weight of a badly wrong example (log, squared, density power, Savage) should then differ from one
+that lets it grow without bound (exponential). This page measures by how much, alongside LightGBM and XGBoost
+if they are installed.
 """
 
 # %%

@@ -2,8 +2,8 @@
 An additive model and its curves
 ================================
 
-With weak learners that look at one feature each, a boosted model is a sum of curves, one per feature, and
-can be read whole. Here the truth is additive but for one pair, so that one knows what to look for.
+With weak learners that look at one feature each, a boosted model is a sum of curves, one per feature, and can
+be read in full. Here the truth is additive except for one pair, so we know what to look for.
 """
 
 # %%
@@ -37,8 +37,8 @@ train, test = slice(0, 8000), slice(8000, None)
 # %%
 # Stumps
 # ------
-# ``plots.shape_functions`` draws each curve over the density of the training rows: where there are no rows,
-# a curve says nothing. The dotted line is the value for missing ones.
+# ``plots.shape_functions`` draws each curve over the density of the training rows: where there are no rows, a
+# curve says nothing. The dotted line is the value for missing values.
 
 model = BoostingClassifier(weak_learner="stump", max_iter=400).fit(X[train], y[train])
 plots.shape_functions(model)

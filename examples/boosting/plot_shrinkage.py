@@ -4,9 +4,9 @@ Shrinkage and probabilities
 
 BoostLR with the shrinkage loss σ φ(v/σ) adds whole learners, G ← G + g; gradient boosting of φ with the
 learning rate λ = 1/σ adds λ g. They find the same learners, and G is σ times the other's score. So the
-probability must be read at G/σ: the link of the loss with gain does that by itself. Whoever reads the sum G
-of the learners with the link of φ gets probabilities that are far too sure (Masnadi-Shirazi and
-Vasconcelos, 2015, section 6.4 and table 5).
+probability must be read at G/σ: the link of the loss with gain does that by itself. If you read the sum G of
+the learners with the link of φ, you get probabilities that are far too sure (Masnadi-Shirazi and Vasconcelos,
+2015, section 6.4 and table 5).
 """
 
 # %%

@@ -70,7 +70,7 @@ fig.legend(*axes[1, 0].get_legend_handles_labels(), frameon=False, fontsize=7, l
 plt.show()
 
 # %%
-# With five rows a class the error rises from the first rounds unless the gain is large, and stopping early
+# With five rows per class the error rises from the first rounds unless the gain is large, and stopping early
 # at a small gain does not reach what a large gain does:
 
 for i, n in enumerate(SIZES):
@@ -85,9 +85,8 @@ for i, n in enumerate(SIZES):
 # %%
 # The gain as a diagnosis
 # -----------------------
-# The rounds being fixed, the best gain falls with the number of rows. :func:`~propriety.boosting.gain_path`
-# finds it by cross-validation, without knowing the truth: seventeen gains, five folds, fifty rounds in one
-# call.
+# With the rounds fixed, the best gain falls as rows are added. :func:`~propriety.boosting.gain_path` finds it
+# by cross-validation, without knowing the truth: seventeen gains, five folds, fifty rounds in one call.
 
 sizes = [10, 20, 40, 80, 160, 320, 640, 1280]
 chosen = np.array(
@@ -103,6 +102,6 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# What one would read off for a single small sample:
+# What you would read off a single small sample:
 
 print(gain_path(model(random_state=0), *sample(rng, 20)).diagnosis())

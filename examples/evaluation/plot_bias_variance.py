@@ -2,8 +2,8 @@
 Bias, variance and bounds for any loss
 ======================================
 
-Larger trees have less bias and more variance: by how much depends on the loss. And how much can a
-probability that is a little wrong cost in decisions? A bound tells, beside what is observed.
+Larger trees have less bias and more variance: by how much depends on the loss. And how much can a probability
+that is a little wrong cost in decisions? A bound answers that, shown beside what is observed.
 """
 
 # %%

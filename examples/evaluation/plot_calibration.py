@@ -38,7 +38,7 @@ plt.show()
 
 # %%
 # All models at once. Up is more discrimination, left is better calibration, and the mean loss is the same
-# along a line. What a model loses to its right, recalibration wins back.
+# along a line. What a model loses by being farther right, recalibration wins back.
 
 plots.DecompositionDisplay.from_estimator(models, X_test, y_test, loss="Squared")
 plt.show()

@@ -3,7 +3,7 @@ What decisions cost
 ===================
 
 A miss costs nine false alarms. Where should the threshold be: where theory says, or where the data say? And
-is the model worth using at all, beside treating everyone or no one?
+is the model worth using at all, compared with treating everyone or no one?
 """
 
 # %%
@@ -32,7 +32,7 @@ models = {
 
 # %%
 # Cost at every threshold, and net benefit at every threshold. At a threshold, net benefit counts a false
-# alarm as odds of that threshold; a model is worth using where it lies above both grey lines.
+# alarm as the odds of that threshold; a model is worth using where it lies above both grey lines.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.8, 3.5), layout="constrained")
 for name, model in models.items():
@@ -54,9 +54,9 @@ for name, model in models.items():
     print(f"{name:>12}: at {found.theory:.2f} {theory:.3f} a decision, at {found.value:.3f} {tuned:.3f}")
 
 # %%
-# Several classes and a matrix of costs, ``cost_matrix[true, predicted]``: to be told that class 2 is class
-# 0 is a disaster, the reverse a nuisance. The decisions of least expected cost beside those of the most
-# probable class:
+# Several classes and a matrix of costs, ``cost_matrix[true, predicted]``: taking class 2 for class 0 is a
+# disaster, the reverse a nuisance. The decisions of least expected cost beside those of the most probable
+# class:
 
 X, y = make_classification(4000, 10, n_informative=5, n_classes=3, flip_y=0.1, random_state=0)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)

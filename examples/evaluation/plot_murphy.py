@@ -2,9 +2,9 @@
 Which model for which cost
 ==========================
 
-Two models, one better at low costs of a false alarm, the other at high ones: no single score tells that.
-The Murphy diagram shows the mean cost-weighted loss at every cost, exactly, and the band of the paired
-difference tells what is more than chance.
+Two models, one better at low costs of a false alarm, the other at high ones: no single score shows that. The
+Murphy diagram shows the mean cost-weighted loss at every cost, exactly, and the band of the paired difference
+shows what is more than chance.
 """
 
 # %%

@@ -2,16 +2,16 @@
 A forest that judges itself
 ===========================
 
-Every tree of a random forest leaves out about a third of the rows. What the trees say of rows that they have
-not seen is as good as what they say of new rows, so the loss out of bag tells when there are trees enough,
-and whether probabilities are right, without a fold held out.
+Every tree of a random forest leaves out about a third of the rows. The trees' predictions for rows they have
+not seen are as good as for new rows, so the out-of-bag loss tells when there are enough trees, and whether
+probabilities are right, without a held-out fold.
 """
 
 # %%
 # How many trees?
 # ---------------
-# The loss falls with the number of trees, and ever more slowly. Out of bag only some 37 of 100 trees speak
-# of a row, so the curve of new rows is ahead.
+# The loss falls with the number of trees, and ever more slowly. Out of bag only some 37 of 100 trees predict
+# a row, so the curve of new rows is ahead.
 
 import matplotlib.pyplot as plt
 import numpy as np

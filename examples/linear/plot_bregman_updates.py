@@ -3,8 +3,8 @@ Parallel, sequential, and iterative scaling
 ===========================================
 
 Collins, Schapire and Singer's updates see logistic regression and AdaBoost as one problem with two Bregman
-distances. Their three synthetic experiments, again: how fast the loss falls with many and with few relevant
-features, and how the error on new data falls under the logistic and the exponential loss.
+distances. This page repeats their three synthetic experiments: how fast the loss falls with many and with few
+relevant features, and how the error on new data falls under the logistic and the exponential loss.
 
 Collins, Schapire & Singer (2000), section 10, Figures 4 and 5.
 """
@@ -52,7 +52,7 @@ plt.show()
 # Error on new data
 # -----------------
 # A thousand points of the cube {−1, 1}¹⁰⁰, labelled by a hyperplane; then each coordinate is flipped with
-# probability 0.05. All variants end at about the same error; the parallel ones are there much sooner.
+# probability 0.05. All variants end at about the same error; the parallel ones get there much sooner.
 
 
 def boolean(n, w, rng):

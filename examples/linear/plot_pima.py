@@ -2,8 +2,8 @@
 Tailoring on the Pima Indians' diabetes data
 ============================================
 
-On real data, too, the best linear boundary turns as the cost changes. First two predictors, for the eye; then
-all of them, with a comparison of costs on held-out rows.
+On real data, too, the best linear boundary turns as the cost changes. First two predictors, which can be
+drawn; then all of them, with a comparison of costs on held-out rows.
 
 Buja, Stuetzle & Shen (2005), section 14, Figures 5 and 6.
 """
@@ -12,7 +12,7 @@ Buja, Stuetzle & Shen (2005), section 14, Figures 5 and 6.
 # The data
 # --------
 # As in the paper: rows without plasma, blood pressure or body mass are left out, and missing skin and insulin
-# values have an indicator each. Columns have mean 0 and variance 1. The file is looked for in a folder
+# values get an indicator each. Columns have mean 0 and variance 1. The file is looked for in a folder
 # ``data`` or ``shared/data`` here or above; without it this page has only words.
 
 from pathlib import Path
@@ -65,13 +65,13 @@ if source is not None:
 # Costs on held-out rows
 # ----------------------
 # Four hundred random splits, 80 % to fit: on half of them the log loss, on half a loss tailored to high
-# probabilities, Beta(4.5, 0.5). Each point compares two quantiles of the cost-weighted errors of the 200
-# test sets; grey lines are what splitting the 400 values at random gives. Tailoring pays at the costs 0.9 and
-# 0.95 and loses at 0.5, where it does not look. The slopes of both fits are shrunk a little, as section 15 of
-# the paper advises: with ``alpha=0`` a tailored fit to so few rows is too steep, and worse than the log
-# loss at every cost. The amount, 0.02, was settled on after a look at such splits with several amounts, so
-# the gain is shown at its best. Compare the last column, too: at 0.9 and 0.95 to suspect nobody costs less
-# than either fit, so what tailoring does here is to raise fewer false alarms.
+# probabilities, Beta(4.5, 0.5). Each point compares two quantiles of the cost-weighted errors of the 200 test
+# sets; grey lines are what splitting the 400 values at random gives. Tailoring pays at the costs 0.9 and 0.95
+# and loses at 0.5, where it does not look. The slopes of both fits are shrunk a little, as section 15 of the
+# paper advises: with ``alpha=0`` a tailored fit to so few rows is too steep, and worse than the log loss at
+# every cost. The amount, 0.02, was settled on after a look at such splits with several amounts, so the gain
+# is shown at its best. Compare the last column, too: at 0.9 and 0.95 suspecting nobody costs less than either
+# fit, so what tailoring does here is raise fewer false alarms.
 
 if source is not None:
     rng = np.random.default_rng(0)

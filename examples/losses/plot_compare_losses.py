@@ -4,16 +4,16 @@ Comparing losses by their faces
 
 A proper loss is one object with many faces: its weight, its entropy, its two partial losses, and, with a
 link, its margin loss, the weight it gives an example in boosting, and how strongly it regularizes.
-:func:`propriety.plots.loss_faces` draws them all. Several losses are drawn over each other.
+:func:`propriety.plots.loss_faces` draws them all. Several losses are drawn on top of each other.
 """
 
 # %%
 # Four symmetric losses
 # ---------------------
 # Losses are fixed only up to a factor, so we divide each by its largest entropy to compare shapes. Read the
-# top row from left to right: log loss and the exponential loss put weight on probabilities near 0 and 1,
-# the squared loss on all alike. Therefore their partial losses go to infinity there, and the squared loss's
-# do not. ``Savage`` is the squared loss again, with a steeper link.
+# top row from left to right: log loss and the exponential loss put weight on probabilities near 0 and 1, the
+# squared loss on all alike. So their partial losses go to infinity there, and those of the squared loss do
+# not. ``Savage`` is the squared loss again, with a steeper link.
 
 from propriety import losses, plots
 

@@ -6,7 +6,7 @@ A missed case costs four times as much as a false alarm. What should a model min
 """
 
 # %%
-# The costs make a threshold, c: say yes from a probability of c on. The loss that counts the costs is a
+# The costs imply a threshold, c: say yes from a probability of c upwards. The loss that counts the costs is a
 # step at c, which no gradient can climb. ``Tailored(c, focus)`` spreads it: its weight is a hill around c,
 # and with growing focus it tends, up to a factor, to the step.
 
@@ -86,7 +86,7 @@ ax.legend(frameon=False)
 # -----------------------------------
 # Nothing. A model with a probability of its own for each of twelve bins of x is best, for every proper loss,
 # at the mean of η in the bin. Where the model is flexible enough, the log loss will do, and the costs enter
-# in the decision alone.
+# only in the decision.
 
 bins = np.arange(len(x)) * 12 // len(x)
 means = np.array([eta[bins == k].mean() for k in range(12)])

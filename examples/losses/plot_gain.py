@@ -3,14 +3,14 @@ What a gain does to link and margin
 ===================================
 
 A gain σ stretches the link: scores are σ times as large, and a probability is read at F/σ. There are two
-things to do with the loss meanwhile. ``with_gain`` leaves it alone, ``shrunk`` multiplies it by σ too.
+things to do with the loss itself: ``with_gain`` leaves it alone, ``shrunk`` multiplies it by σ too.
 """
 
 # %%
 # ``shrunk``: the learning rate, made honest
 # ------------------------------------------
 # ``shrunk(σ)`` turns φ(v) into σ φ(v/σ). Boosting with it takes the same steps as boosting φ with the
-# learning rate 1/σ. The difference is that the loss knows: its link has been stretched too, and
+# learning rate 1/σ. The difference is that the loss knows about it: its link has been stretched too, so
 # probabilities are right. For the log loss it is ``GLog(σ)``.
 
 import matplotlib.pyplot as plt
@@ -52,8 +52,8 @@ plots.loss_faces(
 # %%
 # What plain shrinkage forgets
 # ----------------------------
-# A model boosted with learning rate ¼ has scores of the loss with gain 4. Reading them with the link of the
-# loss without gain pushes every probability towards 0 or 1:
+# Learners found with learning rate ¼ and added whole give the scores of the loss with gain 4. Reading them
+# with the link of the loss without gain pushes every probability towards 0 or 1:
 
 scores = np.array([-4.0, -1.0, 1.0, 4.0])
 print("read with the gain:   ", log.shrunk(4).inverse(scores).round(3))

@@ -2,13 +2,13 @@
 A loss of your own in three lines
 =================================
 
-Say which probabilities matter, as a plain function, and have a proper loss with all its faces, its
-gradients, and a compiled pass over arrays.
+Say which probabilities matter, in a plain function, and get a proper loss with all its faces, its gradients,
+and a compiled pass over arrays.
 """
 
 # %%
-# Suppose two decisions hang on one probability: a cheap one at about 0.1, and a second, taken less often, at
-# about 0.7. The weight has two hills.
+# Suppose two decisions depend on one probability: a cheap one at about 0.1, and a second, taken less often,
+# at about 0.7. The weight has two hills.
 
 import time
 
@@ -39,7 +39,7 @@ print(mine.composite().properties())
 # -----------------
 # Learners ask a composite for gradient and curvature of all rows at once. ``derivatives`` does that in one
 # compiled pass. It works on a table made from the formulas, yours or the library's, so your loss runs at the
-# speed of the other families; the log loss alone has a faster kernel of its own. These are the times of the
+# speed of the other families; the log loss alone has a faster kernel of its own. The times are from the
 # machine that built this page.
 
 rng = np.random.default_rng(0)

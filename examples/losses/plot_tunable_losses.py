@@ -3,7 +3,7 @@ The tunable losses and the weights they give examples
 =====================================================
 
 Boosting weights an example by −φ′(v), the slope of the margin loss at its margin v. Masnadi-Shirazi and
-Vasconcelos (2015) make families of losses in which a gain σ sets how far that weight reaches (their figure
+Vasconcelos (2015) define families of losses in which a gain σ sets how far that weight reaches (their figure
 7), and a parameter α how heavily outliers weigh (their figure 8). Here are weights of both kinds, drawn from
 the losses of this package.
 """

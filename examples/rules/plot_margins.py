@@ -6,14 +6,14 @@ The same rules boosted for three losses differ less in what they decide than in 
 cumulative distribution of normalized margins shows it: the share of rows whose margin is at most θ.
 
 The plot is that of Nock & Nielsen (2009), section 5, Figure 8. The experiment is not theirs: the data are
-others, labels are turned around, and the squared loss takes the place of φ_μ.
+different, some labels are flipped, and the squared loss takes the place of φ_μ.
 """
 
 # %%
 # Data
 # ----
-# Tumours of the breast, described by thirty numbers; half of the rows are held out. One label in ten of the
-# training rows is turned around, so that being sure is sometimes being wrong.
+# Breast tumours, described by thirty numbers; half of the rows are held out. One label in ten of the training
+# rows is flipped, so that being sure sometimes means being wrong.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,7 +42,7 @@ print(model.export_text())
 # ------------
 # Matsushita's loss and the log loss, as in the paper, and the squared loss, which the figure does not have:
 # its score is kept in [−1, 1] by renormalizing the coefficients, and its margins are drawn toward 0. The
-# figure's third loss, φ_μ (here ``Mu``), is Matsushita's in another scale; with exact coefficients it gives
+# figure's third loss, φ_μ (here ``Mu``), is Matsushita's on another scale; with exact coefficients it gives
 # the same probabilities, and its curve would lie on Matsushita's.
 
 fig, axes = plt.subplots(1, 2, figsize=(7.2, 3.2), layout="constrained", sharey=True)

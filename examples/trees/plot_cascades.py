@@ -60,7 +60,7 @@ plt.show()
 # %%
 # The Gini index
 # --------------
-# Splits are balanced, and probabilities lie here and there.
+# Splits are balanced, and the leaves' probabilities are in no particular order.
 
 if source is not None:
     limits = {"min_samples_leaf": 46, "max_leaf_nodes": None, "smoothing": None}
@@ -104,8 +104,9 @@ if source is not None:
 # %%
 # What it costs
 # -------------
-# A cascade is made to be read. Where probabilities are what counts, it pays for that: three times ten-fold
-# cross-validated log losses of trees with 46 rows a leaf at least, smoothed by one row.
+# A cascade is made to be read. Where probabilities are what counts, it pays for that: log losses from
+# ten-fold cross-validation, repeated three times, of trees with at least 46 rows per leaf, smoothed by one
+# row.
 
 if source is not None:
     from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score

@@ -2,8 +2,8 @@
 How large a tree? Pruning in the loss itself
 ============================================
 
-A tree is grown large and then pruned: each leaf costs a price α, and the subtree of least loss plus price is
-kept. The loss here is the tree's own, so a tree grown by the log loss is pruned by the log loss, and one
+A tree is grown large and then pruned: each leaf has a price α, and the subtree with the least loss plus price
+is kept. The loss here is the tree's own, so a tree grown by the log loss is pruned by the log loss, and one
 grown for a cost is pruned by that cost. The price is chosen by cross-validation.
 """
 

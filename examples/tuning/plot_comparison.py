@@ -9,8 +9,8 @@ seen.
 """
 
 # %%
-# Two questions with two answers: malignant or not, an even digit or not (of every fourth image, on every
-# other row of pixels).
+# Two yes-or-no questions: malignant or not, an even digit or not (from every fourth image, with every other
+# row of pixels).
 
 import warnings
 
