@@ -10,6 +10,7 @@ import json
 from contextlib import ExitStack
 from copy import copy
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 #: As the help of the command line has them.
@@ -59,6 +60,9 @@ def run_command(data: bytes) -> int:
             stack.enter_context(
                 mock.patch(place, mock.Mock(side_effect=lambda *_, value=value, **__: copy(value)))
             )
+        # A page is served until Ctrl-C, which nobody presses here.
+        stack.enter_context(mock.patch("propriety.explore.server.serve", _served))
+        stack.enter_context(mock.patch("propriety.cli.explore.webbrowser.open"))
         result = CliRunner().invoke(app, arguments)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise AssertionError(f"{arguments} raised") from result.exception
@@ -67,6 +71,10 @@ def run_command(data: bytes) -> int:
     if machines and not {"-h", "--help"} & set(arguments):
         json.loads(result.stdout, parse_constant=_refuse)
     return result.exit_code
+
+
+def _served(explorer: object, listening: Any) -> None:
+    listening.close()
 
 
 def _refuse(constant: str) -> None:
