@@ -6,7 +6,7 @@ A missed case costs four times as much as a false alarm. What should a model min
 """
 
 # %%
-# The costs imply a threshold, c: say yes from a probability of c upwards. The loss that counts the costs is a
+# The costs imply a threshold, c: say yes at a probability of c or more. The loss that counts the costs is a
 # step at c, which no gradient can climb. ``Tailored(c, focus)`` spreads it: its weight is a hill around c,
 # and with growing focus it tends, up to a factor, to the step.
 

@@ -41,7 +41,7 @@ def test_fit_shows_what_it_found_and_judges(folder, tmp_path):
         "never 'yes'",
     ):
         assert part in shown
-    assert "from a probability of 0.1 on" in shown
+    assert "at a probability of 0.1 or more" in shown
     assert isinstance(propriety.load(tmp_path / "m"), TableModel)
 
 

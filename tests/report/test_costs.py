@@ -346,7 +346,7 @@ def test_the_first_sentence_says_what_deciding_without_a_model_costs():
         sure,
     )
     constant = text_of(Report(Y, np.full(N, 0.5) + 1e-9 * P, positive="bad"))
-    assert "It cannot be told from chance whether the model saves anything" in constant
+    assert "Whether the model saves anything cannot be told from chance" in constant
 
 
 def test_a_missing_group_of_a_report_is_named():

@@ -201,7 +201,7 @@ def test_a_model_no_better_than_none_is_called_so_first():
     assert "worse than none" in wrong[0]
     assert "worse than stating the share" in wrong[1]
     useless = Report(y, rng.uniform(0.29, 0.31, 2000), order=rng.permutation(2000)).findings
-    assert "cannot be told from never" in useless[0]
+    assert "cannot be told apart from never" in useless[0]
     assert not any("worse than" in text for text in useless)
 
 
@@ -218,7 +218,7 @@ def test_a_slope_is_told_with_its_interval(factor, says):
     assert says in texts[0]
     low, high = map(float, re.search(r"interval ([0-9.]+) to ([0-9.]+)", texts[0]).groups())
     assert low < 1 / factor < high
-    assert "too high on the whole" in checks.miscalibrated(y.astype(float), p**0.3, Weights(4000))[-1]
+    assert "too high overall" in checks.miscalibrated(y.astype(float), p**0.3, Weights(4000))[-1]
 
 
 # --- the page -----------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_the_page_says_everything_it_should(page):
     text = re.sub(r"\s+", " ", " ".join(Reader(page).text))
     for part in (
         "A miss costs 4 times as much as a false alarm",
-        "from a probability of 0.2 on",
+        "at a probability of 0.2 or more",
         "Tailored(0.2)",
         "It was asked for by name.",
         "Cost of 1,000 cases",

@@ -34,7 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Classifiers for the mistakes that matter: say what a false alarm and a miss cost, and get a model, "
     "its probabilities and its decisions.",
-    epilog="Exit codes: 0 done, 2 wrong use, 3 a table that cannot be used, 4 a model file that cannot be "
+    epilog="Exit codes: 0 done, 2 wrong usage, 3 a table that cannot be used, 4 a model file that cannot be "
     "used, 5 a file that cannot be read or written, 130 interrupted, 143 terminated. Completion for "
     "your shell: propriety --install-completion",
 )

@@ -38,7 +38,7 @@ def bench_command(
     rows: Annotated[int, typer.Option(min=100, max=10**7, help="Rows of the table.")] = 50_000,
     columns: Annotated[int, typer.Option(min=1, max=1000, help="Columns of numbers.")] = 20,
     repeats: Annotated[
-        int, typer.Option(min=1, max=1000, help="Times that each is run; the best counts.")
+        int, typer.Option(min=1, max=1000, help="How many times each is run; the best counts.")
     ] = 3,
     seed: o.SeedOption = 0,
     jobs: o.JobsOption = None,

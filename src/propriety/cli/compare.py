@@ -18,7 +18,7 @@ from propriety.cli.words import has_threshold
 from propriety.weights import Z95
 
 ModelsOption = Annotated[
-    str, typer.Option("--models", "-m", help="Names with commas between; all: every one that is installed.")
+    str, typer.Option("--models", "-m", help="Names separated by commas; all: every one that is installed.")
 ]
 
 

@@ -46,7 +46,7 @@ def demo_command(
     table, model, scored, page = (str(place / name) for name in names)
     demonstration.write_table(table)
     out.say("Is a tumour malignant? Missing a malignant one costs nine times a false alarm.", "bold")
-    out.say("The first fit compiles for some seconds; later ones do not.")
+    out.say("The first fit takes some seconds to compile; later ones do not.")
     costs = {"fp_cost": f"{demonstration.FP_COST:g}", "fn_cost": f"{demonstration.FN_COST:g}"}
     shared: dict[str, Any] = {"seed": seed, "jobs": jobs, "quiet": not out.shows}
     target = demonstration.TARGET

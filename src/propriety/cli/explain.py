@@ -102,7 +102,7 @@ def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
     score = sum(parts) + base + started
     ranked = sorted(zip(model.columns.names, parts, strict=True), key=lambda pair: -abs(pair[1]))
     rows = [(name, values[name] if values[name] is not None else "missing", part) for name, part in ranked]
-    start = f"of no column: {base:.4g}" + ("" if offset is None else f", of the offset: {started:.4g}")
+    start = f"without columns: {base:.4g}" + ("" if offset is None else f", from the offset: {started:.4g}")
     title = f"What the columns add to the score of {label!r}, {score:.4g} ({start})"
     out.table(title, ("column", "value", "adds"), rows[:25])
     out.result(

@@ -31,7 +31,7 @@ def explore_command(
     ] = None,
     fn_cost: Annotated[float | None, typer.Option(help="What a miss costs.")] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Where to serve; 8777 or any free one if not given.")
+        int | None, typer.Option(min=0, max=65535, help="Port to serve on; by default 8777, or any free one.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
     opening: o.Opening,
@@ -73,7 +73,7 @@ def explore_command(
     try:
         listening = server.listen(port)
     except OSError as error:
-        raise UsageError(f"port {port} cannot be used ({error.strerror}): give another by --port") from None
+        raise UsageError(f"port {port} cannot be used ({error.strerror}): give another with --port") from None
     where = server.address(listening)
     out.say(f"The loss explorer is at {where} (this machine only). Ctrl-C ends it.")
     out.result({"command": "explore", "address": where})

@@ -42,7 +42,7 @@ def export_command(
       propriety export loans.propriety --onnx --float32 --out served/loans.onnx
     """  # noqa: D301
     if not onnx:
-        raise UsageError("say in which language: --onnx")
+        raise UsageError("say in which format: --onnx")
     out, model = telling.output, load_model(model_path)
     path = out_path or str(Path(model_path).with_suffix(".onnx"))
     try:
@@ -53,7 +53,7 @@ def export_command(
     outputs = [entry.name for entry in written.graph.output]
     out.say(f"wrote {path}: inputs {', '.join(inputs)}; outputs {', '.join(outputs)}")
     for part in _dates(model):
-        out.warn(f"{part} is made of a date, and must be made of it before it goes in")
+        out.warn(f"{part} is made of a date, and must be worked out before it goes in")
     out.result({"command": "export", "out": path, "inputs": inputs, "outputs": outputs})
 
 

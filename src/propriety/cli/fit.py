@@ -34,13 +34,14 @@ def fit_command(
         typer.Option(
             "--model",
             "-m",
-            help=f"{', '.join(_NAMES)}. By default auto: a linear model, a forest and boosting, weighed by "
-            "folds; boosting if a loss is given or searched for, an offset given, or many files.",
+            help=f"{', '.join(_NAMES)}. By default auto: a linear model, a forest and boosting, weighted by "
+            "cross-validation; boosting with a loss, a search, an offset or many files.",
         ),
     ] = None,
     save: Annotated[str | None, typer.Option("--save", "-o", help="Where to write the model file.")] = None,
     report: Annotated[
-        str | None, typer.Option("--report", help="Where to write a report, one HTML page for people.")
+        str | None,
+        typer.Option("--report", help="Where to write a report, one HTML page for those who decide."),
     ] = None,
     settings: o.SettingsOption = None,
     showing: o.Showing,
@@ -54,8 +55,8 @@ def fit_command(
 ) -> None:
     """Fit a model to a table for the costs of its mistakes, and judge it on rows it has not seen.
 
-    Kinds of columns, missing values, dates and the positive class are worked out and shown; each can be said
-    instead.
+    Kinds of columns, missing values, dates and the positive class are worked out and shown; you can set each
+    of them instead.
 
     \b
     Examples:

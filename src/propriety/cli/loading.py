@@ -166,7 +166,7 @@ def _show_columns(out: Output, table: TrainingTable) -> None:
     title = "Columns" if more <= 0 else f"Columns (the first {_SHOWN} of {more + _SHOWN})"
     out.table(title, ("column", "kind", "missing", "values"), rows)
     if findings.left_out:
-        out.table("Left out (keep one by --keep)", ("column", "because"), list(findings.left_out.items()))
+        out.table("Left out (keep one with --keep)", ("column", "because"), list(findings.left_out.items()))
 
 
 def details(column: Column) -> str:

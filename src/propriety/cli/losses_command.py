@@ -81,7 +81,7 @@ def _list(out: Output) -> None:
         ("name", "for example", "weight", "what it is"),
         rows,
     )
-    out.say("More of one: propriety losses NAME. Sums are losses too: '2 * Log() + Tailored(0.1, 20)'.")
+    out.say("More about one: propriety losses NAME. Sums are losses too: '2 * Log() + Tailored(0.1, 20)'.")
     out.result(
         {"command": "losses", "losses": [{"name": r[0], "example": r[1], "claim": r[3]} for r in rows]}
     )

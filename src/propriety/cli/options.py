@@ -38,18 +38,19 @@ SettingsOption = Annotated[
 ]
 SeedOption = Annotated[
     int,
-    typer.Option(min=0, max=2**32 - 1, help="Of everything that is drawn at random.", rich_help_panel=_RUN),
+    typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.", rich_help_panel=_RUN),
 ]
 JobsOption = Annotated[
     int | None,
     typer.Option(
-        help="Threads; by default every core. The model does not depend on it.", rich_help_panel=_RUN
+        help="Number of threads; by default every core. The model does not depend on it.",
+        rich_help_panel=_RUN,
     ),
 ]
 MemoryOption = Annotated[
     str | None,
     typer.Option(
-        help="Read the table in batches, within so much memory, such as 8GB; many files are read so anyway.",
+        help="Read the table in batches, within this much memory, such as 8GB; many files always are.",
         rich_help_panel=_RUN,
     ),
 ]
@@ -94,7 +95,7 @@ class Asking:
     ] = None
     fn_cost: Annotated[Text, _cost("What a miss costs, the same way. Without costs, both are 1.")] = None
     tp_benefit: Annotated[Text, _cost("What a hit brings: a number, or columns.")] = None
-    tn_benefit: Annotated[Text, _cost("What a right negative brings.")] = None
+    tn_benefit: Annotated[Text, _cost("What a correct negative brings.")] = None
     cost_matrix: Annotated[
         Text,
         _cost(
@@ -104,13 +105,13 @@ class Asking:
     ] = None
     budget: Annotated[
         float | None,
-        _cost("Judge decisions that act on so many rows at most, or on a share such as 0.1."),
+        _cost("Judge decisions that act on at most this many rows, or on a share such as 0.1."),
     ] = None
     offset: Annotated[
         Text,
         typer.Option(
-            help="A column, or arithmetic of columns, that scores start from: log-odds of the positive class "
-            "by a model to improve upon, or an exposure. For boosting and linear models."
+            help="A column, or arithmetic on columns, that scores start from: log-odds of the positive class "
+            "from a model to improve upon, or an exposure. For boosting and linear models."
         ),
     ] = None
     loss: Annotated[
@@ -124,7 +125,7 @@ class Asking:
     ] = None
     folds: Annotated[
         int | None,
-        typer.Option(help="Judge by cross-validation with so many folds.", rich_help_panel=_SPLIT),
+        typer.Option(help="Judge by cross-validation with this many folds.", rich_help_panel=_SPLIT),
     ] = None
     groups: Annotated[
         Text,
@@ -136,13 +137,11 @@ class Asking:
     time: Annotated[
         Text,
         typer.Option(
-            help="A column of dates or numbers: learn from what was before, judge on what came after.",
+            help="A column of dates or numbers: learn from earlier rows, judge on later ones.",
             rich_help_panel=_SPLIT,
         ),
     ] = None
-    weights: Annotated[
-        Text, typer.Option("--weights", "--weight", help="A column of weights of the rows.")
-    ] = None
+    weights: Annotated[Text, typer.Option("--weights", "--weight", help="A column of row weights.")] = None
 
     def order(self, seed: int, jobs: int | None, **more: Any) -> Order:
         """What is asked of the fits, checked."""
@@ -167,11 +166,11 @@ class Asking:
 class Showing:
     """How results are told to those who decide."""
 
-    unit: Annotated[str, _shown(help="Of the costs, for example €.")] = ""
+    unit: Annotated[str, _shown(help="The unit of the costs, for example €.")] = ""
     per: Annotated[
         tuple[str, float] | None,
         _shown(
-            metavar="PERIOD CASES", help="Tell numbers for the cases of a period, for example year 120000."
+            metavar="PERIOD CASES", help="State numbers for the cases of a period, for example year 120000."
         ),
     ] = None
     capacity: Annotated[
@@ -181,14 +180,12 @@ class Showing:
     by: Annotated[
         Texts,
         _shown(
-            help="A column, perhaps one left out, whose values part the rows into subgroups. Repeat for more."
+            help="A column, even one left out, whose values split the rows into subgroups. Repeat for more."
         ),
     ] = None
     change: Annotated[
         Texts,
-        _shown(
-            help="A column that may change in what would turn a decision; by default all. Repeat for more."
-        ),
+        _shown(help="A column that may change to reverse a decision; by default all may. Repeat for more."),
     ] = None
 
     def check(self, names: Sequence[str]) -> None:
@@ -212,11 +209,11 @@ class Opening:
 
     format_: Annotated[Text, _reading("--format", help="csv, tsv, parquet, arrow, excel or jsonl.")] = None
     delimiter: Annotated[Text, _reading(help="Between the fields of a text file.")] = None
-    encoding: Annotated[Text, _reading(help="Of a text file, for example cp1252.")] = None
+    encoding: Annotated[Text, _reading(help="The encoding of a text file, for example cp1252.")] = None
     no_header: Annotated[
         bool, _reading("--no-header", help="The first row is data; columns are column_1, column_2, …")
     ] = False
-    sheet: Annotated[Text, _reading(help="Of an Excel file.")] = None
+    sheet: Annotated[Text, _reading(help="The sheet of an Excel file.")] = None
     max_expansion: Annotated[
         float, _reading(help="How many times its size a file may unpack to, beyond 1 GB.")
     ] = EXPANSION
@@ -283,7 +280,7 @@ class Telling:
     ] = False
     quiet: Annotated[
         bool,
-        typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.", rich_help_panel=_RUN),
+        typer.Option("--quiet", "-q", help="Print only warnings and errors.", rich_help_panel=_RUN),
     ] = False
 
     @property

@@ -70,7 +70,7 @@ def in_words(time: Role, at_random: Judgement, by_time: Judgement) -> str:
     return (
         f"rows are in order of {time.name!r} and were judged at random. Judged on the latest {_LATEST:.0%} "
         f"by a model of those before, 1,000 decisions cost {number(later.value)} ({between(later)}), {verb} "
-        f"than {number(random.value)} ({between(random)}){chance}; --time {time.name!r} judges so"
+        f"than {number(random.value)} ({between(random)}){chance}; --time {time.name!r} judges that way"
     )
 
 

@@ -25,13 +25,13 @@ _ALL = "all"
 @command
 def papers_command(
     name: Annotated[
-        str | None, typer.Argument(help="An experiment, or 'all'; without it, what there is.")
+        str | None, typer.Argument(help="An experiment, or 'all'; without it, the list of them.")
     ] = None,
     *,
     out_path: Annotated[
         str | None,
         typer.Option(
-            "--out", help="A folder for the page of results; a second run goes on from what is there."
+            "--out", help="A folder for the page of results; a second run continues from what is there."
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats and smaller sets: minutes.")] = False,

@@ -34,7 +34,7 @@ def load_model(path: str) -> TableModel:
         raise UsageError(f"{path} is a folder, not a model file") from None
     if not isinstance(model, TableModel):
         raise UsageError(
-            f"{path} holds a {type(model).__name__} that knows no table: use it in Python with propriety.load"
+            f"{path} holds a {type(model).__name__} without a table: use it in Python with propriety.load"
         )
     return model
 
@@ -59,8 +59,8 @@ def predict_command(
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Decide the positive class for so many rows at most, or for a share such as 0.1: those of "
-            "largest expected saving. The table is read twice."
+            help="Decide the positive class for at most this many rows, or for a share such as 0.1: those "
+            "with the largest expected saving. The table is read twice."
         ),
     ] = None,
     prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",

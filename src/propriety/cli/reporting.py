@@ -26,9 +26,9 @@ from propriety.tables.expressions import Expression
 _LOG_BOOSTING = "log-loss boosting"
 _LOGS = (losses.Log().composite(), losses.simplex.Log())
 _BY_DEFAULT = {
-    "log": "It is the default of this kind of model, whose decisions are cheap when its probabilities are "
-    "right everywhere; the costs come in by the decisions.",
-    "other": "It is the default of this kind of model at these costs: a small model cannot be right "
+    "log": "It is the default for this kind of model, whose decisions are cheap when its probabilities are "
+    "right everywhere; the costs come in when it decides.",
+    "other": "It is the default for this kind of model at these costs: a small model cannot be right "
     "everywhere, so its loss looks where the decision is made.",
 }
 

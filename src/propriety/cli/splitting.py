@@ -132,11 +132,12 @@ def _by_time(
     apart = "" if groups is None else f", no {groups.name!r} on both sides"
     if len(pairs) > 1:
         return Split(
-            pairs, f"{len(pairs)} parts in order of {time.name!r}, each by a model of what was before{apart}"
+            pairs,
+            f"{len(pairs)} parts in order of {time.name!r}, each by a model of the rows before it{apart}",
         )
     share = len(pairs[0][1]) / len(y)
     return Split(
-        pairs, f"the latest {share:.0%} of the rows by {time.name!r}, by a model of what was before{apart}"
+        pairs, f"the latest {share:.0%} of the rows by {time.name!r}, by a model of the rows before{apart}"
     )
 
 

@@ -189,7 +189,7 @@ def fit_streamed(
     judging = _training(rows, rows.judging_rows(list(stated.columns)), stated, path)
     fitted = _fit(out, rows, stated, order, recipe, budget, scheduler)
     for name in rows.unknown:
-        out.warn(f"column {name!r} has categories that the sample has not: they are as if missing")
+        out.warn(f"column {name!r} has categories that are not in the sample: they are taken as missing")
     return _study(judging, rows, order, fitted)
 
 

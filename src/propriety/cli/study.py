@@ -29,7 +29,7 @@ _OFFSET = "\0offset"  # no column of a table is called so
 _COUNTED = 4000  # rows on which it is measured what columns count for
 _TWO_JUDGEMENTS = (
     "That is by folds within the rows that it was fitted to; the table of costs judges the whole fit on rows "
-    "that were kept from it, and is the one to go by."
+    "that were kept from it, and is the one to trust."
 )
 
 
@@ -209,13 +209,13 @@ def show_importances(out: Output, importances: Mapping[str, Estimate], most: int
     ranked = sorted(importances.items(), key=lambda pair: -pair[1].value)
     rows = [(name, float(f"{e.value:.3g}"), f"{e.low:.2g} – {e.high:.2g}") for name, e in ranked if e.low > 0]
     if rows:
-        title = "What counts: the rise of the log loss without it"
+        title = "What matters: how much the log loss rises without it"
         out.table(title, ("column", "rises by", "95% interval"), rows[:most])
     chance = len(ranked) - len(rows)
     if chance:
         names = ", ".join(name for name, e in ranked if not e.low > 0) if chance <= 5 else ""
         told = f": {names}" if names else ""
-        out.say(f"{chance} of {len(ranked)} columns cannot be told from having no effect{told}.")
+        out.say(f"For {chance} of {len(ranked)} columns no effect can be told from chance{told}.")
 
 
 #: What is shown of a judgement: the key, the heading, and the digits after the point.

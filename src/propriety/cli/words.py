@@ -13,7 +13,7 @@ _WORDS = {
     "fp_cost": "a false alarm costs {}",
     "fn_cost": "a miss {}",
     "tp_benefit": "a hit brings {}",
-    "tn_benefit": "a right negative {}",
+    "tn_benefit": "a correct negative {}",
 }
 
 
@@ -26,17 +26,17 @@ def deciding(classes: Sequence[str], stated: TableCosts, costs: Costs) -> str:
     """By what a decision is made.
 
     >>> deciding(("no", "yes"), TableCosts(), Costs.of_mistakes())
-    "decides 'yes' from a probability of 0.5 on: a false alarm costs 1, a miss 1"
+    "decides 'yes' at a probability of 0.5 or more: a false alarm costs 1, a miss 1"
     """
     if has_threshold(costs):
         said = "by the cost matrix" if stated.matrix is not None else in_words(stated)
-        return f"decides {classes[-1]!r} from a probability of {costs.threshold:.3g} on: {said}"
+        return f"decides {classes[-1]!r} at a probability of {costs.threshold:.3g} or more: {said}"
     if costs.by_row:
         low, middle, high = np.quantile(np.minimum(costs.threshold, 1.0), [0.05, 0.5, 0.95])
         spread = f", {middle:.3g} in the middle and {low:.3g} to {high:.3g} for nine in ten"
         if f"{low:.3g}" == f"{high:.3g}":
             spread = f", about {middle:.3g} in almost all"
-        return f"decides {classes[-1]!r} from a threshold of each row on{spread}: {in_words(stated)}"
+        return f"decides {classes[-1]!r} at a threshold of each row's own{spread}: {in_words(stated)}"
     if stated.matrix is None:
         return "decides the most probable class: every mistake costs 1"
     rest = ", or abstains where that costs less" if costs.abstains else ""

@@ -86,7 +86,7 @@ def _format(path: str) -> tuple[str, str | None]:
     kind = parts[-1] if parts else ""
     if kind not in (*_CSV, *_JSON, *_BINARY) or (packing and kind in _BINARY):
         known = ", ".join(f".{k}" for k in (*_CSV, *_JSON, *_BINARY))
-        raise UsageError(f"--out {path}: the ending says no format that can be written; use {known}")
+        raise UsageError(f"--out {path}: the ending names no format that can be written; use {known}")
     return kind, packing
 
 

@@ -36,7 +36,7 @@ def no_better(lines: list[Line]) -> list[str]:
             f"{simple.name} (it saves {number(saved.value)}, {interval})"
         ]
     return [
-        f"the model cannot be told from {simple.name}: it saves {number(saved.value)} on 1,000 cases, "
+        f"the model cannot be told apart from {simple.name}: it saves {number(saved.value)} on 1,000 cases, "
         f"{interval}"
     ]
 
@@ -78,7 +78,7 @@ def miscalibrated(y: Floats, p: Floats, weights: Weights) -> list[str]:
     gap = weights.estimate(p - y)
     if gap.sure and abs(gap.value) > _OFF * rate:
         warnings.append(
-            f"its probabilities are too {'high' if gap.value > 0 else 'low'} on the whole: {percent(stated)} "
+            f"its probabilities are too {'high' if gap.value > 0 else 'low'} overall: {percent(stated)} "
             f"stated on average, {percent(rate)} seen"
         )
     return warnings
@@ -139,7 +139,7 @@ def share_drifts(y: Floats, order: Any, positive: str) -> list[str]:
         return []
     return [
         f"{positive!r} makes up {early.mean():.1%} of the first half of the table and {late.mean():.1%} of "
-        "the second: if rows are in order of time, the share drifts, and judging on mixed rows is too kind"
+        "the second: if rows are in order of time, the share drifts, and judging at random is too optimistic"
     ]
 
 

@@ -27,12 +27,15 @@ def flips(report: Report) -> Markup | None:
             )
         )
     text = (
-        "For some of the rows whose decision was close, the least change that would have turned it: first by "
-        "one column, then by up to three. Values are those that other rows have, and near is what few rows "
-        "lie between. It says what the model goes by, not what would happen if somebody changed it."
+        "For some of the rows whose decision was close, the smallest change that would have reversed it: "
+        "first in one column, then in up to three. New values are ones that other rows have, and a change is "
+        "small if few rows lie in between. This says what the model goes by, not what would happen if "
+        "somebody made the change."
     )
     columns = ("row", "probability", "decided", "would be decided otherwise with", "probability then")
-    return join(tag("p", text), table("The least change that turns each", columns, rows, numeric=(1, 4)))
+    return join(
+        tag("p", text), table("The smallest change that reverses each", columns, rows, numeric=(1, 4))
+    )
 
 
 def _place(report: Report, one: Flipped) -> str:

@@ -38,8 +38,8 @@ def subgroups(report: Report) -> Markup | None:
     if not parts:
         return None
     note = (
-        "Whether a difference matters is for those who decide; whether it may be chance, the intervals say. "
-        "A group that has more positives has more misses at the same quality of probabilities: compare what "
+        "Whether a difference matters is for those who decide; the intervals say whether it may be chance. "
+        "A group with more positives has more misses at the same quality of probabilities: compare what "
         "is missed among the positives, and what is stated with what is seen."
     )
     return join(*parts, tag("p", note, class_="quiet"))
@@ -61,7 +61,7 @@ def over_time(report: Report) -> Markup | None:
     ]
     text = (
         f"The judging rows in order of {report.time!r}, in parts of equal size: if the cost or the gap "
-        "between stated and seen grows, the model ages."
+        "between stated and seen grows, the model is ageing."
     )
     return join(
         tag("p", text),

@@ -89,8 +89,7 @@ def other_costs(report: Report) -> Markup | None:
     if by_stake:
         text += (
             " Each row counts by what is at stake in it, the sum of both costs: the curve is the "
-            "mean cost of a "
-            "unit at stake."
+            "mean cost per unit at stake."
         )
     return join(
         tag("p", text),
@@ -102,7 +101,7 @@ def other_costs(report: Report) -> Markup | None:
             "decisions are made "
             "for just these costs. A model whose line is nowhere above another's is the better one "
             "whatever the costs. "
-            "The band is the 95% interval at each c; the grey line is one constant probability for all.",
+            "The band is the 95% interval at each c; the grey line is one constant probability for everyone.",
             mark=threshold_of(report) if interaction.possible(report) else None,
         ),
         interaction.sliders(report),
@@ -135,11 +134,9 @@ def roughly_known(report: Report) -> Markup | None:
     more = (
         "Deciding for the mean instead of the true costs is expected to cost "
         f"{number(1000 * regret.value)} per 1,000 "
-        f"cases ({number(1000 * regret.low)} to {number(1000 * regret.high)}): that is what it "
-        "would be worth to "
-        "know them. It is worked out of the probabilities, every order of magnitude in the range "
-        "being as likely, "
-        "and is as good as they are."
+        f"cases ({number(1000 * regret.low)} to {number(1000 * regret.high)}): that is what "
+        "knowing them would be worth. It is worked out from the probabilities, with every order of magnitude "
+        "in the range equally likely, and is as good as they are."
     )
     return join(tag("p", text), tag("p", more))
 
@@ -178,10 +175,10 @@ def budget(report: Report) -> Markup | None:
         "lift",
     )
     text = (
-        f"Rows are acted on in the order of what that is expected to save. The model itself would act on "
+        f"Rows are acted on in order of the saving expected. The model itself would act on "
         f"{curve.worth:,} of {n:,} rows; {curve.best:,} would have been cheapest on these very "
         "rows. Lift is the "
-        f"share of {report.positive!r} among those acted on, in units of their share among all."
+        f"share of {report.positive!r} among those acted on, divided by their share among all."
     )
     if np.any(report.sample_weight != 1):
         text += " Every row counts once here, whatever its weight."
@@ -189,9 +186,8 @@ def budget(report: Report) -> Markup | None:
     pair = tag(
         "div",
         figure("budget", drawn, "Total cost against the number of rows that are acted on.",
-               "Cost: the total over the judging rows, if the first so many are acted on. The "
-               "dashed line is rows "
-               "at random."),
+               "Cost: the total over the judging rows if that many are acted on, the best first. "
+               "The dashed line is rows chosen at random."),
         figure("lift", figures.lift(curve), "Lift against the number of rows that are acted on.",
                "Lift: how much denser the positives are among the first rows than among all."),
         class_="pair",

@@ -42,9 +42,9 @@ def ranking(report: Report) -> Markup | None:
         "lift",
     )
     text = (
-        f"If only some cases can be checked, those of largest probability come first. This says how many "
-        f"{report.positive!r} are then found. Lift is how much denser they are among those checked than "
-        f"among all, where they are {percent(curve.rate)}."
+        f"If only some cases can be checked, the most probable come first. This is how many "
+        f"{report.positive!r} are then found. Lift is how much more frequent they are among those checked "
+        f"than among all, where they are {percent(curve.rate)}."
     )
     if capacity is not None:
         found, there = curve.gain(capacity) * curve.rate * scale.cases, curve.rate * scale.cases

@@ -51,9 +51,9 @@ def asked(report: Report) -> Markup:
                     "loss", drawn,
                     "How much the fitted loss attends to each ratio of costs; the costs asked for are "
                     "marked.",
-                    "Where the loss looks: a proper loss is a weight over costs, drawn here against the "
-                    "log loss, each "
-                    "by its largest value. It is most exact about probabilities where it is high.",
+                    "Where the loss looks: a proper loss is a weight over costs, drawn here beside the "
+                    "log loss, each divided by its largest value. Where it is high, it asks for the most "
+                    "exact probabilities.",
                 )
             )  # fmt: skip
     return join(*parts)
@@ -80,9 +80,9 @@ def costs(report: Report) -> Markup:
     kinds += ("undecided",) if report.costs.abstains else ()
     columns = ("decided by", "cost", "", *kinds, "the model saves")
     note = (
-        "In brackets are 95% intervals, of the mean over the judging rows. What the model saves is worked "
-        "out row by row, so its interval is narrower than those of two costs; where it holds 0, chance "
-        "alone may be the difference."
+        "In brackets are 95% intervals of the mean over the judging rows. What the model saves is worked "
+        "out row by row, so its interval is narrower than those of two costs; where it includes 0, "
+        "the difference may be chance."
     )
     extra = (
         tag("p", f"{report.same[:1].upper()}{report.same[1:]} is this model itself.") if report.same else None
@@ -120,7 +120,7 @@ def _total(report: Report) -> Markup | None:
             " Against "
             f"{'never' if report.budget is not None else 'the better of always and never'}, the savings "
             f"are {percent(share.value)} ({percent(share.low)} to {percent(share.high)}) of its cost"
-            f"{'' if share.value >= 0 else ': below 0 the model is the dearer one'}."
+            f"{'' if share.value >= 0 else ': below 0, the model costs more'}."
         )
     return tag("p", text)
 
@@ -142,8 +142,8 @@ def probabilities(report: Report) -> Markup:
             "Reliability diagram: the observed share of positives against the stated probability.",
             "Reliability: where the model says 30%, does it happen in 30% of cases? On the diagonal it "
             "does; the band is "
-            "what chance allows a model that is right. MCB is the loss by miscalibration, DSC what telling "
-            "cases apart gains, UNC the loss of knowing the base rate alone.",
+            "what chance allows a model that is right. MCB is the loss due to miscalibration, DSC the gain "
+            "from telling cases apart, UNC the loss of knowing only the base rate.",
         ),
         figure(
             "scores", scores, "Histograms of the stated probabilities of the two classes.",
@@ -181,7 +181,7 @@ def _probabilities_of_several(report: Report) -> Markup:
         )
         for k, label in enumerate(report.labels)
     ]
-    columns = ("class", "share of the rows", "mean of the stated probabilities", "range of these")
+    columns = ("class", "share of the rows", "mean of the stated probabilities", "their range")
     log = -mean(np.log(np.clip(P[np.arange(len(true)), true], figures.CLIP, 1)))
     brier = mean(((P - np.eye(P.shape[1])[true]) ** 2).sum(axis=1))
     scores = f"Log loss {number(log)}, Brier score {number(brier)}, the sum over the classes."
@@ -230,14 +230,14 @@ def _rises(importances: dict[str, Estimate]) -> Markup:
     ]
     chance = sum(not e.low > 0 for _, e in ranked)
     note = (
-        "How much the log loss rises on the judging rows when the values of one column are dealt out among "
-        "them at random. Of columns that say the same, each looks as if it hardly counted."
+        "How much the log loss rises on the judging rows when the values of one column are shuffled among "
+        "them. If columns say the same thing, each looks as if it hardly mattered."
     )
     if chance:
-        note += f" Of {len(ranked)} columns, {chance} cannot be told from having no effect."
+        note += f" For {chance} of {len(ranked)} columns, no effect can be told from chance."
     columns = ("column", "log loss rises by", "95% interval", "")
     return join(
-        table("What each column counts for", columns, shown[:_COUNTED], numeric=(1, 2)),
+        table("How much each column matters", columns, shown[:_COUNTED], numeric=(1, 2)),
         tag("p", note, class_="quiet"),
     )
 
@@ -259,7 +259,7 @@ def _tree(report: Report) -> Markup:
         return join(_text(report), tag("p", meaning, class_="quiet"))
     of = f"probability of {report.of_model[1]!r}" if report.p.ndim == 1 else "probabilities of the classes"
     caption = (
-        f"The tree itself. A box has the {of} and the training rows that come by; leaves, in bold, decide."
+        f"The tree itself. A box has the {of} and the training rows that reach it; leaves, in bold, decide."
     )
     drawn = figures.tree(report.model, tuple(report.of_model))
     return figure("tree", drawn, "The decision tree.", caption, paper=True)

@@ -20,7 +20,7 @@ def headline(report: Report) -> str:
     against = f"against {simple.name}, {_best_of(report)}"
     if not saved.sure:
         return (
-            f"It cannot be told from chance whether {report.name} saves anything: {scale.cost(saved.value)} "
+            f"Whether {report.name} saves anything cannot be told from chance: {scale.cost(saved.value)} "
             f"{on} (95% interval {scale.between(saved)}) {against}."
         )
     verb = "saves" if saved.value > 0 else "loses"
@@ -45,7 +45,7 @@ def summary(report: Report) -> Markup:
     ]
     share = report.savings
     if share is not None and (report.costs.by_row or not report.sided):
-        said = f"of its cost is saved (95% interval {percent(share.low)} to {percent(share.high)})"
+        said = f"of that cost is saved (95% interval {percent(share.low)} to {percent(share.high)})"
         cards.append((percent(share.value), said))
     cards += _mistakes(report, model)
     items = [tag("li", tag("b", value), tag("span", what)) for value, what in cards]

@@ -15,7 +15,7 @@ _TERMS = {
     "fp_cost": "a false alarm costs",
     "fn_cost": "a miss costs",
     "tp_benefit": "a hit brings",
-    "tn_benefit": "a right negative brings",
+    "tn_benefit": "a correct negative brings",
 }
 
 
@@ -35,8 +35,8 @@ def started(report: Report) -> Markup | None:
     spread = f"{number(report.offset.min())} to {number(report.offset.max())}"
     return tag(
         "p",
-        f"The score of each row starts from an offset that is given with it, {spread} here: the model was "
-        "fitted to what is to be added to it. What columns are said to add comes on top of the offset.",
+        f"The score of each row starts from an offset of its own, {spread} here: the model was "
+        "fitted to what has to be added to it. What columns are said to add comes on top of the offset.",
     )
 
 
@@ -58,8 +58,8 @@ def asked(report: Report) -> Markup:
     said = f"{number(c.fp_cost)} for deciding {report.positive!r} wrongly, {number(c.fn_cost)} for missing it"
     text = (
         f"{times(c.fn_cost / c.fp_cost)} "
-        f"({said}{', against the right decision' if benefits else ''}). So the "
-        f"cheapest decision is {report.positive!r} from a probability of {number(c.threshold)} on."
+        f"({said}{', against the right decision' if benefits else ''}). So "
+        f"{report.positive!r} is the cheapest decision at a probability of {number(c.threshold)} or more."
     )
     parts: list[Any] = [tag("p", text)]
     if benefits or any(uncertain.is_uncertain(getattr(report, name)) for name in _TERMS):
@@ -77,13 +77,13 @@ def _of_rows(report: Report) -> Markup:
     if number(low) == number(high):
         text = (
             "Each row has its own costs, almost all in the same proportion: "
-            f"{report.positive!r} is decided from a probability of {number(middle)} on."
+            f"{report.positive!r} is decided at a probability of {number(middle)} or more."
         )
     else:
         text = (
-            f"Each row has its own costs, so each is decided at its own threshold: {report.positive!r} from "
-            f"a probability of {number(middle)} on for the row in the middle, and from {number(low)} to "
-            f"{number(high)} for nine rows in ten."
+            f"Each row has its own costs, so each is decided at its own threshold: {report.positive!r} at "
+            f"a probability of {number(middle)} or more for the row in the middle; the threshold is "
+            f"{number(low)} to {number(high)} for nine rows in ten."
         )
     budget = None if report.budget is None else tag("p", _budget(report))
     return join(tag("p", text), _terms(report), budget)
@@ -115,8 +115,8 @@ def _budget(report: Report) -> str:
     else:
         most = f"{report.budget:,.0f}"
     return (
-        f"At most {most} of the {len(report.y):,} rows that judge may be acted on: those of largest expected "
-        "saving are, and only where there is one."
+        f"At most {most} of the {len(report.y):,} judging rows may be acted on: those with the largest "
+        "expected saving, and only where there is one."
     )
 
 
@@ -131,10 +131,10 @@ def _matrix(report: Report) -> Markup:
         *(f"decided {label!r}" for label in report.labels),
         *(("undecided",) * report.costs.abstains),
     )
-    text = "Each decision has its cost for each class, and the one of least expected cost is taken"
+    text = "Each decision has a cost for each class, and the one with the least expected cost is taken"
     text += ", which may be to abstain." if report.costs.abstains else "."
     if report.sided:
-        text += f" That is {report.positive!r} from a probability of {number(report.costs.threshold)} on."
+        text += f" That is {report.positive!r} at a probability of {number(report.costs.threshold)} or more."
     budget = None if report.budget is None else tag("p", _budget(report))
     numeric = tuple(range(1, len(columns)))
     return join(tag("p", text), table("What each decision costs", columns, rows, numeric=numeric), budget)
