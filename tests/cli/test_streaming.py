@@ -63,7 +63,7 @@ def test_rows_that_judge_have_no_part_in_the_fit(folder, monkeypatch):
     monkeypatch.setattr(
         streaming, "_study", lambda judging, rows, order, fitted: seen.append((judging, rows))
     )
-    with pytest.raises(AttributeError):  # there is no study to be shown
+    with pytest.raises(AttributeError, match="NoneType"):  # there is no study to be shown
         run("fit", folder, "-t", "late", "--set", "max_iter=1", "--fn-cost", "amount")
     judging, rows = seen[0]
     first, batches = rows.batches(rows.columns, 0, 1000)

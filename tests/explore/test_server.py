@@ -151,5 +151,5 @@ def test_without_a_port_a_taken_one_is_evaded(monkeypatch):
 
 
 def test_an_error_in_a_job_goes_to_whoever_asked():
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError, match="division"):
         server.Worker().submit(lambda: 1 / 0).result(timeout=10)

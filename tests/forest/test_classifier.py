@@ -177,7 +177,7 @@ def test_rows_take_the_same_way_by_bins_and_by_values(params):
     model = ForestClassifier(n_estimators=9, random_state=0, **params).fit(frame, y)
     frame.loc[:5, "a"], frame.loc[3:9, "b"], frame.loc[4:6, "kind"] = np.inf, -np.inf, None
     grown, votes = model._grown, np.zeros((203, 1))
-    for start, stop, values in model._table(frame).chunks(grown._encoders()):
+    for start, stop, values in model._table(frame).chunks(grown.encoders()):
         grown.forest.add_scores(values, votes[start:stop], 1)
     expected = grown.smoothed(np.hstack([9 - votes, votes]), 9)
     for jobs in (1, 3):

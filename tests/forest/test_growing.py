@@ -125,7 +125,7 @@ def test_missing_categories_go_where_their_split_says(splitter):
     given = {"n_estimators": 5, "bootstrap": False, "random_state": 0, "splitter": splitter}
     model = ForestClassifier(**given).fit(frame, y)
     forest = model._grown.forest
-    ((_, _, values),) = model._table(frame).chunks(model._grown._encoders())
+    ((_, _, values),) = model._table(frame).chunks(model._grown.encoders())
     held, share = sums_of_nodes(forest, values, y, np.ones(400))
     assert len(forest.sets) > 20
     np.testing.assert_allclose(forest.nodes["weight"], held)
