@@ -73,7 +73,8 @@ class Weights:
             return cls(n, collective=collective)
         broken = float(np.any(values != np.rint(values)))
         broken, top = collective.max((broken, float(values.max(initial=0.0))))
-        (total,) = collective.sum(np.array([values.sum()]))
+        with np.errstate(over="ignore"):  # then they are no copies
+            (total,) = collective.sum(np.array([values.sum()]))
         copies = not broken and top <= _EXACT and total <= _EXACT
         values, unit = (values, 1.0) if copies else _relative(values, collective=collective)
         (other,) = collective.max((float(np.any(values != 1.0)),))

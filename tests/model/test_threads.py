@@ -67,6 +67,7 @@ def test_a_model_works_after_a_fork(model, rows):
     expected = model.predict_proba(X)  # threads have been at work
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks in a process with threads
+        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # JAX, if another test has loaded it
         child = os.fork()
     if child == 0:
         same = np.array_equal(model.predict_proba(X), expected)

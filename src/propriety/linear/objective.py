@@ -182,7 +182,7 @@ class SimplexRows:
 def mean_of(values: Floats, weight: Floats, collective: Collective) -> Any:
     """Weighted mean over the rows of all processes.
 
-    >>> mean_of(np.array([1.0, 3.0]), np.array([1.0, 1.0]), ALONE)
+    >>> float(mean_of(np.array([1.0, 3.0]), np.array([1.0, 1.0]), ALONE))
     2.0
     """
     if collective.size == 1:
