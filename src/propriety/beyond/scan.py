@@ -135,7 +135,7 @@ def scan(
     Parameters
     ----------
     source : str, path, list of them, or what yields Arrow batches
-        Files by a pattern (``'folder/*.parquet'``), a folder or a list, all Parquet, CSV, or Arrow (Feather); a
+        Files by a pattern (``'folder/*.parquet'``), a folder or a list, Parquet, CSV or Arrow (Feather); a
         pyarrow Dataset or Table; a polars LazyFrame or DataFrame; a DuckDB relation; or a function that
         returns a new iterator over record batches of Arrow each time. Rows must come in the same order each
         time; if they do not, the fit says so.
