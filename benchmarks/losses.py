@@ -4,7 +4,8 @@
 
 Two ratios a row: how many times faster than the plain NumPy expression of the same formulas, and how much
 slower than the log loss with the logit link. Best of several repetitions, in alternating order, since the
-machines are noisy. It also prints the time of ``import propriety`` as a ratio to ``import sklearn``.
+machines are noisy. A second table has the time of ``composite.value`` against the formulas alone. It also
+prints the time of ``import propriety`` as a ratio to ``import sklearn``.
 """
 
 from __future__ import annotations
@@ -111,12 +112,28 @@ def cases():
     return families | mine
 
 
-def best(functions):
+def print_values(y, F):
+    """Values of losses whose formulas are special functions: `value`, and the formulas alone."""
+    print("\n| loss | `value` | faster than its formulas |")
+    print("|---|---:|---:|")
+    for loss in (losses.Log(), losses.Beta(6, 14), losses.Tailored(0.1, 20), losses.AlphaTunable(2)):
+        c = loss.composite()
+        looked_up, computed = best(
+            [
+                lambda c=c: c.value(y, F),
+                lambda c=c: c.values(y, F, table=False),
+            ],
+            repeats=3,
+        )
+        print(f"| {loss!r} | {1000 * looked_up:.1f} ms | {computed / looked_up:.1f}× |", flush=True)
+
+
+def best(functions, repeats=REPEATS):
     """Best time of each function; all of them once a round, in alternating order."""
     times = [np.inf] * len(functions)
     for function in functions:
         function()
-    for repeat in range(REPEATS):
+    for repeat in range(repeats):
         order = range(len(functions)) if repeat % 2 else reversed(range(len(functions)))
         for i in order:
             start = time.perf_counter()
@@ -157,6 +174,7 @@ def main() -> None:
             ]
         )
         print(f"| {name} | {numpy_time / compiled:.1f}× | {compiled / reference:.2f}× |", flush=True)
+    print_values(y, F)
     print(f"\nimport propriety takes {import_ratio():.2f} times as long as import sklearn")
 
 

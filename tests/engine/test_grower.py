@@ -229,7 +229,7 @@ def test_scores_of_bins_and_of_values_are_the_same(rng):
 
 def test_memory_goes_by_the_rows_not_by_the_leaves_that_are_asked_for():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(1000, 3))
+    X = rng.normal(size=(1000, 100))
     y = X[:, 0] + rng.normal(size=1000) > 0
     for least in (0, 1, "auto"):
         few, many = (
@@ -241,7 +241,7 @@ def test_memory_goes_by_the_rows_not_by_the_leaves_that_are_asked_for():
         many.fit(X, y)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 50e6, least  # 29 GiB before
+        assert peak < 20e6, least  # a histogram for each leaf asked for would be 59 TiB, for each row 630 MB
         np.testing.assert_array_equal(many.decision_function(X), expected)
     tracemalloc.start()
     TreeClassifier(max_leaf_nodes=10**7, min_samples_leaf=1).fit(X, y)
@@ -257,7 +257,21 @@ def test_histograms_suffice_when_rows_are_split_off_one_by_one(n, ratio):
     g = np.where(i < 250, ratio**-i, 0.0)
     X = np.minimum(i, 250.0)[:, None]
     nodes, grower, _, _ = grow(X, g, np.ones(n), max_leaves=10**6, min_weight=0)
-    used, room = int(grower.work.counts[1]), len(grower.work.histograms)
-    assert used <= room == max(1, n - 511)
-    assert len(nodes) <= len(grower.work.nodes) == 2 * n - 1
-    assert used > 5 or n <= 513
+    work, room = grower.work, n // 512 + 1
+    assert len(work.histograms) == room
+    assert sorted(work.slots) == list(range(room))
+    assert len(nodes) <= len(work.nodes) == 2 * n - 1
+    assert len(nodes) > 20
+
+
+def test_each_leaf_of_many_rows_keeps_its_histogram():
+    # Ten leaves of 512 rows, then each again in two: the first ten are all that there is room for.
+    i = np.arange(5120)
+    g = i // 512 + np.where(i % 512 < 256, 0.0, 0.01)
+    X = (i // 256).astype(float)[:, None]
+    ten, grower, _, _ = grow(X, g, np.ones(len(i)), max_leaves=10, min_weight=256)
+    assert [n["stop"] - n["start"] for n in ten if n["left"] < 0] == [512] * 10
+    nodes, grower, _, _ = grow(X, g, np.ones(len(i)), max_leaves=20, min_weight=256)
+    assert len(grower.work.histograms) == 11
+    assert sorted(grower.work.slots) == list(range(11))
+    assert sorted(n["start"] for n in nodes if n["left"] < 0) == list(range(0, 5120, 256))

@@ -62,6 +62,41 @@ def test_values_equal_the_formulas(c):
     assert np.all(np.abs(c.values(y, F) - truth) <= tolerance(c, F) * np.abs(truth) + 1e-250)
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.Beta(6, 14),
+        losses.Tailored(0.1, 20),
+        losses.DensityPower(0.5),
+        losses.AlphaTunable(2),
+        2 * losses.Log() + losses.Arcsine(),
+        losses.Beta(2, 3).tilted(positive=9),
+    ],
+    ids=repr,
+)
+def test_many_rows_are_looked_up_and_few_are_computed(loss, monkeypatch):
+    c, y = loss.composite(), RNG.random((40, 60)).round()
+    F = np.concatenate([RNG.normal(scale=3, size=2398), [800.0, -800.0]]).reshape(40, 60)
+    p = np.concatenate([[0.0, 1.0, 1e-300], RNG.random(57)])
+    few, few_losses = c.value(y, F), loss.loss(y, p)
+    made = []
+    by_table = fused.values_and_gradients
+    monkeypatch.setattr(fused, "values_and_gradients", lambda *a, **k: made.append(1) or by_table(*a, **k))
+    monkeypatch.setattr(fused, "MANY", 2401)
+    assert np.array_equal(c.value(y, F), few)
+    assert not made
+    monkeypatch.setattr(fused, "MANY", 2400)
+    np.testing.assert_allclose(c.value(y, F), few, rtol=1e-11, atol=1e-250)
+    np.testing.assert_allclose(loss.loss(y, p), few_losses, rtol=1e-11, atol=1e-250)
+    assert np.array_equal(loss.loss(y, p)[:, :2], few_losses[:, :2])
+    assert len(made) == 3
+
+
+def test_losses_of_plain_formulas_are_computed_however_many():
+    assert not fused.are_many(losses.Log(), 1.0, np.zeros(fused.MANY))
+    assert fused.are_many(losses.Beta(6, 14), 1.0, np.zeros(fused.MANY))
+
+
 def test_every_default_composite_has_a_kernel():
     for loss in SMOOTH:
         assert fused._derivative_kernel(loss.composite(), False) is not None, loss

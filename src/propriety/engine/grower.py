@@ -68,11 +68,12 @@ def may_split(node, rules):
 
 @inner
 def _small_child(work, node_id):
-    """The child whose histogram is counted: the one with the newest slot; −1 if none has one."""
+    """The child whose histogram is counted: the one of fewer rows; −1 if neither has one."""
     node = work.nodes[node_id]
-    if work.nodes[node.left].slot < 0:
+    a, b = work.nodes[node.left], work.nodes[node.right]
+    if a.slot < 0:
         return -1
-    return node.left if work.nodes[node.left].slot > work.nodes[node.right].slot else node.right
+    return node.left if a.stop - a.start <= b.stop - b.start else node.right
 
 
 @inner
@@ -263,6 +264,8 @@ def new_root(signal, work, n_rows, all_rows):
     root = _new_node(signal, work, zero, _I(-1), zero, n_rows, zero, zero, all_rows, zero, np.uint64(0))
     root.slot, root.counted = 0, signal.packed.size == 0 or all_rows <= COUNTED_ROWS
     work.counts[_SLOTS], work.counts[_LEAVES] = 1, 1
+    for slot in range(work.slots.size):
+        work.slots[slot] = slot
     work.path_groups[0] = 1
 
 
@@ -308,26 +311,33 @@ def make_children(signal, rules, work, node_id, n_left, all_left):
 
 @inner
 def _give_slots(signal, rules, work, node_id):
-    """Give the smaller child a fresh histogram and the larger one its parent's.
+    """Give the smaller child a free histogram and the larger one its parent's.
 
-    Returns the id of the smaller child, or −1 when neither child needs one: no split will follow, or both
-    have so few rows that they are searched directly.
+    Neither child needs one where no split will follow, or both have so few rows that they are searched
+    directly; then the parent's is free.
     """
     node = work.nodes[node_id]
     a, b = work.nodes[node.left], work.nodes[node.right]
-    if work.counts[_LEAVES] >= rules.max_leaves or not (may_split(a, rules) or may_split(b, rules)):
-        return -1
-    if max(a.stop - a.start, b.stop - b.start) <= _DIRECT_ROWS:
-        return -1
-    a_is_small = a.stop - a.start <= b.stop - b.start
-    small, large = (a, b) if a_is_small else (b, a)
-    small.slot = work.counts[_SLOTS]
+    last = work.counts[_LEAVES] >= rules.max_leaves or not (may_split(a, rules) or may_split(b, rules))
+    if last or max(a.stop - a.start, b.stop - b.start) <= _DIRECT_ROWS:
+        _free_slot(work, node)
+        return
+    small, large = (a, b) if a.stop - a.start <= b.stop - b.start else (b, a)
+    small.slot = work.slots[work.counts[_SLOTS]]
     work.counts[_SLOTS] += 1
     small.counted = signal.packed.size == 0 or small.stop - small.start <= COUNTED_ROWS
     large.slot = node.slot
     large.counted = small.counted and node.counted
     node.slot = -1
-    return node.left if a_is_small else node.right
+
+
+@inner
+def _free_slot(work, node):
+    """Leave a node's histogram to others."""
+    if node.slot >= 0:
+        work.counts[_SLOTS] -= 1
+        work.slots[work.counts[_SLOTS]] = node.slot
+        node.slot = -1
 
 
 # --- carrying out a phase -------------------------------------------------------------------------
@@ -423,6 +433,9 @@ def _end_search(rules, work, node_id, itself):
             work.nodes[meant] = work.candidates[i, best]
             for word in range(SET_WORDS):
                 work.sets[meant, word] = work.candidate_sets[i, best, word]
+        # Children of few rows are searched directly: nothing will be subtracted from this histogram.
+        if meant >= 0 and not itself and work.nodes[meant].stop - work.nodes[meant].start <= _DIRECT_ROWS:
+            _free_slot(work, work.nodes[meant])
 
 
 @inner
@@ -532,12 +545,12 @@ class Grower:
         self.binned = binned
         threads = parallel.n_threads(None) if COMPILED else 1
         self.n_workers = min(n_jobs, threads, max(1, n * d // (2 * _TASK_CELLS)))
-        # Each leaf has a row, and a split takes a histogram while a child has more than a few rows.
+        # Each leaf has a row. Leaves of more than a few rows keep a histogram, one more is being searched.
         if few_rows:  # of many more, which others have
             n_histograms = 0
         else:
             max_leaves = min(max_leaves, n)
-            n_histograms = min(max_leaves, max(1, n - _DIRECT_ROWS))
+            n_histograms = min(max_leaves, n // (_DIRECT_ROWS + 1) + 1)
         workers, n_nodes = self.n_workers, 2 * max_leaves - 1
         n_chunks = min(-(-d // _CHUNK), 4 * workers)
         self.work = Workspace(
@@ -547,6 +560,7 @@ class Grower:
             sets=np.zeros((n_nodes, SET_WORDS), dtype=np.uint32),
             path_groups=np.ones((n_nodes, n_groups), dtype=np.uint8),
             histograms=np.zeros((n_histograms, d * CELLS), dtype=np.int64),
+            slots=np.zeros(n_histograms, dtype=np.int64),
             partials=np.zeros((workers, d * CELLS if workers > 1 else 0), dtype=np.int64),
             dirty=np.zeros(workers, dtype=np.uint8),
             counts=np.zeros(3, dtype=np.int64),

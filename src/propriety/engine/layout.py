@@ -128,6 +128,7 @@ class Workspace(NamedTuple):
     sets: NDArray[np.uint32]  # (nodes, SET_WORDS): bins that go left
     path_groups: NDArray[np.uint8]  # (nodes, groups): groups that hold all features above the node
     histograms: NDArray[np.int64]  # (slots, d · CELLS)
+    slots: NDArray[np.int64]  # (slots,): those in use, then those that are free
     partials: NDArray[np.int64]  # (workers, d · CELLS): what each worker adds to the node at hand
     dirty: NDArray[np.uint8]  # (workers,): whose partial is not zero
     counts: NDArray[np.int64]  # nodes, slots and leaves in use

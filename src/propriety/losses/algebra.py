@@ -106,6 +106,10 @@ class SmoothMixture(Mixture, SmoothLoss):
 
     terms: tuple[tuple[float, SmoothLoss], ...]
 
+    @property
+    def _slow(self) -> bool:  # type: ignore[override]
+        return any(loss._slow for _, loss in self.terms)
+
     def _accuracy(self, t: Array) -> Array:
         return np.max([loss._accuracy(t) for _, loss in self.terms], axis=0)
 
@@ -172,6 +176,10 @@ class Tilted(SmoothLoss):
             return Tilted.of(loss.base, loss.positive * positive, loss.negative * negative)
         tilted = Tilted(loss, positive, negative)
         return loss if tilted.positive == tilted.negative == 1 else tilted
+
+    @property
+    def _slow(self) -> bool:  # type: ignore[override]
+        return self.base._slow
 
     def _accuracy(self, t: Array) -> Array:
         return self.base._accuracy(t + self._shift)

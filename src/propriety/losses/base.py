@@ -76,12 +76,15 @@ class Loss(Value, ABC):
     def loss(self, y: ArrayLike, p: ArrayLike, q: ArrayLike | None = None) -> Any:
         """ℓ(y, p): the loss of stating p when the label is y; y may be a probability."""
         y = check_probability("y", y)
-        return _at(lambda x: product(y, self._partial1(x)) + product(1 - y, self._partial0(x)), p, q)
+        return _at(lambda x: self._losses(y, x), p, q)
+
+    def _losses(self, y: Array, x: Point) -> Array:
+        return product(y, self._partial1(x)) + product(1 - y, self._partial0(x))
 
     def risk(self, eta: ArrayLike, p: ArrayLike, q: ArrayLike | None = None) -> Any:
         """R(η | p) = η ℓ(1, p) + (1 − η) ℓ(0, p): the expected loss of p when the truth is η."""
         eta = check_probability("eta", eta)
-        return _at(lambda x: product(eta, self._partial1(x)) + product(1 - eta, self._partial0(x)), p, q)
+        return _at(lambda x: self._losses(eta, x), p, q)
 
     def regret(self, eta: ArrayLike, p: ArrayLike, q: ArrayLike | None = None) -> Any:
         """R(η | p) − H(η) ≥ 0: what p loses against the truth, a Bregman divergence."""
@@ -168,6 +171,21 @@ class SmoothLoss(Loss):
     r = ω p q (`_log_relative`, `_dlog_relative`): whichever is exact in its tails. In log-odds t the weight
     measure is r dt, and logarithms carry it where ω itself is beyond the range of doubles.
     """
+
+    #: Whether the partial losses are special functions, so that many rows had better be looked up in a table.
+    _slow: bool = False
+
+    def _losses(self, y: Array, x: Point) -> Array:
+        from propriety.losses import fused
+
+        if not fused.are_many(self, y, x.t):
+            return super()._losses(y, x)
+        y, *x = np.broadcast_arrays(y, *x)  # type: ignore[assignment]
+        x = Point(*x)
+        values = fused.many_values(self.with_link(Logit()), y, x.t)
+        certain = np.isinf(x.t)  # p = 0 and p = 1, which no score has
+        values[certain] = super()._losses(y[certain], Point(*(part[certain] for part in x)))
+        return values
 
     def _log_relative(self, x: Point) -> Array:
         """log(ω p q)."""
@@ -265,6 +283,10 @@ class DerivedLoss(SmoothLoss):
     @abstractmethod
     def core(self) -> SmoothLoss:
         """The loss that this one equals."""
+
+    @property
+    def _slow(self) -> bool:  # type: ignore[override]
+        return self.core._slow
 
     def _partial1(self, x: Point) -> Array:
         return self.core._partial1(x)

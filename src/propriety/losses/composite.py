@@ -71,7 +71,16 @@ class Composite(Value):
     # -- the loss of a score ---------------------------------------------------------------------------
 
     def value(self, y: ArrayLike, F: ArrayLike) -> Any:
-        """ℓ(y, p(F)); beyond the range of a bounded canonical link, its convex continuation."""
+        """ℓ(y, p(F)); beyond the range of a bounded canonical link, its convex continuation.
+
+        Many rows of a loss of special functions, such as `Beta`, are looked up in a table that is good to
+        1e-12, as `values` does.
+        """
+        from propriety.losses import fused
+
+        y, F = check_probability("y", y), as_float("F", F)
+        if fused.are_many(self.loss, y, F):
+            return fused.many_values(self, y, F)
         return self._pointwise(y, F, self._value)
 
     def gradient(self, y: ArrayLike, F: ArrayLike) -> Any:

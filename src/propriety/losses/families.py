@@ -198,6 +198,8 @@ class Beta(SmoothLoss):
     alpha: float
     beta: float
 
+    _slow = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", number("alpha", self.alpha, -1, math.inf))
         object.__setattr__(self, "beta", number("beta", self.beta, -1, math.inf))
@@ -351,6 +353,8 @@ class DensityPower(SymmetricLoss):
     """
 
     gamma: float
+
+    _slow = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", number("gamma", self.gamma, -1, math.inf))

@@ -23,9 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from propriety import parallel
 from propriety.losses.kept import has_function, kept
 from propriety.losses.links import Logit
-from propriety.losses.point import Array, as_float, at_log_odds
+from propriety.losses.point import Array, Foreign, as_float, at_log_odds
 
 if TYPE_CHECKING:
+    from propriety.losses.base import SmoothLoss
     from propriety.losses.composite import Composite
 
 # Coefficients of a polynomial and panels a unit, tried in turn until the table fits the usual scores.
@@ -35,6 +36,7 @@ _WIDEST = 64.0  # units of the link's own scale that it covers at most ...
 _WIDEST_FINE = 12.0  # ... where its panels are narrow
 _KINKS = 8  # misfits among the usual scores that are not for want of narrower panels
 SMALL = 2000  # rows for which a table is not worth making
+MANY = 200_000  # rows of one loss for which it is, where no training will use it again
 _NOTHING = 1e-280  # values below this need not keep their digits
 _BLOCK = 1 << 15
 
@@ -90,6 +92,19 @@ def values_and_gradients(
     compiled = len(F) >= SMALL if table is None else table
     _fill(out, _value(c), _value_kernel(c) if compiled else None, y, F, n_jobs)
     return out
+
+
+def are_many(loss: SmoothLoss, y: Any, F: Any) -> bool:
+    """Whether values of so many rows are better looked up than computed by the formulas of the loss."""
+    if not loss._slow or isinstance(y, Foreign) or isinstance(F, Foreign):
+        return False
+    return np.broadcast(y, F).size >= MANY
+
+
+def many_values(c: Composite, y: Array, F: Array) -> Array:
+    """Values by the table, of arrays of any shape that go together."""
+    y, F = np.broadcast_arrays(y, F)
+    return values_and_gradients(c, y.ravel(), F.ravel(), None, table=True)[0].reshape(F.shape)
 
 
 def _is_logistic(c: Composite) -> bool:

@@ -49,6 +49,8 @@ class AlphaTunable(SymmetricLoss):
     gain: float = 1.0
     alpha: float = 0.25
 
+    _slow = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "gain", positive("gain", self.gain))
         object.__setattr__(self, "alpha", number("alpha", self.alpha, 0, 0.5, closed="both"))
