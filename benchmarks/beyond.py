@@ -2,9 +2,9 @@
 
     python benchmarks/beyond.py parquet --rows 10000000 100000000 --memory 2GB --xgboost 20000000
 
-Writes its own files to a temporary folder (about 115 bytes a row), fits each in a process of its own, and
-prints a Markdown table: seconds, microseconds a row, the ratio to the first line, peak resident memory in
-GiB, and a hash of the model file, which is the same for the same rows.
+Writes its own files to a temporary folder (about 115 bytes a row) and fits each in a process of its own: a
+table of seconds, microseconds a row, the ratio to the first line, peak resident memory in GiB, and a hash of
+the model file, which is the same for the same rows.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from measuring import Column, Options, Part, Table
 
 D, LEAVES, RATE, BINS, FILE_ROWS = 28, 31, 0.1, 255, 1_000_000
 
@@ -104,21 +106,20 @@ def fit_xgboost(paths: list[str], rounds: int, cache: str) -> dict[str, object]:
     return {"seconds": time.perf_counter() - began, "model": ""}
 
 
-def one(args: argparse.Namespace) -> None:
+def one(kind: str, folder: str, rows: int, rounds: int, memory: str | None) -> None:
     """Fit, and print what it took as JSON."""
-    paths = files(Path(args.folder), args.rows[0])
-    if args.kind == "xgboost":
-        with tempfile.TemporaryDirectory(dir=args.folder) as cache:
-            result = fit_xgboost(paths, args.rounds, cache)
+    paths = files(Path(folder), rows)
+    if kind == "xgboost":
+        with tempfile.TemporaryDirectory(dir=folder) as cache:
+            result = fit_xgboost(paths, rounds, cache)
     else:
-        result = fit_ours(paths, args.rounds, args.memory)
+        result = fit_ours(paths, rounds, memory)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(json.dumps(result | {"peak": peak}))
 
 
 def run(kind: str, folder: str, rows: int, rounds: int, memory: str | None) -> dict[str, object]:
-    command = [sys.executable, __file__, "one", "--kind", kind, "--folder", folder, "--rows", str(rows)]
-    command += ["--rounds", str(rounds), *([] if memory is None else ["--memory", memory])]
+    command = [sys.executable, __file__, "one", json.dumps([kind, folder, rows, rounds, memory])]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -126,14 +127,13 @@ def run(kind: str, folder: str, rows: int, rounds: int, memory: str | None) -> d
 # --- the table --------------------------------------------------------------------------------------
 
 
-def parquet(args: argparse.Namespace) -> None:
+def parquet(args: Options) -> Iterator[Table]:
     """Fits from Parquet, in memory and within a budget, and XGBoost's external memory."""
-    lines = [("ours, in memory", "ours", rows, None) for rows in args.rows]
-    lines += [
-        (f'ours, memory="{args.memory}"', "ours", rows, args.memory) for rows in args.rows if args.memory
-    ]
+    sizes = [args.size(rows) for rows in args.rows]
+    lines = [("ours, in memory", "ours", rows, None) for rows in sizes]
+    lines += [(f'ours, memory="{args.memory}"', "ours", rows, args.memory) for rows in sizes if args.memory]
     if args.xgboost:
-        lines += [("ours, in memory", "ours", args.xgboost, None)] * (args.xgboost not in args.rows)
+        lines += [("ours, in memory", "ours", args.xgboost, None)] * (args.xgboost not in sizes)
         lines += [("XGBoost, external memory", "xgboost", args.xgboost, None)]
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         began = time.perf_counter()
@@ -143,32 +143,31 @@ def parquet(args: argparse.Namespace) -> None:
         run("ours", folder, FILE_ROWS, 1, None)
         if args.memory:
             run("ours", folder, FILE_ROWS, 1, "650MB")
-        print("| fit | rows | seconds | µs a row | ratio | peak GiB | model |")
-        print("|---|---:|---:|---:|---:|---:|---|")
-        base = None
+        table, base = [], None
         for name, kind, rows, memory in lines:
             result = run(kind, folder, rows, args.rounds, memory)
             each = 1e6 * result["seconds"] / rows
             base = each if base is None else base
-            print(
-                f"| {name} | {rows:,} | {result['seconds']:.1f} | {each:.3f} | {each / base:.2f} | "
-                f"{result['peak'] / 2**30:.2f} | {result['model']} |",
-                flush=True,
-            )
+            row = [name, f"{rows:,}", result["seconds"], each, each / base, result["peak"] / 2**30]
+            table.append([*row, result["model"]])
+    columns = ["fit", "rows", Column("seconds", "s", ".1f"), Column("µs a row", "µs", ".3f")]
+    columns += [Column("ratio", format=".2f"), Column("peak GiB", "MB", ".2f"), "model"]
+    yield Table("parquet", f"Fits of {args.rounds} rounds from Parquet files", columns, table)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("part", choices=["parquet", "one"])
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Sizes, and what else is fitted."""
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000, 100_000_000])
     parser.add_argument("--memory", default=None, help="also within this budget, such as 2GB")
     parser.add_argument("--xgboost", type=int, default=0, help="rows of XGBoost's external memory; 0: none")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--folder", default=None, help="where the temporary folder is made")
-    parser.add_argument("--kind", default="ours", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    {"parquet": parquet, "one": one}[args.part](args)
 
+
+PART = Part(__doc__, {"parquet": parquet}, packages=("propriety", "xgboost"), arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["one"]:
+        one(*json.loads(sys.argv[2]))
+    else:
+        PART.main()

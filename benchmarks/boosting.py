@@ -2,16 +2,15 @@
 
 One run, alternating, the best of several repetitions, two threads, equal rounds, leaves, bins and rate:
 
-    python benchmarks/boosting.py                 # every part
+    python benchmarks/boosting.py                 # every case
     python benchmarks/boosting.py large small     # some of them
     python benchmarks/boosting.py --list
 
-Prints Markdown tables: seconds, the ratio to ours (above 1: we are faster), held-out log loss.
+Tables of seconds, the ratio to ours (above 1: we are faster), held-out log loss.
 """
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import gc
 import os
@@ -23,6 +22,7 @@ import time
 import warnings
 
 import numpy as np
+from measuring import LOSS, MEMORY, RATIO, SECONDS, Column, Part, Table, alternate
 
 from propriety import losses
 from propriety.boosting import BoostingClassifier
@@ -157,71 +157,44 @@ class Memory:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def alternate(calls, repetitions):
-    """Best seconds of each call, the calls taking turns."""
-    best = dict.fromkeys(calls, np.inf)
-    for _ in range(repetitions):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            best[name] = min(best[name], time.perf_counter() - start)
-    return best
-
-
 def loss_of(model, X, y):
     p = np.clip(model.predict_proba(X).astype(np.float64), 1e-15, 1)
     return -np.mean(np.log(p[np.arange(len(y)), y]))
 
 
-def table(title, rows, head):
-    print(f"\n### {title}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
-    sys.stdout.flush()
-
-
-def compare(title, makers, train, test, repetitions):
-    """Fit all models in turns and print time, ratio, memory and held-out loss."""
+def compare(name, title, makers, train, test, repetitions, goal=None):
+    """Fit all models in turns: a table of time, ratio, memory and held-out loss, and the goal it measures."""
     X, y = train
     models, memory = {}, {}
-    for name, make in makers.items():
+    for model, make in makers.items():
         make().fit(X[:2000], y[:2000])  # imports, compilation, threads
         with Memory() as used:
-            models[name] = make().fit(X, y)
-        memory[name] = used.peak
-    found = {name: loss_of(model, *test) for name, model in models.items()}
+            models[model] = make().fit(X, y)
+        memory[model] = used.peak
+    found = {model: loss_of(fitted, *test) for model, fitted in models.items()}
     best = alternate(
-        {name: (lambda make=make: make().fit(X, y)) for name, make in makers.items()}, repetitions
+        {model: (lambda make=make: make().fit(X, y)) for model, make in makers.items()}, repetitions
     )
-    first = next(iter(makers))
-    rows = [
-        [
-            name,
-            f"{best[name]:.3f}",
-            f"{best[name] / best[first]:.2f}",
-            f"{memory[name] / 1e6:.0f}",
-            f"{found[name]:.5f}",
-        ]
-        for name in makers
-    ]
-    table(title, rows, ["model", "seconds", "time ÷ ours", "MB beyond X", "held-out log loss"])
-    return models
+    ours_best, *peers = best.values()
+    rows = [[m, best[m], best[m] / ours_best, memory[m] / 1e6, found[m]] for m in makers]
+    reached = {} if goal is None else {goal: min(peers) / ours_best}
+    return Table(name, title, ["model", SECONDS, RATIO, MEMORY, LOSS], rows, goals=reached)
 
 
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def large():
-    X, y, _ = smooth(1_200_000, 28)
+def large(given):
+    n = given.size(1_000_000)
+    X, y, _ = smooth(n + n // 5, 28)
     makers = {"propriety": ours, **PEERS}
-    n = 1_000_000
-    compare("1,000,000 × 28, log loss", makers, (X[:n], y[:n]), (X[n:], y[n:]), 3)
-    print(f"\nMemory's bound, 2.2 B/cell + 64 B/row: {(2.2 * n * 28 + 64 * n) / 1e6:.1f} MB")
+    train, test = (X[:n], y[:n]), (X[n:], y[n:])
+    yield compare("large", f"{n:,} × 28, log loss", makers, train, test, given.times(3), "boosting")
 
 
-def own_losses():
-    X, y, _ = smooth(1_200_000, 28)
-    n = 1_000_000
+def own_losses(given):
+    n = given.size(1_000_000)
+    X, y, _ = smooth(n, 28)
     tailored = losses.as_composite("Tailored(0.1, 20)")
     weight = losses.from_weight(lambda p: 1.0 / (p * (1.0 - p)))
 
@@ -241,20 +214,24 @@ def own_losses():
     }
     calls["propriety, Tailored(0.1, 20)"]()
     calls["propriety, a user's weight function"]()
-    best = alternate(calls, 3)
+    best = alternate(calls, given.times(3))
     log = best["propriety, log"]
-    rows = [[name, f"{seconds:.3f}", f"{seconds / log:.2f}"] for name, seconds in best.items()]
-    table("1,000,000 × 28, other losses", rows, ["model", "seconds", "time ÷ ours with log loss"])
+    rows = [[name, seconds, seconds / log] for name, seconds in best.items()]
+    slowest = max(seconds for name, seconds in best.items() if name.startswith("propriety")) / log
+    columns = ["model", SECONDS, Column("time ÷ ours with log loss", format=".2f")]
+    yield Table("losses", f"{n:,} × 28, other losses", columns, rows, goals={"boosting losses": slowest})
 
 
-def small():
+def small(given):
     for n, d, repetitions in ((10_000, 28, 5), (1_000, 10, 10)):
         X, y, _ = smooth(n + 50_000, d)
         makers = {"propriety": ours, **PEERS}
-        compare(f"{n:,} × {d}, log loss", makers, (X[:n], y[:n]), (X[n:], y[n:]), repetitions)
+        train, test = (X[:n], y[:n]), (X[n:], y[n:])
+        title, times = f"{n:,} × {d}, log loss", given.times(repetitions)
+        yield compare(f"small, {n:,}", title, makers, train, test, times, f"boosting {n:,}")
 
 
-def first_call():
+def first_call(_):
     """Seconds of the first fit with an empty cache, and of the first fit in a later process."""
     code = (
         "import numpy as np, time; t = time.perf_counter();"
@@ -271,70 +248,84 @@ def first_call():
                 [sys.executable, "-c", code], env=environment, capture_output=True, check=True
             )
             imported, fitted = map(float, run.stdout.split())
-            rows.append([name, f"{imported:.2f}", f"{fitted:.2f}"])
-    table("First call (1,000 × 10)", rows, ["", "import, s", "first fit and predict, s"])
+            rows.append([name, imported, fitted])
+    columns = ["", Column("import, s", "s", ".2f"), Column("first fit and predict, s", "s", ".2f")]
+    yield Table("first", "First call (1,000 × 10)", columns, rows, goals={"first fit": rows[0][2]})
 
 
 # CatBoost takes minutes on these, and its order of magnitude is known from the others.
 FAST_PEERS = {name: make for name, make in PEERS.items() if name != "CatBoost (lossguide)"}
 
 
-def small_integers():
-    X, y = mixed(250_000, 28, 20)
-    train, test = (X[:200_000], y[:200_000]), (X[200_000:], y[200_000:])
-    title = "200,000 × 28, 20 columns of small integers, 10 % missing"
-    compare(title, {"propriety": ours, **FAST_PEERS}, train, test, 3)
-
-
-def wide():
-    X, y, _ = smooth(1_050_000, 100)
-    n = 1_000_000
-    compare("1,000,000 × 100", {"propriety": ours, **FAST_PEERS}, (X[:n], y[:n]), (X[n:], y[n:]), 2)
-
-
-def classes():
-    X, y = several(120_000, 28, 10)
-    n = 100_000
+def small_integers(given):
+    n = given.size(200_000)
+    X, y = mixed(n + n // 4, 28, 20)
+    title = f"{n:,} × 28, 20 columns of small integers, 10 % missing"
     makers = {"propriety": ours, **FAST_PEERS}
-    compare("100,000 × 28, 10 classes", makers, (X[:n], y[:n]), (X[n:], y[n:]), 2)
+    yield compare("integers", title, makers, (X[:n], y[:n]), (X[n:], y[n:]), given.times(3))
 
 
-def prediction():
-    X, y, _ = smooth(200_000, 28)
+def wide(given):
+    n = given.size(1_000_000)
+    X, y, _ = smooth(n + n // 20, 100)
+    makers = {"propriety": ours, **FAST_PEERS}
+    train, test = (X[:n], y[:n]), (X[n:], y[n:])
+    yield compare("wide", f"{n:,} × 100", makers, train, test, given.times(2), "boosting wide")
+
+
+def classes(given):
+    n = given.size(100_000)
+    X, y = several(n + n // 5, 28, 10)
+    makers = {"propriety": ours, **FAST_PEERS}
+    train, test = (X[:n], y[:n]), (X[n:], y[n:])
+    title, goal = f"{n:,} × 28, 10 classes", "boosting 10 classes"
+    yield compare("classes", title, makers, train, test, given.times(2), goal)
+
+
+def prediction(given):
+    n = given.size(100_000)
+    X, y, _ = smooth(2 * n, 28)
     makers = {"propriety": ours, **PEERS, "CatBoost (oblivious)": catboost_oblivious}
-    models = {name: make().fit(X[:100_000], y[:100_000]) for name, make in makers.items()}
-    many, one = X[100_000:], X[:1]
-    rows = []
+    models = {name: make().fit(X[:n], y[:n]) for name, make in makers.items()}
+    many, one = X[n:], X[:1]
     for m in models.values():
         m.predict_proba(many), m.predict_proba(one)
-    best = alternate({name: (lambda m=m: m.predict_proba(many)) for name, m in models.items()}, 5)
+    times = given.times(5)
+    best = alternate({name: (lambda m=m: m.predict_proba(many)) for name, m in models.items()}, times)
     single = alternate(
-        {name: (lambda m=m: [m.predict_proba(one) for _ in range(50)]) for name, m in models.items()}, 5
+        {name: (lambda m=m: [m.predict_proba(one) for _ in range(50)]) for name, m in models.items()}, times
     )
+    rows = []
     for name in models:
         ratio, ratio_one = best[name] / best["propriety"], single[name] / single["propriety"]
-        rows.append(
-            [name, f"{best[name]:.4f}", f"{ratio:.2f}", f"{single[name] / 50 * 1e6:.0f}", f"{ratio_one:.2f}"]
-        )
-    table(
-        "Prediction",
-        rows,
-        ["model", "100,000 rows, s", "time ÷ ours", "1 row, µs", "time ÷ ours"],
-    )
+        rows.append([name, best[name], ratio, single[name] / 50 * 1e6, ratio_one])
+    one_ratio = Column("1 row: time ÷ ours", "peer ÷ ours", ".2f")
+    columns = [
+        "model",
+        Column(f"{n:,} rows, s", "s", ".4f"),
+        RATIO,
+        Column("1 row, µs", "µs", ".0f"),
+        one_ratio,
+    ]
+    reached = {"prediction": best["CatBoost (oblivious)"] / best["propriety"]}
+    yield Table("prediction", "Prediction", columns, rows, goals=reached)
 
 
-def growth():
+def growth(given):
     rows, base = [], None
-    for n in (100_000, 1_000_000, 10_000_000):
+    for n in map(given.size, (100_000, 1_000_000, 10_000_000)):
         X, y, _ = smooth(n, 10)
         ours().fit(X[:1000], y[:1000])
-        best = alternate({"fit": lambda X=X, y=y: ours().fit(X, y)}, 3 if n <= 1_000_000 else 2)["fit"]
+        times = given.times(3 if n <= 1_000_000 else 2)
+        best = alternate({"fit": lambda X=X, y=y: ours().fit(X, y)}, times)["fit"]
         base = base or best / n
-        rows.append([f"{n:,}", f"{best:.2f}", f"{best / n * 1e9:.0f}", f"{best / n / base:.2f}"])
-    table("Growth, 10 columns", rows, ["rows", "seconds", "ns per row", "÷ at 100,000"])
+        rows.append([f"{n:,}", best, best / n * 1e9, best / n / base])
+    each, base_column = Column("ns per row", format=".0f"), Column("÷ at the fewest rows", format=".2f")
+    columns = ["rows", Column("seconds", "s", ".2f"), each, base_column]
+    yield Table("growth", "Growth, 10 columns", columns, rows)
 
 
-PARTS = {
+CASES = {
     "large": large,
     "losses": own_losses,
     "small": small,
@@ -346,15 +337,7 @@ PARTS = {
     "growth": growth,
 }
 
+PART = Part(__doc__, CASES)
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("parts", nargs="*", help=f"some of: {', '.join(PARTS)}")
-    parser.add_argument("--list", action="store_true", help="list the parts and leave")
-    arguments = parser.parse_args()
-    if arguments.list:
-        print("\n".join(PARTS))
-    else:
-        for part in arguments.parts or PARTS:
-            PARTS[part]()
+    PART.main()

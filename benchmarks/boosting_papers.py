@@ -1,20 +1,19 @@
 """Paths of gains beside scikit-learn and LightGBM, and an additive model beside interpret's.
 
-    python benchmarks/boosting_papers.py            # both parts
+    python benchmarks/boosting_papers.py            # both cases
     python benchmarks/boosting_papers.py path
     python benchmarks/boosting_papers.py additive
 
-Two threads; in turn, the best of several repetitions. Prints Markdown tables: seconds, the ratio to ours
-(above 1: we are faster), and the loss on held-out rows.
+Two threads; in turn, the best of several repetitions. Tables of seconds, the ratio to ours (above 1:
+we are faster), and the loss on held-out rows.
 """
 
 from __future__ import annotations
 
-import sys
-import time
 import warnings
 
 import numpy as np
+from measuring import SECONDS, Column, Part, Table, best_of
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
@@ -26,24 +25,11 @@ RATES = [1 / gain for gain in paths.GAINS]
 warnings.filterwarnings("ignore")
 
 
-def timed(models, repetitions):
-    """Best seconds and last result of each, in turn."""
-    best, results = dict.fromkeys(models, np.inf), {}
-    for _ in range(repetitions):
-        for name, run in models.items():
-            began = time.perf_counter()
-            results[name] = run()
-            best[name] = min(best[name], time.perf_counter() - began)
-    return best, results
-
-
-def table(seconds, losses):
+def table(name, title, seconds, losses):
     ours = next(iter(seconds.values()))
-    print("| program | seconds | time ÷ ours | held-out log loss |")
-    print("| --- | ---: | ---: | ---: |")
-    for name, s in seconds.items():
-        print(f"| {name} | {s:.3f} | {s / ours:.1f} | {losses[name]:.4f} |")
-    print(flush=True)
+    ratio, loss = Column("time ÷ ours", "peer ÷ ours", ".1f"), Column("held-out log loss", "loss", ".4f")
+    rows = [[program, s, s / ours, losses[program]] for program, s in seconds.items()]
+    return Table(name, title, ["program", SECONDS, ratio, loss], rows)
 
 
 # --- 17 gains × 5 folds × 50 rounds on 700 × 10 -----------------------------------------------------
@@ -107,7 +93,7 @@ def lightgbm(X, y):
     return loop(X, y, fit)
 
 
-def path():
+def path(given):
     X, y = make_classification(700, 10, n_informative=5, flip_y=0.2, random_state=0)
     models = {
         "propriety, real values per bin": lambda: ours(X, y, "real"),
@@ -118,9 +104,11 @@ def path():
     }
     ours(X, y, "real")
     ours(X, y, "sign")
-    seconds, results = timed(models, 3)
-    print("17 gains × 5 folds × 50 rounds, 700 × 10; the loss is that of the best gain\n")
-    table(seconds, results)
+    if given.quick:
+        models = dict(list(models.items())[:3])
+    seconds, results = best_of(models, given.times(3))
+    title = "17 gains × 5 folds × 50 rounds, 700 × 10; the loss is that of the best gain"
+    yield table("path", title, seconds, results)
 
 
 # --- an additive model on 100,000 × 28 --------------------------------------------------------------
@@ -135,11 +123,12 @@ def additive_data(n, seed):
     return X, (rng.random(n) < 1 / (1 + np.exp(-F))).astype(int), F
 
 
-def additive():
+def additive(given):
     from interpret.glassbox import ExplainableBoostingClassifier
 
-    X, y, _ = additive_data(100_000, 2)
-    X_test, y_test, F = additive_data(100_000, 3)
+    n = given.size(100_000)
+    X, y, _ = additive_data(n, 2)
+    X_test, y_test, F = additive_data(n, 3)
 
     def ours():
         return BoostingClassifier(**ADDITIVE, n_jobs=THREADS, random_state=0).fit(X, y)
@@ -149,13 +138,11 @@ def additive():
         return ExplainableBoostingClassifier(interactions=0, random_state=0, n_jobs=THREADS).fit(X, y)
 
     BoostingClassifier(**{**ADDITIVE, "max_iter": 2}).fit(X[:40_000], y[:40_000])
-    seconds, models = timed({"propriety, histogram learners": ours}, 3)
-    slow, other = timed({"interpret 0.7 ExplainableBoosting": explainable}, 1)
+    seconds, models = best_of({"propriety, histogram learners": ours}, given.times(3))
+    slow, other = best_of({"interpret ExplainableBoostingClassifier": explainable}, 1)
     losses = {k: log_loss(y_test, m.predict_proba(X_test)[:, 1]) for k, m in {**models, **other}.items()}
-    print(
-        f"additive model, 100,000 × 28; the truth itself has {log_loss(y_test, 1 / (1 + np.exp(-F))):.4f}\n"
-    )
-    table({**seconds, **slow}, losses)
+    title = f"additive model, {n:,} × 28; the truth itself has {log_loss(y_test, 1 / (1 + np.exp(-F))):.4f}"
+    yield table("additive", title, {**seconds, **slow}, losses)
 
 
 #: Step functions of one feature, the best of a quarter of the features; each round sees some of the rows.
@@ -169,8 +156,7 @@ ADDITIVE = {
     "subsample": 0.4,
 }
 
-PARTS = {"path": path, "additive": additive}
+PART = Part(__doc__, {"path": path, "additive": additive})
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or PARTS:
-        PARTS[part]()
+    PART.main()

@@ -1,28 +1,23 @@
 """Categorical columns: noise that must not be memorized, effects that must be learned, levels never seen.
 
-    python benchmarks/categories.py              # every part
+    python benchmarks/categories.py              # every case
     python benchmarks/categories.py noise        # one of: noise, effects, real
-    python benchmarks/categories.py --repeats 1
+    python benchmarks/categories.py --repeats 1  # on one table each in place of three
 
-Prints Markdown tables of held-out log losses: without the categorical columns, with them, and with them on
+Tables of held-out log losses: without the categorical columns, with them, and with them on
 rows whose level was not seen in training. Libraries that are not installed are left out. The real tables are
 those of `quality_data.py`, if its files are there.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import warnings
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import quality_data
+from measuring import Column, Part, Table
 
 from propriety import BoostingClassifier, RuleClassifier, TreeClassifier
 
@@ -182,36 +177,39 @@ def real(seed, name):
     return (X.iloc[train], y[train]), (X.iloc[test], y[test]), (X.iloc[:0], y[:0])
 
 
-# --- printing -------------------------------------------------------------------------------------
+# --- cases ----------------------------------------------------------------------------------------
 
 
-def report(title, cases, repeats):
-    print(f"\n### {title}\n\n| table | model | without | with | new, without | new, with |")
-    print("|---|---|---:|---:|---:|---:|")
-    for label, make_table in cases:
-        tables = [make_table(seed) for seed in range(repeats)]
-        for name, make in available().items():
+def report(name, title, cases, given):
+    """A row for each table and model."""
+    rows = []
+    for label, make_table in cases[:1] if given.quick else cases:
+        tables = [make_table(seed) for seed in range(given.times(3))]
+        for model, make in available().items():
             means = np.mean([losses(make, *parts) for parts in tables], axis=0)
-            cells = ["" if np.isnan(mean) else f"{mean:.3f}" for mean in means]
-            print("| " + " | ".join([label, name, *cells]) + " |")
-            sys.stdout.flush()
+            rows.append([label, model, *(None if np.isnan(mean) else mean for mean in means)])
+    heads = ("without", "with", "new, without", "new, with")
+    return Table(name, title, ["table", "model", *(Column(head, "loss", ".3f") for head in heads)], rows)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("parts", nargs="*", default=["noise", "effects", "real"])
-    parser.add_argument("--repeats", type=int, default=3)
-    given = parser.parse_args()
-    if "noise" in given.parts:
-        cases = [(f"{k} levels of noise, 1,000 rows", lambda s, k=k: noise(s, k)) for k in NOISE]
-        report("A column of noise", cases, given.repeats)
-    if "effects" in given.parts:
-        cases = [(f"{k:,} levels, {n:,} rows", lambda s, k=k, n=n: effect(s, k, n)) for k, n in EFFECTS]
-        cases.append(("100 levels of two kinds, 5,000 rows", lambda s: effect(s, 100, 5_000, skewed=True)))
-        report("A column with effects", cases, given.repeats)
-    if "real" in given.parts and quality_data.folder() is not None:
-        report("Real tables", [(name, lambda s, name=name: real(s, name)) for name in REAL], given.repeats)
+def noise_tables(given):
+    cases = [(f"{k} levels of noise, 1,000 rows", lambda s, k=k: noise(s, k)) for k in NOISE]
+    yield report("noise", "A column of noise", cases, given)
 
+
+def effect_tables(given):
+    cases = [(f"{k:,} levels, {n:,} rows", lambda s, k=k, n=n: effect(s, k, n)) for k, n in EFFECTS]
+    cases.append(("100 levels of two kinds, 5,000 rows", lambda s: effect(s, 100, 5_000, skewed=True)))
+    yield report("effects", "A column with effects", cases, given)
+
+
+def real_tables(given):
+    if quality_data.folder() is not None:
+        cases = [(name, lambda s, name=name: real(s, name)) for name in REAL]
+        yield report("real", "Real tables", cases, given)
+
+
+PART = Part(__doc__, {"noise": noise_tables, "effects": effect_tables, "real": real_tables})
 
 if __name__ == "__main__":
-    main()
+    PART.main()

@@ -1,7 +1,7 @@
 """What decisions cost when each row has costs of its own: our models beside empulse's.
 
-    python benchmarks/costs.py run                  # go on where the last run stopped, for eight minutes
-    python benchmarks/costs.py table                # Markdown of what has been measured
+    python benchmarks/costs.py                  # go on where the last run stopped, to the end
+    python benchmarks/costs.py --seconds 0      # the table of what has been measured
 
 Data: the four sets inside empulse, with the costs that it states for their rows (two of credit, one of
 churn, one of telemarketing), and UCI sets of `quality_data`, if they are there, with costs drawn for each row
@@ -14,17 +14,15 @@ ridge of our linear models, which is that of scikit-learn's C = 1 unless the row
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
 import warnings
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import quality_data
+from measuring import Column, Part, Table, add_line, read_lines
 from quality import numbers
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -165,36 +163,32 @@ def half(X, y, costs, seed):
     return found, seconds
 
 
-def run(results, seconds):
-    """Measure what is not in the results yet, until the time is over."""
-    known = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
-    done = {(row["set"], row["repeat"]) for row in known}
+def halves(given):
+    """Measure what is not in the results yet, until the time is over; then the table."""
+    results = Path(tempfile.mkdtemp()) / "quick.jsonl" if given.quick else given.results
+    done = {(row["set"], row["repeat"]) for row in read_lines(results)}
     started = time.perf_counter()
-    for repeat in range(REPEATS):
-        for name, load in sets().items():
-            if (name, repeat) in done or time.perf_counter() - started > seconds:
+    for repeat in range(1 if given.quick else REPEATS):
+        for name, load in list(sets().items())[-1 if given.quick else 0 :]:
+            if (name, repeat) in done or time.perf_counter() - started > given.seconds:
                 continue
             X, y, costs = load()
             chosen = np.random.default_rng(0).permutation(len(y))[:ROWS]
             cut = {key: values[chosen] for key, values in costs.items()}
             found, took = half(X.iloc[chosen].reset_index(drop=True), y[chosen], cut, repeat)
-            with results.open("a") as file:
-                file.write(json.dumps({"set": name, "repeat": repeat, "cost": found, "seconds": took}) + "\n")
+            add_line(results, {"set": name, "repeat": repeat, "cost": found, "seconds": took})
             print(name, repeat, {key: round(value, 2) for key, value in took.items()}, flush=True)
+    yield table(read_lines(results))
 
 
-def table(results):
+def table(rows):
     """Savings of each model on each set, with standard errors, and how it does in all."""
-    rows = [json.loads(line) for line in results.read_text().splitlines()]
-    packages = ", ".join(f"{p} {version(p)}" for p in ("empulse", "scikit-learn", "lightgbm", "numpy"))
     names = list(dict.fromkeys(row["set"] for row in rows))
     models = [name for name in rows[0]["cost"] if not name.startswith("always")]
     saved = {
         (row["set"], row["repeat"], name): _savings(row["cost"], name) for row in rows for name in models
     }
-    print(f"{len(names)} sets, {len(rows)} halves; {packages}. Savings in percent (standard error)\n")
-    print("| model | " + " | ".join(names) + " | mean |")
-    print("|---|" + "---|" * (len(names) + 1))
+    lines = []
     for model in models:
         cells, means = [], []
         for name in names:
@@ -202,7 +196,9 @@ def table(results):
             error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
             cells.append(f"{values.mean():.1f} ({error:.1f})")
             means.append(values.mean())
-        print(f"| {model} | " + " | ".join(cells) + f" | {np.mean(means):.1f} |")
+        lines.append([model, *cells, np.mean(means)])
+    title = f"{len(names)} sets, {len(rows)} halves. Savings in percent (standard error)"
+    return Table("savings", title, ["model", *names, Column("mean", format=".1f")], lines)
 
 
 def _savings(costs, name):
@@ -211,12 +207,12 @@ def _savings(costs, name):
     return 100 * (1 - costs[name] / constant)
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", choices=["run", "table"])
+def arguments(parser):
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--seconds", type=float, default=480)
-    given = parser.parse_args()
-    run(given.results, given.seconds) if given.what == "run" else table(given.results)
+    parser.add_argument("--seconds", type=float, default=np.inf)
+
+
+PART = Part(__doc__, {"halves": halves}, arguments=arguments)
+
+if __name__ == "__main__":
+    PART.main()

@@ -2,36 +2,30 @@
 
 One run, alternating, the best of several repetitions, two threads and 100 trees on both sides:
 
-    python benchmarks/forest.py                # every part
+    python benchmarks/forest.py                # every case
     python benchmarks/forest.py speed          # one of them
     python benchmarks/forest.py --list
-    python benchmarks/forest.py speed --trees 20 --repetitions 1
+    python benchmarks/forest.py speed --trees 20 --repeats 1
 
-Prints Markdown tables: seconds, the ratio to the peer (above 1: we are faster), held-out log losses. Threads
-of a busy machine wait for each other; the processor's seconds, in brackets, say what the work was.
+Tables of seconds, the ratio to the peer (above 1: we are faster), held-out log losses. Threads of a busy
+machine wait for each other; ``--clock processor`` says what the work was.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import quality_data
+from boosting import smooth
+from measuring import Column, Part, Table, alternate
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import quality_data
-from boosting import smooth
 
 from propriety import BoostingClassifier, ForestClassifier
 
@@ -62,51 +56,30 @@ def forests(trees, seed=0, threads=THREADS):
     }
 
 
-def table(title, rows, head):
-    print(f"\n### {title}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
-    sys.stdout.flush()
-
-
-def alternate(calls, repetitions):
-    """Least seconds of each call, of the clock and of the processor, the calls taking turns."""
-    best = [[np.inf, np.inf] for _ in calls]
-    for _ in range(repetitions):
-        for times, call in zip(best, calls, strict=True):
-            start, work = time.perf_counter(), time.process_time()
-            call()
-            times[0] = min(times[0], time.perf_counter() - start)
-            times[1] = min(times[1], time.process_time() - work)
-    return best
-
-
-def compared(name, calls, repetitions):
-    (theirs, their_work), (ours, our_work) = alternate(calls, repetitions)
-    return [
-        name,
-        f"{theirs:.3f} ({their_work:.3f})",
-        f"{ours:.3f} ({our_work:.3f})",
-        f"{theirs / ours:.1f} ({their_work / our_work:.1f})",
-    ]
+def compared(name, calls, repeats):
+    theirs, ours = alternate(dict(enumerate(calls)), repeats).values()
+    return [name, theirs, ours, theirs / ours]
 
 
 def speed(options):
     """Fits and predictions of tables of 28 columns."""
-    head = ["", "scikit-learn, s", "propriety, s", "scikit-learn ÷ propriety"]
+    seconds = [Column(f"{program}, s", "s", ".3f") for program in ("scikit-learn", "propriety")]
+    columns = ["", *seconds, Column("scikit-learn ÷ propriety", "peer ÷ ours", ".1f")]
     fits, predictions = [], []
-    for n in options.rows:
+    trees = options.size(options.trees) if options.quick else options.trees
+    for n in map(options.size, options.rows):
         X, y, _ = smooth(n, 28)
-        repetitions = max(1, options.repetitions if n == 100_000 else 5)
-        for kind, pair in forests(options.trees).items():
+        repeats = options.times(2 if n >= 100_000 else 5)
+        for kind, pair in forests(trees).items():
             pair[1].fit(X[:100], y[:100]).predict_proba(X[:100])  # compiled, or read from the disk
             calls = [lambda m=m, X=X, y=y: m.fit(X, y) for m in pair]
-            fits.append(compared(f"{kind}, {n:,} × 28", calls, repetitions))
+            fits.append(compared(f"{kind}, {n:,} × 28, {trees} trees", calls, repeats))
             calls = [lambda m=m, X=X: m.predict_proba(X[:10_000]) for m in pair]
             rows = min(n, 10_000)
-            predictions.append(compared(f"{kind} of {n:,} rows, {rows:,} rows", calls, 5))
-    table(f"Fits, {options.trees} trees", fits, head)
-    table("Predictions", predictions, head)
+            name = f"{kind} of {n:,} rows, {trees} trees, {rows:,} rows"
+            predictions.append(compared(name, calls, options.times(5)))
+    yield Table("fits", "Fits", columns, fits)
+    yield Table("predictions", "predict_proba", columns, predictions)
 
 
 def log_loss(P, y):
@@ -124,11 +97,16 @@ def encoded(model, X):
     )
 
 
+def available(options):
+    """Names of real tables; one at toy size."""
+    names = [name for name in SETS if name in quality_data.names()] or quality_data.names()
+    return names[:1] if options.quick else names
+
+
 def quality(options):
     """Held-out log loss by five folds on real tables of at most 2,000 rows."""
-    available = [name for name in SETS if name in quality_data.names()] or quality_data.names()
     rows, wins = [], dict.fromkeys(("random forest", "extra trees"), 0)
-    for name in available:
+    for name in available(options):
         X, y = quality_data.load(name)
         losses: dict[str, list[list[float]]] = {}
         for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
@@ -143,25 +121,18 @@ def quality(options):
         means = {kind: np.mean(found, axis=0) for kind, found in losses.items()}
         for kind in wins:
             wins[kind] += int(means[kind][1] <= means[kind][0])
-        cells = [f"{value:.4f}" for kind in wins for value in means[kind]]
-        rows.append([f"{name}, {len(y):,} × {X.shape[1]}", *cells, f"{means['out of bag'][0]:.4f}"])
-    head = [
-        "",
-        "scikit-learn forest",
-        "ours",
-        "scikit-learn extra trees",
-        "ours",
-        "our forest's `oob_score_`",
-    ]
-    table("Held-out log loss", rows, head)
-    print("\nNo worse: " + ", ".join(f"{kind} on {n} of {len(rows)}" for kind, n in wins.items()))
+        cells = [value for kind in wins for value in means[kind]]
+        rows.append([f"{name}, {len(y):,} × {X.shape[1]}", *cells, means["out of bag"][0]])
+    heads = [f"{whose} {kind}" for kind in ("forest", "extra trees") for whose in ("scikit-learn", "our")]
+    columns = ["data", *(Column(head, "loss", ".4f") for head in [*heads, "our forest's `oob_score_`"])]
+    note = "No worse: " + ", ".join(f"{kind} on {n} of {len(rows)}" for kind, n in wins.items()) + "."
+    yield Table("quality", "Held-out log loss", columns, rows, note)
 
 
 def entropies(options):
     """Held-out log loss of forests grown by several losses, and of boosting with its defaults."""
-    available = [name for name in SETS if name in quality_data.names()] or quality_data.names()
     names, rows = ("Log()", "Squared()", "Matsushita()", "CostWeighted(0.3)"), []
-    for name in available:
+    for name in available(options):
         X, y = quality_data.load(name)
         losses: dict[str, list[float]] = {}
         for seed, (train, test) in enumerate(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)):
@@ -170,24 +141,17 @@ def entropies(options):
             for loss, model in (models | {"boosting": BoostingClassifier(**shared)}).items():
                 P = model.fit(X.iloc[train], y[train]).predict_proba(X.iloc[test])
                 losses.setdefault(loss, []).append(log_loss(P, y[test]))
-        rows.append([name, *(f"{np.mean(found):.4f}" for found in losses.values())])
-    table("Held-out log loss by the loss that splits", rows, ["", *names, "boosting, log loss"])
+        rows.append([name, *(np.mean(found) for found in losses.values())])
+    columns = ["data", *(Column(head, "loss", ".4f") for head in [*names, "boosting, log loss"])]
+    yield Table("entropies", "Held-out log loss by the loss that splits", columns, rows)
 
 
-PARTS = {"speed": speed, "quality": quality, "entropies": entropies}
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("parts", nargs="*", help=f"some of: {', '.join(PARTS)}")
-    parser.add_argument("--list", action="store_true", help="list the parts and leave")
+def arguments(parser):
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="of fits timed")
-    parser.add_argument("--repetitions", type=int, default=2, help="of fits of 100,000 rows")
-    arguments = parser.parse_args()
-    if arguments.list:
-        print("\n".join(PARTS))
-    else:
-        for part in arguments.parts or PARTS:
-            PARTS[part](arguments)
+
+
+PART = Part(__doc__, {"speed": speed, "quality": quality, "entropies": entropies}, arguments=arguments)
+
+if __name__ == "__main__":
+    PART.main()

@@ -1,7 +1,7 @@
 """What goes wrong with a custom loss in other libraries' trainers, one thing at a time.
 
 ``python benchmarks/interop.py`` fits LightGBM, XGBoost and CatBoost to rows whose true probabilities are
-known, and prints the mean regret of each loss on new rows: as `propriety.interop` does it, and with one part
+known: a table of the mean regret of each loss on new rows: as `propriety.interop` does it, and with one part
 left out. Regrets are percent of the loss of the base rate, so that losses can be compared: means over tables
 of as many seeds, ± their standard errors.
 """
@@ -11,10 +11,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from measuring import Options, Part, Table
 
 from propriety import interop, losses
 
@@ -93,34 +94,42 @@ def regret(loss: losses.Loss, eta: Any, p: Any) -> float:
     return float(np.mean(loss.regret(eta, np.clip(p, 1e-15, 1 - 1e-15))) / loss.entropy(share))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    arguments = parser.parse_args()
-    print("| trainer | loss | interop | no scale | no start | Newton's curvature | sigmoid as link |")
-    print("|---|---|---|---|---|---|---|")
+def line(maker: Any, raw_scores: Any, text: str, n: int, repeat: int) -> list[float]:
+    """Regrets of one table: as it should be, with one part left out each, and with the sigmoid as link."""
+    X, y, _ = rows(n, repeat)
+    Z, _, eta = rows(20_000, 1000 + repeat)
+    ours = maker(text, y.mean())
+    found, sigmoid = [], None
+    for part in ("", "scale", "start", "curvature"):
+        made = spoiled(ours, part)
+        raw = raw_scores(made, X, y, Z)
+        found.append(regret(ours.loss.loss, eta, made.probabilities(raw)))
+        if part == "":
+            sigmoid = 1 / (1 + np.exp(-ours.scores(raw)))
+    return [*found, regret(ours.loss.loss, eta, sigmoid)]
+
+
+def regrets(given: Options) -> Iterator[Table]:
+    """Every trainer with every loss."""
+    table = []
     for trainer, (maker, raw_scores) in TRAINERS.items():
         for text in LOSSES:
-            found = []
-            for repeat in range(arguments.repeats):
-                X, y, _ = rows(arguments.rows, repeat)
-                Z, _, eta = rows(20_000, 1000 + repeat)
-                ours = maker(text, y.mean())
-                line = []
-                for part in ("", "scale", "start", "curvature"):
-                    made = spoiled(ours, part)
-                    raw = raw_scores(made, X, y, Z)
-                    line.append(regret(ours.loss.loss, eta, made.probabilities(raw)))
-                    if part == "":
-                        sigmoid = 1 / (1 + np.exp(-ours.scores(raw)))
-                line.append(regret(ours.loss.loss, eta, sigmoid))
-                found.append(line)
-            values = 100 * np.array(found)
+            repeats = max(2, given.times(5))
+            n = given.size(given.rows)
+            values = 100 * np.array([line(maker, raw_scores, text, n, repeat) for repeat in range(repeats)])
             errors = values.std(axis=0, ddof=1) / np.sqrt(len(values))
             cells = [f"{m:.2f} ± {e:.2f}" for m, e in zip(values.mean(axis=0), errors, strict=True)]
-            print(f"| {trainer} | {text} | {' | '.join(cells)} |", flush=True)
+            table.append([trainer, text, *cells])
+    heads = ["trainer", "loss", "interop", "no scale", "no start", "Newton's curvature", "sigmoid as link"]
+    yield Table("regrets", "Regret, in percent of the loss of the base rate", heads, table)
 
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The size."""
+    parser.add_argument("--rows", type=int, default=20_000)
+
+
+PART = Part(__doc__, {"regrets": regrets}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    PART.main()

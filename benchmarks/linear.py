@@ -8,20 +8,20 @@ own scale, computed here in the same way for all.
 
 from __future__ import annotations
 
-import argparse
 import resource
-import sys
-import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
 
 import numpy as np
+from measuring import Column, Part, Table, best_of
 from scipy import sparse
 
 from propriety.linear import LinearClassifier, path
 
 THREADS = 2
+SECONDS, RATIO = Column("seconds", "s", ".2f"), Column("time ÷ ours", "peer ÷ ours", ".2f")
 
 
 def logistic_data(n, d, seed=0):
@@ -52,24 +52,20 @@ def gap(X, y, coef, intercept, alpha=0.0):
     return max(np.abs(g).max(), abs(residual.mean()))
 
 
-def best_of(programs, repeats):
-    """Best seconds and last result of each program, run in turn."""
-    times, results = {}, {}
-    for _ in range(repeats):
-        for name, run in programs.items():
-            start = time.perf_counter()
-            results[name] = run()
-            seconds = time.perf_counter() - start
-            times[name] = min(seconds, times.get(name, np.inf))
-    return times, results
-
-
-def report(title, times, notes):
+def report(name, title, times, notes, **more):
+    """Seconds, the ratio to ours and a note, which is a number with its head, of each program."""
     ours = times["propriety"]
-    print(f"\n### {title}\n\n| program | seconds | times ours | note |\n|---|---|---|---|")
-    for name, seconds in times.items():
-        print(f"| {name} | {seconds:.2f} | {seconds / ours:.2f} | {notes.get(name, '')} |")
-    sys.stdout.flush()
+    rows = [[program, seconds, seconds / ours, notes.get(program)] for program, seconds in times.items()]
+    return Table(name, title, ["program", SECONDS, RATIO, more.pop("note", GRADIENT)], rows, **more)
+
+
+GRADIENT = Column("gradient", format=".1e")
+
+
+def installed(programs):
+    """Those programs whose package is there."""
+    missing = [name for name in ("glum", "skglm", "statsmodels") if find_spec(name) is None]
+    return {name: run for name, run in programs.items() if name not in missing}
 
 
 def sklearn_fit(X, y, solver, tol, C=np.inf):
@@ -79,17 +75,23 @@ def sklearn_fit(X, y, solver, tol, C=np.inf):
 
 
 def glum_fit(X, y, tol, alpha=0.0):
-    from glum import GeneralizedLinearRegressor
+    def run():
+        from glum import GeneralizedLinearRegressor
 
-    model = GeneralizedLinearRegressor(family="binomial", alpha=alpha, gradient_tol=tol, max_iter=500)
-    return lambda: model.fit(X, y.astype(float))
+        model = GeneralizedLinearRegressor(family="binomial", alpha=alpha, gradient_tol=tol, max_iter=500)
+        return model.fit(X, y.astype(float))
+
+    return run
 
 
 def statsmodels_fit(X, y):
-    import statsmodels.api as sm
+    def run():
+        import statsmodels.api as sm
 
-    design = sm.add_constant(X, prepend=False)
-    return lambda: sm.GLM(y, design, family=sm.families.Binomial()).fit(tol=1e-12)
+        return sm.GLM(y, design, family=sm.families.Binomial()).fit(tol=1e-12)
+
+    design = np.column_stack([X, np.ones(len(y))])
+    return run
 
 
 def coefficients(fitted):
@@ -98,8 +100,8 @@ def coefficients(fitted):
     return np.ravel(fitted.coef_), float(np.ravel(fitted.intercept_)[0])
 
 
-def dense(repeats):
-    X, y = logistic_data(1_000_000, 50)
+def dense(given):
+    X, y = logistic_data(given.size(1_000_000), 50)
     programs = {
         "propriety": lambda: LinearClassifier(n_jobs=THREADS).fit(X, y),
         "scikit-learn newton-cholesky": sklearn_fit(X, y, "newton-cholesky", 1e-8),
@@ -107,24 +109,27 @@ def dense(repeats):
         "glum": glum_fit(X, y, 1e-8),
         "statsmodels": statsmodels_fit(X, y),
     }
-    times, results = best_of(programs, repeats)
-    notes = {name: f"gradient {gap(X, y, *coefficients(r)):.1e}" for name, r in results.items()}
-    report("1,000,000 × 50 dense, log loss, no penalty, gradient 1e-8", times, notes)
+    times, results = best_of(installed(programs), given.times(3))
+    notes = {name: gap(X, y, *coefficients(r)) for name, r in results.items()}
+    goals = {"linear": times["scikit-learn lbfgs"] / times["propriety"]}
+    title = f"{len(y):,} × 50 dense, log loss, no penalty, gradient 1e-8"
+    yield report("dense", title, times, notes, goals=goals)
 
 
-def tailored(repeats):
-    X, y = logistic_data(1_000_000, 50)
+def tailored(given):
+    X, y = logistic_data(given.size(1_000_000), 50)
     programs = {
         "propriety": lambda: LinearClassifier(n_jobs=THREADS).fit(X, y),
         "propriety, Tailored(0.2, 5)": lambda: LinearClassifier("Tailored(0.2, 5)", n_jobs=THREADS).fit(X, y),
     }
-    times, results = best_of(programs, repeats)
-    notes = {name: f"{r.n_iter_} steps on all rows" for name, r in results.items()}
-    report("1,000,000 × 50 dense, a tailored loss beside the log loss", times, notes)
+    times, results = best_of(installed(programs), given.times(3))
+    notes = {name: r.n_iter_ for name, r in results.items()}
+    title = f"{len(y):,} × 50 dense, a tailored loss beside the log loss"
+    yield report("tailored", title, times, notes, note=Column("steps on all rows", format=".0f"))
 
 
-def wide(repeats):
-    X, y = logistic_data(20_000, 2_000)
+def wide(given):
+    X, y = logistic_data(20_000, given.size(2_000))
     alpha = 1e-3
     C = 1 / (alpha * len(y))
     programs = {
@@ -136,13 +141,15 @@ def wide(repeats):
         "scikit-learn newton-cholesky": sklearn_fit(X, y, "newton-cholesky", 1e-7, C),
         "glum": glum_fit(X, y, 1e-7, alpha),
     }
-    times, results = best_of(programs, repeats)
-    notes = {name: f"gradient {gap(X, y, *coefficients(r), alpha):.1e}" for name, r in results.items()}
-    report("20,000 × 2,000 dense, ridge 1e-3, gradient 1e-7", times, notes)
+    times, results = best_of(installed(programs), given.times(3))
+    notes = {name: gap(X, y, *coefficients(r), alpha) for name, r in results.items()}
+    goals = {"linear wide": times["scikit-learn lbfgs"] / times["propriety"]}
+    title = f"20,000 × {X.shape[1]:,} dense, ridge 1e-3, gradient 1e-7"
+    yield report("wide", title, times, notes, goals=goals)
 
 
-def thin(repeats):
-    X, y = sparse_data(1_000_000, 100_000, 20)
+def thin(given):
+    X, y = sparse_data(given.size(1_000_000), given.size(100_000), 20)
     alpha = 1e-6
     programs = {
         "propriety": lambda: LinearClassifier(alpha=alpha, n_jobs=THREADS, tol=2e-7).fit(X, y),
@@ -152,20 +159,18 @@ def thin(repeats):
         "scikit-learn lbfgs": sklearn_fit(X, y, "lbfgs", 1e-8, 1 / (alpha * len(y))),
         "scikit-learn newton-cg": sklearn_fit(X, y, "newton-cg", 1e-6, 1 / (alpha * len(y))),
     }
-    times, results = best_of(programs, repeats)
-    notes = {name: f"gradient {gap(X, y, *coefficients(r), alpha):.1e}" for name, r in results.items()}
-    notes["glum"] = "forms the 100,000 × 100,000 matrix of second derivatives: does not fit in memory"
-    times["glum"] = np.nan
-    report("1,000,000 × 100,000 sparse, 20 values a row, ridge 1e-6", times, notes)
+    times, results = best_of(installed(programs), given.times(3))
+    notes = {name: gap(X, y, *coefficients(r), alpha) for name, r in results.items()}
+    title = f"{len(y):,} × {X.shape[1]:,} sparse, 20 values a row, ridge 1e-6"
+    yield report("thin", title, times, notes)
 
 
-def lasso(repeats):
-    from skglm import SparseLogisticRegression
+def lasso(given):
     from sklearn.linear_model import LogisticRegression
 
     X, y = logistic_data(10_000, 300)
     top = np.abs(X.T @ (y - y.mean())).max() / len(y)
-    alphas = top * np.logspace(0, -2, 100)
+    alphas = top * np.logspace(0, -2, 3 if given.quick else 100)
     F = np.asfortranarray(X)
 
     def objective(coef, intercept, alpha):
@@ -177,6 +182,8 @@ def lasso(repeats):
         return [(c[0], i[0]) for c, i in zip(way.coefs, way.intercepts, strict=True)]
 
     def skglm_path():
+        from skglm import SparseLogisticRegression
+
         model, points = SparseLogisticRegression(tol=1e-5, warm_start=True), []
         for alpha in alphas:
             model.alpha = alpha
@@ -195,7 +202,7 @@ def lasso(repeats):
             points.append(coefficients(model))
         return points
 
-    times, results = best_of({"propriety": ours, "skglm": skglm_path}, repeats)
+    times, results = best_of(installed({"propriety": ours, "skglm": skglm_path}), given.times(3))
     more, last = best_of({"scikit-learn saga": saga_path}, 1)
     times |= more
     results |= last
@@ -203,11 +210,11 @@ def lasso(repeats):
         [[objective(*p, a) for p, a in zip(r, alphas, strict=True)] for r in results.values()], axis=0
     )
     notes = {
-        name: "largest excess of the objective "
-        f"{max(objective(*p, a) - b for p, a, b in zip(r, alphas, least, strict=True)):.1e}"
+        name: max(objective(*p, a) - b for p, a, b in zip(r, alphas, least, strict=True))
         for name, r in results.items()
     }
-    report("L1 path of 100 values, 10,000 × 300 dense, from the largest alpha to a hundredth", times, notes)
+    title = f"L1 path of {len(alphas)} values, 10,000 × 300 dense, from the largest alpha to a hundredth"
+    yield report("lasso", title, times, notes, note=Column("largest excess of the objective", format=".1e"))
 
 
 def resident():
@@ -216,8 +223,8 @@ def resident():
     return pages * resource.getpagesize() / 2**20
 
 
-def memory(repeats):
-    X, y = logistic_data(2_000_000, 50)
+def memory(given):
+    X, y = logistic_data(given.size(2_000_000), 50)
     LinearClassifier(n_jobs=THREADS).fit(X[:100_000], y[:100_000])
     before, seen, done = resident(), [], Event()
 
@@ -231,28 +238,25 @@ def memory(repeats):
     done.set()
     watcher.join()
     size, more = X.nbytes / 2**20, max(seen) - before
-    print(
-        f"\n### Memory, 2,000,000 × 50\n\nX takes {size:.0f} MB; fitting takes {more:.0f} MB more at most:",
-        end=" ",
-    )
-    print(f"{1 + more / size:.2f} × X in all.")
+    columns = ["data", Column("X, MB", format=".0f"), Column("fitting beside it, MB", "MB", ".0f")]
+    yield Table("memory", "Memory of a fit", columns, [[f"{len(y):,} × 50", size, more]])
+
+
+def compiled(case):
+    """The case, after the kernels were compiled."""
+
+    def run(given):
+        warnings.simplefilter("ignore")
+        X, y = logistic_data(2_000, 5)
+        LinearClassifier().fit(X, y)
+        LinearClassifier(alpha=0.01, l1_ratio=1.0).fit(X, y)
+        yield from case(given)
+
+    return run
 
 
 CASES = {"memory": memory, "dense": dense, "tailored": tailored, "wide": wide, "thin": thin, "lasso": lasso}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", default=list(CASES))
-    parser.add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    X, y = logistic_data(2_000, 5)
-    LinearClassifier().fit(X, y)  # compile
-    LinearClassifier(alpha=0.01, l1_ratio=1.0).fit(X, y)
-    for case in arguments.cases:
-        CASES[case](arguments.repeats)
-
+PART = Part(__doc__, {name: compiled(case) for name, case in CASES.items()})
 
 if __name__ == "__main__":
-    main()
+    PART.main()

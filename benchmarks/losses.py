@@ -4,24 +4,20 @@
 
 Two ratios a row: how many times faster than the plain NumPy expression of the same formulas, and how much
 slower than the log loss with the logit link. Best of several repetitions, in alternating order, since the
-machines are noisy. A second table has the time of ``composite.value`` against the formulas alone. It also
-prints the time of ``import propriety`` as a ratio to ``import sklearn``.
+machines are noisy. Two more tables have the time of ``composite.value`` against the formulas alone, and of
+``import propriety`` as a ratio to ``import sklearn``.
 """
 
 from __future__ import annotations
 
-import platform
 import subprocess
 import sys
-import time
 
-import numba
 import numpy as np
-import scipy
+from measuring import Column, Part, Table, alternate
 from scipy import special
 
 from propriety import links, losses
-from propriety.parallel import n_threads
 
 ROWS = 1_000_000
 REPEATS = 21
@@ -112,36 +108,6 @@ def cases():
     return families | mine
 
 
-def print_values(y, F):
-    """Values of losses whose formulas are special functions: `value`, and the formulas alone."""
-    print("\n| loss | `value` | faster than its formulas |")
-    print("|---|---:|---:|")
-    for loss in (losses.Log(), losses.Beta(6, 14), losses.Tailored(0.1, 20), losses.AlphaTunable(2)):
-        c = loss.composite()
-        looked_up, computed = best(
-            [
-                lambda c=c: c.value(y, F),
-                lambda c=c: c.values(y, F, table=False),
-            ],
-            repeats=3,
-        )
-        print(f"| {loss!r} | {1000 * looked_up:.1f} ms | {computed / looked_up:.1f}× |", flush=True)
-
-
-def best(functions, repeats=REPEATS):
-    """Best time of each function; all of them once a round, in alternating order."""
-    times = [np.inf] * len(functions)
-    for function in functions:
-        function()
-    for repeat in range(repeats):
-        order = range(len(functions)) if repeat % 2 else reversed(range(len(functions)))
-        for i in order:
-            start = time.perf_counter()
-            functions[i]()
-            times[i] = min(times[i], time.perf_counter() - start)
-    return times
-
-
 def import_ratio():
     def seconds(module):
         code = f"import time; s = time.perf_counter(); import {module}; print(time.perf_counter() - s)"
@@ -154,29 +120,61 @@ def import_ratio():
     return seconds("propriety") / seconds("sklearn")
 
 
-def main() -> None:
+def families(given):
+    n, repeats = given.size(ROWS), given.times(REPEATS)
     rng = np.random.default_rng(0)
-    y = (rng.random(ROWS) < 0.3).astype(np.float64)
-    F = rng.normal(scale=3, size=ROWS)
-    out = np.empty(ROWS), np.empty(ROWS)
+    y = (rng.random(n) < 0.3).astype(np.float64)
+    F = rng.normal(scale=3, size=n)
+    out = np.empty(n), np.empty(n)
     log = losses.Log().composite()
-    print(f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, ", end="")
-    print(f"Numba {numba.__version__}, {n_threads(None)} threads, {ROWS:,} rows\n")
-    print("| loss | faster than NumPy | time against log/logit |")
-    print("|---|---:|---:|")
+    rows = []
     for name, c in cases().items():
         plain = logistic_numpy if c == log else lambda y, F, name=name, c=c: plain_numpy(name, c, y, F)
-        compiled, reference, numpy_time = best(
-            [
-                lambda c=c: c.derivatives(y, F, out=out),
-                lambda: log.derivatives(y, F, out=out),
-                lambda plain=plain: plain(y, F),
-            ]
-        )
-        print(f"| {name} | {numpy_time / compiled:.1f}× | {compiled / reference:.2f}× |", flush=True)
-    print_values(y, F)
-    print(f"\nimport propriety takes {import_ratio():.2f} times as long as import sklearn")
+        calls = {
+            "compiled": lambda c=c: c.derivatives(y, F, out=out),
+            "log": lambda: log.derivatives(y, F, out=out),
+            "plain": lambda plain=plain: plain(y, F),
+        }
+        for call in calls.values():
+            call()
+        best = alternate(calls, repeats)
+        rows.append([name, best["plain"] / best["compiled"], best["compiled"] / best["log"]])
+    columns = [
+        "loss",
+        Column("NumPy ÷ compiled", "peer ÷ ours", ".1f"),
+        Column("÷ log/logit", "ours ÷ other", ".2f"),
+    ]
+    yield Table("families", f"Gradient and Fisher weight of {n:,} rows in one pass", columns, rows)
 
+
+def values(given):
+    """Values of losses whose formulas are special functions: `value`, and the formulas alone."""
+    n = given.size(ROWS)
+    rng = np.random.default_rng(0)
+    y = (rng.random(n) < 0.3).astype(np.float64)
+    F = rng.normal(scale=3, size=n)
+    rows, slowest = [], 0.0
+    for loss in (losses.Log(), losses.Beta(6, 14), losses.Tailored(0.1, 20), losses.AlphaTunable(2)):
+        c = loss.composite()
+        calls = {
+            "value": lambda c=c: c.value(y, F),
+            "formulas": lambda c=c: c.values(y, F, table=False),
+        }
+        for call in calls.values():
+            call()
+        best = alternate(calls, given.times(3))
+        rows.append([repr(loss), 1000 * best["value"], best["formulas"] / best["value"]])
+        slowest = max(slowest, best["value"])
+    columns = ["loss", Column("`value`, ms", "ms", ".1f"), Column("formulas ÷ `value`", "peer ÷ ours", ".1f")]
+    yield Table("values", f"`composite.value` of {n:,} rows", columns, rows, goals={"values": slowest})
+
+
+def importing(_):
+    columns = ["", Column("time ÷ import sklearn", "ours ÷ other", ".2f")]
+    yield Table("importing", "Importing", columns, [["import propriety", import_ratio()]])
+
+
+PART = Part(__doc__, {"families": families, "values": values, "importing": importing})
 
 if __name__ == "__main__":
-    main()
+    PART.main()

@@ -3,9 +3,9 @@
 Every model is judged on rows it was not fitted to (three folds of every data set of `quality_data`, at most
 2,000 rows) at the costs c = 0.05, 0.1, 0.2 and 0.5 of a false alarm, a miss costing 1 − c:
 
-    python benchmarks/quality.py run                    # go on where the last run stopped, for four minutes
-    python benchmarks/quality.py run --seconds 3600     # or for longer
-    python benchmarks/quality.py table                  # Markdown tables of what has been measured
+    python benchmarks/quality.py                    # go on where the last run stopped, to the end
+    python benchmarks/quality.py --seconds 3600     # or for an hour
+    python benchmarks/quality.py --seconds 0        # the tables of what has been measured
 
 One line is added to ``--results`` for each data set, so a run can be stopped and taken up again. Ours are
 fitted with the log loss, with Tailored(c) and with the loss that LossSearchCV chooses; peers are LightGBM and
@@ -15,16 +15,14 @@ cost-sensitive models, which decide by themselves.
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
 import warnings
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import quality_data
+from measuring import Column, Part, Table, add_line, read_lines
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
@@ -209,36 +207,37 @@ BASE = {
 
 
 def tables(results):
-    """Markdown: costs with ranks, tests against the log loss, probabilities, what was chosen."""
+    """Costs with ranks, tests against the log loss, probabilities, what was chosen."""
     models = list(dict.fromkeys(key.split("|")[0] for key in results[0]["results"]))
-    packages = ", ".join(f"{p} {version(p)}" for p in ("scikit-learn", "lightgbm", "empulse", "numpy"))
-    total = sum(r["rows"] for r in results)
-    print(f"{len(results)} data sets, {total:,} rows; {packages}.\n")
     ranked = {c: compare(scores(results, models, "cost", c), models) for c in COSTS}
-    _costs(models, ranked)
-    _tests(models, ranked)
-    _probabilities(results, models)
+    yield _costs(results, models, ranked)
+    yield _tests(models, ranked)
+    yield _probabilities(results, models)
+    rows = []
     for model in results[0]["chosen"]:
         said = [loss for r in results for loss in r["chosen"][model]]
-        kept = np.mean([loss == "Log()" for loss in said])
-        print(f"{model}: the log loss was kept in {100 * kept:.0f} % of {len(said)} searches.")
+        rows.append([model, len(said), 100 * np.mean([loss == "Log()" for loss in said])])
+    columns = ["model", Column("searches", format=".0f"), Column("log loss kept, %", format=".0f")]
+    yield Table("chosen", "What searches chose", columns, rows)
 
 
 def scores(results, models, kind, c):
     return np.array([[r["results"][f"{model}|{c}"][kind] for model in models] for r in results])
 
 
-def _costs(models, ranked):
-    print("Cost of 1,000 decisions, mean over data sets (average rank among all models):\n")
-    print("| model | " + " | ".join(f"c = {c}" for c in COSTS) + " |\n|---|" + "---:|" * len(COSTS))
-    for m, model in enumerate(models):
-        cells = [f"{t.scores[:, m].mean():.2f} ({t.average_ranks[m]:.1f})" for t in ranked.values()]
-        print(f"| {model} | " + " | ".join(cells) + " |")
+def _costs(results, models, ranked):
+    rows = [
+        [model, *(f"{t.scores[:, m].mean():.2f} ({t.average_ranks[m]:.1f})" for t in ranked.values())]
+        for m, model in enumerate(models)
+    ]
     largest = max(t.friedman.pvalue for t in ranked.values())
-    print(
-        f"\nFriedman's p is at most {largest:.1g} at each cost; ranks that differ by less than "
-        f"{ranked[COSTS[0]].critical_difference():.1f} do not differ (Nemenyi, 5 %).\n"
+    note = (
+        f"{len(results)} data sets, {sum(r['rows'] for r in results):,} rows. Friedman's p is at most "
+        f"{largest:.1g} at each cost; ranks that differ by less than "
+        f"{ranked[COSTS[0]].critical_difference():.1f} do not differ (Nemenyi, 5 %)."
     )
+    title = "Cost of 1,000 decisions, mean over data sets (average rank among all models)"
+    return Table("costs", title, ["model", *(f"c = {c}" for c in COSTS)], rows, note)
 
 
 def _tests(models, ranked):
@@ -246,71 +245,55 @@ def _tests(models, ranked):
     pairs = [(i, j) for i, j in pairs if i != j]
     corrected = holm(np.array([ranked[c].wilcoxon[i, j] for i, j in pairs for c in COSTS]))
     corrected = corrected.reshape(len(pairs), len(COSTS))
-    print(
-        "Data sets with a lower / higher cost than the log loss of the same kind of learner, and "
-        f"Wilcoxon's p, corrected for all {corrected.size} tests (Holm):\n"
-    )
-    print("| model | " + " | ".join(f"c = {c}" for c in COSTS) + " |\n|---|" + "---:|" * len(COSTS))
+    rows = []
     for (i, j), row in zip(pairs, corrected, strict=True):
         wins = [(ranked[c].wins[i, j], ranked[c].wins[j, i]) for c in COSTS]
         cells = [f"{w} / {l} (p {p:.2g})" for (w, l), p in zip(wins, row, strict=True)]
-        print(f"| {models[i]} | " + " | ".join(cells) + " |")
+        rows.append([models[i], *cells])
+    title = (
+        "Data sets with a lower / higher cost than the log loss of the same kind of learner, and "
+        f"Wilcoxon's p, corrected for all {corrected.size} tests (Holm)"
+    )
+    return Table("tests", title, ["model", *(f"c = {c}" for c in COSTS)], rows)
 
 
 def _probabilities(results, models):
-    print("\nProbabilities, mean over data sets and costs (average rank):\n")
-    print("| model | log loss | Brier score | calibration error |\n|---|---:|---:|---:|")
     kinds = ("log loss", "Brier", "calibration")
     means = {kind: np.mean([scores(results, models, kind, c) for c in COSTS], axis=0) for kind in kinds}
     ranks = {kind: compare(means[kind], models).average_ranks for kind in kinds}
-    for m, model in enumerate(models):
-        cells = [f"{means[kind][:, m].mean():.4f} ({ranks[kind][m]:.1f})" for kind in kinds]
-        print(f"| {model} | " + " | ".join(cells) + " |")
-    print()
+    rows = [
+        [model, *(f"{means[kind][:, m].mean():.4f} ({ranks[kind][m]:.1f})" for kind in kinds)]
+        for m, model in enumerate(models)
+    ]
+    title = "Probabilities, mean over data sets and costs (average rank)"
+    return Table("probabilities", title, ["model", "log loss", "Brier score", "calibration error"], rows)
 
 
-# --- commands -------------------------------------------------------------------------------------
+# --- the run --------------------------------------------------------------------------------------
 
 
-def read(path):
-    if not path.exists():
-        return []
-    with path.open() as lines:
-        found = [json.loads(line) for line in lines]
-    return list({result["name"]: result for result in found}.values())
-
-
-def run(path, seconds, only):
-    """Measure what is not yet in the file, until the time is over."""
+def sets(given):
+    """Measure what is not yet in the file, until the time is over; then the tables."""
+    path = Path(tempfile.mkdtemp()) / "quick.jsonl" if given.quick else given.results
     started = time.perf_counter()
-    done = {r["name"] for r in read(path)}
-    for name in only or quality_data.names():
-        if name in done:
+    done = {r["name"] for r in read_lines(path)}
+    for name in quality_data.names()[:2] if given.quick else given.sets or quality_data.names():
+        if name in done or time.perf_counter() - started > given.seconds:
             continue
-        if time.perf_counter() - started > seconds:
-            print("time is over; run again to go on")
-            return
         result = measure(name)
-        with path.open("a") as lines:
-            lines.write(json.dumps(result) + "\n")
+        add_line(path, result)
         print(f"{name}: {result['rows']} rows, {result['seconds']:.1f} s", flush=True)
-    print("all data sets are measured")
+    measured = {result["name"]: result for result in read_lines(path)}
+    yield from tables(list(measured.values()))
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("command", choices=["run", "table"])
-    parser.add_argument("names", nargs="*", help="data sets; all by default")
+def arguments(parser):
+    parser.add_argument("--sets", nargs="+", help="data sets; all by default")
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--seconds", type=float, default=240)
-    given = parser.parse_intermixed_args()
-    if given.command == "run":
-        run(given.results, given.seconds, given.names)
-    else:
-        tables(read(given.results))
+    parser.add_argument("--seconds", type=float, default=np.inf)
 
+
+PART = Part(__doc__, {"sets": sets}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    PART.main()

@@ -4,8 +4,8 @@ Every model with its defaults on every set of `quality_data`, at most ``--rows``
 c = 0.01 to 0.5 of a false alarm, 1 − c of a miss. Choices about this library were made on one half of the
 sets, a fixed list by a seed; both halves are reported.
 
-    python benchmarks/quality_ranks.py run --seconds 3600 --rows 2000    # go on where the last run stopped
-    python benchmarks/quality_ranks.py table
+    python benchmarks/quality_ranks.py --seconds 3600 --rows 2000    # go on where the last run stopped
+    python benchmarks/quality_ranks.py --seconds 0                   # the tables of what has been measured
 
 Seconds are worth comparing on a quiet machine only: on a busy one threads that wait for each other cost some
 models ten times as much as others; ``--threads 1`` is kinder then. One line is added to ``--results`` for
@@ -14,17 +14,15 @@ each data set and model. The peers are in the extra "benchmark".
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
 import warnings
 from collections import defaultdict
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import quality_data
+from measuring import Column, Part, Table, add_line, read_lines
 from quality import CLIP, numbers
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -149,87 +147,74 @@ def measure(name, model, n_rows, n_jobs):
 
 
 def tables(results):
-    """Markdown: ranks and means on either half, and whether the first is ahead of each."""
+    """Ranks and means on either half, and whether the first is ahead of each."""
     found = defaultdict(dict)
     for r in results:
         found[r["name"]][r["model"]] = r
     models = [m for m in MODELS if any(m in of_set for of_set in found.values())]
     complete = [name for name, of_set in found.items() if all(m in of_set for m in models)]
-    packages = ("scikit-learn", "lightgbm", "xgboost", "catboost", "interpret-core", "numpy")
-    print(f"{len(complete)} data sets; {', '.join(f'{p} {version(p)}' for p in packages)}.\n")
     for words, names in zip(("chosen on", "kept apart"), halves(quality_data.names()), strict=True):
         half = [name for name in names if name in complete]
-        print(f"The {len(half)} sets {words}: cost of 1,000 decisions and mean rank.\n")
-        _table([found[name] for name in half], models)
+        if half:
+            title = f"The {len(half)} sets {words}: cost of 1,000 decisions and mean rank"
+            yield _table(words, title, [found[name] for name in half], models)
 
 
-def _table(rows, models):
+def _table(name, title, rows, models):
     scores = {c: np.array([[r[m]["cost"][str(c)] for m in models] for r in rows]) for c in COSTS}
     scores["log loss"] = np.array([[r[m]["log loss"] for m in models] for r in rows])
     ranked = {kind: compare(values, models) for kind, values in scores.items()}
     ours = models.index(OURS[0])
-    heads = [f"c = {c}" for c in COSTS] + ["log loss", "slope", "seconds"]
-    print("| model | " + " | ".join(heads) + " |\n|---|" + "---:|" * len(heads))
+    columns = ["model", *(f"c = {c}" for c in COSTS), "log loss"]
+    columns += [Column("slope", format=".2f"), Column("seconds", "s", ".0f")]
+    lines = []
     for m, model in enumerate(models):
         cells = [f"{scores[c][:, m].mean():.2f} ({ranked[c].average_ranks[m]:.1f})" for c in COSTS]
         cells.append(f"{scores['log loss'][:, m].mean():.4f} ({ranked['log loss'].average_ranks[m]:.1f})")
-        cells.append(f"{np.median([r[model]['slope'] or np.inf for r in rows]):.2f}")
-        cells.append(f"{sum(r[model]['seconds'] for r in rows):.0f}")
-        print(f"| {model} | " + " | ".join(cells) + " |")
+        slope = np.median([r[model]["slope"] or np.inf for r in rows])
+        lines.append([model, *cells, slope, sum(r[model]["seconds"] for r in rows)])
     others = [m for m in range(len(models)) if m != ours]
     pvalues = holm(np.array([ranked[kind].wilcoxon[ours, m] for kind in scores for m in others]))
     worst = max(t.friedman.pvalue for t in ranked.values())
-    print(
-        f"\nFriedman's p is at most {worst:.1g}. Not different from {OURS[0]} (Wilcoxon, Holm, 5 %): ", end=""
-    )
     pairs = [(kind, models[m]) for kind in scores for m in others]
     same = [f"{model} ({kind})" for (kind, model), p in zip(pairs, pvalues, strict=True) if p > 0.05]
-    print("; ".join(same) or "none", end=".\n\n")
-
-
-# --- commands ---------------------------------------------------------------------------------------
-
-
-def read(path):
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def run(given):
-    """Measure what is not yet in the file, until the time is over; smaller sets first."""
-    started = time.perf_counter()
-    done = {(r["name"], r["model"]) for r in read(given.results)}
-    models = [m for m in MODELS if not given.models or m in given.models]
-    for name in given.names or quality_data.names():
-        for model in models:
-            if (name, model) in done:
-                continue
-            if time.perf_counter() - started > given.seconds:
-                print("time is over; run again to go on")
-                return
-            with threadpool_limits(given.threads):
-                result = measure(name, model, given.rows, given.threads)
-            with given.results.open("a") as lines:
-                lines.write(json.dumps(result) + "\n")
-        print(name, flush=True)
-
-
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    note = (
+        f"Friedman's p is at most {worst:.1g}. Not different from {OURS[0]} (Wilcoxon, Holm, 5 %): "
+        f"{'; '.join(same) or 'none'}."
     )
-    parser.add_argument("command", choices=["run", "table"])
-    parser.add_argument("names", nargs="*", help="data sets; all by default")
+    return Table(name, title, columns, lines, note)
+
+
+# --- the run ----------------------------------------------------------------------------------------
+
+
+def sets(given):
+    """Measure what is not yet in the file, until the time is over; then the tables."""
+    path = Path(tempfile.mkdtemp()) / "quick.jsonl" if given.quick else given.results
+    started = time.perf_counter()
+    done = {(r["name"], r["model"]) for r in read_lines(path)}
+    models = [m for m in MODELS if not given.models or m in given.models]
+    names = given.sets or quality_data.names()
+    for name in names[:4] if given.quick else names:
+        for model in models[-3:] + models[:1] if given.quick else models:
+            if (name, model) in done or time.perf_counter() - started > given.seconds:
+                continue
+            with threadpool_limits(given.threads):
+                add_line(path, measure(name, model, given.rows, given.threads))
+        print(name, flush=True)
+    yield from tables(read_lines(path))
+
+
+def arguments(parser):
+    parser.add_argument("--sets", nargs="+", help="data sets; all by default")
     parser.add_argument("--models", nargs="*")
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--seconds", type=float, default=240)
+    parser.add_argument("--seconds", type=float, default=np.inf)
     parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_intermixed_args()
-    if given.command == "run":
-        run(given)
-    else:
-        tables(read(given.results))
 
+
+PART = Part(__doc__, {"sets": sets}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    PART.main()

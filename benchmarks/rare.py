@@ -3,8 +3,8 @@
 Every model is fitted to 70 % of the rows and judged on the others. Costs are those of a false alarm, c, and
 of a miss, 1 − c, decided at p ≥ c, in parts of what the better of "never" and "always" costs:
 
-    python benchmarks/rare.py                    # every set, as Markdown tables
-    python benchmarks/rare.py covertype sim-1000 # some of them
+    python benchmarks/rare.py                            # every set
+    python benchmarks/rare.py --sets covertype sim-1000  # some of them
 
 Real sets are rare classes of the folder that `quality_data` looks for; without it the simulated ones are
 left.
@@ -17,6 +17,7 @@ import time
 
 import numpy as np
 import quality_data
+from measuring import Column, Part, Table
 from sklearn.metrics import average_precision_score, log_loss
 from sklearn.model_selection import train_test_split
 
@@ -104,28 +105,38 @@ def judge(model, X, y) -> list[float]:
     return [average_precision_score(test, p), log_loss(test, p.clip(CLIP, 1 - CLIP)), *costs]
 
 
-def main(chosen: list[str]) -> None:
-    """Print a table for each measure, a row for each set."""
-    names = chosen or ([*REAL] if quality_data.folder() else []) + [*SIMULATED]
-    columns = list(models(0.5))
+def sets(given):
+    """A table for each measure, a row for each set, and their means."""
+    names = given.sets or ([*REAL] if quality_data.folder() else []) + [*SIMULATED]
+    names = names[-3:-2] if given.quick else names
+    heads = list(models(0.5))
     measures = ["average precision", "log loss × 1000", *(f"relative cost at c = {c}" for c in COSTS)]
-    values = np.empty((len(names), len(columns), len(measures)))
-    shares = []
+    values = np.empty((len(names), len(heads), len(measures)))
+    labels = []
     for i, name in enumerate(names):
         X, y = load(name)
-        shares.append(f"{len(y):,} rows, {100 * np.mean(y):.2g} %")
+        labels.append(f"{name} ({len(y):,} rows, {100 * np.mean(y):.2g} %)")
         for j, model in enumerate(models(float(np.mean(y))).values()):
             began = time.perf_counter()
             values[i, j] = judge(model, X, y)
             seconds = time.perf_counter() - began
-            print(name, columns[j], values[i, j].round(4), f"{seconds:.1f} s", file=sys.stderr, flush=True)
+            print(name, heads[j], values[i, j].round(4), f"{seconds:.1f} s", file=sys.stderr, flush=True)
     values[..., 1] *= 1000
-    for m, measure in enumerate(measures):
-        print(f"\n{measure}:\n\n| set | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
-        for name, share, row in zip(names, shares, values[..., m], strict=True):
-            print(f"| {name} ({share}) | {' | '.join(f'{v:.3f}' for v in row)} |")
-        print(f"| mean | {' | '.join(f'{v:.3f}' for v in values[..., m].mean(axis=0))} |")
+    means = values.mean(axis=0).T
+    for m, (measure, unit) in enumerate(zip(measures, ["", *["loss"] * 5], strict=True)):
+        columns = ["set", *(Column(head, unit, ".3f") for head in heads)]
+        rows = [[label, *row] for label, row in zip(labels, values[..., m], strict=True)]
+        yield Table(measure, measure, columns, [*rows, ["mean", *means[m]]])
+    columns = ["measure, mean over the sets", *(Column(head, format=".3f") for head in heads)]
+    rows = [[measure, *row] for measure, row in zip(measures, means, strict=True)]
+    yield Table("means", "Means over the sets", columns, rows)
 
+
+def arguments(parser):
+    parser.add_argument("--sets", nargs="+", help=f"some of: {', '.join([*REAL, *SIMULATED])}")
+
+
+PART = Part(__doc__, {"sets": sets}, arguments=arguments)
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    PART.main()

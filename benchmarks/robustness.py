@@ -13,21 +13,21 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import platform
 import resource
 import sys
 import threading
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measuring import Column, Options, Part, Table
 from sklearn.exceptions import ConvergenceWarning
 
 from propriety.model import files
@@ -63,8 +63,9 @@ class Usage:
         open_files = len(os.listdir("/proc/self/fd"))
         return cls(pages * resource.getpagesize(), threading.active_count(), open_files)
 
-    def __str__(self) -> str:
-        return f"{self.memory / MB:.0f} MB, {self.threads} threads, {self.files} files"
+    def row(self, stage: str) -> list[str | float]:
+        """A line of the table."""
+        return [stage, self.memory / MB, self.threads, self.files]
 
     def growth(self, first: Usage) -> list[str]:
         """What has grown since by more than its allowance."""
@@ -111,8 +112,9 @@ def random_fit(rng: np.random.Generator) -> tuple[str, Any, np.ndarray]:
     return row.key, model, X
 
 
-def fit_many(fits: int | None, seconds: float, seed: int) -> list[str]:
-    """Fit until there are so many fits, or for some seconds; say what has grown."""
+def fit_many(fits: int | None, seconds: float, seed: int) -> tuple[list[list[str | float]], list[str]]:
+    """Fit until there are so many fits, or for some seconds; what the process holds, and what has grown."""
+    rows = []
     rng = np.random.default_rng(seed)
     start, first, kinds = time.monotonic(), None, Counter()
     for done in count():
@@ -121,18 +123,18 @@ def fit_many(fits: int | None, seconds: float, seed: int) -> list[str]:
             break
         if first is None and share >= 0.3:
             first = Usage.now()
-            print(f"after {done:,} fits: {first}", flush=True)
+            rows.append(first.row(f"after {done:,} fits"))
         kinds[random_fit(rng)[0]] += 1
     last = Usage.now()
     what = ", ".join(f"{key} {number:,}" for key, number in sorted(kinds.items()))
-    print(f"after {done:,} fits ({what}) in {time.monotonic() - start:.0f} s: {last}", flush=True)
-    return last.growth(first or last)
+    rows.append(last.row(f"after {done:,} fits ({what}) in {time.monotonic() - start:.0f} s"))
+    return rows, last.growth(first or last)
 
 
 # --- serving --------------------------------------------------------------------------------------
 
 
-def serve(seconds: float, seed: int) -> list[str]:
+def serve(seconds: float, seed: int) -> tuple[list[list[str | float]], list[str]]:
     """Ask one model of each kind from many threads at once; every answer must be the one it gives alone."""
     rng = np.random.default_rng(seed)
     models = []
@@ -156,30 +158,39 @@ def serve(seconds: float, seed: int) -> list[str]:
         asked = [pool.submit(ask, number) for number in range(SERVERS)]
         time.sleep(0.3 * seconds)
         first = Usage.now()
-        print(f"serving {SERVERS} threads: {first}", flush=True)
         time.sleep(max(0.0, 0.95 * seconds - 0.3 * seconds))
         last = Usage.now()
         answers = sum(future.result() for future in asked)
-    print(f"after {answers:,} answers in {seconds:.0f} s: {last}", flush=True)
-    return last.growth(first)
+    rows = [first.row(f"serving {SERVERS} threads")]
+    rows.append(last.row(f"after {answers:,} answers in {seconds:.0f} s"))
+    return rows, last.growth(first)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def long_run(given: Options) -> Iterator[Table]:
+    """Fits, then answers; an error at the end if the process has grown."""
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    fits, seconds = (30, 3.0) if given.quick else (given.fits, given.seconds)
+    fitted, grown = fit_many(fits, 300.0, given.seed)
+    served, more = serve(seconds, given.seed)
+    columns = [
+        "",
+        Column("MB", format=".0f"),
+        Column("threads", format=".0f"),
+        Column("open files", format=".0f"),
+    ]
+    yield Table("long run", "A long run", columns, [*fitted, *served])
+    if grown + more and not given.quick:
+        sys.exit("; ".join(grown + more))
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """How long."""
     parser.add_argument("--fits", type=int, help="number of fits; without it as many as 300 seconds allow")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long the models are served")
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    packages = ", ".join(
-        f"{name} {version(name)}" for name in ("propriety", "numpy", "numba", "scikit-learn")
-    )
-    print(f"Python {platform.python_version()}, {packages}")
-    grown = fit_many(options.fits, 300.0, options.seed) + serve(options.seconds, options.seed)
-    if grown:
-        sys.exit("; ".join(grown))
-    print("nothing has grown")
 
+
+PART = Part(__doc__, {"long-run": long_run}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    PART.main()

@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 import quality_data
+from measuring import Column, Part, Table
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -46,12 +47,12 @@ def judge(model, X, y, seed: int) -> list[float]:
     return [log_loss(y_test, p), roc_auc_score(y_test, p), slope, seconds, model.n_iter_]
 
 
-def main(half: str) -> None:
-    """Print a row for each model: means over the sets, medians of slope, relative time and rounds."""
+def half(which: str, given) -> Table:
+    """A row for each model: means over the sets, medians of slope, relative time and rounds."""
     names = quality_data.names()[1::3]
-    names = names[::2] if half == "decide" else names[1::2]
+    names = names[::2] if which == "decide" else names[1::2]
     values = []
-    for name in names:
+    for name in names[:1] if given.quick else names:
         X, y = quality_data.load(name)
         X, y = X.iloc[:ROWS], y[:ROWS]
         if not values:  # the first fits compile
@@ -64,15 +65,18 @@ def main(half: str) -> None:
         print(name, values[-1][:, 0].round(4), file=sys.stderr, flush=True)
     table = np.array(values)
     table[..., 3] /= table[:, :1, 3]
-    print(
-        f"{len(names)} sets\n\n| model | log loss | AUC | calibration slope | time | rounds |\n"
-        f"|---|{'---:|' * 5}"
-    )
-    for model, row in zip(MODELS, np.swapaxes(table, 0, 1), strict=True):
-        loss, auc = row[:, :2].mean(axis=0)
-        slope, seconds, rounds = np.median(row[:, 2:], axis=0)
-        print(f"| {model} | {loss:.4f} | {auc:.4f} | {slope:.2f} | {seconds:.2f} | {rounds:.0f} |")
+    rows = [
+        [model, *row[:, :2].mean(axis=0), *np.median(row[:, 2:], axis=0)]
+        for model, row in zip(MODELS, np.swapaxes(table, 0, 1), strict=True)
+    ]
+    columns = ["model", Column("log loss", "loss", ".4f"), Column("AUC", format=".4f")]
+    columns += [Column("calibration slope", format=".2f"), Column("time", "ours ÷ other", ".2f")]
+    columns.append(Column("rounds", format=".0f"))
+    return Table(which, f"{which}: {len(values)} sets", columns, rows)
 
+
+HALVES = ("decide", "report")
+PART = Part(__doc__, {which: lambda given, which=which: [half(which, given)] for which in HALVES})
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "report")
+    PART.main()

@@ -14,18 +14,17 @@ import argparse
 import ctypes
 import gc
 import json
-import platform
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+from measuring import Column, Options, Part, Table
 
 from propriety.model.catalogue import ESTIMATORS, entry
 
@@ -150,34 +149,33 @@ def sizes(full: bool) -> Iterator[Size]:
                 yield size
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="up to a million rows and 200 columns")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.one:
-        print(json.dumps(measure(Size(**json.loads(options.one)))))
-        return
-    packages = ", ".join(
-        f"{name} {version(name)}" for name in ("propriety", "numpy", "numba", "scikit-learn")
-    )
-    print(f"Python {platform.python_version()}, {packages}\n")
-    print("| model | rows | columns | classes | leaves | data MB | fit s | over the data MB | budget MB |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-    exceeded = []
-    for size in sizes(options.full):
+def memory(given: Options) -> Iterator[Table]:
+    """Every size; an error at the end if one needs more than its budget."""
+    rows, exceeded = [], []
+    for size in list(sizes(given.full))[: 2 if given.quick else None]:
         found = in_own_process(size)
-        over = found["bytes"] > size.budget
-        exceeded += [size] * over
-        print(
-            f"| {size.key} | {size.rows:,} | {size.columns} | {size.classes} | {size.leaves} "
-            f"| {8 * size.rows * size.columns / MB:.1f} | {found['seconds']:.2f} | {found['bytes'] / MB:.1f} "
-            f"| {size.budget / MB:.1f}{' **exceeded**' * over} |",
-            flush=True,
-        )
+        exceeded += [size] if found["bytes"] > size.budget else []
+        row = [size.key, f"{size.rows:,}", size.columns, size.classes, size.leaves]
+        row += [8 * size.rows * size.columns / MB, found["seconds"], found["bytes"] / MB, size.budget / MB]
+        rows.append(row)
+        print(*row, file=sys.stderr, flush=True)
+    counts = [Column(name, format=".0f") for name in ("columns", "classes", "leaves")]
+    sizes_of = [Column("data MB", format=".1f"), Column("fit s", "s", ".2f")]
+    sizes_of += [Column("over the data MB", "MB", ".1f"), Column("budget MB", format=".1f")]
+    yield Table("memory", "Memory of fits", ["model", "rows", *counts, *sizes_of], rows)
     if exceeded:
-        sys.exit(f"{len(exceeded)} fits need more memory than their budget")
+        sys.exit(f"{len(exceeded)} fits need more memory than their budget: {exceeded}")
 
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The grid."""
+    parser.add_argument("--full", action="store_true", help="up to a million rows and 200 columns")
+
+
+PART = Part(__doc__, {"memory": memory}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(measure(Size(**json.loads(sys.argv[2])))))
+    else:
+        PART.main()

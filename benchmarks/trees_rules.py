@@ -1,12 +1,16 @@
-"""The parts of `benchmarks/trees.py` about boosted rules."""
+"""Boosted stumps beside AdaBoost, rules by cross-validation, and the flavours of boosting of a paper.
+
+python benchmarks/trees_rules.py                 # every case
+python benchmarks/trees_rules.py stumps rules    # some of them
+"""
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left
 
 import numpy as np
-from boosting import alternate, smooth, table
+from boosting import smooth
+from measuring import SECONDS, Column, Part, Table, alternate, seconds_of
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import AdaBoostClassifier
@@ -18,9 +22,10 @@ ROUNDS = 50
 EXPONENTIAL = losses.Exponential().composite()
 
 
-def stumps(repetitions=5):
+def stumps(given):
     """50 boosted stumps with the exponential loss on 100,000 × 28, beside AdaBoostClassifier."""
-    X, y, _ = smooth(100_000, 28)
+    n = given.size(100_000)
+    X, y, _ = smooth(n, 28)
     signs = 2.0 * y - 1.0
     common = {"max_literals": 1, "n_rules": ROUNDS, "n_jobs": 2}
     adaboost = RuleClassifier("Exponential()", criterion="edge", fit_intercept=False, **common)
@@ -31,9 +36,7 @@ def stumps(repetitions=5):
     }
     for model in models.values():
         model.fit(X, y)
-    start = time.perf_counter()
-    peer = AdaBoostClassifier(n_estimators=ROUNDS).fit(X, y)
-    seconds = time.perf_counter() - start
+    seconds, peer = seconds_of(lambda: AdaBoostClassifier(n_estimators=ROUNDS).fit(X, y))
     # AdaBoostClassifier's estimator weights are twice the coefficients of the exponential loss.
     F = sum(0.5 * w * (2.0 * e.predict(X) - 1.0) for w, e in zip(peer.estimator_weights_, peer, strict=True))
 
@@ -45,21 +48,22 @@ def stumps(repetitions=5):
     models[f"propriety, by edge, no intercept, {fewest} stumps"] = (
         clone(adaboost).set_params(n_rules=fewest).fit(X, y)
     )
-    best = alternate({name: (lambda m=m: m.fit(X, y)) for name, m in models.items()}, repetitions)
-    rows = [["scikit-learn AdaBoostClassifier", f"{seconds:.2f}", "1", f"{np.mean(np.exp(-signs * F)):.4f}"]]
+    best = alternate({name: (lambda m=m: m.fit(X, y)) for name, m in models.items()}, given.times(5))
+    rows = [["scikit-learn AdaBoostClassifier", seconds, 1, np.mean(np.exp(-signs * F))]]
     for name, model in models.items():
         p = model.predict_proba(X)[:, 1]
         F = np.asarray(EXPONENTIAL.link(p))
-        loss = f"{np.mean(np.exp(-signs * F)):.4f}"
-        rows.append([name, f"{best[name]:.3f}", f"{seconds / best[name]:.0f}", loss])
-    table(
-        f"{ROUNDS} boosted stumps, 100,000 × 28",
-        rows,
-        ["model", "fit, s", "times faster", "training exponential loss"],
+        rows.append([name, best[name], seconds / best[name], np.mean(np.exp(-signs * F))])
+    ratio, loss = (
+        Column("times faster", "peer ÷ ours", ".0f"),
+        Column("training exponential loss", "loss", ".4f"),
     )
+    goals = {"stumps": seconds / best["propriety, by edge, no intercept"]}
+    columns = ["model", Column("fit, s", "s", ".3f"), ratio, loss]
+    yield Table("stumps", f"{ROUNDS} boosted stumps, {n:,} × 28", columns, rows, goals=goals)
 
 
-def rules():
+def rules(given):
     """10-fold cross-validation of 10 rules of two literals on a table of 700 × 9."""
     X, y = make_classification(700, 9, n_informative=5, flip_y=0.1, random_state=0)
     X = X.round(1)
@@ -70,13 +74,11 @@ def rules():
         "bag 1, by risk": RuleClassifier("bag", n_rules=10, max_literals=2),
     }
     found = {name: cross_val_score(model, X, y, cv=10).mean() for name, model in models.items()}
-    best = alternate({name: (lambda m=m: cross_val_score(m, X, y, cv=10)) for name, m in models.items()}, 5)
-    rows = [[name, f"{best[name]:.3f}", f"{1 - found[name]:.3f}"] for name in models]
-    table(
-        "10-fold cross-validation of 10 rules, 2 literals, 700 × 9",
-        rows,
-        ["model", "seconds", "held-out error"],
-    )
+    calls = {name: (lambda m=m: cross_val_score(m, X, y, cv=10)) for name, m in models.items()}
+    best = alternate(calls, given.times(5))
+    rows = [[name, best[name], 1 - found[name]] for name in models]
+    columns = ["model", SECONDS, Column("held-out error", "loss", ".3f")]
+    yield Table("rules", "10-fold cross-validation of 10 rules, 2 literals, 700 × 9", columns, rows)
 
 
 #: Flavours of [N8 §6], and how their rules are chosen.
@@ -98,8 +100,9 @@ FLAVOURS = {
 }
 
 
-def flavours(every=6, n_rules=10, max_literals=2):
+def flavours(given, n_rules=10, max_literals=2):
     """The flavours of the paper on every sixth real data set: held-out errors, log losses and ranks."""
+    every = 30 if given.quick else 6
     import quality_data
     from scipy.stats import rankdata
     from sklearn.model_selection import StratifiedKFold
@@ -119,16 +122,18 @@ def flavours(every=6, n_rules=10, max_literals=2):
         scores.append(score)
     ranks = np.mean([rankdata(e) for e in errors], axis=0)
     rows = [
-        [name, f"{100 * e:.2f}", f"{r:.2f}", f"{s:.4f}"]
+        [name, 100 * e, r, s]
         for name, e, r, s in zip(
             FLAVOURS, np.mean(errors, axis=0), ranks, np.mean(scores, axis=0), strict=True
         )
     ]
-    table(
-        f"{n_rules} rules of {max_literals} literals on {len(errors)} data sets",
-        rows,
-        ["flavour", "held-out error, %", "mean rank", "squared loss"],
-    )
+    error, loss = Column("held-out error, %", "loss", ".2f"), Column("squared loss", "loss", ".4f")
+    columns = ["flavour", error, Column("mean rank", format=".2f"), loss]
+    title = f"{n_rules} rules of {max_literals} literals on {len(errors)} data sets"
+    yield Table("flavours", title, columns, rows)
 
 
-PARTS = {"stumps": stumps, "rules": rules, "flavours": flavours}
+PART = Part(__doc__, {"stumps": stumps, "rules": rules, "flavours": flavours})
+
+if __name__ == "__main__":
+    PART.main()

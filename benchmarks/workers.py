@@ -2,21 +2,21 @@
 
     python benchmarks/workers.py --rows 1000000 --workers 2 --repeats 3
 
-Rows are generated on the workers. Fits alternate, the best of several counts, and a Markdown table of seconds
-and of ratios to ours on the workers is printed. That our model has the same bits on workers and in one
-process is checked in every run.
+Rows are generated on the workers. Fits alternate, the best of several counts: a table of seconds and of
+ratios to ours on the workers. Processor time means nothing here, since the work is done by other processes.
+That our model has the same bits on workers and in one process is checked in every run.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import dask.array as da
 import numpy as np
 from beyond import BINS, LEAVES, RATE, D, block
+from measuring import Column, Options, Part, Table, best_of
 
 import propriety.dask
 from propriety import BoostingClassifier
@@ -71,42 +71,40 @@ def contenders(rounds: int, n_workers: int) -> dict[str, Callable[..., object]]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--ours", action="store_true", help="leave the others out")
-    args = parser.parse_args()
+def boosting(given: Options) -> Iterator[Table]:
+    """One fit on the workers, ours beside our threads and the others."""
     warnings.simplefilter("ignore")
-    client = propriety.dask.local(args.workers)
-    X, y = rows_of(args.rows)
+    client = propriety.dask.local(given.workers)
+    n = given.size(given.rows)
+    X, y = rows_of(n)
     here = X.compute(), y.compute()
-    fits = contenders(args.rounds, args.workers)
-    if args.ours:
+    fits = contenders(given.rounds, given.workers)
+    if given.ours:
         fits = {name: fit for name, fit in fits.items() if name.startswith("ours")}
-    best = dict.fromkeys(fits, np.inf)
-    for name, fit in contenders(1, args.workers).items():  # to compile and import
+    for name, fit in contenders(1, given.workers).items():  # to compile and import
         if name in fits:
             fit(client, X, y, here)
-    models = {}
-    for repeat in range(args.repeats):
-        for name in list(fits)[:: 1 if repeat % 2 == 0 else -1]:
-            began = time.perf_counter()
-            models[name] = fits[name](client, X, y, here)
-            best[name] = min(best[name], time.perf_counter() - began)
+    calls = {name: (lambda fit=fit: fit(client, X, y, here)) for name, fit in fits.items()}
+    best, models = best_of(calls, given.times(3))
     scores = [models[name].decision_function(here[0][:10_000]) for name in fits if name.startswith("ours")]
     assert np.array_equal(*scores), "the model depends on where its rows are"
-    print(
-        f"| {args.rows:,} × {D}, {args.rounds} rounds, {args.workers} workers | seconds | ÷ ours on workers |"
-    )
-    print("|---|---:|---:|")
-    for name, seconds in best.items():
-        print(f"| {name} | {seconds:.2f} | {seconds / best['ours, workers']:.2f} |")
+    title = f"{n:,} × {D}, {given.rounds} rounds, {given.workers} workers"
+    columns = ["fit", Column("seconds", "s", ".2f"), Column("÷ ours on workers", "peer ÷ ours", ".2f")]
+    yield Table("boosting", title, columns, [[k, s, s / best["ours, workers"]] for k, s in best.items()])
     client.close()
     client.cluster.close()
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Sizes."""
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--ours", action="store_true", help="leave the others out")
+
+
+PART = Part(__doc__, {"boosting": boosting}, packages=("lightgbm", "xgboost"), arguments=arguments)
+
+
 if __name__ == "__main__":
-    main()
+    PART.main()
