@@ -40,7 +40,7 @@ def _draw(copies, poisson, bootstrap, seed, row):
 
 @inner
 def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, spare, sums):
-    """Draw the rows of a tree, those of class 0 before the others; an empty bag is filled with every row once.
+    """Draw the rows of a tree, those of class 0 first; an empty bag is filled with every row once.
 
     Returns how many rows there are, and how often the one drawn most often was drawn.
     """
@@ -182,8 +182,8 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     n_drawn, most = _fill_bag(
         sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, spare, sums[0]
     )
-    if rules.n_classes != 2 or weights.size > 0 or most > MOST_IN_LANE:
-        most = 0  # sums do not fit into lanes
+    in_lanes = rules.n_classes == 2 and weights.size == 0 and most <= MOST_IN_LANE
+    most = most if in_lanes else np.int64(0)
     scratch.state = scramble(seed)
     for f in range(features.size):
         features[f] = f
@@ -201,12 +201,12 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
         for place in range(unsearched, n_waiting):
             slot = order[place]
             found = waiting[slot]
-            if found.stop - found.start > close:
-                here, n_here, weights_here = rows, n_rows, weights
-            elif not near_start <= found.start < near_stop:
+            is_near = found.stop - found.start <= close
+            if is_near and not near_start <= found.start < near_stop:
                 near_start, near_stop = found.start, found.stop
-                here, n_here, weights_here = near, near_stop - near_start, near_weights
                 _draw_near(rows, n_rows, weights, bag, near_start, near_stop, near, near_weights)
+            here, weights_here = (near, near_weights) if is_near else (rows, weights)
+            n_here = near_stop - near_start if is_near else n_rows
             if find_split(
                 here, n_here, bag, weights_here, columns, levels, random, rules, lines, few, sums[found.node],
                 most, features, found, cells, left, waiting_left[slot], waiting_sets[slot], scratch,

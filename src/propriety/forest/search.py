@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner, small
+from propriety.engine.compiling import small
 from propriety.forest.cuts import EQUAL, clear, column_start, count, cut_many, cut_pair
 from propriety.forest.draws import draw_below
 from propriety.forest.entropy import FEW, node_loss
@@ -113,9 +113,9 @@ def find_split(
 ):  # fmt: skip
     """Find the best split of a waiting node among randomly drawn columns; returns whether there is one.
 
-    Columns are drawn until there are enough of them and one of them can be split. Two classes can be summed for
-    many columns at once if no row counts more than `most`, unless that is 0. What `levels` or `random` are None for is not compiled:
-    searches for sets, for random cuts, or else for the best.
+    Columns are drawn until there are enough of them and one of them can be split. If `most` is not 0, no row
+    counts more than that, and two classes can be summed for many columns at once. What `levels` or `random`
+    are None for is not compiled: searches for sets, for random cuts, or else for the best.
     """
     total = np.int64(0)
     for k in range(sums.size):
