@@ -19,6 +19,16 @@ def _left(rows, bag, lanes, first, start, stop):
     lines.sums_on_left(rows, bag, lanes, first, start, stop)
 
 
+@kernel
+def _counts(rows, bag, lanes, first, start, middle, stop):
+    lines.counts_on_left(rows, bag, lanes, first, start, middle, stop)
+
+
+@kernel
+def _copy(source, start, target, place):
+    lines.copy_line(source, start, target, place)
+
+
 @pytest.fixture
 def case():
     """Two blocks of lines, and a bag of rows of both classes that count once to four times."""
@@ -55,3 +65,30 @@ def test_without_a_compiler_they_are_the_same(case):
     lines._range_instead(table.ravel(), bag, plain, *where)
     lines._left_instead(table.ravel(), bag, plain, *where)
     np.testing.assert_array_equal(compiled, plain)
+
+
+@pytest.mark.parametrize("block", [0, 1])
+@pytest.mark.parametrize("middle", [2, 19, 31])
+def test_counts_of_two_runs(case, block, middle):
+    table, row, *_, bag = case
+    lanes = np.random.default_rng(3).integers(0, 256, 5 * lines.LINE).astype(np.uint8)
+    cuts, plain = lanes[lines.CUT : lines.LEFT], lanes.copy()
+    where = [np.uint64(x) for x in (block * N * lines.LINE, 2, middle, 31)]
+    _counts(table.ravel(), bag, lanes, *where)
+    lines._counts_instead(table.ravel(), bag, plain, *where)
+    left = table[block, row[2:31]] <= cuts
+    np.testing.assert_array_equal(
+        lanes[lines.LEFT :].reshape(2, -1), [left.sum(axis=0), left[middle - 2 :].sum(axis=0)]
+    )
+    np.testing.assert_array_equal(lanes, plain)
+
+
+def test_a_line_is_copied_and_nothing_else(case):
+    source = case[0].ravel()
+    target, plain = np.zeros(200, dtype=np.uint8), np.zeros(200, dtype=np.uint8)
+    _copy(source, np.uint64(77), target, np.uint64(50))
+    lines._copy_instead(source, np.uint64(77), plain, np.uint64(50))
+    np.testing.assert_array_equal(target[50:82], source[77:109])
+    assert not target[:50].any()
+    assert not target[82:].any()
+    np.testing.assert_array_equal(target, plain)

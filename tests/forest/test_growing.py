@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from propriety import ForestClassifier, TreeClassifier, losses
+from propriety.forest import layout, shelf
 from propriety.forest.entropy import FEW, entropy_table
 from propriety.model.measure import NodeLoss, measure_of
 
@@ -208,3 +209,30 @@ def test_a_column_of_noise_is_not_memorized():
     without = ForestClassifier(**settings).fit(X, y).oob_score_
     noise = X.assign(code=pd.Categorical(rng.integers(0, 40, 400)))
     assert ForestClassifier(**settings).fit(noise, y).oob_score_ < 1.02 * without
+
+
+@pytest.mark.parametrize("extra", [{}, {"splitter": "random", "bootstrap": False}], ids=["best", "random"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_copies_of_lines_change_no_tree(extra, weighted, monkeypatch):
+    """Nodes whose lines fit are grown on copies of them; a block of columns follows the other there."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 40))
+    y = X[:, 0] * X[:, 35] + 0.3 * rng.normal(size=300) > 0
+    weight = rng.random(300) if weighted else None
+    answers = []
+    for size in (64, 64 * 100, 1 << 18):  # no copies of more than one row, of some nodes, of all
+        monkeypatch.setattr(layout, "_NEAR", size)
+        model = ForestClassifier(n_estimators=3, random_state=0, **extra).fit(X, y, weight)
+        answers.append(model.predict_proba(X))
+    np.testing.assert_array_equal(answers[0], answers[1])
+    np.testing.assert_array_equal(answers[0], answers[2])
+
+
+def test_a_shelf_keeps_copies_apart(monkeypatch):
+    monkeypatch.setattr(shelf, "_BLOCK", 4096)
+    rng, place = np.random.default_rng(0), shelf.Shelf()
+    arrays = [rng.random((rng.integers(0, 20), 3)) for _ in range(60)]
+    kept = [place.keep(array) for array in arrays]
+    for array, copy in zip(arrays, kept, strict=True):
+        np.testing.assert_array_equal(array, copy)
+        assert not np.shares_memory(array, copy)

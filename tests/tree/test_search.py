@@ -7,7 +7,7 @@ import pytest
 
 from propriety import losses
 from propriety.losses import simplex
-from propriety.tree import TreeClassifier
+from propriety.tree import TreeClassifier, growing
 
 LOSSES = [
     "Squared()",
@@ -132,3 +132,18 @@ def test_many_cuts_are_all_kept():
     model = TreeClassifier("Log", splits="exact", max_leaf_nodes=2, n_jobs=1).fit(X, y)
     assert model.tree_.nodes["feature"][0] == 0
     assert model.tree_.nodes["threshold"][0] == pytest.approx(n / 2, abs=2)
+
+
+@pytest.mark.parametrize("growth", ["best", "depth"])
+def test_splits_ahead_of_their_turn_are_those_in_turn(growth, monkeypatch):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(400, 4)).round(1)
+    y = rng.random(400) < 1 / (1 + np.exp(-2 * X[:, 0] * X[:, 1]))
+    trees = []
+    for ahead in (0, 1000):
+        monkeypatch.setattr(growing, "_AHEAD", ahead)
+        model = TreeClassifier(growth=growth, max_leaf_nodes=9, min_samples_leaf=5).fit(X, y)
+        trees.append(model.tree_)
+    assert len(trees[0].leaves) == 9
+    for name in ("nodes", "sets", "sums", "gap", "missing_seen", "losses", "collapse"):
+        np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))

@@ -23,6 +23,7 @@ from propriety.data.streamed import StreamedTable
 from propriety.engine.categories import noise_share
 from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
+from propriety.engine.sorting import sort_numbers
 from propriety.weights import Weights
 
 #: Distinct rows that the quantiles are taken from.
@@ -200,7 +201,7 @@ def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Dis
     Distinct(values=array([2., 4.]), mass=array([2., 1.]))
     """
     if weights is None:
-        values = np.sort(values)
+        values = sort_numbers(values)
         values = values[: np.searchsorted(values, np.nan)] if values.size and np.isnan(values[-1]) else values
     else:
         keep = ~np.isnan(values) & (weights > 0)

@@ -70,6 +70,18 @@ class _Loop:
         builder.position_at_end(after)
         return results
 
+    def carry_any(self, initial, update):
+        """As `carry`, of no row too."""
+        builder, before = self.builder, self.builder.block
+        with builder.if_then(builder.icmp_unsigned("<", self.start, self.stop)):
+            results = self.carry(initial, update)
+            inside = builder.block
+        carried = [builder.phi(_LINE) for _ in initial]
+        for line, value, result in zip(carried, initial, results, strict=True):
+            line.add_incoming(value, before)
+            line.add_incoming(result, inside)
+        return carried
+
 
 def _lines(rows, bag, first, start, stop):
     """The lines of a node's rows, and these rows' entries."""
@@ -141,6 +153,64 @@ def sums_on_left(typingctx, rows, bag, lanes, first, start, stop):
         nothing = ir.Constant(_LINE, [0] * LINE)
         for lane, line in zip((LEFT, LEFT_ONES), loop.carry((nothing, nothing), update), strict=True):
             loop.write(lane, line)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def _counts_instead(rows, bag, lanes, first, start, middle, stop):
+    left = _lines(rows, bag, first, start, stop)[0] <= lanes[CUT:LEFT]
+    lanes[LEFT:LEFT_ONES] = left.sum(axis=0)
+    lanes[LEFT_ONES:] = left[int(middle) - int(start) :].sum(axis=0)
+
+
+@instead(_counts_instead)
+@intrinsic
+def counts_on_left(typingctx, rows, bag, lanes, first, start, middle, stop):
+    """`sums_on_left` of at most 255 rows that count once, those of class 1 from `middle` on, if any."""
+    word = types.uint64
+    signature = types.void(rows, bag, lanes, word, word, word, word)
+
+    def codegen(context, builder, signature, arguments):
+        loop = _Loop(context, builder, signature, (*arguments[:5], arguments[6]))
+        cuts, nothing = loop.read(CUT), ir.Constant(_LINE, [0] * LINE)
+
+        def update(line, entry, carried):
+            return (builder.sub(carried[0], builder.sext(builder.icmp_unsigned("<=", line, cuts), _LINE)),)
+
+        loop.stop = arguments[5]
+        (zeros,) = loop.carry_any((nothing,), update)
+        loop.start, loop.stop = arguments[5], arguments[6]
+        (all_rows,) = loop.carry_any((zeros,), update)
+        loop.write(LEFT, all_rows)
+        loop.write(LEFT_ONES, builder.sub(all_rows, zeros))
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def _copy_instead(source, start, target, place):
+    target[int(place) : int(place) + LINE] = source[int(start) : int(start) + LINE]
+
+
+@instead(_copy_instead)
+@intrinsic
+def copy_line(typingctx, source, start, target, place):
+    """Copy the line that begins at ``source[start]`` to ``target[place]``."""
+    signature = types.void(source, types.uint64, target, types.uint64)
+
+    def codegen(context, builder, signature, arguments):
+        ends = (
+            builder.bitcast(
+                builder.gep(context.make_array(kind)(context, builder, array).data, [position]),
+                _LINE.as_pointer(),
+            )
+            for kind, array, position in zip(
+                signature.args[::2], arguments[::2], arguments[1::2], strict=True
+            )
+        )
+        read, write = ends
+        builder.store(builder.load(read, align=1), write, align=1)
         return context.get_dummy_value()
 
     return signature, codegen

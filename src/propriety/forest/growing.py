@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.compiling import inner, kernel, small
-from propriety.engine.lines import MOST_IN_LANE
+from propriety.engine.lines import LINE, MOST_IN_LANE, copy_line
 from propriety.engine.predictor import contains
 from propriety.forest.cuts import bin_of, column_start
 from propriety.forest.draws import scramble
-from propriety.forest.layout import TO_CLASS, TO_COUNT
+from propriety.forest.layout import ROW, TO_CLASS, TO_COUNT
 from propriety.forest.search import find_split
 
 #: Votes out of bag are whole numbers of this unit, so that the order of the trees does not matter.
@@ -39,12 +39,12 @@ def _draw(copies, poisson, bootstrap, seed, row):
 
 
 @inner
-def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, sums):
-    """Draw the rows of a tree; an empty bag is filled with every row once.
+def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, spare, sums):
+    """Draw the rows of a tree, those of class 0 first; an empty bag is filled with every row once.
 
     Returns how many rows there are, and how often the one drawn most often was drawn.
     """
-    n, most = 0, np.int64(0)
+    n, others, most = 0, 0, np.int64(0)
     for k in range(sums.size):
         sums[k] = 0
     for all_rows in (False, True):
@@ -54,13 +54,16 @@ def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, sums):
                 count, _ = _draw(copies, poisson, bootstrap, seed, row)
             if count > 0:
                 label = np.uint64(labels[row])
-                bag[n] = np.uint64(row) | (label << TO_CLASS) | (np.uint64(count) << TO_COUNT)
+                bag[n] = spare[others] = np.uint64(row) | (label << TO_CLASS) | (np.uint64(count) << TO_COUNT)
                 sums[label] += count * (weights[row] if weights.size > 0 else 1)
                 most = max(most, count)
-                n += 1
-        if n > 0:
+                n += label == 0
+                others += label != 0
+        if n + others > 0:
             break
-    return n, most
+    for i in range(others):
+        bag[n + i] = spare[i]
+    return n + others, most
 
 
 @small
@@ -76,15 +79,17 @@ def _may_split(rules, sums, depth):
 @inner
 def _partition(rows, first, bag, spare, found, missing, words):
     """Put the rows of a waiting node that go left before the others; returns where these begin."""
-    cut, missing_left, by_set = found.cut, found.missing_left, found.by_set
+    by_set, right_from = found.by_set, np.uint64(found.cut) + np.uint64(1)
+    # Missing values come after every cut: the bins on the right end before them, or nowhere.
+    right_bins = np.uint64(missing) - right_from if found.missing_left != 0 else np.uint64(2**32)
     left, right = np.uint64(found.start), np.uint64(0)
     for i in range(np.uint64(found.start), np.uint64(found.stop)):
         entry = bag[i]
-        code = np.int64(bin_of(rows, first, entry))
+        code = np.uint64(bin_of(rows, first, entry))
         if by_set != 0 and code != missing:
-            goes = np.uint64(words[code >> 5] >> np.uint32(code & 31)) & np.uint64(1)
-        else:  # missing values come after every cut
-            goes = np.uint64(code <= cut) | (np.uint64(code == missing) & np.uint64(missing_left))
+            goes = np.uint64(words[code >> np.uint64(5)] >> np.uint32(code & np.uint64(31))) & np.uint64(1)
+        else:
+            goes = np.uint64(code - right_from >= right_bins)
         bag[left] = entry
         spare[right] = entry
         left += goes
@@ -92,6 +97,24 @@ def _partition(rows, first, bag, spare, found, missing, words):
     for i in range(right):
         bag[left + i] = spare[i]
     return np.int64(left)
+
+
+@inner
+def _draw_near(rows, n_rows, weights, bag, start, stop, near, near_weights):
+    """Copy the lines of a node's rows side by side, so that its subtree finds them in the fastest cache.
+
+    The entries of the bag are the numbers of the copies from then on.
+    """
+    line, many, first = np.uint64(LINE), np.uint64(stop - start), np.uint64(start)
+    for block in range(np.uint64(rows.size) // (np.uint64(n_rows) * line)):
+        for i in range(many):
+            row = bag[first + i] & ROW
+            copy_line(rows, (block * np.uint64(n_rows) + row) * line, near, (block * many + i) * line)
+    for i in range(many):
+        entry = bag[first + i]
+        if weights.size > 0:
+            near_weights[i] = weights[entry & ROW]
+        bag[first + i] = (entry & ~ROW) | i
 
 
 @small
@@ -155,14 +178,19 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     bag, sums, nodes, waiting, order = room.bag, room.sums, room.nodes, room.waiting, room.order
     waiting_left, waiting_sets, left = room.waiting_left, room.waiting_sets, room.left
     features, cells, spare, sets = room.features, room.cells, room.spare, room.sets
+    near, near_weights = room.near, room.near_weights
     n_drawn, most = _fill_bag(
-        sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, sums[0]
+        sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, spare, sums[0]
     )
     in_lanes = rules.n_classes == 2 and weights.size == 0 and most <= MOST_IN_LANE
+    most = most if in_lanes else np.int64(0)
     scratch.state = scramble(seed)
     for f in range(features.size):
         features[f] = f
     limited, unit = rules.max_leaves > 0, rules.unit * rules.loss_unit
+    # Depth first, a subtree is finished before another begins: its rows may lie elsewhere.
+    close = 0 if limited else near.size // (rows.size // n_rows)
+    near_start, near_stop, here, n_here, weights_here = 0, 0, rows, n_rows, weights
     _leaf(nodes[0])
     n_nodes, n_sets, n_waiting, unsearched = 1, 0, 0, 0
     if _may_split(rules, sums[0], 0):
@@ -173,9 +201,15 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
         for place in range(unsearched, n_waiting):
             slot = order[place]
             found = waiting[slot]
+            is_near = found.stop - found.start <= close
+            if is_near and not near_start <= found.start < near_stop:
+                near_start, near_stop = found.start, found.stop
+                _draw_near(rows, n_rows, weights, bag, near_start, near_stop, near, near_weights)
+            here, weights_here = (near, near_weights) if is_near else (rows, weights)
+            n_here = near_stop - near_start if is_near else n_rows
             if find_split(
-                rows, n_rows, bag, weights, columns, levels, random, rules, lines, few, sums[found.node],
-                in_lanes, features, found, cells, left, waiting_left[slot], waiting_sets[slot], scratch,
+                here, n_here, bag, weights_here, columns, levels, random, rules, lines, few, sums[found.node],
+                most, features, found, cells, left, waiting_left[slot], waiting_sets[slot], scratch,
             ):  # fmt: skip
                 order[place], order[splittable] = order[splittable], slot
                 splittable += 1
@@ -191,8 +225,8 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
             n_sets = _write_split(found, waiting_left[slot], words, nodes, sums, sets, n_nodes, n_sets, unit)
             unsearched = n_waiting
             if _may_split(rules, sums[n_nodes], depth) or _may_split(rules, sums[n_nodes + 1], depth):
-                first, missing = column_start(found.feature, n_rows), columns[found.feature].missing
-                middle = _partition(rows, first, bag, spare, found, missing, words)
+                first, missing = column_start(found.feature, n_here), columns[found.feature].missing
+                middle = _partition(here, first, bag, spare, found, missing, words)
                 n_waiting = _queue_children(
                     rules, sums, waiting, order, n_waiting, n_nodes, start, middle, stop, depth
                 )

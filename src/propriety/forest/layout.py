@@ -18,6 +18,8 @@ TO_CLASS, TO_COUNT = np.uint64(32), np.uint64(40)
 #: Largest number of copies of a row, so that a draw of them fits.
 MOST_COPIES = 2**20
 
+#: Bytes of the lines of a node whose subtree works on copies of them: they stay in the second cache.
+_NEAR = 1 << 18
 #: A node of a tree as it is grown.
 GROWN = records(
     [
@@ -91,6 +93,8 @@ class Room(NamedTuple):
 
     bag: NDArray[np.uint64]
     spare: NDArray[np.uint64]
+    near: NDArray[np.uint8]  # lines of a node's rows, one after the other
+    near_weights: NDArray[np.int64]
     features: NDArray[np.int64]  # (d,): in the order in which they were drawn
     waiting: NDArray[np.void]  # of WAITING
     waiting_left: NDArray[np.int64]  # (waiting, K): class sums on the left of the split
@@ -113,6 +117,8 @@ def make_room(sample: Sample, n_classes: int, max_nodes: int, out_of_bag: bool) 
     return Room(
         np.empty(n, dtype=np.uint64),
         np.empty(n, dtype=np.uint64),
+        np.empty(_NEAR, dtype=np.uint8),
+        np.empty(_NEAR // LINE if len(sample.weights) else 0, dtype=np.int64),
         np.arange(d),
         np.empty(waiting, dtype=WAITING),
         np.empty((waiting, K), dtype=np.int64),

@@ -14,6 +14,7 @@ from scipy import stats
 from propriety import parallel
 from propriety.data.training import Training
 from propriety.forest.settings import ForestSettings
+from propriety.forest.shelf import Shelf
 from propriety.forest.votes import GrownForest
 
 Floats = NDArray[np.float64]
@@ -91,6 +92,7 @@ class _Growth:
         self.max_nodes = 2 * leaves - 1
         self.rooms: list[Any] = []
         self.idle: list[Any] = []
+        self.shelf = Shelf()
         self.trees: list[Any] = [None] * settings.n_estimators  # nodes, class sums and sets
         self.seeds = np.random.SeedSequence(settings.seed).generate_state(settings.n_estimators, np.uint64)
 
@@ -134,7 +136,7 @@ class _Growth:
             if self.settings.out_of_bag:
                 vote_out_of_bag(self.sample, self.poisson, seed, self.base_rates, room)
         grown = room.nodes[:n_nodes], room.sums[:n_nodes], room.sets[:n_sets]
-        self.trees[t] = tuple(part.copy() for part in grown)
+        self.trees[t] = tuple(self.shelf.keep(part) for part in grown)
         self.idle.append(room)
 
     def _room(self) -> Any:

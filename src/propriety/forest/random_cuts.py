@@ -17,6 +17,7 @@ from propriety.engine.lines import (
     LINE,
     MOST,
     MOST_IN_LANE,
+    counts_on_left,
     range_of_bins,
     sums_on_left,
 )
@@ -48,22 +49,23 @@ def _draw_cut(rows, first, bag, start, stop, least, most, missing, scratch):
 
 
 @small
-def _sum_pairs(rows, first, bag, start, stop, total, scratch):
-    """Sums of two classes on the left of the cuts of 32 columns, by as many rows at a time as fit a lane."""
-    lanes, pairs = scratch.lanes, scratch.pairs
-    if total <= MOST_IN_LANE:
-        sums_on_left(rows, bag, lanes, first, start, stop)
-        return
-    for lane in range(LINE):
+def _sum_pairs(rows, first, bag, start, stop, sums, most, scratch):
+    """Sums of two classes on the left of the cuts of 32 columns, by as many rows at a time as fit a lane.
+
+    In a bag of rows that count once, those of class 0 come before the others in every node.
+    """
+    lanes, pairs, total, ones_from = scratch.lanes, scratch.pairs, sums[0] + sums[1], start + _U(sums[0])
+    for lane in range(LINE if total > MOST_IN_LANE else 0):
         pairs[lane, 0] = pairs[lane, 1] = 0
-    begin = start
+    begin, many = start, _U(MOST_IN_LANE) // _U(most)
     while begin < stop:
-        end, amount = begin, _U(0)
-        while end < stop and amount + (bag[end] >> TO_COUNT) <= MOST_IN_LANE:
-            amount += bag[end] >> TO_COUNT
-            end += _U(1)
-        sums_on_left(rows, bag, lanes, first, begin, end)
-        for lane in range(LINE):
+        end = stop if total <= MOST_IN_LANE else min(begin + many, stop)
+        if most == 1:
+            middle = min(max(ones_from, begin), end)
+            counts_on_left(rows, bag, lanes, first, begin, middle, end)
+        else:
+            sums_on_left(rows, bag, lanes, first, begin, end)
+        for lane in range(LINE if total > MOST_IN_LANE else 0):
             pairs[lane, 0] += np.int64(lanes[LEFT + lane])
             pairs[lane, 1] += np.int64(lanes[LEFT_ONES + lane])
         begin = end
@@ -102,13 +104,13 @@ def _sum_left(rows, first, bag, start, stop, weights, cut, missing, side, left):
 
 @small
 def _judge(
-    rows, first, bag, weights, lane, missing, lines, few, least, sums, total, loss, in_lanes, feature, found,
+    rows, first, bag, weights, lane, missing, lines, few, least, sums, total, loss, most, feature, found,
     left, kept, scratch,
 ):  # fmt: skip
     """Compare the random cut of a column to the best split so far."""
     start, stop, cut, side = _U(found.start), _U(found.stop), scratch.cuts[lane], scratch.sides[lane]
     gain = -2.0 * loss
-    if in_lanes:
+    if most > 0:
         both, ones = _pair_on_left(rows, first, bag, start, stop, total, lane, side, missing, scratch)
         left[0], left[1] = both - ones, ones
         if both >= least and total - both >= least:
@@ -143,7 +145,7 @@ def _draw_cuts(rows, begin, bag, columns, drawn, first_column, found, scratch):
 
 @small
 def search_random_cuts(
-    rows, n_rows, bag, weights, columns, drawn, lines, few, least, sums, total, loss, in_lanes, found, left,
+    rows, n_rows, bag, weights, columns, drawn, lines, few, least, sums, total, loss, most, found, left,
     kept, scratch,
 ):  # fmt: skip
     """Compare a random cut of each drawn column of numbers to the best split so far."""
@@ -151,12 +153,12 @@ def search_random_cuts(
         begin = _U(first_column) * _U(n_rows)
         if _draw_cuts(rows, begin, bag, columns, drawn, first_column, found, scratch) == 0:
             continue
-        if in_lanes:
-            _sum_pairs(rows, begin, bag, _U(found.start), _U(found.stop), total, scratch)
+        if most > 0:
+            _sum_pairs(rows, begin, bag, _U(found.start), _U(found.stop), sums, most, scratch)
         for j in range(drawn.size - 1, -1, -1):
             lane, column = drawn[j] - first_column, columns[drawn[j]]
             if 0 <= lane < LINE and column.categorical == 0 and scratch.cuts[lane] >= 0:
                 _judge(
                     rows, begin + _U(lane), bag, weights, lane, column.missing, lines, few, least, sums,
-                    total, loss, in_lanes, drawn[j], found, left, kept, scratch,
+                    total, loss, most, drawn[j], found, left, kept, scratch,
                 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner, small
+from propriety.engine.compiling import small
 from propriety.forest.cuts import EQUAL, clear, column_start, count, cut_many, cut_pair
 from propriety.forest.draws import draw_below
 from propriety.forest.entropy import FEW, node_loss
@@ -106,22 +106,22 @@ def _send_unseen(rows, n_rows, bag, levels, total, found, kept, words, scratch):
         add_unseen(rows, first, bag, _U(found.start), _U(found.stop), words, scratch)
 
 
-@inner
+@small
 def find_split(
-    rows, n_rows, bag, weights, columns, levels, random, rules, lines, few, sums, in_lanes, features, found,
+    rows, n_rows, bag, weights, columns, levels, random, rules, lines, few, sums, most, features, found,
     cells, left, kept, words, scratch,
 ):  # fmt: skip
     """Find the best split of a waiting node among randomly drawn columns; returns whether there is one.
 
-    Columns are drawn until there are enough of them and one of them can be split. `in_lanes` says that two
-    classes can be summed for many columns at once. What `levels` or `random` are None for is not compiled:
-    searches for sets, for random cuts, or else for the best.
+    Columns are drawn until there are enough of them and one of them can be split. If `most` is not 0, no row
+    counts more than that, and two classes can be summed for many columns at once. What `levels` or `random`
+    are None for is not compiled: searches for sets, for random cuts, or else for the best.
     """
     total = np.int64(0)
     for k in range(sums.size):
         total += sums[k]
     whole = sums.size == 2 and weights.size == 0 and total < FEW
-    loss = node_loss(lines, sums)
+    loss = few[_U(sums[0]) * _U(FEW) + _U(sums[1])] if whole else node_loss(lines, sums)
     found.gain, found.feature, found.cut = -loss, -1, 0
     undrawn, batch = features.size, rules.split_features
     while undrawn > 0 and found.feature < 0:
@@ -132,7 +132,7 @@ def find_split(
         if random is not None:
             search_random_cuts(
                 rows, n_rows, bag, weights, columns, drawn, lines, few, rules.least, sums, total, loss,
-                in_lanes, found, left[0], kept, scratch,
+                most, found, left[0], kept, scratch,
             )  # fmt: skip
         for j in range(batch - 1, -1, -1):
             if found.gain >= loss * (1.0 - EQUAL):

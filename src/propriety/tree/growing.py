@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +36,7 @@ Floats = NDArray[np.float64]
 _EQUAL = 1e-12
 _AWAKE = 30_000  # values to look at from which a second thread pays
 _CUTS = 4096  # room for cuts at first
+_AHEAD = 2  # times the leaves asked for: that many there may be, to be split ahead of their turn
 _ROW = 0xFFFFFFFF
 
 
@@ -87,8 +90,8 @@ class _Growth:
         self.splits: list[BestCut | None] = []
         self.made: dict[int, _Made] = {}
         self.side = np.zeros(self.n, dtype=np.uint8)
-        edges = np.linspace(0, self.d, min(settings.n_jobs, self.d) + 1).astype(int)
-        self.ranges = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+        self.ranges = _ranges(self.d, min(settings.n_jobs, self.d))
+        self.sorted_ranges = _ranges(len(self.columns.order), len(self.ranges))
         self.any_sorted = len(self.columns.order) > 0
         self.rooms = [scratch(self.n, n_classes, _CUTS, self.any_sorted) for _ in self.ranges]
         self.spare = [np.empty(self.n, dtype=np.int64) for _ in self.ranges]
@@ -116,24 +119,39 @@ class _Growth:
                 self._split(level)
 
     def _one_by_one(self, max_leaves: int) -> None:
-        """BestCut the leaf of largest gain, or the leftmost one, until there are `max_leaves`."""
+        """BestCut the leaf of largest gain, or the leftmost one, until there are `max_leaves`.
+
+        Where there cannot be many more leaves, all are split first, since to look at the leaves of a level
+        together takes fewer calls; then they are taken in their turn.
+        """
+        ahead = self.sums[0].sum() <= _AHEAD * max_leaves * self.least
+        if ahead:
+            self._all()
+        first_child = {node: 2 * k + 1 for k, node in enumerate(self.made)}
         heap: list[tuple] = []
+        taken: list[int] = []
+        known = [0]  # the node in `leaves` of each one taken
 
         def push(node: int, place: tuple[int, ...]) -> None:
-            split = self.splits[node]
+            split = self.splits[known[node]]
             if split is not None:
                 key = (-split.gain, -split.second) if self.settings.best_first else place
                 heapq.heappush(heap, (key, node, place))
 
         push(0, ())
-        leaves = 1
-        while heap and leaves < max_leaves:
+        while heap and len(taken) + 1 < max_leaves:
             _, node, place = heapq.heappop(heap)
-            child = len(self.leaves)
-            self._split([node], search=leaves + 1 < max_leaves)
-            leaves += 1
-            push(child, (*place, 0))
-            push(child + 1, (*place, 1))
+            taken.append(node)
+            child = first_child[known[node]] if ahead else len(self.leaves)
+            if not ahead:
+                self._split([node], search=len(taken) + 1 < max_leaves)
+            known += [child, child + 1]
+            push(len(known) - 2, (*place, 0))
+            push(len(known) - 1, (*place, 1))
+        if ahead:
+            self.made = {node: self.made[known[node]] for node in taken}
+            self.leaves, self.sums = [self.leaves[i] for i in known], [self.sums[i] for i in known]
+            self.losses, self.splits = [self.losses[i] for i in known], [self.splits[i] for i in known]
 
     def _split(self, nodes: list[int], search: bool = True) -> None:
         """BestCut nodes by the best cuts found for them, and look for those of their children."""
@@ -144,11 +162,10 @@ class _Growth:
         rows = self.sample.rows[None, :]
         partition(rows, 0, 1, starts, stops, self.side, self.spare[0])
         if self.any_sorted:
-            edges = np.linspace(0, len(self.columns.order), len(self.ranges) + 1).astype(int)
             self._run(
                 [
                     partial(partition, self.columns.order, s, e, starts, stops, self.side, room)
-                    for s, e, room in zip(edges[:-1], edges[1:], self.spare, strict=True)
+                    for (s, e), room in zip(self.sorted_ranges, self.spare, strict=True)
                 ],
                 stops - starts,
             )
@@ -184,7 +201,8 @@ class _Growth:
     def _may_split(self, node: int) -> bool:
         leaf, sums = self.leaves[node], self.sums[node]
         deep = self.settings.max_depth is not None and leaf.depth >= self.settings.max_depth
-        return bool(not deep and np.count_nonzero(sums) > 1 and sums.sum() >= 2 * self.least)
+        each = sums.tolist()
+        return not deep and len(each) - each.count(0.0) > 1 and math.fsum(each) >= 2 * self.least
 
     def _search(self, able: list[int]) -> None:
         leaves = [self.leaves[i] for i in able]
@@ -252,7 +270,10 @@ class _Growth:
 
     def _run(self, tasks: Sequence[Callable[[], object]], rows: NDArray[np.int64]) -> None:
         """Run the tasks on all threads, if there are rows enough to pay for waking them."""
-        parallel.run(tasks, len(self.ranges) if int(rows.sum()) * self.d >= _AWAKE else 1)
+        if len(tasks) == 1:
+            tasks[0]()
+        else:
+            parallel.run(tasks, len(self.ranges) if int(rows.sum()) * self.d >= _AWAKE else 1)
 
     # -- making a split ------------------------------------------------------------------------------
 
@@ -335,7 +356,10 @@ class _Growth:
             gap[node], nodes["missing_left"][node], missing_seen[node], chosen = self.made[node]
             split = self._cut(node)
             nodes["feature"][node], nodes["left"][node] = split.feature, child
-            nodes["threshold"][node], nodes["gain"][node] = _middle(*gap[node]), split.drop * self.unit
+            nodes["threshold"][node], nodes["gain"][node] = (
+                _middle(*gap[node].tolist()),
+                split.drop * self.unit,
+            )
             child += 2
             if chosen is not None:
                 nodes["threshold"][node], nodes["set"][node] = 0.0, len(sets)
@@ -353,10 +377,15 @@ class _Growth:
         )
 
 
+def _ranges(total: int, parts: int) -> list[tuple[int, int]]:
+    """Numbers from 0 on in as many parts of about equal size."""
+    edges = [total * k // parts for k in range(parts + 1)]
+    return list(pairwise(edges))
+
+
 def _middle(low: float, high: float) -> float:
     """A threshold t with low ≤ t < high, half way if that is possible; no `high`: every value goes left."""
-    if np.isnan(high):
-        return np.inf
-    with np.errstate(all="ignore"):
-        middle = low / 2 + high / 2
+    if math.isnan(high):
+        return math.inf
+    middle = low / 2 + high / 2
     return middle if low <= middle < high else low

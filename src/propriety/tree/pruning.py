@@ -31,45 +31,45 @@ def collapse_prices(left: NDArray[np.int32], losses: Floats) -> Floats:
     >>> collapse_prices(np.array([1, -1, 3, -1, -1]), np.array([10.0, 4.0, 3.0, 1.0, 1.0]))
     array([0.3, inf, 0.1, inf, inf])
     """
-    m = len(left)
-    price, root = np.full(m, np.inf), float(losses[0]) if losses[0] > 0 else 1.0
-    below, leaves = losses.astype(np.float64).tolist(), [1] * m  # of the subtree under each node
-    parent = [-1] * m
+    m, price, children, loss = len(left), [np.inf] * len(left), left.tolist(), losses.tolist()
+    root = loss[0] if loss[0] > 0 else 1.0
+    below, leaves, parent = list(loss), [1] * m, [-1] * m  # of the subtree under each node
     for node in range(m - 1, -1, -1):
-        child = int(left[node])
+        child = children[node]
         if child >= 0:
             below[node] = below[child] + below[child + 1]
             leaves[node] = leaves[child] + leaves[child + 1]
             parent[child] = parent[child + 1] = node
 
     def link(node: int) -> float:
-        return max(float(losses[node]) - below[node], 0.0) / (leaves[node] - 1) / root
+        return max(loss[node] - below[node], 0.0) / (leaves[node] - 1) / root
 
-    heap = [(link(node), node) for node in range(m) if left[node] >= 0]
+    heap = [(link(node), node) for node in range(m) if children[node] >= 0]
     heapq.heapify(heap)
-    gone = np.zeros(m, dtype=bool)  # has become a leaf, or lies under one
-    alpha = 0.0
+    gone, alpha = [False] * m, 0.0  # has become a leaf, or lies under one
     while heap:
         value, node = heapq.heappop(heap)
-        if gone[node] or value != link(node):
+        if gone[node]:
+            continue
+        # The links above one that is cut only grow: what was true earlier is a bound, looked at in its turn.
+        now = link(node)
+        if now > value:
+            heapq.heappush(heap, (now, node))
             continue
         alpha = max(alpha, value)
         stack = [node]
         while stack:
             inner = stack.pop()
-            gone[inner] = True
-            if left[inner] >= 0:
+            gone[inner], child = True, children[inner]
+            if child >= 0:
                 price[inner] = min(price[inner], alpha)
-                stack += [c for c in (int(left[inner]), int(left[inner]) + 1) if not gone[c]]
-        lost, fewer = float(losses[node]) - below[node], leaves[node] - 1
-        above = node
+                stack += [c for c in (child, child + 1) if not gone[c]]
+        lost, fewer, above = loss[node] - below[node], leaves[node] - 1, node
         while above >= 0:
             below[above] += lost
             leaves[above] -= fewer
-            if above != node:
-                heapq.heappush(heap, (link(above), above))
             above = parent[above]
-    return price
+    return np.array(price)
 
 
 @dataclass(frozen=True)
