@@ -10,6 +10,7 @@ from propriety.engine.intrinsics import prefetch
 from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
 
 _AHEAD = np.uint64(16)
+_LINE = np.uint64(64)  # bytes of the cache that are loaded together
 _ONE = np.uint64(1)
 _SHIFT = np.uint64(8)
 _U = np.uint64
@@ -18,14 +19,21 @@ LOW = 0xFFFFFFFF  # the curvature's half of a packed sum
 
 
 @inner
+def _prefetch_row(rows, row, first, last):
+    """Load the bins of the features first … last−1 of a row that is needed soon."""
+    start = row * _U(rows.shape[1])
+    for at in range(start + first, start + last, _LINE):
+        prefetch(rows, at)
+    prefetch(rows, start + last - _ONE)
+
+
+@inner
 def _add_packed(rows, packed, index, start, stop, first, last, stride, cells):
     """cells[f · stride + bin] += packed value, for the rows index[start:stop] and features first … last−1."""
-    d = _U(rows.shape[1])
     end = _U(stop - 1)
     for i in range(_U(start), _U(stop)):
         later = _U(index[min(i + _AHEAD, end)])
-        prefetch(rows, later * d + first)
-        prefetch(rows, later * d + last - _ONE)
+        _prefetch_row(rows, later, first, last)
         prefetch(packed, later)
         row = _U(index[i])
         value = packed[row]
@@ -36,7 +44,11 @@ def _add_packed(rows, packed, index, start, stop, first, last, stride, cells):
 @inner
 def _add_packed_counted(rows, packed, index, start, stop, first, last, sums):
     """The same into a histogram, counting rows as well."""
+    end = _U(stop - 1)
     for i in range(_U(start), _U(stop)):
+        later = _U(index[min(i + _AHEAD, end)])
+        _prefetch_row(rows, later, first, last)
+        prefetch(packed, later)
         row = _U(index[i])
         value = packed[row]
         for f in range(first, last):
@@ -48,12 +60,10 @@ def _add_packed_counted(rows, packed, index, start, stop, first, last, sums):
 @inner
 def _add_parts(rows, parts, index, start, stop, first, last, sums):
     """Add (gradient, curvature, weight) of each row to its cells."""
-    d = _U(rows.shape[1])
     end = _U(stop - 1)
     for i in range(_U(start), _U(stop)):
         later = _U(index[min(i + _AHEAD, end)])
-        prefetch(rows, later * d + first)
-        prefetch(rows, later * d + last - _ONE)
+        _prefetch_row(rows, later, first, last)
         row = _U(index[i])
         g, h, w = np.int64(parts[row, 0]), np.int64(parts[row, 1]), np.int64(parts[row, 2])
         for f in range(first, last):
