@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner
+from propriety.engine.compiling import inner, small
 from propriety.engine.fixed_point import BLOCK, unpack
 from propriety.engine.intrinsics import prefetch
 from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
 
-_AHEAD = np.uint64(16)
+_AHEAD = np.uint64(24)  # rows
+_TILE = np.uint64(256)  # rows that stay in the second cache while their features are added up in turns
+_WIDTH = np.uint64(36)  # features, at most, whose cells are added to at a time
 _LINE = np.uint64(64)  # bytes of the cache that are loaded together
 _ONE = np.uint64(1)
 _SHIFT = np.uint64(8)
@@ -18,7 +20,7 @@ _CURVATURE, _WEIGHT = np.uint64(CURVATURES), np.uint64(WEIGHTS)
 LOW = 0xFFFFFFFF  # the curvature's half of a packed sum
 
 
-@inner
+@small
 def _prefetch_row(rows, row, first, last):
     """Load the bins of the features first … last−1 of a row that is needed soon."""
     start = row * _U(rows.shape[1])
@@ -27,11 +29,10 @@ def _prefetch_row(rows, row, first, last):
     prefetch(rows, start + last - _ONE)
 
 
-@inner
-def _add_packed(rows, packed, index, start, stop, first, last, stride, cells):
+@small
+def _add_tile(rows, packed, index, start, stop, end, first, last, stride, cells):
     """cells[f · stride + bin] += packed value, for the rows index[start:stop] and features first … last−1."""
-    end = _U(stop - 1)
-    for i in range(_U(start), _U(stop)):
+    for i in range(start, stop):
         later = _U(index[min(i + _AHEAD, end)])
         _prefetch_row(rows, later, first, last)
         prefetch(packed, later)
@@ -39,6 +40,21 @@ def _add_packed(rows, packed, index, start, stop, first, last, stride, cells):
         value = unpack(packed[row])
         for f in range(first, last):
             cells[f * stride + _U(rows[row, f])] += value
+
+
+@small
+def _add_packed(rows, packed, index, start, stop, first, last, stride, cells):
+    """The same tile by tile and, of a wide table, some features at a time.
+
+    The cells of all features would not stay in the first cache.
+    """
+    turns = (last - first + _WIDTH - _ONE) // _WIDTH
+    width, end = (last - first + turns - _ONE) // turns, _U(stop - 1)
+    for tile in range(_U(start), _U(stop), _TILE):
+        tile_end = min(tile + _TILE, _U(stop))
+        for left in range(first, last, width):
+            right = min(left + width, last)
+            _add_tile(rows, packed, index, tile, tile_end, end, left, right, stride, cells)
 
 
 @inner
