@@ -60,6 +60,21 @@ def mixed(n, d, categorical, seed=0):
     return X, y
 
 
+def categories(n, d, categorical, seed=0):
+    """A data frame whose first columns are categories, of 4 to 200 levels, in no order."""
+    import pandas as pd
+
+    X, y, _ = smooth(n, d, seed)
+    rng = np.random.default_rng(seed + 3)
+    frame = pd.DataFrame(X, columns=[f"x{f}" for f in range(d)])
+    for f in range(categorical):
+        levels = (4, 12, 40, 200)[f % 4]
+        edges = np.quantile(X[:100_000, f], np.arange(1, levels) / levels)
+        codes = rng.permutation(levels)[np.searchsorted(edges, X[:, f])]
+        frame[f"x{f}"] = pd.Categorical.from_codes(codes, categories=[f"c{k}" for k in range(levels)])
+    return frame, y
+
+
 # --- models ---------------------------------------------------------------------------------------
 
 
@@ -71,16 +86,15 @@ def lightgbm(**changes):
     import lightgbm as lgb
 
     common = {"n_estimators": ROUNDS, "num_leaves": LEAVES, "learning_rate": RATE, "max_bin": BINS}
-    return lgb.LGBMClassifier(n_jobs=THREADS, verbose=-1, **common, **changes)
+    return lgb.LGBMClassifier(n_jobs=THREADS, verbose=-1, **common | changes)
 
 
 def xgboost(**changes):
     import xgboost as xgb
 
     common = {"n_estimators": ROUNDS, "max_leaves": LEAVES, "learning_rate": RATE, "max_bin": BINS}
-    return xgb.XGBClassifier(
-        n_jobs=THREADS, grow_policy="lossguide", max_depth=0, tree_method="hist", **common, **changes
-    )
+    common |= {"grow_policy": "lossguide", "max_depth": 0, "tree_method": "hist"}
+    return xgb.XGBClassifier(n_jobs=THREADS, **common | changes)
 
 
 def catboost():
@@ -112,12 +126,11 @@ def catboost_oblivious():
     )
 
 
-def scikit_learn():
+def scikit_learn(**changes):
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(
-        max_iter=ROUNDS, max_leaf_nodes=LEAVES, learning_rate=RATE, max_bins=BINS, early_stopping=False
-    )
+    common = {"max_iter": ROUNDS, "max_leaf_nodes": LEAVES, "learning_rate": RATE, "max_bins": BINS}
+    return HistGradientBoostingClassifier(early_stopping=False, **common | changes)
 
 
 PEERS = {
@@ -273,6 +286,42 @@ def wide(given):
     yield compare("wide", f"{n:,} × 100", makers, train, test, given.times(2), "boosting wide")
 
 
+def larger_trees(given):
+    """255 leaves, best first; and all leaves of depth 8, which XGBoost grows level by level."""
+    n = given.size(1_000_000)
+    X, y, _ = smooth(n + n // 20, 28)
+    train, test = (X[:n], y[:n]), (X[n:], y[n:])
+    makers = {
+        "propriety": lambda: ours(max_leaf_nodes=255),
+        "LightGBM": lambda: lightgbm(num_leaves=255),
+        "XGBoost": lambda: xgboost(max_leaves=255),
+        "scikit-learn HGB": lambda: scikit_learn(max_leaf_nodes=255),
+    }
+    title, goal = f"{n:,} × 28, 255 leaves", "boosting 255 leaves"
+    yield compare("255 leaves", title, makers, train, test, given.times(2), goal)
+    makers = {
+        "propriety": lambda: ours(max_leaf_nodes=256, max_depth=8),
+        "LightGBM": lambda: lightgbm(num_leaves=256, max_depth=8),
+        "XGBoost": lambda: xgboost(max_leaves=0, max_depth=8, grow_policy="depthwise"),
+        "scikit-learn HGB": lambda: scikit_learn(max_leaf_nodes=256, max_depth=8),
+    }
+    title, goal = f"{n:,} × 28, depth 8", "boosting depth 8"
+    yield compare("depth 8", title, makers, train, test, given.times(2), goal)
+
+
+def categorical(given):
+    n = given.size(1_000_000)
+    X, y = categories(n + n // 20, 28, 20)
+    makers = {
+        "propriety": ours,
+        "LightGBM": lightgbm,
+        "XGBoost": lambda: xgboost(enable_categorical=True),
+        "scikit-learn HGB": lambda: scikit_learn(categorical_features="from_dtype"),
+    }
+    title, train, test = f"{n:,} × 28, 20 columns of categories", (X[:n], y[:n]), (X[n:], y[n:])
+    yield compare("categories", title, makers, train, test, given.times(2), "boosting categories")
+
+
 def classes(given):
     n = given.size(100_000)
     X, y = several(n + n // 5, 28, 10)
@@ -332,6 +381,8 @@ CASES = {
     "first": first_call,
     "integers": small_integers,
     "wide": wide,
+    "trees": larger_trees,
+    "categories": categorical,
     "classes": classes,
     "prediction": prediction,
     "growth": growth,

@@ -6,8 +6,9 @@ Any other weight is *folded* in before rounding; so are copies beyond ``MAX_COPI
 values too few bits.
 
 There are two scales. The *narrow* one is for histograms of trees: 18 bits a row, so that ``BLOCK`` rows of
-unit weight fit in half a cell. The *wide* one is for sums that become values: the total of all rows fits in
-61 bits.
+unit weight fit in half a cell. Of these the first 12 or more that are not 0 are kept (:func:`shorten`): the
+rows of a small node lie anywhere in memory, and half the bytes are half the way. The *wide* one is for sums
+that become values: the total of all rows fits in 61 bits.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ LEVELS = 261_733.71
 MAX_COPIES = 4096
 _reduceED_LEVELS = 1_072_693_247.3  # of a value times its weight; LEVELS · MAX_COPIES is as large
 _WIDE = 2.0**61
+_MANTISSA = 8191.0
+_NO_SIGN = np.int64(2**63 - 1)
 _ROWS = 65536
 Floats = NDArray[np.float64]
 
@@ -80,6 +83,35 @@ def fix(value, weight, factor, folded):
 
 
 @inner
+def shorten(value):
+    """4 m + e for the number m · 4ᵉ nearest to a value, with |m| < 2¹³: 16 bits that hold values up to 2¹⁸.
+
+    What is small is exact to a whole number, what is large to 12 bits or more.
+    """
+    size, e, unit = abs(value), 0.0, 1.0
+    if size > _MANTISSA:
+        e, unit = 1.0, 1.0 / 4
+    if size > 4 * _MANTISSA:
+        e, unit = 2.0, 1.0 / 16
+    if size > 16 * _MANTISSA:
+        e, unit = 3.0, 1.0 / 64
+    return 4.0 * np.rint(value * unit) + e
+
+
+@inner
+def lengthen(short):
+    """The whole number m · 4ᵉ."""
+    return (short >> 2) << (2 * (short & 3))
+
+
+@inner
+def unpack(packed):
+    """Gradient · 2³² + curvature of a row, the form in which cells add up rows; see :func:`pack_rows`."""
+    both = np.int64(packed)
+    return (lengthen(both >> 16) << 32) + lengthen(both & 0xFFFF)
+
+
+@inner
 def weight_of(weights, row):
     """The weight of a row."""
     return weights.values[row] if weights.values.size else 1.0
@@ -109,12 +141,18 @@ def narrow_scale(top_gradient: float, top_curvature: float, weights: RowWeights)
 
 
 @kernel
-def pack_rows(g, h, weights, scale, start, stop, packed):
-    """Gradient · 2³² + curvature of rows that count once."""
-    for i in range(start, stop):
-        w = weight_of(weights, i)
-        gradient = fix(g[i], w, scale.gradient, weights.folded)
-        packed[i] = (gradient << 32) + fix(h[i], w, scale.curvature, weights.folded)
+def pack_rows(g, h, scale, start, stop, packed):
+    """Gradient · 2¹⁶ + curvature, both short, of rows that count once."""
+    for i in range(np.uint64(start), np.uint64(stop)):
+        packed[i] = np.int32(65536.0 * shorten(g[i] * scale.gradient) + shorten(h[i] * scale.curvature))
+
+
+@inner
+def _part(value, weight, factor, folded):
+    """As :func:`fix`, but copies are those of the short number."""
+    if folded:
+        return fix(value, weight, factor, folded)
+    return lengthen(np.int64(shorten(value * factor))) * np.int64(weight)
 
 
 @kernel
@@ -122,8 +160,8 @@ def part_rows(g, h, weights, scale, start, stop, parts):
     """Gradient, curvature and weight of weighted rows."""
     for i in range(start, stop):
         w = weight_of(weights, i)
-        parts[i, 0] = fix(g[i], w, scale.gradient, weights.folded)
-        parts[i, 1] = fix(h[i], w, scale.curvature, weights.folded)
+        parts[i, 0] = _part(g[i], w, scale.gradient, weights.folded)
+        parts[i, 1] = _part(h[i], w, scale.curvature, weights.folded)
         parts[i, 2] = fix(1.0, w, scale.weight, weights.folded)
 
 
@@ -157,18 +195,21 @@ def _sum(values, weights, factor, start, stop):
 
 @kernel
 def _largest(g, h, start, stop):
-    a, b = 0.0, 0.0
-    for i in range(start, stop):
-        a = max(a, abs(g[i]))
-        b = max(b, h[i])
+    """The largest numbers without their sign, by their bits: these are in the same order, NaN beyond all."""
+    a, b = np.int64(0), np.int64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        a = max(a, g[i] & _NO_SIGN)
+        b = max(b, h[i] & _NO_SIGN)
     return a, b
 
 
 def largest(g: Floats, h: Floats, n_jobs: int, collective: Collective = ALONE) -> tuple[float, float]:
-    """The largest |gradient| and curvature of all rows."""
-    tops: list[tuple[float, float]] = []
-    parallel.for_blocks(lambda s, e: tops.append(_largest(g, h, s, e)), len(g), n_jobs=n_jobs, block=_ROWS)
-    top_g, top_h = collective.max((max(a for a, _ in tops), max(b for _, b in tops)))
+    """The largest |gradient| and curvature ≥ 0 of all rows; ∞ or NaN if one of them is."""
+    tops: list[tuple[int, int]] = []
+    bits = g.view(np.int64), h.view(np.int64)
+    parallel.for_blocks(lambda s, e: tops.append(_largest(*bits, s, e)), len(g), n_jobs=n_jobs, block=_ROWS)
+    top_g, top_h = np.max(tops, axis=0).astype(np.int64).view(np.float64).tolist()
+    top_g, top_h = collective.max((top_g, top_h))
     return top_g, top_h
 
 

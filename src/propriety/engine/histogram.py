@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner
-from propriety.engine.fixed_point import BLOCK
+from propriety.engine.compiling import inner, small
+from propriety.engine.fixed_point import BLOCK, unpack
 from propriety.engine.intrinsics import prefetch
 from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
 
-_AHEAD = np.uint64(16)
+_AHEAD = np.uint64(24)  # rows
+_TILE = np.uint64(256)  # rows that stay in the second cache while their features are added up in turns
+_WIDTH = np.uint64(36)  # features, at most, whose cells are added to at a time
+_LINE = np.uint64(64)  # bytes of the cache that are loaded together
 _ONE = np.uint64(1)
 _SHIFT = np.uint64(8)
 _U = np.uint64
@@ -17,28 +20,53 @@ _CURVATURE, _WEIGHT = np.uint64(CURVATURES), np.uint64(WEIGHTS)
 LOW = 0xFFFFFFFF  # the curvature's half of a packed sum
 
 
-@inner
-def _add_packed(rows, packed, index, start, stop, first, last, stride, cells):
+@small
+def _prefetch_row(rows, row, first, last):
+    """Load the bins of the features first … last−1 of a row that is needed soon."""
+    start = row * _U(rows.shape[1])
+    for at in range(start + first, start + last, _LINE):
+        prefetch(rows, at)
+    prefetch(rows, start + last - _ONE)
+
+
+@small
+def _add_tile(rows, packed, index, start, stop, end, first, last, stride, cells):
     """cells[f · stride + bin] += packed value, for the rows index[start:stop] and features first … last−1."""
-    d = _U(rows.shape[1])
-    end = _U(stop - 1)
-    for i in range(_U(start), _U(stop)):
+    for i in range(start, stop):
         later = _U(index[min(i + _AHEAD, end)])
-        prefetch(rows, later * d + first)
-        prefetch(rows, later * d + last - _ONE)
+        _prefetch_row(rows, later, first, last)
         prefetch(packed, later)
         row = _U(index[i])
-        value = packed[row]
+        value = unpack(packed[row])
         for f in range(first, last):
             cells[f * stride + _U(rows[row, f])] += value
+
+
+@small
+def _add_packed(rows, packed, index, start, stop, first, last, stride, cells):
+    """The same tile by tile and, of a wide table, some features at a time.
+
+    The cells of all features would not stay in the first cache.
+    """
+    turns = (last - first + _WIDTH - _ONE) // _WIDTH
+    width, end = (last - first + turns - _ONE) // turns, _U(stop - 1)
+    for tile in range(_U(start), _U(stop), _TILE):
+        tile_end = min(tile + _TILE, _U(stop))
+        for left in range(first, last, width):
+            right = min(left + width, last)
+            _add_tile(rows, packed, index, tile, tile_end, end, left, right, stride, cells)
 
 
 @inner
 def _add_packed_counted(rows, packed, index, start, stop, first, last, sums):
     """The same into a histogram, counting rows as well."""
+    end = _U(stop - 1)
     for i in range(_U(start), _U(stop)):
+        later = _U(index[min(i + _AHEAD, end)])
+        _prefetch_row(rows, later, first, last)
+        prefetch(packed, later)
         row = _U(index[i])
-        value = packed[row]
+        value = unpack(packed[row])
         for f in range(first, last):
             cell = f * _U(CELLS) + _U(rows[row, f])
             sums[cell] += value
@@ -48,12 +76,10 @@ def _add_packed_counted(rows, packed, index, start, stop, first, last, sums):
 @inner
 def _add_parts(rows, parts, index, start, stop, first, last, sums):
     """Add (gradient, curvature, weight) of each row to its cells."""
-    d = _U(rows.shape[1])
     end = _U(stop - 1)
     for i in range(_U(start), _U(stop)):
         later = _U(index[min(i + _AHEAD, end)])
-        prefetch(rows, later * d + first)
-        prefetch(rows, later * d + last - _ONE)
+        _prefetch_row(rows, later, first, last)
         row = _U(index[i])
         g, h, w = np.int64(parts[row, 0]), np.int64(parts[row, 1]), np.int64(parts[row, 2])
         for f in range(first, last):
@@ -170,7 +196,8 @@ def count_together(binned, packed, index, start, stop, first, last, cells):
         cells[cell] = 0
     for i in range(_U(start), _U(stop)):
         row = _U(index[i])
-        value = ((packed[row] >> 32) << 36) + ((packed[row] & LOW) << 9) + 1
+        both = unpack(packed[row])
+        value = ((both >> 32) << 36) + ((both & LOW) << 9) + 1
         for f in range(width):
             cells[(f << _SHIFT) + _U(binned.rows[row, skip + f])] += value
 

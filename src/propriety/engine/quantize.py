@@ -1,7 +1,8 @@
 """The gradients of a round in fixed point, in the form that histograms of trees read.
 
-A histogram cell is one 64-bit integer, gradient in the high half and curvature in the low half; longer sums
-than ``BLOCK`` rows are carried over to 64 bits per block. Rows with weights have three numbers instead.
+A row is one 32-bit integer, gradient in the high half and curvature in the low half, and so is a histogram
+cell, of 64 bits; longer sums than ``BLOCK`` rows are carried over to 64 bits per block. Rows with weights
+have three numbers instead.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Quantizer:
     ) -> None:
         self._weights, self._collective, self._disperse = weights, collective, disperse
         weighted = weights.values.size > 0
-        self._packed = memory.empty(0 if weighted else n, np.int64)
+        self._packed = memory.empty(0 if weighted else n, np.int32)
         self._parts = memory.empty((n if weighted else 0, 3), np.int32)
 
     def __call__(self, g: NDArray[np.float64], h: NDArray[np.float64], n_jobs: int) -> Signal:
@@ -52,7 +53,7 @@ class Quantizer:
             if weights.values.size:
                 part_rows(g, h, weights, scale, start, stop, self._parts)
             else:
-                pack_rows(g, h, weights, scale, start, stop, self._packed)
+                pack_rows(g, h, scale, start, stop, self._packed)
 
         parallel.for_blocks(quantize, len(g), n_jobs=n_jobs, block=_ROWS)
         gradient, curvature, weight = (1.0 / factor if factor else 0.0 for factor in scale)
