@@ -72,6 +72,10 @@ def _boosting(X: Any, score: Any) -> None:
     # As many rows as are shared by threads, with a loss that is looked up in a table.
     rows = np.repeat(np.arange(len(X)), 200)
     weighted.fit(X[rows], score[rows] > 0)
+    # As many rows and trees as are scored by masks of leaves.
+    model = BoostingClassifier(max_iter=8, max_leaf_nodes=4, min_samples_leaf=2).fit(X, score > 0)
+    for dtype in (np.float32, np.float64):
+        model.predict_proba(X[rows].astype(dtype))
 
 
 def _forest(X: Any, score: Any) -> None:

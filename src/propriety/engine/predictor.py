@@ -17,6 +17,7 @@ from propriety import parallel
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import allocating, inner, kernel, records
 from propriety.engine.layout import SET_WORDS, Binned
+from propriety.engine.masks import LeafMasks, contains
 from propriety.export.formula import Trees
 
 #: A node of a finished tree. ``set`` is −1 for a numeric split.
@@ -40,6 +41,7 @@ _STEP = records(
 )
 _ROWS = 256
 _TOGETHER = 8
+_MANY_ROWS, _MANY_TREES = 2048, 8  # for which masks of leaves are worth making
 _LEVELS = 12  # steps between two looks at whether all rows of a deep tree have arrived
 _U = np.uint64
 
@@ -140,6 +142,10 @@ class Forest:
         depths = np.maximum.reduceat(nodes["depth"], self.roots[:-1]) if len(nodes) else np.zeros(0)
         return steps, depths.astype(np.int64)
 
+    @cached_property
+    def _masks(self) -> LeafMasks | None:
+        return LeafMasks.of(self.nodes, self.roots)
+
     @classmethod
     def join(cls, trees: Sequence[TreeNodes], n_scores: int) -> Forest:
         """Concatenate trees."""
@@ -183,15 +189,21 @@ class Forest:
         ``X`` is C-contiguous float32 or float64, categories as the numbers of their bins.
         """
         last = len(self.roots) - 1 if last is None else last
-        steps, depths = self._steps
-        parallel.for_blocks(
-            lambda s, e: _score(
-                X, self.nodes, steps, depths, self.roots, self.sets, first, last, s, e, scores
-            ),
-            len(X),
-            n_jobs=n_jobs,
-            block=max(_ROWS, -(-len(X) // (8 * n_jobs))),
-        )
+        many = len(X) >= _MANY_ROWS and last - first >= _MANY_TREES
+        masks = self._masks if many else None
+        if masks is not None:
+
+            def add(start: int, stop: int) -> None:
+                masks.add_scores(X, self.sets, (first, last), (start, stop), scores)
+
+        else:
+            steps, depths = self._steps
+
+            def add(start: int, stop: int) -> None:
+                _score(X, self.nodes, steps, depths, self.roots, self.sets, first, last, start, stop, scores)
+
+        block = -(-len(X) // (8 * n_jobs * _ROWS)) * _ROWS
+        parallel.for_blocks(add, len(X), n_jobs=n_jobs, block=block)
 
     def formula(self, start: NDArray[np.float64], binner: Binner) -> Trees:
         """What the forest adds to the scores `start`, for a writer in another language."""
@@ -209,12 +221,6 @@ class Forest:
             n_jobs=n_jobs,
             block=65536,
         )
-
-
-@inner
-def contains(sets, which, bin_):
-    """Whether a set of bins holds a bin."""
-    return (sets[which, bin_ >> 5] >> np.uint32(bin_ & 31)) & np.uint32(1) != 0
 
 
 @inner

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from propriety.losses.point import Array, Point, as_float, at_log_odds, at_probability, plain
+from propriety.losses.point import Array, Point, as_float, at_log_odds, at_probability, plain, probability_at
 from propriety.losses.registry import LINKS
 from propriety.losses.special import (
     SQRT_2,
@@ -121,7 +121,7 @@ class Link(Value, ABC):
     def inverse(self, F: ArrayLike) -> Any:
         """Probability of the score F."""
         with np.errstate(all="ignore"):
-            return plain(at_log_odds(self._log_odds(as_float("F", F)).t).p)
+            return plain(probability_at(self._log_odds(as_float("F", F)).t))
 
     def curve(self, F: ArrayLike) -> InverseCurve:
         """p, 1 − p, dp/dF and d²p/dF² at the scores F, in one pass."""

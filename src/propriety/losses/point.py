@@ -97,6 +97,14 @@ def at_log_odds(t: ArrayLike) -> Point:
     )
 
 
+def probability_at(t: ArrayLike) -> Array:
+    """The probability of a log-odds: `at_log_odds` without the rest."""
+    t = np.clip(as_float("t", t), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    e = np.exp(-np.abs(t))
+    larger = 1.0 / (1.0 + e)
+    return np.where(t >= 0, larger, e * larger)
+
+
 def product(a: Array, b: Array) -> Array:
     """``a * b`` with 0 · ∞ = 0: an event of probability zero costs nothing, whatever its loss."""
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
