@@ -106,6 +106,16 @@ def test_the_largest_total_fits_in_64_bits(top):
     assert fixed_point(0.0, 10.0) == 1.0
 
 
+@pytest.mark.parametrize("n", [5, 70_000])
+def test_the_largest_values_say_whether_all_are_numbers(rng, n):
+    g, h = rng.normal(size=n), rng.random(n)
+    assert largest(g, h, 2) == (np.abs(g).max(), h.max())
+    g[3], h[4] = np.nan, -0.0
+    assert largest(g, h, 2) == (math.inf, h.max())
+    h[n - 1] = np.inf
+    assert largest(g[:3], h[n - 3 :], 1) == (np.abs(g[:3]).max(), math.inf)
+
+
 def test_the_narrow_scale_fits_in_32_bits():
     for w in ([1, MAX_COPIES], [0.1, 5.0]):
         weights = read(w, 2)

@@ -22,7 +22,7 @@ from propriety.boosting.leaves import Cells
 from propriety.collective import ALONE, Collective
 from propriety.engine.categories import real_share, spread
 from propriety.engine.compiling import allocating, inner, kernel
-from propriety.engine.fixed_point import RowWeights, Scale, fix_rows, largest, sum_cells, wide_scale
+from propriety.engine.fixed_point import RowWeights, Scale, fix_rows, sum_cells, wide_scale
 from propriety.engine.layout import BINS, Binned
 from propriety.engine.quantize import dispersion
 
@@ -211,16 +211,21 @@ class HistogramLearner:
         self._ints = memory.empty((n, 2), np.int64)
         self._cells = np.zeros((d * BINS, 2), dtype=np.int64)
         self._none = np.empty(0, dtype=np.uint32)
-        self.tops = (0.0, 0.0)
 
     def fit(
-        self, k: int, g: Floats, h: Floats, rng: np.random.Generator | None, rows: Any, units: Units
+        self,
+        k: int,
+        g: Floats,
+        h: Floats,
+        tops: tuple[float, float],
+        rng: np.random.Generator | None,
+        rows: Any,
+        units: Units,
     ) -> Bins:
         """Choose the feature whose best function goes farthest down the gradient."""
         settings, d = self.settings, self.binned.rows.shape[1]
         index = self._none if rows is None else rows
-        self.tops = largest(g, h, settings.n_jobs, self.collective)
-        scale = wide_scale(*self.tops, self.weights.total)
+        scale = wide_scale(*tops, self.weights.total)
         allowed = draw_features(rng, d, min(settings.tree_features, settings.split_features))
         drawn = np.flatnonzero(allowed)
         self._count(drawn, g, h, scale, index)

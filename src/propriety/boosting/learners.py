@@ -1,8 +1,7 @@
 """Weak learners: what a round fits to gradient and curvature of one score.
 
-Both kinds answer the same questions: ``fit`` finds the cells on which the learner is constant, ``tops`` are
-the largest |gradient| and curvature seen there, ``finish`` keeps the cells with their values, and ``follow``
-takes note of what became part of the model.
+Both kinds answer the same questions: ``fit`` finds the cells on which the learner is constant, ``finish``
+keeps the cells with their values, and ``follow`` takes note of what became part of the model.
 """
 
 from __future__ import annotations
@@ -46,15 +45,17 @@ class Units:
 class Learner(Protocol):
     """A kind of weak learner."""
 
-    @property
-    def tops(self) -> tuple[float, float]:
-        """Largest |gradient| and curvature of the last fit."""
-        ...
-
     def fit(
-        self, k: int, g: Floats, h: Floats, rng: np.random.Generator | None, rows: Any, units: Units
+        self,
+        k: int,
+        g: Floats,
+        h: Floats,
+        tops: tuple[float, float],
+        rng: np.random.Generator | None,
+        rows: Any,
+        units: Units,
     ) -> Cells:
-        """Fit score ``k`` on the given rows (None: all)."""
+        """Fit score ``k`` on the given rows (None: all); ``tops`` are the largest |g| and h."""
         ...
 
     def finish(self, cells: Any, values: Floats) -> Any:
@@ -98,16 +99,18 @@ class TreeLearner:
         )
         self._adrift = (binned.categorical != 0) & (seen == 0)
 
-    @property
-    def tops(self) -> tuple[float, float]:
-        """Largest |gradient| and curvature of the last fit."""
-        return self._quantizer.tops
-
     def fit(
-        self, k: int, g: Floats, h: Floats, rng: np.random.Generator | None, rows: Any, units: Units
+        self,
+        k: int,
+        g: Floats,
+        h: Floats,
+        tops: tuple[float, float],
+        rng: np.random.Generator | None,
+        rows: Any,
+        units: Units,
     ) -> Leaves:
         """Grow a tree for score ``k``."""
-        signal = self._quantizer(g, h, self.settings.n_jobs)
+        signal = self._quantizer(g, h, self.settings.n_jobs, tops)
         self._unit = signal.weight_unit
         rules = self._rules(k, rng, signal.weight_unit, units)
         nodes = self._grower.grow(signal, rules, rows)

@@ -106,7 +106,10 @@ class Booster:
 
     def _gradients(self) -> None:
         self._derive(self.scores, self.settings.criterion, self._G, self._H)
-        if not np.isfinite(self._G.sum() + self._H.sum()):
+        # The scale of each score's fixed point, by which derivatives that are no numbers show as well.
+        pairs = zip(self._G, self._H, strict=True)
+        self._tops = [largest(g, h, self.settings.n_jobs, self._collective) for g, h in pairs]
+        if not np.all(np.isfinite(self._tops)):
             raise ValueError(
                 "the loss has infinite or undefined derivatives at the current scores; try a smaller "
                 "learning_rate, a larger l2_regularization or another link"
@@ -135,7 +138,7 @@ class Booster:
 
     def _advance(self, k: int, rng: np.random.Generator | None, rows: Any) -> Any:
         """Fit score ``k`` and add the learner as it is."""
-        cells = self._learner.fit(k, self._G[k], self._H[k], rng, rows, self._units)
+        cells = self._learner.fit(k, self._G[k], self._H[k], self._tops[k], rng, rows, self._units)
         values = self.settings.learning_rate * self._values(cells, k)
         item = self._learner.finish(cells, values)
         if self.settings.subsample < 1.0 and not cells.complete:
@@ -149,7 +152,7 @@ class Booster:
         """Fit every score; with ``sequential``, only the learner of largest edge is kept. [C §8]"""
         candidates = []
         for k in range(self.objective.n_scores):
-            cells = self._learner.fit(k, self._G[k], self._H[k], rng, rows, self._units)
+            cells = self._learner.fit(k, self._G[k], self._H[k], self._tops[k], rng, rows, self._units)
             item = self._learner.finish(cells, self._values(cells, k))
             h = np.zeros((len(self.scores), 1))
             curves.join([item], 1, self.binner).add_binned_scores(self.binned, h, self.settings.n_jobs)
@@ -231,7 +234,7 @@ class Booster:
         l2 = settings.l2_regularization * float(self._units.curvature[k])
         if settings.step == "exact":
             return self._exact(cells, k, l2)
-        tops = self._learner.tops
+        tops = self._tops[k]
         if settings.step not in (settings.criterion, "sign"):
             # The learner was found by another curvature than the one its values are taken from.
             G, H = np.empty_like(self._G), np.empty_like(self._H)

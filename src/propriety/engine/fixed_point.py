@@ -204,12 +204,12 @@ def _largest(g, h, start, stop):
 
 
 def largest(g: Floats, h: Floats, n_jobs: int, collective: Collective = ALONE) -> tuple[float, float]:
-    """The largest |gradient| and curvature ≥ 0 of all rows; ∞ or NaN if one of them is."""
+    """The largest |gradient| and curvature ≥ 0 of all rows; ∞ if one of them is no number."""
     tops: list[tuple[int, int]] = []
     bits = g.view(np.int64), h.view(np.int64)
     parallel.for_blocks(lambda s, e: tops.append(_largest(*bits, s, e)), len(g), n_jobs=n_jobs, block=_ROWS)
-    top_g, top_h = np.max(tops, axis=0).astype(np.int64).view(np.float64).tolist()
-    top_g, top_h = collective.max((top_g, top_h))
+    found = np.max(tops, axis=0).astype(np.int64).view(np.float64)
+    top_g, top_h = collective.max(tuple(np.where(np.isnan(found), np.inf, found).tolist()))
     return top_g, top_h
 
 

@@ -28,12 +28,9 @@ _ROWS = 65536
 class Quantizer:
     """Turns the gradients of a round into a :class:`Signal`, reusing its buffers.
 
-    Gradient and curvature of rows that take no part must be 0. ``tops`` are the largest |gradient| and
-    curvature of the last round. Only splits of categories need the dispersion of the gradients; without
-    ``disperse`` it is 0.
+    Gradient and curvature of rows that take no part must be 0. Only splits of categories need the dispersion
+    of the gradients; without ``disperse`` it is 0.
     """
-
-    tops: tuple[float, float]
 
     def __init__(
         self, n: int, weights: RowWeights, collective: Collective = ALONE, *, disperse: bool = True
@@ -43,11 +40,17 @@ class Quantizer:
         self._packed = memory.empty(0 if weighted else n, np.int32)
         self._parts = memory.empty((n if weighted else 0, 3), np.int32)
 
-    def __call__(self, g: NDArray[np.float64], h: NDArray[np.float64], n_jobs: int) -> Signal:
-        """Quantize the gradients ``g`` and curvatures ``h`` ≥ 0."""
+    def __call__(
+        self,
+        g: NDArray[np.float64],
+        h: NDArray[np.float64],
+        n_jobs: int,
+        tops: tuple[float, float] | None = None,
+    ) -> Signal:
+        """Quantize the gradients ``g`` and curvatures ``h`` ≥ 0, whose largest are ``tops``, if known."""
         weights = self._weights
-        self.tops = largest(g, h, n_jobs, self._collective)
-        scale = narrow_scale(*self.tops, weights)
+        tops = largest(g, h, n_jobs, self._collective) if tops is None else tops
+        scale = narrow_scale(*tops, weights)
 
         def quantize(start: int, stop: int) -> None:
             if weights.values.size:
