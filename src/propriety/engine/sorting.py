@@ -35,7 +35,9 @@ def sort_numbers(values: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 @kernel
-def _sort_bits(bits, spare, sign, infinity, passes, counts):
+def _sort_bits(
+    bits: NDArray[Any], spare: NDArray[Any], sign: Any, infinity: Any, passes: int, counts: NDArray[np.int64]
+) -> None:
     """Sort numbers given by their bits; they end in `spare` after an odd number of passes."""
     for i in range(bits.size):
         x = _U(bits[i])
