@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from propriety.beyond.bar import Bar
+from propriety.beyond.bar import Bar, step_of
 from propriety.beyond.driving import Interrupted, Lost, drive
 from propriety.beyond.parts import in_memory, share
 from propriety.beyond.scan import Scan
@@ -235,7 +235,7 @@ def _run(
 
     def told(news: News) -> None:
         if news.of:
-            bar.draw("round", news.done, news.of, news.score)
+            bar.draw(step_of(model), news.done, news.of, news.score)
 
     try:
         extra = partial(share, plain | held_out)

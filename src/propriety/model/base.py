@@ -59,6 +59,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     _reads: ClassVar[str] = TABLE
     #: Whether it takes a `propriety.scan`, whose rows are read in parts.
     _reads_streams: ClassVar[bool] = False
+    #: Whether those parts can take turns, with the arrays of one in memory at a time.
+    _grows_in_parts: ClassVar[bool] = True
     #: Whether ``fit`` takes ``groups``, which it does not part where it holds rows out.
     takes_groups: ClassVar[bool] = False
     #: Old names of parameters, which files written before may hold.
