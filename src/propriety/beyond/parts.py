@@ -301,7 +301,11 @@ def _refuse_whole(model: Any, n_rows: int) -> None:
     for name, instead in instead_of.items():
         value = getattr(model, name, None)
         if value is True or (isinstance(value, str) and value not in ("auto", "histogram")):
-            why = "learns from folds, for which" if name in ("max_iter", "calibrate", "ccp_alpha") else "means that"
+            why = (
+                "learns from folds, for which"
+                if name in ("max_iter", "calibrate", "ccp_alpha")
+                else "means that"
+            )
             raise ValueError(
                 f"{name}={value!r} {why} all rows must be in memory, and the scan has {n_rows:,}, more than "
                 f"{FEW:,}; give {instead}, or fit the table that its .to_arrow() makes"

@@ -135,9 +135,7 @@ def _fill_lines(columns, rows, lines):
             lines[i, f] = columns[f, rows[i]]
 
 
-def _copies(
-    weights: Weights, values: NDArray[np.float64] | None, n_rows: int
-) -> NDArray[np.int64] | None:
+def _copies(weights: Weights, values: NDArray[np.float64] | None, n_rows: int) -> NDArray[np.int64] | None:
     """How many copies each row stands for; None if weights are relative, or too many to draw one by one."""
     if values is None:
         return np.ones(n_rows, dtype=np.int64)

@@ -51,21 +51,18 @@ def check_spread(training: Training, settings: ForestSettings) -> None:
     n = int(collective.sum(np.array([training.n_rows]))[0])
     leaves = min(settings.max_leaves or n, 2 ** min(settings.max_depth or 40, 40))
     need = n * row_bytes(training.n_features, training.n_classes, settings.n_jobs, leaves / n)
-    host = socket.gethostname()
-    together = collective.gather(host).count(host)
-    room = memory.available()
-    short = float(together * need > room)
-    if collective.max((short,))[0]:
+    host, room = socket.gethostname(), memory.available()
+    here = collective.gather(host).count(host)
+    room = room if memory.is_held() else room // here
+    if collective.max((float(need > room),))[0]:
         raise NotSpread(
             f"each process of a forest holds the bins of all {n:,} rows, about {memory.in_words(need)}, and "
-            f"a machine has {memory.in_words(room)} for {together} of them; start fewer processes with more "
-            "threads on each machine, give max_leaf_nodes, or fit BoostingClassifier, whose rows stay spread"
+            f"there are {memory.in_words(room)} for each; give max_leaf_nodes, start fewer processes with "
+            "more memory, or fit BoostingClassifier or TreeClassifier, whose rows stay where they are"
         )
 
 
-def grow_together(
-    trees: list[Any], grow: Callable[[int], None], n_jobs: int, collective: Collective
-) -> None:
+def grow_together(trees: list[Any], grow: Callable[[int], None], n_jobs: int, collective: Collective) -> None:
     """Grow all trees, each process every so manyth of them; ``grow(t)`` writes ``trees[t]``."""
     size, rank = collective.size, collective.rank
     together = len(trees) if size == 1 else _TREES * n_jobs * size

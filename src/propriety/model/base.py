@@ -26,7 +26,7 @@ from propriety.costs import Costs, MissingCostsWarning
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.identifiers import warn_of_identifiers
 from propriety.data.labels import warn_of_side
-from propriety.data.lazy import over_partitions
+from propriety.data.lazy import is_dask, over_partitions
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.stream import Stream
@@ -360,6 +360,11 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         >>> LinearClassifier().fit(X, y).score(X, y), LinearClassifier(fn_cost=9).fit(X, y).score(X, y)
         (0.5, -0.5)
         """
+        if is_dask(X) or is_dask(y):
+            raise TypeError(
+                "score takes rows that are in memory; of Dask collections, evaluation.mean_cost(y, "
+                "model.predict(X)) and evaluation.mean_loss(y, model.predict_proba(X)) judge a model"
+            )
         given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
         costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
         return worth(self.classes_, self.predict_proba(X), costs, y, sample_weight)

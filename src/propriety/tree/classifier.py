@@ -246,7 +246,9 @@ class TreeClassifier(ProperClassifier):
         )
 
     def _row_bytes(self, d: int, n_classes: int, n_rows: int) -> int:
-        return 2 * d + 8 + 8 + 8 + 8 + 2  # bins; weights, classes, rows in the order of nodes and to change it
+        return (
+            2 * d + 8 + 8 + 8 + 8 + 2
+        )  # bins; weights, classes, rows in the order of nodes and to change it
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
         """The subtrees of the fully grown tree, from price 0 up, without fitting anything."""

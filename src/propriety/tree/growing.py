@@ -371,6 +371,7 @@ class Growth:
         child = 1
         for node in self.made:  # in the order in which their children were added
             gap[node], nodes["missing_left"][node], missing_seen[node], chosen = self.made[node]
+            gap[node] += 0.0  # of −0.0 and 0.0 which one was met depends on the order of rows
             split = self._cut(node)
             nodes["feature"][node], nodes["left"][node] = split.feature, child
             nodes["threshold"][node], nodes["gain"][node] = (

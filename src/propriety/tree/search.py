@@ -387,7 +387,7 @@ def search(columns, sample, nodes, first, last, least, room):
 
 @kernel
 def count_cells(columns, sample, starts, stops, first, last, places, totals):
-    """Class sums of the bins of the features first … last−1 in each node, from ``totals[node, places[f]]`` on."""
+    """Class sums of the bins of the features first … last−1: in each node from ``places[feature]`` on."""
     for feature in range(first, last):
         codes, n_bins = columns.codes[columns.places[feature]], columns.n_bins[feature]
         for node in range(starts.size):

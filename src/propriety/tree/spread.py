@@ -89,13 +89,19 @@ class SpreadGrowth(Growth):
             super()._search(able[first : first + _NODES])
 
     def _finder(self, able: list[int], nodes: Nodes) -> Callable[[int, int, Scratch], int]:
-        totals, columns, sample = np.zeros((len(able), self._n_cells, self.n_classes)), self.columns, self.sample
+        totals, columns, sample = (
+            np.zeros((len(able), self._n_cells, self.n_classes)),
+            self.columns,
+            self.sample,
+        )
         places = self._places
 
         def count(first: int, last: int) -> None:
             count_cells(columns, sample, nodes.starts, nodes.stops, first, last, places, totals)
 
-        self._run([lambda first=a, last=b: count(first, last) for a, b in self.ranges], nodes.stops - nodes.starts)
+        self._run(
+            [lambda first=a, last=b: count(first, last) for a, b in self.ranges], nodes.stops - nodes.starts
+        )
         totals = self._total(totals)
         self._totals = totals
         return lambda first, last, room: search_counted(
@@ -155,7 +161,7 @@ class SpreadGrowth(Growth):
         return cut + int(held[0]) if len(held) else None
 
     def _beside(self, node: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The rows of the table, in order, in the last bin on the left of a cut and the first on its right."""
+        """The rows of the table, in order, in the last bin on the left of a cut and in the first beyond it."""
         leaf, split = self.leaves[node], self._cut(node)
         rows = np.sort(self.sample.rows[leaf.start : leaf.stop] & _ROW)
         codes, above = self.columns.codes[split.feature, rows], self._above(node)
