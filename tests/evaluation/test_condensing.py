@@ -56,7 +56,7 @@ def test_murphy_curves_with_their_errors(rows):
     if weight is None:
         curve = evaluation.murphy_curve(lazy(y), lazy(p))
         assert len(curve.y) < N / 3
-        assert curve.count.sum() == N
+        assert curve.times.sum() == N
 
 
 @pytest.mark.parametrize(

@@ -129,8 +129,8 @@ def scan(
 ) -> Scan:
     """Rows to be read in batches, however many there are.
 
-    ``fit`` of `BoostingClassifier`, `TreeClassifier` and `ForestClassifier` takes what it returns in place of X
-    and y, and makes of it the model, bit for bit, that it would make of the same rows in memory. Columns of
+    ``fit`` of `BoostingClassifier`, `TreeClassifier` and `ForestClassifier` takes what it returns in place of
+    X and y, and makes of it the model, bit for bit, that it would make of the same rows in memory. Columns of
     text, and dictionaries, are categories.
 
     Parameters

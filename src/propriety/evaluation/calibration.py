@@ -93,10 +93,10 @@ def reliability(
 
 def _drawn_share(rng: np.random.Generator, rows: Rows) -> Array:
     """Of the rows that each entry stands for, the share that is of class 1 if probabilities are right."""
-    if rows.count is None:
-        return rng.random(len(rows.p)) < rows.p
-    count = np.maximum(1, np.rint(rows.count)).astype(np.int64)
-    return rng.binomial(count, rows.p) / count
+    if rows.times is None:
+        return (rng.random(len(rows.p)) < rows.p).astype(np.float64)
+    times = np.maximum(1, np.rint(rows.times)).astype(np.int64)
+    return rng.binomial(times, rows.p) / times
 
 
 def calibration_error(

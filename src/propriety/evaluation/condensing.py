@@ -31,22 +31,22 @@ _WEIGHT = "sample_weight"
 
 
 class Counted(NamedTuple):
-    """Weights of distinct rows: ``count`` rows of the weight ``each``."""
+    """Weights of distinct rows: ``times`` rows of the weight ``each``."""
 
     each: Array
-    count: Array
+    times: Array
 
     @property
     def total(self) -> Array:
         """Weight of all rows of a kind."""
-        return self.each * self.count
+        return self.each * self.times
 
 
 class _Table(NamedTuple):
     """Distinct rows that have the same labels."""
 
     numbers: Array  # (m, ·)
-    count: Array  # (m,)
+    times: Array  # (m,): how many rows each stands for
 
 
 _Tables = dict[tuple[Hashable, ...], _Table]
@@ -92,8 +92,8 @@ def condensed(**arguments: Any) -> dict[str, Any]:
     for name, value in arguments.items():
         if name not in by_row and np.ndim(value) and name != "cost_matrix":
             raise TypeError(
-                f"{name} is a {type(value).__name__}, and {next(iter(by_row))} a Dask collection: give it as a "
-                "Dask Series or Array with the same partitions"
+                f"{name} is a {type(value).__name__}, and {next(iter(by_row))} a Dask collection: give it as "
+                "a Dask Series or Array with the same partitions"
             )
     columns = {name: partitions(value) for name, value in by_row.items()}
     sizes = {name: len(parts) for name, parts in columns.items()}
@@ -135,7 +135,8 @@ def _condense(labels: list[str], numbers: list[str], *columns: Any) -> _Part:
         return _Part(dict.fromkeys(numbers, 0), {})
     parts = [given[name].reshape(n, -1) for name in numbers]
     values = np.concatenate([*parts, np.empty((n, 0))], axis=1)
-    codes, keys = np.zeros(n, dtype=np.intp), [()]
+    codes = np.zeros(n, dtype=np.intp)
+    keys: list[tuple[Hashable, ...]] = [()]
     for name in labels:
         present, own = np.unique(given[name], return_inverse=True)
         codes = codes * len(present) + own.ravel()
@@ -154,25 +155,25 @@ def _merged(*several: _Part) -> _Part:
     tables: _Tables = {}
     for key in dict.fromkeys(key for part in several for key in part.tables):
         own = [part.tables[key] for part in several if key in part.tables]
-        numbers, count = (np.concatenate(pieces) for pieces in zip(*own, strict=True))
-        tables[key] = _distinct(numbers, count)
+        numbers, times = (np.concatenate(pieces) for pieces in zip(*own, strict=True))
+        tables[key] = _distinct(numbers, times)
     return _rounded_if_many(_Part(widths, tables, any(part.rounded for part in several)))
 
 
-def _distinct(numbers: Array, count: Array) -> _Table:
+def _distinct(numbers: Array, times: Array) -> _Table:
     """Rows that agree as one."""
     if not numbers.shape[1]:
-        return _Table(numbers[:1], np.array([count.sum()]))
+        return _Table(numbers[:1], np.array([times.sum()]))
     order = np.lexsort(numbers.T)
-    numbers, count = numbers[order], count[order]
+    numbers, times = numbers[order], times[order]
     first = np.flatnonzero(np.append(True, np.any(numbers[1:] != numbers[:-1], axis=1)))
-    return _Table(numbers[first], np.add.reduceat(count, first))
+    return _Table(numbers[first], np.add.reduceat(times, first))
 
 
 def _rounded_if_many(part: _Part) -> _Part:
     """The same, with rounded probabilities if there are too many rows."""
     widths, tables, _ = part
-    if sum(len(table.count) for table in tables.values()) <= MOST:
+    if sum(len(table.times) for table in tables.values()) <= MOST:
         return part
     if set(widths) - {*_ROUNDED, _WEIGHT}:
         raise ValueError(
@@ -189,17 +190,17 @@ def _rounded(table: _Table, widths: dict[str, int]) -> _Table:
     for name in set(widths) & set(_ROUNDED):
         numbers[:, of[name]] = round_probabilities(numbers[:, of[name]])
     if _WEIGHT not in widths:
-        return _distinct(numbers, table.count)
+        return _distinct(numbers, table.times)
     weight = numbers[:, of[_WEIGHT]][:, 0].copy()
     numbers[:, of[_WEIGHT]] = 0.0
     order = np.lexsort(numbers.T)
-    numbers, weight, count = numbers[order], weight[order], table.count[order]
+    numbers, weight, times = numbers[order], weight[order], table.times[order]
     first = np.flatnonzero(np.append(True, np.any(numbers[1:] != numbers[:-1], axis=1)))
-    total, squares = np.add.reduceat(weight * count, first), np.add.reduceat(weight**2 * count, first)
+    total, squares = np.add.reduceat(weight * times, first), np.add.reduceat(weight**2 * times, first)
     numbers = numbers[first]
     # Rows of one weight, with the sum and the sum of squares of those that they stand for.
     numbers[:, of[_WEIGHT]] = np.divide(squares, total, out=np.zeros_like(total), where=total > 0)[:, None]
-    every = np.add.reduceat(count, first)
+    every = np.add.reduceat(times, first)
     return _Table(numbers, np.divide(total**2, squares, out=every, where=squares > 0))
 
 
@@ -228,7 +229,7 @@ def _as_arrays(labels: Sequence[str], whole: _Part) -> dict[str, Any]:
             stacklevel=4,
         )
     keys = sorted(tables, key=str)
-    sizes = [len(tables[key].count) for key in keys]
+    sizes = [len(tables[key].times) for key in keys]
     arrays: dict[str, Any] = {}
     for place, name in enumerate(labels):
         each = [key[place] for key in keys]
@@ -237,8 +238,8 @@ def _as_arrays(labels: Sequence[str], whole: _Part) -> dict[str, Any]:
     values, at = np.concatenate([tables[key].numbers for key in keys]), 0
     for name, width in widths.items():
         arrays[name], at = values[:, at] if width == 1 else values[:, at : at + width], at + width
-    count = np.concatenate([tables[key].count for key in keys])
-    arrays[_WEIGHT] = Counted(arrays.get(_WEIGHT, np.ones(len(count))), count)
+    times = np.concatenate([tables[key].times for key in keys])
+    arrays[_WEIGHT] = Counted(arrays.get(_WEIGHT, np.ones(len(times))), times)
     return arrays
 
 
@@ -252,7 +253,7 @@ def as_copies(arguments: dict[str, Any]) -> dict[str, Any]:
         return arguments
     if np.all(counted.each == np.rint(counted.each)):
         return arguments | {_WEIGHT: counted.total}
-    times = np.rint(counted.count).astype(np.intp)
+    times = np.rint(counted.times).astype(np.intp)
     expanded = {
         name: np.repeat(value, times, axis=0) if np.ndim(value) and name != "cost_matrix" else value
         for name, value in arguments.items()

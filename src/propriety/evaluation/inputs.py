@@ -21,40 +21,41 @@ Array = NDArray[np.float64]
 class Rows(NamedTuple):
     """Outcomes y ∈ {0, 1}, probabilities p of class 1 and weights of the same rows.
 
-    ``count`` says how many rows of equal weight an entry stands for; None: one each.
+    ``times`` says how many rows of equal weight an entry stands for; None: one each.
     """
 
     y: Array
     p: Array
     weight: Array
-    count: Array | None = None
+    times: Array | None = None
 
     @property
     def n(self) -> float:
         """Number of rows."""
-        return float(len(self.y) if self.count is None else self.count.sum())
+        return float(len(self.y) if self.times is None else self.times.sum())
 
 
 def read(y: ArrayLike, p: ArrayLike, sample_weight: Any = None, pos_label: Any = None) -> Rows:
     """The rows with a positive weight, checked.
 
     >>> read(["no", "yes"], [[0.9, 0.1], [0.25, 0.75]])
-    Rows(y=array([0., 1.]), p=array([0.1 , 0.75]), weight=array([1., 1.]), count=None)
+    Rows(y=array([0., 1.]), p=array([0.1 , 0.75]), weight=array([1., 1.]), times=None)
     """
     p = probabilities(p, column=column_of(y, pos_label))
     y = outcomes(y, pos_label)
     same_length(y=y, p=p)
     weight = weights(sample_weight, len(y))
-    count = sample_weight.count if isinstance(sample_weight, Counted) else None
+    times = sample_weight.times if isinstance(sample_weight, Counted) else None
     kept = weight > 0
     if kept.all():
-        return Rows(y, p, weight, count)
-    return Rows(y[kept], p[kept], weight[kept], None if count is None else count[kept])
+        return Rows(y, p, weight, times)
+    return Rows(y[kept], p[kept], weight[kept], None if times is None else times[kept])
 
 
 def read_counted(y: ArrayLike, p: ArrayLike, sample_weight: Any = None, pos_label: Any = None) -> Rows:
     """The same for who counts rows, not entries: of Dask collections the distinct rows with their numbers."""
-    return read(*condensed(y=y, p=p, sample_weight=sample_weight).values(), pos_label)
+    given = condensed(y=y, p=p, sample_weight=sample_weight)
+    return read(given["y"], given["p"], given["sample_weight"], pos_label)
 
 
 def outcomes(y: ArrayLike, pos_label: Any = None) -> Array:

@@ -44,7 +44,7 @@ class MurphyCurve:
         The rows with a positive weight; of Dask collections the distinct ones, with the weight of all alike.
     other : array of shape (n,) or None
         Probabilities of the second model, if this is a difference.
-    count : array of shape (n,) or None
+    times : array of shape (n,) or None
         How many rows each entry stands for; None: one.
     knots : array of shape (K,)
         Distinct probabilities in increasing order.
@@ -56,7 +56,7 @@ class MurphyCurve:
     p: Array
     weight: Array
     other: Array | None = None
-    count: Array | None = None
+    times: Array | None = None
 
     def __call__(self, c: ArrayLike) -> Any:
         """M(c)."""
@@ -184,7 +184,7 @@ class MurphyCurve:
     @cached_property
     def _squares(self) -> Array:
         """Σ of the squared weights of the rows that each entry stands for."""
-        return self.weight**2 if self.count is None else self.weight**2 / self.count
+        return self.weight**2 if self.times is None else self.weight**2 / self.times
 
     @cached_property
     def _miss1(self) -> Array:
@@ -227,7 +227,7 @@ class MurphyCurve:
         return (1 - c) * self.miss[k] + c * self.alarm[k]
 
     def _error(self, c: Array, k: np.ndarray) -> Array:
-        n = len(self.y) if self.count is None else self.count.sum()
+        n = len(self.y) if self.times is None else self.times.sum()
         mean = self._value(c, k)
         if n == 1:
             return np.full_like(mean, np.inf)
@@ -302,7 +302,7 @@ def murphy_curve(
     """
     given = condensed(y=y, p=p, sample_weight=sample_weight, fp_cost=fp_cost, fn_cost=fn_cost)
     rows = inputs.read(given["y"], given["p"], _staked(given), pos_label)
-    return MurphyCurve(rows.y, rows.p, rows.weight, count=rows.count)
+    return MurphyCurve(rows.y, rows.p, rows.weight, times=rows.times)
 
 
 def murphy_difference(
@@ -328,7 +328,7 @@ def murphy_difference(
     weight = _staked(given)
     rows = inputs.read(given["y"], given["p"], weight, pos_label)
     second = inputs.read(given["y"], given["other"], weight, pos_label)
-    return MurphyCurve(rows.y, rows.p, rows.weight, second.p, rows.count)
+    return MurphyCurve(rows.y, rows.p, rows.weight, second.p, rows.times)
 
 
 def _staked(given: dict[str, Any]) -> Any:
@@ -340,7 +340,7 @@ def _staked(given: dict[str, Any]) -> Any:
     n = len(np.asarray(given["y"]))
     costs.check_rows(n)
     if isinstance(weight, Counted):
-        return Counted(weight.each * costs.stake, weight.count)
+        return Counted(weight.each * costs.stake, weight.times)
     return inputs.weights(weight, n) * costs.stake
 
 

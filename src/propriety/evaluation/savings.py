@@ -81,13 +81,18 @@ def cost_summary(
     >>> print(summary)
     0.25 a decision (-0.24 to 0.74), 1 in all; deciding 1 for everyone costs 0.5 a decision, 0.25 more (...)
     """
-    given = {"y": y, "decision": decision, "sample_weight": sample_weight, "cost_matrix": cost_matrix}
-    terms = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_benefit": tp_benefit, "tn_benefit": tn_benefit}
-    given = as_copies(condensed(**given, **terms))
+    terms: dict[str, Any] = {
+        "fp_cost": fp_cost,
+        "fn_cost": fn_cost,
+        "tp_benefit": tp_benefit,
+        "tn_benefit": tn_benefit,
+    }
+    terms["cost_matrix"] = cost_matrix
+    given = as_copies(condensed(y=y, decision=decision, sample_weight=sample_weight, **terms))
     judged = read_decisions(
         given["y"],
         given["decision"],
-        CostTerms.of_rows(*(given[term] for term in terms), given["cost_matrix"], pos_label),
+        CostTerms.of_rows(**{term: given[term] for term in terms}, pos_label=pos_label),
         labels=labels,
         abstain_label=abstain_label,
     )

@@ -61,9 +61,9 @@ def _everywhere(own: _Rows, collective: Collective) -> _Rows:
     """The rows of all processes."""
     if collective.size == 1:
         return own
-    codes, labels, values = zip(*collective.gather(tuple(own)), strict=True)
-    values = None if own.values is None else np.concatenate(values)
-    return _Rows(np.concatenate(codes, axis=1), np.concatenate(labels), values)
+    parts = collective.gather(tuple(own))
+    codes, labels = np.concatenate([part[0] for part in parts], axis=1), np.concatenate([p[1] for p in parts])
+    return _Rows(codes, labels, None if own.values is None else np.concatenate([part[2] for part in parts]))
 
 
 def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8]) -> OrderedSample:

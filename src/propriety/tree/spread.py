@@ -9,6 +9,7 @@ values of a node is found at the end, for all splits at once and in one pass ove
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -99,9 +100,8 @@ class SpreadGrowth(Growth):
         def count(first: int, last: int) -> None:
             count_cells(columns, sample, nodes.starts, nodes.stops, first, last, places, totals)
 
-        self._run(
-            [lambda first=a, last=b: count(first, last) for a, b in self.ranges], nodes.stops - nodes.starts
-        )
+        tasks = [partial(count, first, last) for first, last in self.ranges]
+        self._run(tasks, nodes.stops - nodes.starts)
         totals = self._total(totals)
         self._totals = totals
         return lambda first, last, room: search_counted(
@@ -161,7 +161,7 @@ class SpreadGrowth(Growth):
         return cut + int(held[0]) if len(held) else None
 
     def _beside(self, node: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The rows of the table, in order, in the last bin on the left of a cut and in the first beyond it."""
+        """The rows of the table, in order, in the last bin on the left of a cut and the first beyond it."""
         leaf, split = self.leaves[node], self._cut(node)
         rows = np.sort(self.sample.rows[leaf.start : leaf.stop] & _ROW)
         codes, above = self.columns.codes[split.feature, rows], self._above(node)
