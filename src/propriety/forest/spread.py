@@ -28,10 +28,10 @@ def row_bytes(d: int, n_classes: int, n_jobs: int, leaves: float = np.inf) -> in
     """Bytes of a row, in every process, in the arrays of a forest; of trees with so many ``leaves`` a row.
 
     >>> row_bytes(28, 2, 1), row_bytes(28, 2, 1, leaves=0.01)
-    (293, 128)
+    (303, 129)
     """
     sample = 3 * d + 8 + 1 + 8 + 8  # bins of this process, those of all as they come and in order; hashes
-    nodes = 2 * min(1.0, leaves) * (28 + 8 * n_classes + (72 + 8 * n_classes) / 2)
+    nodes = min(1.0, leaves) * (2 * (24 + 8 * n_classes) + 80 + 8 * n_classes)  # two a leaf, and one waits
     return sample + 2 + round(n_jobs * (16 + nodes))
 
 
