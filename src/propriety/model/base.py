@@ -360,11 +360,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         >>> LinearClassifier().fit(X, y).score(X, y), LinearClassifier(fn_cost=9).fit(X, y).score(X, y)
         (0.5, -0.5)
         """
-        if is_dask(X) or is_dask(y):
-            raise TypeError(
-                "score takes rows that are in memory; of Dask collections, evaluation.mean_cost(y, "
-                "model.predict(X)) and evaluation.mean_loss(y, model.predict_proba(X)) judge a model"
-            )
+        refuse_to_score(X, y)
         given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
         costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
         return worth(self.classes_, self.predict_proba(X), costs, y, sample_weight)
@@ -598,3 +594,12 @@ def squeezed_stages(stages: Iterator[Floats]) -> Iterator[Floats]:
     """Scores after each round, copied, of shape (n,) for two classes."""
     for scores in stages:
         yield squeezed(scores).copy()
+
+
+def refuse_to_score(X: Any, y: Any) -> None:
+    """Refuse Dask collections, and say what judges them."""
+    if is_dask(X) or is_dask(y):
+        raise TypeError(
+            "score takes rows that are in memory; of Dask collections, evaluation.mean_cost(y, "
+            "model.predict(X)) and evaluation.mean_loss(y, model.predict_proba(X)) judge a model"
+        )

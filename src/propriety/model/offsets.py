@@ -12,7 +12,7 @@ from propriety.data.cost_terms import TERMS
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.training import read_offset
-from propriety.model.base import ProperClassifier, squeezed
+from propriety.model.base import ProperClassifier, refuse_to_score, squeezed
 from propriety.model.worth import worth
 
 Floats = NDArray[np.float64]
@@ -127,6 +127,7 @@ class OffsetClassifier(ProperClassifier):
         It is what ``GridSearchCV`` and ``cross_val_score`` maximize if they are given no ``scoring``;
         ``evaluation.scorer`` judges the probabilities, with less noise.
         """
+        refuse_to_score(X, y)
         given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
         costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
         probabilities = self._probabilities(self._shifted(self._scores(self._table(X)), offset))
