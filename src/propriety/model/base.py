@@ -26,7 +26,7 @@ from propriety.costs import Costs, MissingCostsWarning
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.identifiers import warn_of_identifiers
 from propriety.data.labels import warn_of_side
-from propriety.data.lazy import is_dask, over_partitions
+from propriety.data.lazy import over_partitions, refuse_to_score
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.stream import Stream
@@ -594,12 +594,3 @@ def squeezed_stages(stages: Iterator[Floats]) -> Iterator[Floats]:
     """Scores after each round, copied, of shape (n,) for two classes."""
     for scores in stages:
         yield squeezed(scores).copy()
-
-
-def refuse_to_score(X: Any, y: Any) -> None:
-    """Refuse Dask collections, and say what judges them."""
-    if is_dask(X) or is_dask(y):
-        raise TypeError(
-            "score takes rows that are in memory; of Dask collections, evaluation.mean_cost(y, "
-            "model.predict(X)) and evaluation.mean_loss(y, model.predict_proba(X)) judge a model"
-        )

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.data.cost_terms import TERMS
-from propriety.data.lazy import over_partitions
+from propriety.data.lazy import over_partitions, refuse_to_score
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.training import read_offset
-from propriety.model.base import ProperClassifier, refuse_to_score, squeezed
+from propriety.model.base import ProperClassifier, squeezed
 from propriety.model.worth import worth
 
 Floats = NDArray[np.float64]
