@@ -78,7 +78,8 @@ class SpreadGrowth(Growth):
         self._table, self._kept, self._collective = table, kept, collective
         ends = np.cumsum(self.columns.n_bins + 1)
         self._places, self._n_cells = ends - self.columns.n_bins - 1, int(ends[-1])
-        self._cells: dict[int, Floats] = {}  # class sums of the bins of the column that a node is split by
+        # Class sums of the bins of the column that a node is split by; by its cut, for nodes are renumbered.
+        self._cells: dict[int, Floats] = {}
 
     def _total(self, sums: Floats) -> Floats:
         return self._collective.sum(sums)
@@ -114,13 +115,13 @@ class SpreadGrowth(Growth):
             split = self.splits[node]
             if split is not None:
                 at, n_bins = self._places[split.feature], self.columns.n_bins[split.feature]
-                self._cells[node] = self._totals[place, at : at + n_bins + 1].copy()
+                self._cells[id(split)] = self._totals[place, at : at + n_bins + 1].copy()
 
     # -- making a split ------------------------------------------------------------------------------
 
     def _mark(self, node: int) -> None:
         leaf, split = self.leaves[node], self._cut(node)
-        rows, cells = self.sample.rows[leaf.start : leaf.stop] & _ROW, self._cells[node]
+        rows, cells = self.sample.rows[leaf.start : leaf.stop] & _ROW, self._cells[id(split)]
         codes, n_bins = self.columns.codes[split.feature, rows], len(cells) - 1
         heavier_left = bool(2 * split.left.sum() >= self.sums[node].sum())
         seen, missing_left, chosen = bool(np.any(cells[n_bins] > 0)), bool(split.how), None
@@ -156,9 +157,9 @@ class SpreadGrowth(Growth):
 
     def _above(self, node: int) -> int | None:
         """The first bin on the right of a cut that holds rows; None if no value is there."""
-        cut = self._cut(node).cut
-        held = np.flatnonzero(self._cells[node][cut:-1].sum(axis=1))
-        return cut + int(held[0]) if len(held) else None
+        split = self._cut(node)
+        held = np.flatnonzero(self._cells[id(split)][split.cut : -1].sum(axis=1))
+        return split.cut + int(held[0]) if len(held) else None
 
     def _beside(self, node: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The rows of the table, in order, in the last bin on the left of a cut and the first beyond it."""
