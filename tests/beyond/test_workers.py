@@ -24,6 +24,7 @@ N = 1500
 ESTIMATORS = {
     "boosting": BoostingClassifier(max_iter=3, max_leaf_nodes=6, random_state=0, n_jobs=1),
     "tree": TreeClassifier(splits="histogram", max_bins=40, n_jobs=1),
+    "ahead": TreeClassifier(splits="histogram", max_leaf_nodes=60, min_samples_leaf=20, n_jobs=1),
     "whole tree": TreeClassifier(splits="histogram", max_leaf_nodes=None, min_samples_leaf=9, n_jobs=1),
     "forest": ForestClassifier(n_estimators=7, random_state=0, n_jobs=1),
     "extra trees": ForestClassifier(
