@@ -29,6 +29,7 @@ _OFTEN = 0.2  # seconds between two requests to trim
 _LARGE = 1 << 16  # bytes from which an array is worth a file
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _here = threading.local()
+_limit: int | None = None  # of this process, set by those who run it
 
 
 class Maps:
@@ -138,6 +139,17 @@ def in_words(n_bytes: float) -> str:
     return f"{n_bytes / 2**30:.1f} GB" if n_bytes >= 2**30 else f"{max(1.0, n_bytes / 2**20):.0f} MB"
 
 
+def hold_to(limit: int | None) -> None:
+    """Hold this process to so many bytes in all, as those who run it do; None: no limit but the system's."""
+    global _limit  # noqa: PLW0603
+    _limit = limit
+
+
+def is_held() -> bool:
+    """Whether this process has a limit of its own."""
+    return _limit is not None
+
+
 def available() -> int:
     """Bytes that this process can take: what the system says is free, or less if it is held to less."""
     room = []
@@ -149,6 +161,8 @@ def available() -> int:
     group = Path("/sys/fs/cgroup")
     with suppress(OSError, ValueError):  # there may be no such limit
         room.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    if _limit is not None:
+        room.append(_limit - resident())
     return max(0, min(room, default=4 << 30))
 
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from propriety import BoostingClassifier, TreeClassifier
+from propriety import BoostingClassifier, ForestClassifier, RuleClassifier, TreeClassifier, evaluation
 from propriety.collective import NotSpread
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
@@ -86,8 +86,49 @@ def test_frames_with_empty_partitions_categories_and_weights(client):
     assert lazy.dask
     np.testing.assert_array_equal(lazy.compute(), whole.predict_proba(df))
     np.testing.assert_array_equal(fitted.predict(ddf).compute(), whole.predict(df))
+    judged = evaluation.mean_cost(labels, fitted.predict(ddf), fn_cost=5)
+    assert judged == evaluation.mean_cost(y, whole.predict(df), fn_cost=5)
+    with pytest.raises(TypeError, match="mean_cost"):
+        fitted.score(ddf, labels)
     unknown = ddf.loc[:, list("abcd")].to_dask_array()  # of unknown chunks
     same(model().fit(X, y), model().fit(unknown, labels.to_dask_array()), X)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TreeClassifier(splits="histogram", max_leaf_nodes=9),
+        ForestClassifier(n_estimators=5, random_state=0),
+        ForestClassifier(n_estimators=3, random_state=0, oob_score=True),  # fitted here
+    ],
+    ids=["tree", "forest", "out of bag"],
+)
+def test_trees_and_forests(client, estimator, tmp_path):
+    X, y, rng = arrays(11)
+    df = pd.DataFrame(X, columns=list("abcd")).assign(kind=pd.Categorical(rng.choice(list("uvwxyz"), N)))
+    weight, cuts = rng.integers(0, 3, N), [300, 300, 301, 900]
+    ddf, rows = frames(df, cuts), frames(pd.DataFrame({"y": y, "w": weight}), cuts)
+    whole = clone(estimator).fit(df, y, sample_weight=weight)
+    fitted = clone(estimator).fit(ddf, rows["y"], sample_weight=rows["w"])
+    np.testing.assert_array_equal(fitted.predict_proba(ddf).compute(), whole.predict_proba(df))
+    whole.save(tmp_path / "whole")
+    fitted.save(tmp_path / "part")
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "part").read_bytes()
+
+
+def test_callbacks_are_called_here(client):
+    callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    X, y, _ = arrays(12)
+    monitors = [callback.ScoringMonitor(scoring={"loss": evaluation.scorer("Log")}) for _ in range(2)]
+    model().set_callbacks(monitors[0]).fit(X, y)
+    model().set_callbacks(monitors[1]).fit(da.from_array(X, 400), da.from_array(y, 400))
+    here, there = (
+        [row["loss"] for row in monitor.get_logs().data if row["task_name"] == "round"]
+        for monitor in monitors
+    )
+    np.testing.assert_allclose(here, there, rtol=1e-12)
+    assert len(there) == 4
+    assert nothing_left(client)
 
 
 def test_sparse_chunks_and_several_classes(client):
@@ -135,10 +176,6 @@ def test_clear_errors(client, monkeypatch):
         model().fit(dX, dy.rechunk(600))
     with pytest.raises(TypeError, match="sample_weight is a ndarray"):
         model().fit(dX, dy, sample_weight=np.ones(N))
-    watched = model()
-    watched._skl_callbacks = [object()]
-    with pytest.raises(TypeError, match="callbacks"):
-        watched.fit(dX, dy)
     with pytest.raises(ValueError, match="learning_rate"):
         model(learning_rate=-1).fit(dX, dy)
     with pytest.raises(ValueError, match="two classes"):
@@ -154,7 +191,9 @@ def test_clear_errors(client, monkeypatch):
     with pytest.raises(RuntimeError, match="a bad disk"):
         model().fit(bad, dy)
     with pytest.raises(TypeError, match="Dask"):
-        TreeClassifier().fit(dX, dy)
+        RuleClassifier().fit(dX, dy)
+    with pytest.raises(NotSpread, match="ccp_alpha"):
+        TreeClassifier(splits="histogram", ccp_alpha="one_se").fit(dX, dy)
     same(model().fit(X, y), model().fit(dX, dy), X)  # the workers are as they were
     assert nothing_left(client)
 

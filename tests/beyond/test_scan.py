@@ -10,9 +10,17 @@ pa = pytest.importorskip("pyarrow")
 import pyarrow.dataset as ds  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from pyarrow import csv, feather  # noqa: E402
+from sklearn.base import clone  # noqa: E402
 
 import propriety  # noqa: E402
-from propriety import BoostingClassifier, LinearClassifier, memory, scan  # noqa: E402
+from propriety import (  # noqa: E402
+    BoostingClassifier,
+    ForestClassifier,
+    LinearClassifier,
+    TreeClassifier,
+    memory,
+    scan,
+)
 from propriety.beyond import parts  # noqa: E402
 from propriety.beyond import scan as scanning  # noqa: E402
 from propriety.beyond.bar import Bar  # noqa: E402
@@ -97,6 +105,47 @@ def test_the_model_is_that_of_the_rows_in_memory(
         assert hash_of(model, tmp_path) == hash_of(expected, tmp_path)
     np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(plain(table)))
     np.testing.assert_array_equal(model.predict(rows), expected.predict(plain(table)))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "all_parts"),
+    [
+        (TreeClassifier(splits="histogram", max_bins=20), (1, 4)),
+        (TreeClassifier(splits="histogram", max_leaf_nodes=None, ccp_alpha=0.001), (1, 3)),
+        (ForestClassifier(n_estimators=4, random_state=0), (1,)),
+    ],
+    ids=["tree", "whole tree", "forest"],
+)
+def test_trees_and_forests_are_those_of_the_rows_in_memory(
+    estimator, all_parts, table, folder, tmp_path, always
+):
+    for target, weight in (("y", "copies"), ("three", "share")):
+        weights, labels = table.column(weight).to_numpy(), table.column(target).to_numpy()
+        expected = clone(estimator).fit(plain(table), labels, weights)
+        rows = scan(folder / "*.parquet", target=target, weight=weight, columns=FEATURES)
+        for n_parts in all_parts:
+            model = parts.fit_parts(clone(estimator), rows, {}, n_parts, Bar(shown=False))
+            assert hash_of(model, tmp_path) == hash_of(expected, tmp_path)
+        np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(plain(table)))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "named"),
+    [
+        (TreeClassifier(splits="exact"), "splits='exact'"),
+        (TreeClassifier(ccp_alpha="min"), "ccp_alpha='min'"),
+        (ForestClassifier(oob_score=True), "oob_score=True"),
+    ],
+)
+def test_what_trees_and_forests_need_in_memory_is_refused(estimator, named, folder, always):
+    with pytest.raises(ValueError, match=named):
+        estimator.fit(scan(folder, target="y", columns=FEATURES))
+
+
+def test_a_forest_needs_the_memory_for_all_its_bins(folder, always):
+    rows = scan(folder, target="y", columns=FEATURES, memory="10MB")
+    with pytest.raises(ValueError, match="bins of all rows in memory"):
+        ForestClassifier().fit(rows)
 
 
 def test_batches_and_parts_of_any_size_have_every_row_once(table, folder, monkeypatch):
@@ -300,7 +349,7 @@ def test_queries_and_other_estimators_name_the_scan(table):
     with pytest.raises(TypeError, match=r"propriety\.scan\(X, target=…\)"):
         BoostingClassifier().fit(polars.from_arrow(table).lazy(), [0, 1])
     rows = scan(table, target="y", columns=["size"])
-    for make in (LinearClassifier, propriety.TreeClassifier, propriety.ForestClassifier):
+    for make in (LinearClassifier, propriety.RuleClassifier, propriety.AutoClassifier):
         with pytest.raises(TypeError, match=r"X is a propriety\.scan.*to_arrow"):
             make().fit(rows, None)
     with pytest.raises(TypeError, match=r"X is a propriety\.scan"):

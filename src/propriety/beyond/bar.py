@@ -9,6 +9,11 @@ _WIDTH = 30
 _OFTEN = 0.2  # seconds between two drawings
 
 
+def step_of(model: object) -> str:
+    """What a fit takes one after the other: rounds, or the trees of a forest."""
+    return "tree" if hasattr(model, "n_estimators") else "round"
+
+
 class Bar:
     """A line that tells how much of reading, or of boosting, is done, and how long the rest may take."""
 

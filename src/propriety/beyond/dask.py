@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from propriety.beyond.bar import Bar
+from propriety import memory
+from propriety.beyond.bar import Bar, step_of
 from propriety.beyond.driving import Interrupted, Lost, drive
 from propriety.beyond.parts import in_memory, share
 from propriety.beyond.scan import Scan
@@ -19,6 +20,7 @@ from propriety.beyond.station import News, Station
 from propriety.collective import NotSpread
 from propriety.data.labels import as_labels
 from propriety.data.lazy import is_dask, partitions, sizes_of
+from propriety.model.following import Follower, follower_of, has_callbacks, with_callbacks
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -97,6 +99,7 @@ class _DaskStation(Station):
 
         super().__init__()
         self._worker = get_worker()
+        memory.hold_to(self._worker.memory_manager.memory_limit)
 
     def take_results(self, keys: list[str]) -> int:
         """Hold the rows of these results; −1 if one of them is not here any more."""
@@ -188,18 +191,16 @@ def fit(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Any:
     ``given`` is what `fit` was given besides: collections with the partitions of X, or values for all rows.
     """
     client = _client()
-    if getattr(model, "_skl_callbacks", None):
-        raise TypeError(
-            "callbacks cannot follow a fit on Dask workers; leave them out, and see verbose=1, or give a "
-            "table that is in memory"
-        )
     given = {name: value for name, value in given.items() if value is not None}
     held_out = {name: _here(value) for name, value in given.items() if name.endswith("_val")}
     rows = {name: value for name, value in given.items() if name not in held_out and is_dask(value)}
     plain = {name: value for name, value in given.items() if name not in held_out and name not in rows}
     _refuse_local_rows(plain)
-    words = _scale(client, sizes_of(X), X.shape[1])
-    return _run(model, client, _aligned(X, y, rows), plain, held_out, words)
+    words = _scale(model, client, sizes_of(X), X.shape[1])
+    run, parts = partial(_run, follower=follower_of(model, X, y)), _aligned(X, y, rows)
+    return (with_callbacks(run) if has_callbacks(model) else run)(
+        model, client, parts, plain, held_out, words
+    )
 
 
 def fit_scan(model: Any, scan: Scan, client: Client) -> Any:
@@ -210,7 +211,7 @@ def fit_scan(model: Any, scan: Scan, client: Client) -> Any:
     n, size = scan.n_rows, min(_PARTITION, -(-scan.n_rows // max(1, 2 * len(client.nthreads()))))
     ends = [(start, min(start + size, n)) for start in range(0, n, size)]
     parts = [read(scan, *span) for span in ends]
-    words = _scale(client, [stop - start for start, stop in ends], len(scan.features))
+    words = _scale(model, client, [stop - start for start, stop in ends], len(scan.features))
     return _run(model, client, parts, {}, {}, words)
 
 
@@ -227,6 +228,7 @@ def _run(
     plain: dict[str, Any],
     held_out: dict[str, Any],
     words: str,
+    follower: Follower | None = None,
 ) -> Any:
     """Fit a model to partitions, each a delayed (X, y, what else is given by row)."""
     fleet = _Workers(client, parts)
@@ -235,11 +237,11 @@ def _run(
 
     def told(news: News) -> None:
         if news.of:
-            bar.draw("round", news.done, news.of, news.score)
+            bar.draw(step_of(model), news.done, news.of, news.score)
 
     try:
         extra = partial(share, plain | held_out)
-        learned = drive(fleet, _copy_of(model, client), extra, _rounds, told)
+        learned = drive(fleet, _copy_of(model, client, follower), extra, _rounds, told, follower)
     except NotSpread:
         if fleet.rows > FEW:
             raise
@@ -255,6 +257,8 @@ def _run(
         fleet.release()
     vars(model).pop("feature_names_in_", None)
     vars(model).update(learned)
+    if follower is not None:
+        follower.end()
     return model
 
 
@@ -329,10 +333,12 @@ def _joined(parts: list[tuple[Any, Any, dict[str, Any]]]) -> tuple[Any, Any, dic
     return X, y, {name: np.concatenate([part[2][name] for part in parts]) for name in parts[0][2]}
 
 
-def _copy_of(model: Any, client: Client) -> Any:
+def _copy_of(model: Any, client: Client, follower: Follower | None) -> Any:
     """What the workers fit: the model with its seed drawn, since all must draw the same."""
     ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
-    ours._known_classes = model._known_classes
+    ours._known_classes, ours._followed = model._known_classes, follower is not None
+    for name in ("_skl_callbacks", "_parent_callback_ctx"):  # they are called here
+        vars(ours).pop(name, None)
     if getattr(model, "random_state", 0) is None:
         ours.random_state = int(np.random.default_rng().integers(2**31 - 1))
     if model.n_jobs is None:
@@ -347,11 +353,18 @@ def _rounds(learned: dict[str, Any]) -> list[Any]:
     return learned["_forest"].split() if "_forest" in learned else []
 
 
-def _scale(client: Client, sizes: Sequence[float], columns: int) -> str:
+def _scale(model: Any, client: Client, sizes: Sequence[float], columns: int) -> str:
     """What the fit will be about, in words."""
     workers, threads = len(client.nthreads()), sum(client.nthreads().values())
-    rows = "" if any(np.isnan(sizes)) else f"{int(sum(sizes)):,} rows of "
+    known = not any(np.isnan(sizes))
+    rows = f"{int(sum(sizes)):,} rows of " if known else ""
+    row = 2 * columns + 56
+    if hasattr(model, "_row_bytes"):
+        row = model._row_bytes(columns, 2, max(1, int(sum(sizes))) if known else _PARTITION)
+    taken = f"a row takes {row} bytes beside its partition"
+    if not model._grows_in_parts:
+        taken = f"each worker holds the bins of all rows, and a row takes {row} bytes there"
     return (
         f"{rows}{columns} columns in {len(sizes)} partitions on {workers} workers with {threads} threads; "
-        f"a row takes {2 * columns + 56} bytes beside its partition; dashboard: {client.dashboard_link}"
+        f"{taken}; dashboard: {client.dashboard_link}"
     )

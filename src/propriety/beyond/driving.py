@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from propriety.beyond.following import pass_on
 from propriety.beyond.hub import combined
 from propriety.beyond.station import News, Place
+from propriety.model.following import Follower
 
 #: Seconds that a look takes if there is nothing new, and between two looks at all stations.
 _LOOK, _OFTEN = 0.25, 0.2
@@ -61,6 +63,7 @@ def drive(
     extra: Callable[[int, int], dict[str, Any]],
     known: Callable[[dict[str, Any]], Sequence[Any]],
     told: Callable[[News], None],
+    follower: Follower | None = None,
 ) -> dict[str, Any]:
     """Fit the model over the rows of a fleet, and return what it has learned.
 
@@ -75,13 +78,15 @@ def drive(
         The rounds that are in what was learned by a fit that was broken off.
     told : callable
         Is told how far it is.
+    follower : Follower, optional
+        Follows the rounds, if the model says that it is ``_followed``.
     """
     learned: dict[str, Any] | None = None
     for attempt in range(_ATTEMPTS):
         stations = fleet.stations()
         try:
             speakers = _begin(stations, model, extra)
-            return _watch(stations, speakers, told)
+            return _watch(stations, speakers, told, follower)
         except (Lost, _Parted) as error:
             learned = _longest([learned, *_stop(stations)], known)
             if learned is not None:
@@ -123,7 +128,10 @@ def _begin(
 
 
 def _watch(
-    stations: Sequence[Remote], speakers: Sequence[Remote], told: Callable[[News], None]
+    stations: Sequence[Remote],
+    speakers: Sequence[Remote],
+    told: Callable[[News], None],
+    follower: Follower | None,
 ) -> dict[str, Any]:
     """Answer what the speakers ask, and look at all stations now and then, until they have done."""
     asked: dict[int, Any] = {}
@@ -138,23 +146,31 @@ def _watch(
         if speakers and len(asked) == len(speakers):
             answer = (combined(asked[0][0], [asked[k][1] for k in range(len(speakers))]),)
             asked = {}
-        if any(one.state not in ("working", "asking") for one in news.values()):
+        if any(one.event or one.state not in ("working", "asking") for one in news.values()):
             looked = -_OFTEN
         if time.monotonic() - looked >= _OFTEN:
             looked = time.monotonic()
-            learned = _look(stations, 0.0 if speakers else _LOOK, told)
+            learned = _look(stations, 0.0 if speakers else _LOOK, told, follower)
             if learned is not None:
                 return learned
 
 
-def _look(stations: Sequence[Remote], patience: float, told: Callable[[News], None]) -> dict[str, Any] | None:
+def _look(
+    stations: Sequence[Remote],
+    patience: float,
+    told: Callable[[News], None],
+    follower: Follower | None,
+) -> dict[str, Any] | None:
     """See how the stations are; returns what was learned, if they have done."""
-    waits = [station.start("state", patience) for station in stations]
-    news: list[News] = [wait() for wait in waits]
+    first: News = stations[0].call("state", patience)  # the one that has events
+    waits = [station.start("state", 0.0) for station in stations[1:]]
+    news = [first, *(wait() for wait in waits)]
     told(max(news, key=lambda one: one.done))
     for station, one in zip(stations, news, strict=True):
         if one.state == "failed":
             raise pickle.loads(station.call("result"))
+        if one.event is not None and follower is not None:
+            pass_on(one.event, station, follower)
     if any(one.state == "parted" for one in news):
         raise _Parted
     if not all(one.state == "done" for one in news):

@@ -20,7 +20,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from propriety import memory
-from propriety.beyond.bar import Bar
+from propriety.beyond.bar import Bar, step_of
 from propriety.beyond.meeting import Member, meet
 from propriety.beyond.scan import Scan, batch_rows
 from propriety.collective import ALONE, NotSpread
@@ -78,16 +78,26 @@ class Plan:
 def plan(scan: Scan, n_classes: int, **asked: Any) -> Plan:
     """Find out whether the arrays of a fit go into the budget, and into how many parts they must be cut.
 
-    ``asked`` are parameters of the fit: early_stopping, subsample, max_leaf_nodes.
+    ``asked`` is what `asked_of` finds out about a model.
     """
     n, d = scan.n_rows, len(scan.features)
-    row = row_bytes(d, n_scores_of(max(2, n_classes)), scan.weight is not None, **asked)
+    row_of, in_parts = asked.pop("row_of", None), asked.pop("in_parts", True)
+    if row_of is None:
+        row = row_bytes(d, n_scores_of(max(2, n_classes)), scan.weight is not None, **asked)
+    else:
+        row = row_of(d, n_classes, n)
     room = memory.resident() + _SHARE * memory.available() if scan.memory is None else scan.memory
     # What does not grow with the rows: this process, the sample that bins are found by, and some batches.
     sample = 2 * 8 * d * min(n, 2 * SAMPLE)
     fixed = memory.resident() + sample + 6 * 8 * d * batch_rows(d) + (100 << 20)
     if fixed + n * row <= room:
         return Plan(n, d, scan.source.n_bytes, 1, int(fixed + n * row), 0)
+    if not in_parts:
+        raise ValueError(
+            f"the fit needs the bins of all rows in memory, about {memory.in_words(fixed + n * row)} in all, "
+            f"and may take {memory.in_words(room)}; give scan more memory, give max_leaf_nodes or fewer "
+            "threads (n_jobs=1), or fit BoostingClassifier or TreeClassifier, which read the rows in parts"
+        )
     histograms = 2 * asked.get("max_leaf_nodes", 31) * d * CELLS * 8
     peaks = {
         parts: fixed + parts * histograms + row * -(-n // parts)
@@ -133,12 +143,12 @@ def fit(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> Any:
     """Fit a model to a scan; bit for bit as to the same rows in memory."""
     given = {name: value for name, value in given.items() if value is not None}
     check(model, scan, y, given)
-    bar = Bar(bool(model.verbose))
+    bar = Bar(bool(getattr(model, "verbose", 0)))
     if scan.n_rows == 0:
         raise ValueError(f"{scan.source.name} has no rows")
     if scan.n_rows <= FEW:
         return _fit_in_memory(model, scan, given)
-    _refuse_folds(model, scan.n_rows)
+    _refuse_whole(model, scan.n_rows)
     planned = plan(scan, _n_classes(scan), **asked_of(model))
     bar.say(planned.words)
     _check_disk(planned)
@@ -156,14 +166,16 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Ba
     """Fit a model to so many parts of a scan."""
     n = scan.n_rows
     pieces = [scan.part(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
-    watch = _Watch(bar, pieces, n)
+    watch = _Watch(bar, pieces, n, step_of(model))
     if parts == 1:
         model._collective = _Watched(watch.rounds)
-        verbose, model.verbose = model.verbose, 0
+        verbose = getattr(model, "verbose", None)
         try:
+            _silence(model)
             return model.fit(watch.read(pieces[0]), **given)
         finally:
-            model.verbose = verbose
+            if verbose is not None:
+                model.verbose = verbose
             vars(model).pop("_collective", None)
     learned: dict[str, Any] = {}
     seed = model.random_state  # all must draw the same
@@ -200,11 +212,18 @@ def _task(ours: Any, piece: Scan, given: dict[str, Any], learned: dict[str, Any]
 
 def _copy_of(model: Any, seed: Any, rank: int) -> Any:
     """What a part fits; the first one's callbacks are called, and stop all."""
-    ours = copy.copy(model) if model.warm_start else clone(model)
-    ours._known_classes, ours.verbose, ours.random_state = model._known_classes, 0, copy.deepcopy(seed)
+    ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
+    ours._known_classes, ours.random_state = model._known_classes, copy.deepcopy(seed)
+    _silence(ours)
     if rank and hasattr(ours, "_skl_callbacks"):
         del ours._skl_callbacks
     return ours
+
+
+def _silence(model: Any) -> None:
+    """Have a model draw no bar of its own."""
+    if hasattr(model, "verbose"):
+        model.verbose = 0
 
 
 def share(given: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
@@ -256,10 +275,11 @@ def check(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> None:
     for name in TERMS:
         if callable(getattr(CostTerms.of(model), name)):
             raise TypeError(f"{name} is a function, and the rows of a scan are read in parts; name a column")
+    scoring = getattr(model, "scoring", "loss")
     unfit = {
-        "coefficient='corrective'": model.coefficient == "corrective",
-        "gain='cv'": isinstance(model.gain, str),
-        "a scoring other than 'loss'": not (isinstance(model.scoring, str) and model.scoring == "loss"),
+        "coefficient='corrective'": getattr(model, "coefficient", None) == "corrective",
+        "gain='cv'": isinstance(getattr(model, "gain", None), str),
+        "a scoring other than 'loss'": not (isinstance(scoring, str) and scoring == "loss"),
     }
     wrong = [name for name, asked in unfit.items() if asked]
     if wrong:
@@ -269,19 +289,33 @@ def check(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> None:
         )
 
 
-def _refuse_folds(model: Any, n_rows: int) -> None:
-    for name in ("max_iter", "calibrate"):
-        value = getattr(model, name)
-        if isinstance(value, str) and value != "auto":
-            instead = "a number, with early_stopping=True" if name == "max_iter" else "None"
+def _refuse_whole(model: Any, n_rows: int) -> None:
+    """Refuse by name what needs all rows in memory."""
+    instead_of = {
+        "max_iter": "a number, with early_stopping=True",
+        "calibrate": "None",
+        "ccp_alpha": "a number",
+        "splits": "'histogram'",
+        "oob_score": "False",
+    }
+    for name, instead in instead_of.items():
+        value = getattr(model, name, None)
+        if value is True or (isinstance(value, str) and value not in ("auto", "histogram")):
+            why = (
+                "learns from folds, for which"
+                if name in ("max_iter", "calibrate", "ccp_alpha")
+                else "means that"
+            )
             raise ValueError(
-                f"{name}={value!r} learns from folds, for which all rows must be in memory, and the scan has "
-                f"{n_rows:,}, more than {FEW:,}; give {instead}, or fit the table that its .to_arrow() makes"
+                f"{name}={value!r} {why} all rows must be in memory, and the scan has {n_rows:,}, more than "
+                f"{FEW:,}; give {instead}, or fit the table that its .to_arrow() makes"
             )
 
 
 def asked_of(model: Any) -> dict[str, Any]:
-    """Parameters of a model that decide how much memory its fit takes."""
+    """What decides how much memory the fit of a model takes: parameters of boosting, or the model itself."""
+    if hasattr(model, "_row_bytes"):
+        return {"row_of": model._row_bytes, "in_parts": model._grows_in_parts}
     return {
         "early_stopping": bool(model.early_stopping),
         "subsample": isinstance(model.subsample, float) and model.subsample < 1.0,
@@ -312,8 +346,8 @@ def _check_disk(planned: Plan) -> None:
 class _Watch:
     """Tells how many rows have been read, and which round it is."""
 
-    def __init__(self, bar: Bar, pieces: list[Scan], n_rows: int) -> None:
-        self._bar, self._pieces, self._n_rows = bar, pieces, n_rows
+    def __init__(self, bar: Bar, pieces: list[Scan], n_rows: int, step: str) -> None:
+        self._bar, self._pieces, self._n_rows, self._step = bar, pieces, n_rows, step
 
     def read(self, piece: Scan) -> Scan:
         """The piece, which will tell how much of it has been read."""
@@ -326,7 +360,7 @@ class _Watch:
 
     def rounds(self, done: int, of: int, score: float | None) -> None:
         """Take note of a round."""
-        self._bar.draw("round", done, of, score)
+        self._bar.draw(self._step, done, of, score)
 
 
 class _Watched:

@@ -129,8 +129,9 @@ def scan(
 ) -> Scan:
     """Rows to be read in batches, however many there are.
 
-    ``BoostingClassifier.fit`` takes what it returns in the place of X and y, and makes of it the model, bit
-    for bit, that it would make of the same rows in memory. Columns of text, and dictionaries, are categories.
+    ``fit`` of `BoostingClassifier`, `TreeClassifier` and `ForestClassifier` takes what it returns in place of
+    X and y, and makes of it the model, bit for bit, that it would make of the same rows in memory. Columns of
+    text, and dictionaries, are categories.
 
     Parameters
     ----------

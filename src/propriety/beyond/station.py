@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from propriety.beyond.following import Event, Window
 from propriety.beyond.host import Host, open_place
 from propriety.beyond.hub import Nested, Post
 from propriety.collective import ALONE, Collective, Parted
 from propriety.data.table import Stacked
 
 _LOOK = 0.02
+#: What an estimator has while it is fitted, and not afterwards.
+_OF_THE_FIT = ("_collective", "_known_rounds", "_known_classes", "_followed", "_follower")
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class News:
     state : {"working", "asking", "done", "parted", "failed"}
     asked : what it wants a total of
     done, of, score : the rounds so far, of how many, and the score of the last
+    event : what whoever follows the rounds is to be told, and to answer
     """
 
     state: str
@@ -65,6 +69,7 @@ class News:
     done: int = 0
     of: int = 0
     score: float | None = None
+    event: Event | None = None
 
 
 class Station:
@@ -78,6 +83,7 @@ class Station:
         self._progress: tuple[int, int, float | None] = (0, 0, None)
         self._state, self._result = "working", b""
         self._rows: list[tuple[Any, Any, dict[str, Any]]] = []
+        self._window = Window()
 
     def machine(self) -> tuple[str, ...]:
         """What processes have in common that can share memory and see each other's numbers."""
@@ -118,6 +124,8 @@ class Station:
         estimator = pickle.loads(model)
         try:
             estimator._collective = self._join(place)
+            if place.rank == 0 and getattr(estimator, "_followed", False):
+                estimator._follower = self._window
             X = self._rows[0][0] if len(self._rows) == 1 else Stacked([part[0] for part in self._rows])
             y = np.concatenate([part[1] for part in self._rows])
             given = {
@@ -135,7 +143,7 @@ class Station:
         finally:
             self._rows = []
         # Everybody has the same model: the first one's is enough; of one that was broken off, the longest is.
-        own = {*estimator.get_params(deep=False), "_collective", "_known_rounds", "_known_classes"}
+        own = {*estimator.get_params(deep=False), *_OF_THE_FIT}
         learned = {name: value for name, value in vars(estimator).items() if name not in own}
         if state == "parted" or place.rank == 0:
             self._result = pickle.dumps(learned)
@@ -143,6 +151,7 @@ class Station:
 
     def stop(self) -> None:
         """Break off, here and, where it can be told, in the others."""
+        self._window.close()
         if self._collective is not ALONE:
             self._collective.stop()
 
@@ -155,15 +164,23 @@ class Station:
         while True:
             with suppress(queue.Empty):
                 return News("asking", self._post.asked.get(timeout=_LOOK), *self._progress)
-            if self._state != "working" or time.monotonic() > end:
-                return News(self._state, None, *self._progress)
+            if self._state != "working" or self._window.event or time.monotonic() > end:
+                return News(self._state, None, *self._progress, self._window.event)
 
     def state(self, patience: float) -> News:
         """How far it is, after a little while if it is still working."""
         end = time.monotonic() + patience
-        while self._state == "working" and time.monotonic() < end:
+        while self._state == "working" and not self._window.event and time.monotonic() < end:
             time.sleep(_LOOK)
-        return News(self._state, None, *self._progress)
+        return News(self._state, None, *self._progress, self._window.event)
+
+    def so_far(self) -> bytes:
+        """The attributes of the model after the round that was told of, pickled."""
+        return pickle.dumps(self._window.so_far())
+
+    def answer(self, stop: bool) -> None:
+        """Say what whoever follows the rounds has said."""
+        self._window.answer(stop)
 
     def result(self) -> bytes:
         """What was learned, or the error, pickled."""

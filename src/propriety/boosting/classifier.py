@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety.beyond.dispatch import over_spread_rows
-from propriety.boosting.progress import CallbackSupportMixin, with_callbacks
 from propriety.boosting.remarks import of_rounds
 from propriety.boosting.settings import FEW_ROWS, settings_of
 from propriety.collective import Parted
@@ -26,6 +25,7 @@ from propriety.losses.value import positive
 from propriety.model import contract
 from propriety.model.base import shares, squeezed_stages
 from propriety.model.fitted_loss import fitted_loss
+from propriety.model.following import CallbackSupportMixin, with_callbacks
 from propriety.model.offsets import OffsetClassifier
 from propriety.storage.checks import Arrays
 

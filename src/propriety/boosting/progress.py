@@ -7,18 +7,7 @@ import time
 from typing import Any
 
 from propriety.model.base import shared_attributes
-
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn before 1.9 has no callbacks
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's mixin."""
-
-    def with_callbacks(method: Any) -> Any:
-        """Stands in for scikit-learn's decorator."""
-        return method
-
+from propriety.model.following import follower_of
 
 _WIDTH = 30
 
@@ -27,18 +16,15 @@ class Progress:
     """Looks at the model after each round and says whether to stop."""
 
     def __init__(self, estimator: Any, lesson: Any, booster: Any, X: Any, y: Any) -> None:
-        self._estimator, self._lesson, self._booster = estimator, lesson, booster
+        self._lesson, self._booster = lesson, booster
         self._settings = lesson.settings
-        self._data = {"X": X, "y": y}
         self.train_score: list[float] = []
         self._began = time.perf_counter()
-        self._context = None
-        if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
-            rounds = max(0, self._settings.max_iter - lesson.rounds_done)
-            self._context = estimator._init_callback_context(max_subtasks=rounds)
-            self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
+        self._follower = follower_of(estimator, X, y)
+        if self._follower is not None:
+            self._follower.begin(max(0, self._settings.max_iter - lesson.rounds_done))
         self._collective = lesson.training.collective
-        (watched,) = self._collective.max((float(self._context is not None),))
+        (watched,) = self._collective.max((float(self._follower is not None),))
         self._asked = bool(watched) and self._collective.size > 1  # one process's callbacks stop all
         if self._settings.early_stopping:
             self.train_score.append(self._train_score())
@@ -46,7 +32,7 @@ class Progress:
     def after_round(self, number: int, trees: list[Any], validation: Any) -> bool:
         """Note the scores after a round; True if it was the last."""
         settings = self._settings
-        stop = self._tell_callbacks(trees)
+        stop = self._tell_follower(number, trees)
         if self._asked:
             stop = bool(self._collective.max((float(stop),))[0])
         if validation is not None:
@@ -65,25 +51,21 @@ class Progress:
         booster = self._booster
         return -booster.mean(booster.objective.values(booster.scores, booster.settings.n_jobs))
 
-    def _tell_callbacks(self, trees: list[Any]) -> bool:
-        if self._context is None:
+    def _tell_follower(self, number: int, trees: list[Any]) -> bool:
+        if self._follower is None:
             return False
         lesson = self._lesson
-        so_far = shared_attributes(lesson.training, lesson.objective.loss)
-        so_far |= lesson.attributes(self._booster.finished(trees))
-        task = self._context.subcontext(task_name="round")
-        task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-        stop = task.call_on_fit_task_end(
-            estimator=self._estimator, reconstruction_attributes=so_far, **self._data
-        )
-        return bool(stop)
+
+        def so_far() -> dict[str, Any]:
+            shared = shared_attributes(lesson.training, lesson.objective.loss)
+            return shared | lesson.attributes(self._booster.finished(trees))
+
+        return self._follower.after_round(number, so_far)
 
     def end(self) -> None:
         """Tell the callbacks that the fit is over."""
-        if self._context is not None:
-            self._context.call_on_fit_task_end(
-                estimator=self._estimator, reconstruction_attributes={}, **self._data
-            )
+        if self._follower is not None:
+            self._follower.end()
 
     def _draw(self, done: int, validation: Any, *, last: bool) -> None:
         total = self._settings.max_iter

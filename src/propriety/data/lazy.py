@@ -68,6 +68,15 @@ def _call(model: Any, method: str, X: Any, given: dict[str, Any]) -> Any:
     return getattr(model, method)(X, **given) if X.shape[0] else _empty(model, method)
 
 
+def refuse_to_score(X: Any, y: Any) -> None:
+    """Refuse Dask collections, and say what judges them."""
+    if is_dask(X) or is_dask(y):
+        raise TypeError(
+            "score takes rows that are in memory; of Dask collections, evaluation.mean_cost(y, "
+            "model.predict(X)) and evaluation.mean_loss(y, model.predict_proba(X)) judge a model"
+        )
+
+
 def partitions(X: Any) -> list[Any]:
     """The partitions of a collection as delayed objects, whole rows each."""
     if not hasattr(X, "chunks"):

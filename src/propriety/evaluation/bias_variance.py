@@ -24,6 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from propriety import losses
 from propriety.evaluation import inputs
+from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import as_loss, class_index
 from propriety.losses.value import number
@@ -87,6 +88,7 @@ def decompose_fits(
             "about the same cost, such as Tailored(cost, focus)"
         )
     clip = number("clip", clip, 0, 0.5, "left")
+    refuse_collections(probabilities=probabilities)
     q = np.clip(np.atleast_2d(np.asarray(probabilities, dtype=np.float64)), clip, 1 - clip)
     eta = inputs.probabilities(target, "target")
     inputs.same_length(target=eta, probabilities=q.T)
@@ -175,6 +177,7 @@ def bias_variance(
     >>> one.bias > two.bias, one.variance < two.variance
     (True, True)
     """
+    refuse_collections(X=X, y=y)
     if n_repeats < 2:
         raise ValueError(f"n_repeats must be at least 2, got {n_repeats}")
     number("train_size", train_size, 0, 1, "right")

@@ -11,6 +11,7 @@ from scipy import special
 from scipy.optimize import brentq, minimize
 
 from propriety.evaluation import inputs
+from propriety.evaluation.condensing import condensed, refuse_collections
 from propriety.evaluation.decomposition import Recalibration, pool, recalibrate_rows
 from propriety.evaluation.inputs import Array, Rows
 from propriety.evaluation.scores import as_loss
@@ -67,14 +68,15 @@ def reliability(
     """The isotonic reliability curve and the band in which it would lie if the probabilities were right.
 
     The band is drawn from labels resampled by the stated probabilities, each sample recalibrated as the
-    data are; it holds at each probability by itself.
+    data are; it holds at each probability by itself. Rows may be in Dask collections; the curve is the same,
+    and the band is drawn by other random numbers.
 
     >>> r = reliability([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.9])
     >>> r.curve.rate, bool((r.low <= r.high).all())
     (array([0. , 0.5, 0.5, 1. ]), True)
     """
     level = number("level", level, 0, 1)
-    rows = inputs.read(y, p, sample_weight, pos_label)
+    rows = inputs.read_counted(y, p, sample_weight, pos_label)
     curve = recalibrate_rows(rows)
     shown = np.arange(len(curve.p))
     if len(shown) > 500:
@@ -83,12 +85,18 @@ def reliability(
     group = np.searchsorted(curve.p, rows.p)
     rates = np.empty((n_resamples, len(shown)))
     for r in range(n_resamples):
-        positive = np.bincount(
-            group, rows.weight * (rng.random(len(rows.p)) < rows.p), minlength=len(curve.p)
-        )
+        positive = np.bincount(group, rows.weight * _drawn_share(rng, rows), minlength=len(curve.p))
         rates[r] = pool(positive / curve.weight, curve.weight)[shown]
     low, high = np.quantile(rates, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return Reliability(curve, curve.p[shown], low, high, level, rows)
+
+
+def _drawn_share(rng: np.random.Generator, rows: Rows) -> Array:
+    """Of the rows that each entry stands for, the share that is of class 1 if probabilities are right."""
+    if rows.times is None:
+        return (rng.random(len(rows.p)) < rows.p).astype(np.float64)
+    times = np.maximum(1, np.rint(rows.times)).astype(np.int64)
+    return rng.binomial(times, rows.p) / times
 
 
 def calibration_error(
@@ -127,7 +135,7 @@ def calibration_error(
     """
     if norm not in ("l1", "l2", "max"):
         raise ValueError(f"norm must be 'l1', 'l2' or 'max', got {norm!r}")
-    rows = inputs.read(y, p, sample_weight, pos_label)
+    rows = inputs.read_counted(y, p, sample_weight, pos_label)
     bins = _bins(rows.p, rows.weight, n_bins, strategy)
     weight = np.bincount(bins, rows.weight)
     gap = np.bincount(bins, rows.weight * (rows.y - rows.p))[weight > 0]
@@ -179,6 +187,7 @@ def calibration_slope(
     >>> round(calibration_slope(y, [0.1] * 4 + [0.9] * 4), 6)  # too sure by half
     0.5
     """
+    y, p, sample_weight = condensed(y=y, p=p, sample_weight=sample_weight).values()
     P = np.asarray(p, dtype=np.float64)
     if P.ndim == 2 and P.shape[1] > 2:
         P = check_probability("p", P)
@@ -231,6 +240,7 @@ def calibration_slope_estimate(
     >>> round(slope.value, 6), slope.high < 1
     (0.5, True)
     """
+    y, p, sample_weight = condensed(y=y, p=p, sample_weight=sample_weight).values()
     slope = calibration_slope(y, p, sample_weight=sample_weight, pos_label=pos_label)
     if not np.isfinite(slope):
         return Estimate(slope, min(slope, 0.0), max(slope, 0.0))
@@ -286,9 +296,11 @@ def calibration_cross_entropy(
     >>> good < calibration_cross_entropy(y, [0.0, 0.0, 1.0, 1.0], eta=eta, n_bins=5)
     True
     """
+    if not isinstance(eta, str | None):
+        refuse_collections(eta=eta, y=y)
     smoothing = number("smoothing", smoothing, 0, np.inf, "left")
     base = number("base", base, 1, np.inf)
-    rows = inputs.read(y, p, sample_weight, pos_label)
+    rows = inputs.read_counted(y, p, sample_weight, pos_label)
     edges = _uniform_edges(n_bins)
     stated = _histogram(rows.p, rows.weight, edges)
     if isinstance(eta, str):
@@ -302,7 +314,7 @@ def calibration_cross_entropy(
         inputs.same_length(eta=known, y=np.asarray(y))
         weight = inputs.weights(sample_weight, len(known))
         true = _histogram(known, weight, edges)
-    n = len(rows.p)
+    n = rows.n
     stated = (stated * n + smoothing) / (n + smoothing * n_bins)
     return float(-np.sum(special.xlogy(true, stated)) / np.log(base))
 

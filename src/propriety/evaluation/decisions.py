@@ -17,6 +17,7 @@ from propriety.costs import Costs
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
+from propriety.evaluation.condensing import condensed, refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.routing import Scorer
 from propriety.evaluation.scores import class_index
@@ -41,6 +42,7 @@ def threshold(
     >>> threshold(cost_matrix=[[0, 1], [5, 1]])
     0.2
     """
+    refuse_collections(fp_cost=fp_cost, fn_cost=fn_cost, tp_benefit=tp_benefit, tn_benefit=tn_benefit)
     return Costs.read(fp_cost, fn_cost, cost_matrix, tp_benefit=tp_benefit, tn_benefit=tn_benefit).threshold
 
 
@@ -67,6 +69,7 @@ def decide(
     >>> decide([[0.2, 0.8]], fn_cost=9, pos_label=0)
     array([0])
     """
+    refuse_collections(p=p)
     costs = Costs.read(
         fp_cost,
         fn_cost,
@@ -124,7 +127,8 @@ def mean_cost(
 ) -> float:
     """Mean cost of decisions made: what ``predict`` cost on rows whose labels are known.
 
-    `cost_summary` adds its confidence interval, the total and the savings.
+    `cost_summary` adds its confidence interval, the total and the savings. Rows may be in Dask collections
+    with the same partitions.
 
     Parameters
     ----------
@@ -153,18 +157,10 @@ def mean_cost(
     >>> mean_cost(["a", "b", "c"], ["b", "b", "a"], cost_matrix=[[0, 3, 9], [1, 0, 1], [6, 2, 0]])
     3.0
     """
-    costs = costs_of(
-        y,
-        decision,
-        fp_cost=fp_cost,
-        fn_cost=fn_cost,
-        tp_benefit=tp_benefit,
-        tn_benefit=tn_benefit,
-        cost_matrix=cost_matrix,
-        labels=labels,
-        pos_label=pos_label,
-        abstain_label=abstain_label,
-    )
+    terms = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_benefit": tp_benefit, "tn_benefit": tn_benefit}
+    given = condensed(y=y, decision=decision, sample_weight=sample_weight, cost_matrix=cost_matrix, **terms)
+    sample_weight = given.pop("sample_weight")
+    costs = costs_of(**given, labels=labels, pos_label=pos_label, abstain_label=abstain_label)
     return inputs.mean(costs, inputs.weights(sample_weight, len(costs)))
 
 
@@ -188,6 +184,7 @@ def expected_cost(
     >>> expected_cost([0.05, 0.5], fp_cost=1, fn_cost=9)
     0.475
     """
+    refuse_collections(p=p, decision=decision)
     costs = Costs.read(
         fp_cost,
         fn_cost,
@@ -247,6 +244,7 @@ class CostScorer(Scorer):
         self.terms, self.by = terms, by
 
     def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any, **of_rows: Any) -> float:
+        refuse_collections(X=X, y=y)
         terms = self.terms.with_rows(of_rows)
         # A matrix that names its classes knows those that the estimator has not seen.
         classes = estimator.classes_ if terms.labels is None else terms.labels
@@ -287,6 +285,7 @@ def read_decisions(
     y: ArrayLike, decision: ArrayLike, terms: CostTerms, *, labels: Any = None, abstain_label: Any = "abstain"
 ) -> Judged:
     """Labels, decisions and costs as a user gives them."""
+    refuse_collections(y=y, decision=decision, **{name: getattr(terms, name) for name in TERMS})
     true, decided = np.asarray(y), np.asarray(decision)
     inputs.same_length(y=true, decision=decided)
     if labels is None:

@@ -65,7 +65,7 @@ def recalibrate(
     >>> recalibrate([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.9]).rate
     array([0. , 0.5, 0.5, 1. ])
     """
-    return recalibrate_rows(inputs.read(y, p, sample_weight, pos_label))
+    return recalibrate_rows(inputs.read_counted(y, p, sample_weight, pos_label))
 
 
 def recalibrate_rows(rows: Rows) -> Recalibration:
@@ -146,7 +146,7 @@ def decomposition(
     loss = as_loss(loss)
     if isinstance(loss, simplex.SimplexLoss):
         loss = loss.binary.loss
-    best = recalibrate_rows(inputs.read(y, p, sample_weight, pos_label))
+    best = recalibrate_rows(inputs.read_counted(y, p, sample_weight, pos_label))
     share = best.weight / best.weight.sum()
     mean = float(best.positive.sum() / best.weight.sum())
     ones, zeros = best.positive / best.weight.sum(), (best.weight - best.positive) / best.weight.sum()

@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from sklearn.utils.validation import check_is_fitted
 
 from propriety import losses
+from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import class_index
 from propriety.losses.value import number
@@ -80,6 +81,7 @@ def weak_learning(model: Any, X: Any = None, y: ArrayLike | None = None, *, loss
     >>> result.rounds < result.bound, result.exact
     (True, True)
     """
+    refuse_collections(X=X, y=y)
     check_is_fitted(model)
     report = getattr(model, "report_", None)
     if report is not None:
@@ -208,6 +210,7 @@ def margin_bound(
     >>> result.error < 0.05 < result.bound
     True
     """
+    refuse_collections(X=X, y=y)
     check_is_fitted(model)
     delta = number("delta", delta, 0, 1)
     if hasattr(model, "coef_"):

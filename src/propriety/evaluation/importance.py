@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propriety.data.table import is_frame, is_sparse
 from propriety.data.training import read_groups
+from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import as_loss, class_index, losses_of
 from propriety.weights import Estimate, Weights, check
@@ -108,6 +109,7 @@ def importance(
     >>> first.low > 0.1, abs(second.value) < 0.02
     (True, True)
     """
+    refuse_collections(X=X, y=y)
     predict, codes = _read(model, y)
     n = len(codes)
     blocks = _blocks(X) if columns is None else {name: list(places) for name, places in columns.items()}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.evaluation.condensing import Counted, condensed, refuse_collections
 from propriety.losses.point import as_float, check_probability
 from propriety.weights import Weights, check
 
@@ -18,29 +19,48 @@ Array = NDArray[np.float64]
 
 
 class Rows(NamedTuple):
-    """Outcomes y ∈ {0, 1}, probabilities p of class 1 and weights of the same rows."""
+    """Outcomes y ∈ {0, 1}, probabilities p of class 1 and weights of the same rows.
+
+    ``times`` says how many rows of equal weight an entry stands for; None: one each.
+    """
 
     y: Array
     p: Array
     weight: Array
+    times: Array | None = None
+
+    @property
+    def n(self) -> float:
+        """Number of rows."""
+        return float(len(self.y) if self.times is None else self.times.sum())
 
 
-def read(y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, pos_label: Any = None) -> Rows:
+def read(y: ArrayLike, p: ArrayLike, sample_weight: Any = None, pos_label: Any = None) -> Rows:
     """The rows with a positive weight, checked.
 
     >>> read(["no", "yes"], [[0.9, 0.1], [0.25, 0.75]])
-    Rows(y=array([0., 1.]), p=array([0.1 , 0.75]), weight=array([1., 1.]))
+    Rows(y=array([0., 1.]), p=array([0.1 , 0.75]), weight=array([1., 1.]), times=None)
     """
     p = probabilities(p, column=column_of(y, pos_label))
     y = outcomes(y, pos_label)
     same_length(y=y, p=p)
     weight = weights(sample_weight, len(y))
+    times = sample_weight.times if isinstance(sample_weight, Counted) else None
     kept = weight > 0
-    return Rows(y, p, weight) if kept.all() else Rows(y[kept], p[kept], weight[kept])
+    if kept.all():
+        return Rows(y, p, weight, times)
+    return Rows(y[kept], p[kept], weight[kept], None if times is None else times[kept])
+
+
+def read_counted(y: ArrayLike, p: ArrayLike, sample_weight: Any = None, pos_label: Any = None) -> Rows:
+    """The same for who counts rows, not entries: of Dask collections the distinct rows with their numbers."""
+    given = condensed(y=y, p=p, sample_weight=sample_weight)
+    return read(given["y"], given["p"], given["sample_weight"], pos_label)
 
 
 def outcomes(y: ArrayLike, pos_label: Any = None) -> Array:
     """Labels as 0 and 1."""
+    refuse_collections(y=y)
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"y must be one label for each row, got shape {labels.shape}")
@@ -77,6 +97,7 @@ def column_of(y: ArrayLike, pos_label: Any = None) -> int:
 
 def probabilities(p: ArrayLike, name: str = "p", column: int = 1) -> Array:
     """Probabilities of class 1; of two columns the second, or the one given."""
+    refuse_collections(**{name: p})
     p = as_float(name, p)
     if p.ndim == 2 and p.shape[1] == 2:
         p = p[:, column]
@@ -88,14 +109,18 @@ def probabilities(p: ArrayLike, name: str = "p", column: int = 1) -> Array:
     return check_probability(name, p)
 
 
-def weights(sample_weight: ArrayLike | None, n: int) -> Array:
+def weights(sample_weight: Any, n: int) -> Array:
     """Weights as they are given, one for each row, none negative, not all zero."""
+    refuse_collections(sample_weight=sample_weight)
+    if isinstance(sample_weight, Counted):
+        sample_weight = sample_weight.total
     weight = check(sample_weight, n)
     return np.ones(n) if weight is None else weight
 
 
 def same_length(**arrays: Any) -> None:
     """Raise if the named arrays differ in their number of rows."""
+    refuse_collections(**arrays)
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         text = ", ".join(f"{name} has {n}" for name, n in lengths.items())

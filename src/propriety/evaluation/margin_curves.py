@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array, column_of, outcomes, same_length, weights
 from propriety.losses.point import as_float, check_probability
 
@@ -110,6 +111,7 @@ def margin_distribution(margins: ArrayLike, sample_weight: ArrayLike | None = No
     >>> distribution.margins, distribution.shares, distribution.mean
     (array([-0.5,  0.5,  1. ]), array([0.25, 0.75, 1.  ]), 0.375)
     """
+    refuse_collections(margins=margins)
     values = as_float("margins", margins)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"margins must be one number for each row, got shape {values.shape}")

@@ -24,6 +24,7 @@ from scipy import stats
 from propriety import losses
 from propriety.costs import Costs
 from propriety.evaluation import inputs
+from propriety.evaluation.condensing import Counted, condensed
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import as_loss
 from propriety.losses.point import check_probability, product
@@ -40,9 +41,11 @@ class MurphyCurve:
     Attributes
     ----------
     y, p, weight : arrays of shape (n,)
-        The rows with a positive weight.
+        The rows with a positive weight; of Dask collections the distinct ones, with the weight of all alike.
     other : array of shape (n,) or None
         Probabilities of the second model, if this is a difference.
+    times : array of shape (n,) or None
+        How many rows each entry stands for; None: one.
     knots : array of shape (K,)
         Distinct probabilities in increasing order.
     miss, alarm : arrays of shape (K + 1,)
@@ -53,6 +56,7 @@ class MurphyCurve:
     p: Array
     weight: Array
     other: Array | None = None
+    times: Array | None = None
 
     def __call__(self, c: ArrayLike) -> Any:
         """M(c)."""
@@ -152,7 +156,7 @@ class MurphyCurve:
         models = [self.p] if self.other is None else [self.p, self.other]
         shape = (2, *(len(at) + 1 for _ in models))
         reached = [np.searchsorted(at, q, side="right") for q in models]
-        squares = np.bincount(np.ravel_multi_index((self.y.astype(int), *reached), shape), self.weight**2)
+        squares = np.bincount(np.ravel_multi_index((self.y.astype(int), *reached), shape), self._squares)
         cells = np.column_stack(np.unravel_index(np.flatnonzero(squares), shape))
         scale = np.sqrt(squares[squares > 0]) / self.weight.sum()
         out = np.empty(n_resamples)
@@ -178,20 +182,25 @@ class MurphyCurve:
         return self._signed(self.weight * (1 - self.y), above=True) / self.weight.sum()
 
     @cached_property
+    def _squares(self) -> Array:
+        """Σ of the squared weights of the rows that each entry stands for."""
+        return self.weight**2 if self.times is None else self.weight**2 / self.times
+
+    @cached_property
     def _miss1(self) -> Array:
-        return self._signed(self.weight**2 * self.y, above=False)
+        return self._signed(self._squares * self.y, above=False)
 
     @cached_property
     def _alarm1(self) -> Array:
-        return self._signed(self.weight**2 * (1 - self.y), above=True)
+        return self._signed(self._squares * (1 - self.y), above=True)
 
     @cached_property
     def _miss2(self) -> Array:
-        return self._either(self.weight**2 * self.y, above=False)
+        return self._either(self._squares * self.y, above=False)
 
     @cached_property
     def _alarm2(self) -> Array:
-        return self._either(self.weight**2 * (1 - self.y), above=True)
+        return self._either(self._squares * (1 - self.y), above=True)
 
     def _signed(self, w: Array, *, above: bool) -> Array:
         """Σ w over rows with p < c (or p ≥ c) on each piece, less the same for the other model."""
@@ -218,12 +227,13 @@ class MurphyCurve:
         return (1 - c) * self.miss[k] + c * self.alarm[k]
 
     def _error(self, c: Array, k: np.ndarray) -> Array:
-        n, mean = len(self.y), self._value(c, k)
+        n = len(self.y) if self.times is None else self.times.sum()
+        mean = self._value(c, k)
         if n == 1:
             return np.full_like(mean, np.inf)
         squares = (1 - c) ** 2 * self._miss2[k] + c**2 * self._alarm2[k]
         cross = (1 - c) * self._miss1[k] + c * self._alarm1[k]
-        spread = squares - 2 * mean * cross + mean**2 * np.sum(self.weight**2)
+        spread = squares - 2 * mean * cross + mean**2 * np.sum(self._squares)
         return np.sqrt(np.maximum(spread, 0.0) * n / (n - 1)) / self.weight.sum()
 
     def corners(
@@ -269,6 +279,8 @@ def murphy_curve(
     With costs that differ by row, each row is weighted by what is at stake in it, fp_cost + fn_cost: the
     curve is then the mean over a unit of stake, not over a row, and a row of large stakes counts for more.
 
+    Rows may be in Dask collections with the same partitions: distinct ones are counted where they are.
+
     Parameters
     ----------
     y : array of labels
@@ -288,8 +300,9 @@ def murphy_curve(
     >>> murphy_curve([0, 1, 1], [0.2, 0.6, 0.9], fp_cost=1, fn_cost=[1, 9, 1])(0.7).__round__(6)
     0.214286
     """
-    rows = inputs.read(y, p, _staked(y, sample_weight, fp_cost, fn_cost), pos_label)
-    return MurphyCurve(rows.y, rows.p, rows.weight)
+    given = condensed(y=y, p=p, sample_weight=sample_weight, fp_cost=fp_cost, fn_cost=fn_cost)
+    rows = inputs.read(given["y"], given["p"], _staked(given), pos_label)
+    return MurphyCurve(rows.y, rows.p, rows.weight, times=rows.times)
 
 
 def murphy_difference(
@@ -311,20 +324,24 @@ def murphy_difference(
     >>> round(d(0.5), 12), d(0.95)
     (-0.166666666667, 0.0)
     """
-    weight = _staked(y, sample_weight, fp_cost, fn_cost)
-    rows = inputs.read(y, p, weight, pos_label)
-    second = inputs.read(y, other, weight, pos_label)
-    return MurphyCurve(rows.y, rows.p, rows.weight, second.p)
+    given = condensed(y=y, p=p, other=other, sample_weight=sample_weight, fp_cost=fp_cost, fn_cost=fn_cost)
+    weight = _staked(given)
+    rows = inputs.read(given["y"], given["p"], weight, pos_label)
+    second = inputs.read(given["y"], given["other"], weight, pos_label)
+    return MurphyCurve(rows.y, rows.p, rows.weight, second.p, rows.times)
 
 
-def _staked(y: ArrayLike, sample_weight: Any, fp_cost: Any, fn_cost: Any) -> Any:
+def _staked(given: dict[str, Any]) -> Any:
     """Weights times what is at stake in each row; as given, if no costs are."""
+    fp_cost, fn_cost, weight = given["fp_cost"], given["fn_cost"], given["sample_weight"]
     if fp_cost is None and fn_cost is None:
-        return sample_weight
+        return weight
     costs = Costs.of_mistakes(1.0 if fp_cost is None else fp_cost, 1.0 if fn_cost is None else fn_cost)
-    n = len(np.asarray(y))
+    n = len(np.asarray(given["y"]))
     costs.check_rows(n)
-    return inputs.weights(sample_weight, n) * costs.stake
+    if isinstance(weight, Counted):
+        return Counted(weight.each * costs.stake, weight.times)
+    return inputs.weights(weight, n) * costs.stake
 
 
 def _totals(w: Array, cells: np.ndarray, at: Array) -> Array:

@@ -74,7 +74,7 @@ def ranking_curve(
     >>> round(ranking_curve([1, 0, 1, 0], [0.9, 0.6, 0.3, 0.05]).average_precision, 6)
     0.833333
     """
-    rows = inputs.read(y, p, sample_weight, pos_label)
+    rows = inputs.read_counted(y, p, sample_weight, pos_label)
     rate = inputs.mean(rows.y, rows.weight)
     if not 0 < rate < 1:
         raise ValueError("y has one class, so that there is nothing to rank")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.data.cost_terms import CostTerms
+from propriety.evaluation.condensing import as_copies, condensed
 from propriety.evaluation.decisions import Judged, read_decisions
 from propriety.evaluation.inputs import Array
 from propriety.weights import Estimate, Weights
@@ -72,20 +73,30 @@ def cost_summary(
 ) -> CostSummary:
     """Mean and total cost of decisions with 95% intervals, and what they save; arguments as in `mean_cost`.
 
+    Rows may be in Dask collections with the same partitions: labels, ``predict`` of them, weights and costs.
+
     >>> summary = cost_summary([0, 0, 1, 1], [0, 1, 1, 1], fp_cost=1, fn_cost=9)
     >>> summary.mean.value, summary.total.value, summary.constant, summary.savings
     (0.25, 1.0, 1, 0.5)
     >>> print(summary)
     0.25 a decision (-0.24 to 0.74), 1 in all; deciding 1 for everyone costs 0.5 a decision, 0.25 more (...)
     """
+    terms: dict[str, Any] = {
+        "fp_cost": fp_cost,
+        "fn_cost": fn_cost,
+        "tp_benefit": tp_benefit,
+        "tn_benefit": tn_benefit,
+    }
+    terms["cost_matrix"] = cost_matrix
+    given = as_copies(condensed(y=y, decision=decision, sample_weight=sample_weight, **terms))
     judged = read_decisions(
-        y,
-        decision,
-        CostTerms.of_rows(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix, pos_label),
+        given["y"],
+        given["decision"],
+        CostTerms.of_rows(**{term: given[term] for term in terms}, pos_label=pos_label),
         labels=labels,
         abstain_label=abstain_label,
     )
-    weights = Weights.read(sample_weight, len(judged.true))
+    weights = Weights.read(given["sample_weight"], len(judged.true))
     costs = judged.costs.of_rows(judged.true, judged.decided)
     best, constant = cheapest_constant(judged, weights)
     mean, saved = weights.estimate(costs), weights.estimate(constant - costs)

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety import losses
+from propriety.data.lazy import is_dask
 from propriety.evaluation import inputs
+from propriety.evaluation.condensing import condensed, refuse_collections
 from propriety.evaluation.routing import Scorer
 from propriety.losses import simplex
 from propriety.losses.value import number
@@ -31,6 +33,7 @@ def losses_of(
     >>> losses_of([1, 0], [0.75, 0.5], "Squared")
     array([0.0625, 0.25  ])
     """
+    refuse_collections(y=y, p=p)
     loss = as_loss(loss)
     clip = number("clip", clip, 0, 0.5, closed="left")
     P = np.asarray(p, dtype=np.float64)
@@ -54,6 +57,8 @@ def mean_loss(
     pos_label: Any = None,
 ) -> float:
     """Mean loss of probabilities p for labels y, by any proper loss; smaller is better.
+
+    Rows may be in Dask collections with the same partitions.
 
     Parameters
     ----------
@@ -79,6 +84,7 @@ def mean_loss(
     >>> mean_loss([0, 1, 1], [0.2, 0.6, 0.0], "CostWeighted(0.1)")
     0.3333333333333333
     """
+    y, p, sample_weight = condensed(y=y, p=p, sample_weight=sample_weight).values()
     values = losses_of(y, p, loss, clip=clip, pos_label=pos_label)
     weight = inputs.weights(sample_weight, len(values))
     kept = weight > 0
@@ -117,7 +123,7 @@ class LossScorer(Scorer):
             )
         P = estimator.predict_proba(X)
         index = class_index(y, estimator.classes_)
-        if P.shape[1] == 1:  # a model that has seen one class only
+        if P.shape[1] == 1 and not is_dask(P):  # a model that has seen one class only
             P = np.column_stack([1 - P, P]) if index.max(initial=0) else np.column_stack([P, 1 - P])
         return -mean_loss(index, P, self.loss, sample_weight=sample_weight, clip=self.clip)
 
@@ -127,7 +133,11 @@ class LossScorer(Scorer):
 
 
 def class_index(y: ArrayLike, classes: Any) -> np.ndarray:
-    """Position of every label among the classes of a fitted model."""
+    """Position of every label among the classes of a fitted model; lazily, of a Dask collection."""
+    if is_dask(y):
+        labels: Any = y
+        blocks = labels if hasattr(labels, "chunks") else labels.to_dask_array()
+        return blocks.map_blocks(class_index, np.asarray(classes), dtype=np.intp)
     classes, y = np.asarray(classes), np.asarray(y)
     index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     if not np.all(classes[index] == y):

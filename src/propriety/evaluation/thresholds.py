@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from propriety.data.cost_terms import CostTerms
 from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
+from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve
 from propriety.losses.point import as_float, check_probability
@@ -243,6 +244,7 @@ def decision_curve(
     >>> curve(0.2), curve.all(0.2)
     (0.4375, 0.375)
     """
+    refuse_collections(y=y, p=p)
     murphy = murphy_curve(y, p, sample_weight, pos_label=pos_label)
     return DecisionCurve(murphy, inputs.mean(murphy.y, murphy.weight))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.losses.point import as_float
 from propriety.losses.value import number
@@ -76,6 +77,7 @@ def qq_trace(x: ArrayLike, y: ArrayLike, *, n_permutations: int = 100, random_st
 
 
 def _sample(name: str, values: ArrayLike) -> Array:
+    refuse_collections(**{name: values})
     array = as_float(name, values)
     if array.ndim != 1 or len(array) < 2 or not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be two finite numbers or more, got shape {array.shape}")

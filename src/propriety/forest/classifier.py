@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.beyond.dispatch import over_spread_rows
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import in_kind
 from propriety.data.table import Table
@@ -97,6 +98,9 @@ class ForestClassifier(ProperClassifier):
     (True, (569, 2))
     """
 
+    _reads_streams: ClassVar[bool] = True
+    _grows_in_parts: ClassVar[bool] = False
+
     def __init__(
         self,
         loss: Any = "auto",
@@ -152,10 +156,11 @@ class ForestClassifier(ProperClassifier):
 
     # --- fitting ----------------------------------------------------------------------------------
 
+    @over_spread_rows
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         fp_cost: Any = None,
@@ -168,10 +173,10 @@ class ForestClassifier(ProperClassifier):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
+        X : array, sparse matrix, data frame, Dask collection or `propriety.scan` of shape (n, d)
             NaN is missing; an infinite value is an ordinary extreme one.
         y : array of shape (n,)
-            Labels of any type.
+            Labels of any type; left out for a scan, which has a target.
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows if all weights are whole numbers, with a mean of 64 at most;
             other weights are taken relative to their mean, and multiply the draws of their rows. Rows of
@@ -203,6 +208,12 @@ class ForestClassifier(ProperClassifier):
         if learned.out_of_bag is not None:
             attributes |= {"oob_decision_function_": learned.out_of_bag, "oob_score_": learned.loss}
         return self._keep(training, settings.measure.fitted, **attributes)
+
+    def _row_bytes(self, d: int, n_classes: int, n_rows: int) -> int:
+        from propriety.forest.spread import row_bytes
+
+        leaves = min(self.max_leaf_nodes or n_rows, 2 ** min(self.max_depth or 40, 40))
+        return row_bytes(d, n_classes, self._threads, leaves / n_rows)
 
     # --- using the model --------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from propriety import parallel
+from propriety.collective import Collective
 from propriety.data.training import Training
 from propriety.forest.settings import ForestSettings
 from propriety.forest.shelf import Shelf
@@ -33,14 +34,17 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
     """Grow a forest."""
     from propriety.engine.binning import Binner
     from propriety.forest.sample import ordered_sample
+    from propriety.forest.spread import check_spread
 
+    check_spread(training, settings)
     schema, jobs = training.schema, settings.n_jobs
     binner = Binner.fit(
         training.table, training.weights, training.target, schema.n_categories, settings.max_bins, jobs
     )
     ordered = ordered_sample(training, binner, binner.transform(training.table, jobs).columns)
     base_rates = training.class_weights / training.weights.total
-    growth = _Growth(ordered, settings, binner, base_rates, training.weights.overdispersion)
+    overdispersion = training.weights.overdispersion
+    growth = _Growth(ordered, settings, binner, base_rates, overdispersion, training.collective)
     grown = growth.grow()
     if not settings.out_of_bag:
         return Learned(grown, None, None)
@@ -63,12 +67,13 @@ class _Growth:
         binner: Any,
         base_rates: Floats,
         overdispersion: float,
+        collective: Collective,
     ) -> None:
         from propriety.forest.entropy import entropy_table
         from propriety.forest.layout import RULES
 
         self.ordered, self.settings, self.binner, self.base_rates = ordered, settings, binner, base_rates
-        self.sample, self.n_classes = ordered.sample, len(base_rates)
+        self.sample, self.n_classes, self.collective = ordered.sample, len(base_rates), collective
         n, d = len(self.sample.labels), len(self.sample.columns)
         # What is None is left out by the compiler.
         self.levels = binner.levels[ordered.columns] if np.any(self.sample.columns["categorical"]) else None
@@ -100,9 +105,10 @@ class _Growth:
         """All trees, joined; features and thresholds are those of the table."""
         from propriety.engine.predictor import TREE_NODE, Forest
         from propriety.forest.growing import finish_tree
+        from propriety.forest.spread import grow_together
 
         count, jobs = len(self.trees), self.settings.n_jobs
-        parallel.run([partial(self._grow, t) for t in range(count)], jobs)
+        grow_together(self.trees, self._grow, jobs, self.collective)
         roots, first_sets = (
             np.concatenate(([0], np.cumsum([len(parts[k]) for parts in self.trees]))) for k in (0, 2)
         )

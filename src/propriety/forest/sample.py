@@ -4,16 +4,21 @@ Trees see bins and classes. Rows that agree in these are one row with as many co
 one column; columns are put in order by a hash of their bins and classes, rows by a hash of their bins. Then a
 row's place is the same however the table was sorted, and whether it was given k times or with the weight k.
 Classes count by their weight, not by their names: the heavier comes first.
+
+If rows are spread over processes, each gets the bins of all, a byte a value: then it has the sample that one
+process alone would have, and can grow any of the trees.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.collective import Collective
 from propriety.data.training import Training
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import kernel
@@ -35,7 +40,8 @@ class OrderedSample:
     columns : ndarray of shape (d,)
         The column of the table that each column of the sample stands for.
     places : ndarray of shape (n,)
-        The row of the sample that stands for each row of the table; −1 for rows without weight.
+        The row of the sample that stands for each row of the table; −1 for rows without weight, and for
+        all if there are others in other processes.
     """
 
     sample: Sample
@@ -43,35 +49,60 @@ class OrderedSample:
     places: NDArray[np.intp]
 
 
+class _Rows(NamedTuple):
+    """The rows that have a weight."""
+
+    codes: NDArray[np.uint8]  # (d, n)
+    labels: NDArray[np.uint8]
+    values: NDArray[np.float64] | None  # weights
+
+
+def _everywhere(own: _Rows, collective: Collective) -> _Rows:
+    """The rows of all processes."""
+    if collective.size == 1:
+        return own
+    parts = collective.gather(tuple(own))
+    codes, labels = np.concatenate([part[0] for part in parts], axis=1), np.concatenate([p[1] for p in parts])
+    return _Rows(codes, labels, None if own.values is None else np.concatenate([part[2] for part in parts]))
+
+
 def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8]) -> OrderedSample:
-    """Put the binned table, of shape (d, n), in its order."""
+    """Put the binned table, of shape (d, n), in its order; of spread rows those of all processes."""
     weights, kept = training.weights, training.weights.kept
-    rows = np.arange(training.n_rows) if kept is None else np.flatnonzero(kept)
-    codes = codes if kept is None else np.ascontiguousarray(codes[:, rows])
-    labels, rank = training.codes[rows], _ranks(training.class_weights)[training.codes[rows]]
-    copies = _copies(weights, rows)
+    own = np.arange(training.n_rows) if kept is None else np.flatnonzero(kept)
+    codes, labels, values = _everywhere(
+        _Rows(
+            codes if kept is None else np.ascontiguousarray(codes[:, own]),
+            training.codes[own].astype(np.uint8),
+            None if weights.values is None else weights.values[own],
+        ),
+        training.collective,
+    )
+    rank = _ranks(training.class_weights)[labels]
+    copies = _copies(weights, values, len(labels))
     columns = _distinct_columns(codes, rank, copies, binner, training.n_classes)
     codes = codes[columns]
-    hashes = np.zeros(len(rows), dtype=np.uint64)
+    hashes = np.zeros(len(labels), dtype=np.uint64)
     words = np.random.default_rng(0).integers(2**64, size=(len(columns), BINS), dtype=np.uint64)
     with np.errstate(over="ignore"):
         _hash_rows(codes, words, hashes)
     hashes = (hashes & ~np.uint64(BINS - 1)) | rank.astype(np.uint64)
     if copies is None:
-        assert weights.values is not None
-        whole = np.rint(weights.values[rows] / weights.unit).astype(np.int64)
+        assert values is not None
+        whole = np.rint(values / weights.unit).astype(np.int64)
         order = np.lexsort((whole, hashes))
-        firsts = np.arange(len(rows))
+        firsts = np.arange(len(labels))
     else:
         order = np.argsort(hashes, kind="stable")
         firsts = _first_of_equal(hashes[order], codes, order)
     places = np.full(training.n_rows, -1)
-    places[rows[order]] = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(rows))))
+    if len(own) == len(labels):
+        places[own[order]] = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(own))))
     chosen = order[firsts]
     sample = Sample(
         _lines(codes, chosen),
         _described(columns, binner),
-        labels[chosen].astype(np.uint8),
+        labels[chosen],
         np.ones(len(chosen), np.int64) if copies is None else np.add.reduceat(copies[order], firsts),
         whole[chosen] if copies is None else np.empty(0, dtype=np.int64),
         weights.unit if copies is None else 1.0,
@@ -104,12 +135,13 @@ def _fill_lines(columns, rows, lines):
             lines[i, f] = columns[f, rows[i]]
 
 
-def _copies(weights: Weights, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
+def _copies(weights: Weights, values: NDArray[np.float64] | None, n_rows: int) -> NDArray[np.int64] | None:
     """How many copies each row stands for; None if weights are relative, or too many to draw one by one."""
-    few = weights.total <= min(_COPY_BY_COPY * len(rows), MOST_COPIES) or weights.values is None
-    if not weights.copies or not few:
+    if values is None:
+        return np.ones(n_rows, dtype=np.int64)
+    if not weights.copies or values.sum() > min(_COPY_BY_COPY * n_rows, MOST_COPIES):
         return None
-    return weights.array[rows].astype(np.int64)
+    return values.astype(np.int64)
 
 
 def _ranks(class_weights: NDArray[np.float64]) -> NDArray[np.intp]:

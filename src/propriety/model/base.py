@@ -26,7 +26,7 @@ from propriety.costs import Costs, MissingCostsWarning
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.identifiers import warn_of_identifiers
 from propriety.data.labels import warn_of_side
-from propriety.data.lazy import over_partitions
+from propriety.data.lazy import over_partitions, refuse_to_score
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.stream import Stream
@@ -59,6 +59,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     _reads: ClassVar[str] = TABLE
     #: Whether it takes a `propriety.scan`, whose rows are read in parts.
     _reads_streams: ClassVar[bool] = False
+    #: Whether those parts can take turns, with the arrays of one in memory at a time.
+    _grows_in_parts: ClassVar[bool] = True
     #: Whether ``fit`` takes ``groups``, which it does not part where it holds rows out.
     takes_groups: ClassVar[bool] = False
     #: Old names of parameters, which files written before may hold.
@@ -358,6 +360,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         >>> LinearClassifier().fit(X, y).score(X, y), LinearClassifier(fn_cost=9).fit(X, y).score(X, y)
         (0.5, -0.5)
         """
+        refuse_to_score(X, y)
         given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
         costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
         return worth(self.classes_, self.predict_proba(X), costs, y, sample_weight)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.data.cost_terms import TERMS
-from propriety.data.lazy import over_partitions
+from propriety.data.lazy import over_partitions, refuse_to_score
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.training import read_offset
 from propriety.model.base import ProperClassifier, squeezed
@@ -127,6 +127,7 @@ class OffsetClassifier(ProperClassifier):
         It is what ``GridSearchCV`` and ``cross_val_score`` maximize if they are given no ``scoring``;
         ``evaluation.scorer`` judges the probabilities, with less noise.
         """
+        refuse_to_score(X, y)
         given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
         costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
         probabilities = self._probabilities(self._shifted(self._scores(self._table(X)), offset))

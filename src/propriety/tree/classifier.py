@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.beyond.dispatch import over_spread_rows
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import in_kind
 from propriety.data.parameters import DEPRECATED, number
@@ -120,6 +121,7 @@ class TreeClassifier(ProperClassifier):
     """
 
     takes_groups: ClassVar[bool] = True
+    _reads_streams: ClassVar[bool] = True
     _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
 
     def __init__(
@@ -186,10 +188,11 @@ class TreeClassifier(ProperClassifier):
 
     # --- fitting ----------------------------------------------------------------------------------
 
+    @over_spread_rows
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         fp_cost: Any = None,
@@ -203,10 +206,10 @@ class TreeClassifier(ProperClassifier):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
+        X : array, sparse matrix, data frame, Dask collection or `propriety.scan` of shape (n, d)
             NaN is missing; an infinite value is an ordinary extreme one.
         y : array of shape (n,)
-            Labels of any type.
+            Labels of any type; left out for a scan, which has a target.
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
             relative to their mean. Rows of weight 0 take no part.
@@ -241,6 +244,11 @@ class TreeClassifier(ProperClassifier):
             ccp_alpha_=alpha,
             **_attributes(grown),
         )
+
+    def _row_bytes(self, d: int, n_classes: int, n_rows: int) -> int:
+        return (
+            2 * d + 8 + 8 + 8 + 8 + 2
+        )  # bins; weights, classes, rows in the order of nodes and to change it
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
         """The subtrees of the fully grown tree, from price 0 up, without fitting anything."""

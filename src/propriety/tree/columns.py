@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import parallel
+from propriety import memory, parallel
 from propriety.data.table import Schema, Table
 from propriety.weights import Weights
 
@@ -65,7 +65,7 @@ def _binned(
 
     binner = Binner.fit(table, weights, target, schema.n_categories, max_bins, n_jobs)
     codes = binner.transform(table, n_jobs).columns
-    codes = codes if kept is None else np.ascontiguousarray(codes[:, kept])
+    codes = codes if kept is None else memory.kept(np.ascontiguousarray(codes[:, kept]))
     d = len(codes)
     is_set = np.array([b is not None for b in binner.category_bins])
     kinds = np.where(is_set, CATEGORICAL, BINNED).astype(np.int64)
@@ -73,8 +73,9 @@ def _binned(
     columns = SearchColumns(kinds, np.arange(d), codes, binner.n_bins, no_order, monotone, binner.levels)
     # Columns are read again when they are split, so that a sparse table never lies in memory as numbers.
     values = lru_cache(maxsize=16)(lambda f: _rows(table.column(f), kept))
-    missing = np.array([np.any(codes[f] == binner.n_bins[f]) for f in range(d)])
-    return Prepared(columns, values, binner.category_bins, missing)
+    missing = tuple(float(np.any(codes[f] == binner.n_bins[f])) for f in range(d))
+    anywhere = np.array(weights.collective.max(missing), dtype=bool)
+    return Prepared(columns, values, binner.category_bins, anywhere)
 
 
 def _exact(

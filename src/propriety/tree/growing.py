@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import parallel
+from propriety import memory, parallel
 from propriety.engine.layout import SET_WORDS
 from propriety.engine.predictor import TREE_NODE
 from propriety.model.measure import NodeLoss
@@ -63,7 +63,7 @@ class _Leaf(NamedTuple):
     upper: float
 
 
-class _Made(NamedTuple):
+class Made(NamedTuple):
     """A split that was made."""
 
     gap: tuple[float, float]
@@ -74,10 +74,12 @@ class _Made(NamedTuple):
 
 def grow_tree(prepared: Prepared, sample: Sample, settings: TreeSettings, n_classes: int) -> Tree:
     """Grow a tree on all rows of `sample`, whose `rows` and `prepared.columns.order` it rearranges."""
-    return _Growth(prepared, sample, settings, n_classes).grow()
+    return Growth(prepared, sample, settings, n_classes).grow()
 
 
-class _Growth:
+class Growth:
+    """A tree that is growing over the rows of this process."""
+
     def __init__(self, prepared: Prepared, sample: Sample, settings: TreeSettings, n_classes: int) -> None:
         self.prepared, self.sample, self.settings = prepared, sample, settings
         self.loss_of = NodeLoss(settings.measure, n_classes)
@@ -88,17 +90,20 @@ class _Growth:
         self.sums: list[Floats] = []
         self.losses: list[float] = []
         self.splits: list[BestCut | None] = []
-        self.made: dict[int, _Made] = {}
-        self.side = np.zeros(self.n, dtype=np.uint8)
+        self.made: dict[int, Made] = {}
+        self.side = memory.kept(np.zeros(self.n, dtype=np.uint8))
         self.ranges = _ranges(self.d, min(settings.n_jobs, self.d))
         self.sorted_ranges = _ranges(len(self.columns.order), len(self.ranges))
         self.any_sorted = len(self.columns.order) > 0
         self.rooms = [scratch(self.n, n_classes, _CUTS, self.any_sorted) for _ in self.ranges]
-        self.spare = [np.empty(self.n, dtype=np.int64) for _ in self.ranges]
+        spare = len(self.ranges) if self.any_sorted else 1
+        self.spare = [memory.empty(self.n, np.int64) for _ in range(spare)]
 
     def grow(self) -> Tree:
+        """Split until nothing more is allowed."""
         labels, weights = self.sample.labels, self.sample.weights
         root = np.bincount(labels, None if len(weights) == 0 else weights, self.n_classes).astype(float)
+        root = self._total(root)
         self.root_loss = float(self.loss_of(root[None, :])[0])
         self._add([_Leaf(0, self.n, 0, 0.0, 1.0)], [root], [self.root_loss])
         if self.settings.max_leaves is None:
@@ -106,6 +111,10 @@ class _Growth:
         else:
             self._one_by_one(self.settings.max_leaves)
         return self._finish()
+
+    def _total(self, sums: Floats) -> Floats:
+        """Sums over all rows, of those over the rows of this process: here all there are."""
+        return sums
 
     # -- the order of splits -------------------------------------------------------------------------
 
@@ -214,13 +223,14 @@ class _Growth:
             np.array([leaf.upper for leaf in leaves]),
         )
         candidates: dict[int, tuple[NDArray[np.int64], Floats, Floats]] = {}
+        find = self._finder(able, nodes)
 
         def look(task: int) -> None:
             first, last = self.ranges[task]
-            count = search(self.columns, self.sample, nodes, first, last, self.least, self.rooms[task])
+            count = find(first, last, self.rooms[task])
             if count > len(self.rooms[task].found):
                 self.rooms[task] = scratch(self.n, self.n_classes, 2 * count, self.any_sorted)
-                search(self.columns, self.sample, nodes, first, last, self.least, self.rooms[task])
+                find(first, last, self.rooms[task])
             room: Scratch = self.rooms[task]
             candidates[task] = room.found[:count], room.found_sums[:count], room.found_worth[:count]
 
@@ -229,6 +239,12 @@ class _Growth:
         cuts, left, worth = (np.concatenate(parts) for parts in zip(*found, strict=True))
         if len(cuts):
             self._choose(able, nodes.sums, cuts, left, worth)
+
+    def _finder(self, able: list[int], nodes: Nodes) -> Callable[[int, int, Scratch], int]:
+        """What writes the cuts of some features to a scratch, and returns their number."""
+        return lambda first, last, room: search(
+            self.columns, self.sample, nodes, first, last, self.least, room
+        )
 
     def _choose(
         self, able: list[int], sums: Floats, cuts: NDArray[np.int64], left: Floats, worth: Floats
@@ -299,7 +315,10 @@ class _Growth:
             codes, n_bins = self.columns.codes[place, rows], self.columns.n_bins[feature]
             seen = bool(np.any(codes == n_bins))
             if kind == CATEGORICAL:
-                chosen = self._left_bins(rows, codes, split, heavier_left)
+                counts = np.zeros((256, self.n_classes))
+                weights = self.sample.weights
+                np.add.at(counts, (codes, self.sample.labels[rows]), weights[rows] if len(weights) else 1.0)
+                chosen = self._left_bins(counts, split, heavier_left)
                 self.side[rows], missing_left = chosen[codes], bool(chosen[n_bins])
             else:
                 left = codes < split.cut
@@ -308,15 +327,13 @@ class _Growth:
                 high = x[rows[codes == above]].min() if above < n_bins else np.nan
                 self.side[rows] = left | (codes == n_bins) if seen and missing_left else left
         missing_left = missing_left if seen else heavier_left
-        self.made[node] = _Made((float(low), float(high)), missing_left, seen, chosen)
+        self.made[node] = Made((float(low), float(high)), missing_left, seen, chosen)
 
-    def _left_bins(
-        self, rows: Any, codes: NDArray[np.uint8], split: BestCut, heavier_left: bool
-    ) -> NDArray[np.bool_]:
-        """Which bins go left: the first `cut` in the order of class shares; unseen ones go where most go."""
-        weights = self.sample.weights
-        counts = np.zeros((256, self.n_classes))
-        np.add.at(counts, (codes, self.sample.labels[rows]), 1.0 if len(weights) == 0 else weights[rows])
+    def _left_bins(self, counts: Floats, split: BestCut, heavier_left: bool) -> NDArray[np.bool_]:
+        """Which bins go left: the first `cut` in the order of class shares; unseen ones go where most go.
+
+        `counts` are the class sums of the bins in the node.
+        """
         total = counts.sum(axis=1)
         seen = np.flatnonzero(total)
         by = 1 if self.n_classes == 2 else split.how
@@ -354,6 +371,7 @@ class _Growth:
         child = 1
         for node in self.made:  # in the order in which their children were added
             gap[node], nodes["missing_left"][node], missing_seen[node], chosen = self.made[node]
+            gap[node] += 0.0  # of −0.0 and 0.0 which one was met depends on the order of rows
             split = self._cut(node)
             nodes["feature"][node], nodes["left"][node] = split.feature, child
             nodes["threshold"][node], nodes["gain"][node] = (

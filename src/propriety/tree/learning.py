@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
+from propriety import memory
 from propriety.data.folds import fold_numbers
 from propriety.data.training import Training
 from propriety.tree.columns import codes_to_bins, prepare
@@ -44,6 +45,9 @@ def learn(
     training: Training, settings: TreeSettings, random_state: Any
 ) -> tuple[GrownTree, PruningPath, float]:
     """Grow a tree and prune it; returns it with its path and the price of a leaf."""
+    from propriety.tree.spread import check_spread
+
+    check_spread(training, settings)
     grown = grow(training, settings)
     path, alpha = pruning_path(grown.tree), settings.ccp_alpha
     if isinstance(alpha, str):
@@ -57,6 +61,7 @@ def grow(training: Training, settings: TreeSettings, rows: NDArray[np.intp] | No
     """A tree on some of the rows, or on all."""
     from propriety.tree.growing import grow_tree
     from propriety.tree.search import Sample
+    from propriety.tree.spread import SpreadGrowth, is_spread
 
     weights = training.weights if rows is None else _only(training.weights, rows)
     kept = None if weights.kept is None else np.flatnonzero(weights.kept)
@@ -72,15 +77,20 @@ def grow(training: Training, settings: TreeSettings, rows: NDArray[np.intp] | No
         monotone=settings.monotone,
         n_jobs=settings.n_jobs,
     )
-    labels = labels if kept is None else labels[kept]
-    units = np.empty(0)
+    labels = memory.kept(labels if kept is None else labels[kept])
+    units, unit = np.empty(0), 1.0
     if weights.values is not None:
         in_use = weights.values if kept is None else weights.values[kept]
-        units = in_use / weights.unit if np.any(in_use != 1.0) else units
-    unit = weights.unit if len(units) else 1.0
-    order = (labels.astype(np.int64) << 32) + np.arange(len(labels))
+        (differ,) = weights.collective.max((float(np.any(in_use != 1.0)),))
+        if differ:
+            units, unit = memory.kept(in_use / weights.unit), weights.unit
+    order = memory.kept((labels.astype(np.int64) << 32) + np.arange(len(labels)))
     sample = Sample(order, labels, units, unit, weights.overdispersion)
-    tree = grow_tree(prepared, sample, settings, training.n_classes)
+    if is_spread(training):
+        where = training.table, kept, training.collective
+        tree = SpreadGrowth(prepared, sample, settings, training.n_classes, *where).grow()
+    else:
+        tree = grow_tree(prepared, sample, settings, training.n_classes)
     P = node_probabilities(tree, settings.smoothing, settings.monotone)
     return GrownTree(tree, P, prepared.category_bins, prepared.missing_seen)
 

@@ -266,6 +266,12 @@ def _search_bins(columns, sample, nodes, node, feature, least, room, count):
     """Cuts of a binned or categorical column, with their worth."""
     codes = columns.codes[columns.places[feature]]
     _count(codes, sample, nodes.starts[node], nodes.stops[node], room.cells, columns.n_bins[feature])
+    return _search_cells(columns, sample, nodes, node, feature, least, room, count)
+
+
+@inner
+def _search_cells(columns, sample, nodes, node, feature, least, room, count):
+    """The same of a column whose class sums are in ``room.cells``."""
     worth, first = 1.0, count
     if columns.kinds[feature] == CATEGORICAL:
         worth = _worth(columns, sample, nodes.sums[node], feature, room)
@@ -376,6 +382,29 @@ def search(columns, sample, nodes, first, last, least, room):
                 count = _search_sorted(columns, sample, nodes, node, feature, least, room, count)
             else:
                 count = _search_bins(columns, sample, nodes, node, feature, least, room, count)
+    return count
+
+
+@kernel
+def count_cells(columns, sample, starts, stops, first, last, places, totals):
+    """Class sums of the bins of the features first … last−1: in each node from ``places[feature]`` on."""
+    for feature in range(first, last):
+        codes, n_bins = columns.codes[columns.places[feature]], columns.n_bins[feature]
+        for node in range(starts.size):
+            cells = totals[node, places[feature] : places[feature] + n_bins + 1]
+            _count(codes, sample, starts[node], stops[node], cells, n_bins)
+
+
+@kernel
+def search_counted(columns, sample, nodes, first, last, least, room, places, totals):
+    """As `search`, of columns whose class sums are counted already, as `count_cells` does."""
+    count = np.int64(0)
+    for feature in range(first, last):
+        for node in range(nodes.starts.size):
+            for b in range(columns.n_bins[feature] + 1):
+                for k in range(room.cells.shape[1]):
+                    room.cells[b, k] = totals[node, places[feature] + b, k]
+            count = _search_cells(columns, sample, nodes, node, feature, least, room, count)
     return count
 
 

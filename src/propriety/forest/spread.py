@@ -1,0 +1,76 @@
+"""A forest over rows that are spread over processes: each holds the bins of all rows, and grows some trees.
+
+A tree grown to its last rows has as many nodes as rows, and a sum over processes for each of them would take
+longer than the rows themselves. But trees know nothing of each other, and a row of bins is an eighth of its
+numbers. So the bins travel once, and then each process grows its share of the trees alone: the same trees,
+since each has its own seed, and rows an order that depends on what they hold.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from propriety import memory, parallel
+from propriety.collective import Collective, NotSpread
+from propriety.data.streamed import StreamedTable
+from propriety.data.training import Training
+from propriety.forest.settings import ForestSettings
+
+_TREES = 4  # that a thread grows before processes tell each other
+
+
+def row_bytes(d: int, n_classes: int, n_jobs: int, leaves: float = np.inf) -> int:
+    """Bytes of a row, in every process, in the arrays of a forest; of trees with so many ``leaves`` a row.
+
+    >>> row_bytes(28, 2, 1), row_bytes(28, 2, 1, leaves=0.01)
+    (303, 129)
+    """
+    sample = 3 * d + 8 + 1 + 8 + 8  # bins of this process, those of all as they come and in order; hashes
+    nodes = min(1.0, leaves) * (2 * (24 + 8 * n_classes) + 80 + 8 * n_classes)  # two a leaf, and one waits
+    return sample + 2 + round(n_jobs * (16 + nodes))
+
+
+def check_spread(training: Training, settings: ForestSettings) -> None:
+    """Refuse what cannot be done over spread rows, or not in the memory that there is."""
+    collective, streamed = training.collective, isinstance(training.table, StreamedTable)
+    if collective.size == 1 and not streamed:
+        return
+    if settings.out_of_bag:
+        where = "read in parts" if streamed else f"spread over {collective.size} processes"
+        raise NotSpread(
+            f"oob_score=True keeps a probability for each row in the model, and the rows are {where}; leave "
+            "it out, and judge the forest by rows that it has not seen, or give a table that is in memory"
+        )
+    if collective.size == 1:
+        return
+    n = int(collective.sum(np.array([training.n_rows]))[0])
+    leaves = min(settings.max_leaves or n, 2 ** min(settings.max_depth or 40, 40))
+    need = n * row_bytes(training.n_features, training.n_classes, settings.n_jobs, leaves / n)
+    host, room = socket.gethostname(), memory.available()
+    here = collective.gather(host).count(host)
+    room = room if memory.is_held() else room // here
+    if collective.max((float(need > room),))[0]:
+        raise NotSpread(
+            f"each process of a forest holds the bins of all {n:,} rows, about {memory.in_words(need)}, and "
+            f"there are {memory.in_words(room)} for each; give max_leaf_nodes, start fewer processes with "
+            "more memory, or fit BoostingClassifier or TreeClassifier, whose rows stay where they are"
+        )
+
+
+def grow_together(trees: list[Any], grow: Callable[[int], None], n_jobs: int, collective: Collective) -> None:
+    """Grow all trees, each process every so manyth of them; ``grow(t)`` writes ``trees[t]``."""
+    size, rank = collective.size, collective.rank
+    together = len(trees) if size == 1 else _TREES * n_jobs * size
+    for first in range(0, len(trees), together):
+        last = min(first + together, len(trees))
+        own = range(first + rank, last, size)
+        parallel.run([partial(grow, t) for t in own], n_jobs)
+        for part in collective.gather({t: trees[t] for t in own}):
+            for t, tree in part.items():
+                trees[t] = tree
+        collective.tell(last, len(trees), None)
