@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from measuring import LOSS, MEMORY, RATIO, SECONDS, Column, Part, Table, alternate
@@ -131,6 +132,13 @@ def scikit_learn(**changes):
 
     common = {"max_iter": ROUNDS, "max_leaf_nodes": LEAVES, "learning_rate": RATE, "max_bins": BINS}
     return HistGradientBoostingClassifier(early_stopping=False, **common | changes)
+
+
+def of_rounds(rounds, make):
+    """A model of other than the usual number of rounds."""
+    model = make()
+    name = "max_iter" if "max_iter" in model.get_params() else "n_estimators"
+    return model.set_params(**{name: rounds})
 
 
 PEERS = {
@@ -329,6 +337,12 @@ def classes(given):
     train, test = (X[:n], y[:n]), (X[n:], y[n:])
     title, goal = f"{n:,} × 28, 10 classes", "boosting 10 classes"
     yield compare("classes", title, makers, train, test, given.times(2), goal)
+    n = max(given.size(20_000), 2_000)  # or a class has no row
+    X, y = several(n + n // 5, 28, 100)
+    makers = {name: partial(of_rounds, 10, make) for name, make in makers.items()}
+    train, test = (X[:n], y[:n]), (X[n:], y[n:])
+    title, goal = f"{n:,} × 28, 100 classes, 10 rounds", "boosting 100 classes"
+    yield compare("many classes", title, makers, train, test, given.times(2), goal)
 
 
 def prediction(given):

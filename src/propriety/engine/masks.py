@@ -80,7 +80,7 @@ class LeafMasks:
         made = cls(
             starts=starts.astype(np.int64),
             thresholds=np.full(total, np.inf),
-            masks=np.full(total, np.iinfo(dtype).max, dtype=dtype),
+            masks=np.full(total, 2 ** (8 * dtype.itemsize) - 1, dtype=dtype),
             columns=np.zeros(total, dtype=np.uint32),
             missing_right=np.zeros(total, dtype=np.uint8),
             which=np.full(total, -1, dtype=np.int64),
