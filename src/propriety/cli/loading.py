@@ -12,14 +12,26 @@ from numpy.typing import NDArray
 from propriety.cli.options import Asking, Meaning, Opening, Showing, named_as_options
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import Role, TrainingTable
-from propriety.tables import Column, Findings, TableCosts, TableError, TableOffset, infer, open_source
-from propriety.tables.conversion import as_text
+from propriety.tables import (
+    Column,
+    Findings,
+    Overrides,
+    Source,
+    TableCosts,
+    TableError,
+    TableOffset,
+    infer,
+    open_source,
+)
+from propriety.tables.conversion import MISSING, as_text
 from propriety.tables.costs import LabelledMatrix, read_matrix
-from propriety.tables.errors import no_such_column
+from propriety.tables.errors import NotNumbers, no_such_column
+from propriety.tables.inference import find_decimal
 from propriety.tables.roles import groups_of, times_of, weights_of
 
 _SHOWN = 30  # columns in the table of columns
 _LEVELS = 10  # different numbers up to which each is a subgroup
+_ATTEMPTS = 3  # at reading columns as numbers before all are read as text
 
 
 def load_table(
@@ -42,12 +54,23 @@ def load_table(
         with named_as_options():
             stated = replace(TableCosts.read(asking.terms, source.column_names), matrix=matrix)
             offset = None if asking.offset is None else TableOffset.read(asking.offset, source.column_names)
-        table = source.read()
-    of_offset = () if offset is None else offset.columns
+        of_offset = () if offset is None else offset.columns
+        roles = [
+            name for name in (asking.weights, asking.groups, asking.time, *of_offset) if name is not None
+        ]
+        as_written = {
+            target,
+            *roles,
+            *stated.columns,
+            *(showing.by or ()),
+            *overrides.category,
+            *overrides.dates,
+        }
+        apart = {target, *roles} - (set(overrides.keep) - {target})
+        table = _read(source, path, opening, overrides, as_written, apart)
     for what, used in (("costs use", stated.columns), ("offset uses", of_offset)):
         if target in used:
             raise TableError(f"the {what} the target {target!r}, which is not known when it is decided")
-    roles = [name for name in (asking.weights, asking.groups, asking.time, *of_offset) if name is not None]
     for name in roles:
         if name not in table.column_names:
             raise no_such_column(name, table.column_names)
@@ -83,6 +106,32 @@ def load_table(
         result = replace(result, of_rows=of_rows)
         result.costs  # noqa: B018 (refuses costs that make no sense)
     return result
+
+
+def _read(
+    source: Source, path: str, opening: Opening, overrides: Overrides, as_written: set[str], apart: set[str]
+) -> Any:
+    """All rows, columns of text that begin with numbers as numbers, but for those wanted `as_written`.
+
+    What the columns are is worked out of this as of text alone: if a later row is no number, or numbers may
+    have a decimal comma, the file is read anew.
+    """
+    missing = MISSING if overrides.missing is None else ("", *overrides.missing)
+    for _ in range(_ATTEMPTS):
+        if path == "-" or overrides.decimal == "," or not source.numbers.ask(as_written, missing):
+            return source.read()
+        try:
+            table = source.read()
+        except NotNumbers as error:
+            if "," in error.value:
+                break
+            as_written = {*as_written, error.column}
+        else:
+            if overrides.decimal == "." or find_decimal(table, apart, missing) == ".":
+                return table
+            break
+        source = opening.open(path)
+    return opening.open(path).read()
 
 
 def _matrix(asking: Asking) -> LabelledMatrix:

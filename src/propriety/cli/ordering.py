@@ -41,12 +41,12 @@ def _direction(values: Any) -> int:
     >>> _direction(np.arange(50.0)), _direction(-np.arange(50.0)), _direction(np.tile([1.0, 2.0], 25))
     (1, -1, 0)
     """
-    if len(values) < _DISTINCT or not np.all(np.isfinite(values)) or len(np.unique(values)) < _DISTINCT:
+    if len(values) < _DISTINCT or not np.all(np.isfinite(values)):
         return 0
     steps = np.diff(values)
-    for direction in (1, -1):
-        if np.mean(direction * steps >= 0) >= _SORTED:
-            return direction
+    for direction, along in ((1, steps >= 0), (-1, steps <= 0)):
+        if np.mean(along) >= _SORTED:
+            return direction if len(np.unique(values)) >= _DISTINCT else 0
     return 0
 
 

@@ -14,7 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from propriety.beyond.parts import FEW
 from propriety.cli.output import UsageError
+from propriety.cli.taking import Taken
 from propriety.data.numbers import Numbers
 from propriety.model.catalogue import ESTIMATORS, Entry
 from propriety.model.offsets import OffsetClassifier
@@ -113,11 +115,7 @@ class Arguments:
 def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Arguments | None = None) -> Fitted:
     """Fit a model to an encoded table."""
     given = Arguments() if given is None else given
-    estimator = recipe.make(order, given.costs, len(y))
-    try:
-        estimator.set_params(**order.settings)
-    except ValueError as error:
-        raise UsageError(f"--set: {error}") from None
+    estimator = _made(recipe, order, given, len(y))
     reads = recipe.reads_of(estimator)
     numbers = Numbers.fit(frame, given.weight) if reads == NUMBERS else None
     arguments = _mark_categories(recipe.name, estimator, frame)
@@ -136,6 +134,28 @@ def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Argume
     except (ValueError, TypeError) as error:
         raise UsageError(f"{recipe.title} cannot be fitted: {error}") from None
     return Fitted(estimator, recipe, reads, numbers)
+
+
+def fit_taken(recipe: Recipe, order: Order, taken: Taken, given: Arguments) -> Fitted | None:
+    """Fit boosting to many rows without a copy of them, bit for bit as `fit`; None if that cannot be."""
+    by_row = given.of_rows or given.groups is not None or given.offset is not None
+    if recipe.name != "boosting" or order.search or by_row or taken.n_rows <= FEW:
+        return None
+    estimator = _made(recipe, order, given, taken.n_rows)
+    try:
+        estimator.fit(taken.scan)
+    except (ValueError, TypeError):  # parameters that need all rows at once, or errors that `fit` will tell
+        return None
+    return Fitted(estimator, recipe, FRAME, None)
+
+
+def _made(recipe: Recipe, order: Order, given: Arguments, n_rows: int) -> Any:
+    """The estimator, with the settings that were asked for."""
+    estimator = recipe.make(order, given.costs, n_rows)
+    try:
+        return estimator.set_params(**order.settings)
+    except ValueError as error:
+        raise UsageError(f"--set: {error}") from None
 
 
 def _table(frame: Any, reads: str, numbers: Numbers | None) -> Any:

@@ -193,7 +193,9 @@ def _chosen(study: Study) -> str:
 
 def _values(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
-        return np.array(pc.fill_null(pc.cast(column, pa.string()), "missing").to_pylist(), dtype=str)
+        whole = column.combine_chunks()
+        names = np.array([*whole.dictionary.to_pylist(), "missing"], dtype=str)
+        return names[pc.fill_null(whole.indices, len(names) - 1).to_numpy()]
     return column.to_numpy().astype(float)
 
 

@@ -78,11 +78,11 @@ class TrainingTable:
         """What decisions about its rows cost."""
         return self.stated.of_terms(self.of_rows, self.classes)
 
-    def take(self, rows: NDArray[np.intp]) -> TrainingTable:
-        """Some of its rows."""
+    def take(self, rows: NDArray[np.intp], *, frame: bool = True) -> TrainingTable:
+        """Some of its rows; without the `frame`, all features stay where they are."""
         return replace(
             self,
-            frame=self.frame.take(pa.array(rows)),
+            frame=self.frame.take(pa.array(rows)) if frame else self.frame,
             y=self.y[rows],
             weight=None if self.weight is None else self.weight[rows],
             of_rows={name: values[rows] for name, values in self.of_rows.items()},

@@ -58,6 +58,8 @@ def text_or_missing(array: Any, markers: Sequence[str]) -> Any:
 def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
     """The values as float64, or pyarrow's error if one is no number."""
     array = _plain(array)
+    if pa.types.is_float64(array.type):
+        return array  # a cast would copy it
     if is_numeric(array.type):
         return pc.cast(array, pa.float64(), safe=False)
     if decimal == "." and pa.types.is_string(array.type):

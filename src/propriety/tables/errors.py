@@ -18,6 +18,17 @@ class TableError(ValueError):
         return type(self), (self.problem, self.advice)
 
 
+class NotNumbers(TableError):
+    """A column that was asked for as numbers holds something else, after rows that were numbers."""
+
+    def __init__(self, column: str, value: str) -> None:
+        super().__init__(f"column {column!r} holds {value!r}, which is no number")
+        self.column, self.value = column, value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.column, self.value)
+
+
 def no_such_column(name: str, known: Iterable[str], instead: Iterable[str] | None = None) -> TableError:
     """The error for a column that is not in the table, with the nearest names, of those that may be meant."""
     known = list(known)

@@ -6,7 +6,9 @@ from the first ones.
 
 from __future__ import annotations
 
+import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,20 +16,26 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from propriety.tables.arrow_files import read_arrow, read_parquet
-from propriety.tables.errors import TableError
+from propriety.tables.conversion import MISSING
+from propriety.tables.errors import NotNumbers, TableError
 from propriety.tables.excel import read_excel
 from propriety.tables.json_files import read_json
-from propriety.tables.reading import Read, Reading, names_of
+from propriety.tables.reading import Numbers, Read, Reading, names_of
 from propriety.tables.text_files import (
     Rejoined,
     Utf8Reader,
     encoding_of,
     find_delimiter,
+    lines,
     read_first_row,
     take_hint,
 )
 
 _HEAD = 1 << 16
+_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_COLUMN = re.compile(
+    r"In CSV column #(\d+):.*CSV conversion error to double: invalid value '(.*)'", re.DOTALL
+)
 _SHOWN = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 
@@ -49,24 +57,47 @@ def read_csv(stream: Any, how: Reading) -> Read:
     notes = [] if how.delimiter else [f"delimiter: {_SHOWN.get(delimiter, repr(delimiter))}"]
     # The header is taken off here, so that nobody else has to agree on where it ends.
     before = (n_lines if how.header else 0) + bool(length)
-    rest = how.files.enter_context(io.BufferedReader(Rejoined(ahead[taken if how.header else 0 :], text)))
-    return Read(names, _csv_chunks(rest, how, delimiter, names, before), notes, set())
+    ahead = ahead[taken if how.header else 0 :]
+    rest = how.files.enter_context(io.BufferedReader(Rejoined(ahead, text), how.chunk_bytes))
+    numbers = Numbers(_likely_numbers(ahead[:_HEAD].decode(errors="ignore"), delimiter, names))
+    chunks = _csv_chunks(rest, how, delimiter, names, before, numbers)
+    return Read(names, chunks, notes, set(), numbers)
 
 
-def _csv_chunks(text: Any, how: Reading, delimiter: str, names: list[str], before: int) -> Iterator[Any]:
+def _likely_numbers(text: str, delimiter: str, names: list[str]) -> tuple[str, ...]:
+    """The columns with a number, and nothing but numbers and missing values, in the first rows."""
+    try:
+        rows = list(csv.reader(lines(text)[:-1], delimiter=delimiter))
+    except csv.Error:
+        return ()
+    columns = zip(*(row for row in rows if len(row) == len(names)), strict=True)
+    known = [
+        {value.strip() for value in column if value.strip().lower() not in MISSING} for column in columns
+    ]
+    return tuple(
+        name
+        for name, values in zip(names, known, strict=False)
+        if values and all(_NUMBER.fullmatch(value) for value in values)
+    )
+
+
+def _csv_chunks(
+    text: Any, how: Reading, delimiter: str, names: list[str], before: int, numbers: Numbers
+) -> Iterator[Any]:
     ragged: list[Any] = []
 
     def note(row: Any) -> str:
         ragged.append(row)
         return "error"
 
+    types = {name: pa.float64() if name in numbers.wanted else pa.string() for name in names}
     try:
         reader = pacsv.open_csv(
             pa.PythonFile(text, "r"),
             pacsv.ReadOptions(use_threads=False, block_size=how.chunk_bytes, column_names=names),
             pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note),
             pacsv.ConvertOptions(
-                check_utf8=False, column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+                check_utf8=False, column_types=types, null_values=numbers.missing, strings_can_be_null=False
             ),
         )
         for batch in reader:
@@ -76,6 +107,9 @@ def _csv_chunks(text: Any, how: Reading, delimiter: str, names: list[str], befor
             raise _ragged(how.name, ragged[0], before) from None
         if "Empty CSV file" in str(error):
             return
+        bad = _COLUMN.search(str(error))
+        if bad is not None:
+            raise NotNumbers(names[int(bad[1])], bad[2]) from None
         if "straddling" in str(error) or "too small" in str(error):
             raise TableError(
                 f"{how.name} has a row of more than {how.chunk_bytes >> 20} MB",

@@ -111,7 +111,7 @@ def infer(
 def _find_columns(
     table: Any, apart: set[str], overrides: Overrides, missing: Sequence[str], result: Findings
 ) -> None:
-    decimal = overrides.decimal or _find_decimal(table, apart, missing)
+    decimal = overrides.decimal or find_decimal(table, apart, missing)
     if decimal == "," and overrides.decimal is None:
         result.notes.append("numbers are written with a decimal comma")
     columns = []
@@ -178,10 +178,12 @@ def try_number(array: Any, missing: Sequence[str], decimal: str) -> Any | None:
         numbers = conversion.as_number(array, missing, decimal)
     except pa.ArrowInvalid:
         return None
+    if not pc.any(pc.is_nan(numbers)).as_py():
+        return numbers
     return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
 
 
-def _find_decimal(table: Any, apart: set[str], missing: Sequence[str]) -> str:
+def find_decimal(table: Any, apart: Collection[str], missing: Sequence[str]) -> str:
     """A comma, if some column is numbers only when written with it, and none has a decimal point."""
     comma = False
     for name in table.column_names:
@@ -198,22 +200,25 @@ def _find_decimal(table: Any, apart: set[str], missing: Sequence[str]) -> str:
 
 
 def _useless_number(name: str, numbers: Any) -> str:
-    values = numbers.drop_null()
-    n = len(values)
+    n = len(numbers) - numbers.null_count
     if n == 0:
         return "no value in any row"
-    distinct = pc.count_distinct(values).as_py()
-    if distinct == 1:
-        return f"constant: {values[0].as_py():g}" if numbers.null_count == 0 else ""
-    if n < _FEW_ROWS or distinct < n or numbers.null_count:
+    if numbers.null_count:
         return ""
-    low, high = pc.min(values).as_py(), pc.max(values).as_py()
-    whole = bool(np.all(np.mod(conversion.as_numpy(values), 1) == 0))
-    if whole and high - low == n - 1:
+    low, high = (bound.as_py() for bound in pc.min_max(numbers).values())
+    if low == high:
+        return f"constant: {low:g}"
+    counts, named = high - low == n - 1, _ID.search(name)
+    if n < _FEW_ROWS or not (counts or named) or not _all_differ_and_are_whole(numbers):
+        return ""
+    if counts:
         return f"counts the rows, from {low:g} to {high:g}"
-    if whole and _ID.search(name):
-        return "an identifier: a different number in every row"
-    return ""
+    return "an identifier: a different number in every row"
+
+
+def _all_differ_and_are_whole(numbers: Any) -> bool:
+    values = conversion.as_numpy(numbers)
+    return bool(np.all(np.mod(values, 1) == 0)) and len(np.unique(values)) == len(values)
 
 
 def _useless_text(name: str, text: Any, distinct: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +27,25 @@ class Reading:
     files: ExitStack  # closed when the table is
 
 
+@dataclass
+class Numbers:
+    """Columns of a text file that begin with numbers, and those of them that are wanted as numbers.
+
+    All come as text unless `ask` says otherwise, before the first chunk is read.
+    """
+
+    likely: tuple[str, ...] = ()
+    wanted: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    def ask(self, apart: Collection[str], missing: Sequence[str]) -> bool:
+        """Want numbers of all likely columns but some, `missing` being text that stands for none."""
+        self.wanted = tuple(name for name in self.likely if name not in apart)
+        cases = (str, str.lower, str.upper, str.title)
+        self.missing = tuple(dict.fromkeys(case(m) for m in missing for case in cases))
+        return bool(self.wanted)
+
+
 @dataclass(frozen=True)
 class Read:
     """The names of the columns, the rows as Arrow tables, and notes.
@@ -39,6 +58,7 @@ class Read:
     chunks: Iterator[Any]
     notes: list[str] = field(default_factory=list)
     strings: set[str] | None = None
+    numbers: Numbers = field(default_factory=Numbers)
 
 
 def names_of(fields: list[str], how: Reading) -> list[str]:

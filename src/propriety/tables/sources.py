@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
@@ -22,7 +22,7 @@ import pyarrow as pa
 from propriety.tables.errors import TableError
 from propriety.tables.formats import READERS
 from propriety.tables.limits import EXPANSION, Counted, Limit, Unpacked
-from propriety.tables.reading import Reading, in_memory
+from propriety.tables.reading import Numbers, Reading, in_memory
 
 _ENDINGS = {
     "csv": "csv", "txt": "csv", "data": "csv", "tsv": "csv", "tab": "csv",
@@ -55,6 +55,7 @@ class Source:
 
     ``strings`` is None if the file states the types of its columns. Otherwise they come as text, and it has
     the names of those that hold text in the file itself; it is complete when the last chunk was read.
+    ``numbers.ask`` has columns of a text file come as numbers; reading raises `NotNumbers` if one is not.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Source:
     notes: list[str]
     strings: set[str] | None
     files: ExitStack
+    numbers: Numbers = field(default_factory=Numbers)
 
     def __enter__(self) -> Self:
         return self
@@ -127,7 +129,7 @@ def open_source(
         except _DAMAGE as error:
             raise _damaged(name, kind, error) from None
         chunks = _guarded(read.chunks, name, kind)
-        return Source(name, kind, read.names, chunks, read.notes, read.strings, files.pop_all())
+        return Source(name, kind, read.names, chunks, read.notes, read.strings, files.pop_all(), read.numbers)
 
 
 def _guarded(chunks: Iterator[Any], name: str, kind: str) -> Iterator[Any]:

@@ -37,6 +37,7 @@ class Utf8Reader(io.RawIOBase):
             raise TableError(f"there is no encoding {encoding!r}", "try utf-8, latin-1 or cp1252") from None
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._raw, self._encoding, self._name = raw, encoding, name
+        self._is_plain = codecs.lookup(encoding).name in ("utf-8", "ascii", "iso8859-1", "cp1252")
         self._line, self._ready, self._done, self._seen = 1, b"", False, False
 
     def readable(self) -> bool:
@@ -58,6 +59,10 @@ class Utf8Reader(io.RawIOBase):
             raise TableError(
                 f"{self._name} holds binary data, not text", "say what it is by --format, or its --encoding"
             )
+        if self._is_plain and block.isascii() and not self._decoder.getstate()[0]:  # most text: nothing to do
+            self._seen = self._seen or bool(block)
+            self._line += block.count(b"\n") or block.count(b"\r")
+            return block
         try:
             text = self._decoder.decode(block, final=self._done)
             if not self._seen and text:
