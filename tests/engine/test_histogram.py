@@ -56,9 +56,7 @@ def numbers(signal):
     """Gradient, curvature and weight of each row as whole numbers."""
     if signal.parts.size:
         return signal.parts.astype(np.int64)
-    both = signal.packed.astype(np.int64)
-    g, h = ((short >> 2) * 4 ** (short & 3) for short in (both >> 16, both & 0xFFFF))
-    return np.column_stack([g, h, np.ones_like(both)])
+    return np.column_stack([signal.packed >> 32, signal.packed & 0xFFFFFFFF, np.ones_like(signal.packed)])
 
 
 def node_of(rows, signal, counted=True):

@@ -18,29 +18,23 @@ def quantize(g, h, w=None, n_jobs=1):
 
 
 def unpack(packed):
-    """Gradient and curvature, each m · 4ᵉ written as 4 m + e in 16 bits."""
-    shorts = packed.astype(np.int64) >> 16, packed.astype(np.int64) & 0xFFFF
-    return tuple((short >> 2) * 4 ** (short & 3) for short in shorts)
+    return packed >> 32, packed & 0xFFFFFFFF
 
 
 def test_a_block_of_the_largest_values_does_not_overflow():
     n = BLOCK
     signal = quantize(np.full(n, -3.0), np.full(n, 2.0))
-    g, h = (x.sum() for x in unpack(signal.packed))
-    assert -(2**31) <= g < 2**31
-    assert 0 <= h < 2**32
-    assert g * signal.gradient_unit == pytest.approx(-3.0 * n, rel=1.3e-4)
-    assert h * signal.curvature_unit == pytest.approx(2.0 * n, rel=1.3e-4)
+    g, h = unpack(int(signal.packed.sum()))
+    assert g * signal.gradient_unit == pytest.approx(-3.0 * n, rel=1e-5)
+    assert h * signal.curvature_unit == pytest.approx(2.0 * n, rel=1e-5)
 
 
-def test_rounding_is_below_one_level_or_12_bits(rng):
-    g, h = rng.normal(size=5_000) * 10.0 ** rng.integers(-5, 1, 5_000), rng.random(5_000) ** 9
+def test_rounding_is_below_one_level(rng):
+    g, h = rng.normal(size=5_000), rng.random(5_000)
     signal = quantize(g, h, n_jobs=2)
     got_g, got_h = unpack(signal.packed)
-    for got, unit, x in ((got_g, signal.gradient_unit, g), (got_h, signal.curvature_unit, h)):
-        level = np.maximum(np.abs(x).max() / LEVELS, np.abs(x) / 2047)
-        assert np.all(np.abs(got * unit - x) <= 0.5001 * level)
-        assert np.unique(got).size > 1_000
+    assert np.max(np.abs(got_g * signal.gradient_unit - g)) <= 0.5001 * np.abs(g).max() / LEVELS
+    assert np.max(np.abs(got_h * signal.curvature_unit - h)) <= 0.5001 * h.max() / LEVELS
 
 
 def test_whole_weights_multiply_the_quantized_value(rng):

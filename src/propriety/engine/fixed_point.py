@@ -6,9 +6,8 @@ Any other weight is *folded* in before rounding; so are copies beyond ``MAX_COPI
 values too few bits.
 
 There are two scales. The *narrow* one is for histograms of trees: 18 bits a row, so that ``BLOCK`` rows of
-unit weight fit in half a cell. Of these the first 12 or more that are not 0 are kept (:func:`shorten`): the
-rows of a small node lie anywhere in memory, and half the bytes are half the way. The *wide* one is for sums
-that become values: the total of all rows fits in 61 bits.
+unit weight fit in half a cell. The *wide* one is for sums that become values: the total of all rows fits in
+61 bits.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ LEVELS = 261_733.71
 MAX_COPIES = 4096
 _reduceED_LEVELS = 1_072_693_247.3  # of a value times its weight; LEVELS · MAX_COPIES is as large
 _WIDE = 2.0**61
-_MANTISSA = 8191.0
 _NO_SIGN = np.int64(2**63 - 1)
 _ROWS = 65536
 Floats = NDArray[np.float64]
@@ -83,35 +81,6 @@ def fix(value, weight, factor, folded):
 
 
 @inner
-def shorten(value):
-    """4 m + e for the number m · 4ᵉ nearest to a value, with |m| < 2¹³: 16 bits that hold values up to 2¹⁸.
-
-    What is small is exact to a whole number, what is large to 12 bits or more.
-    """
-    size, e, unit = abs(value), 0.0, 1.0
-    if size > _MANTISSA:
-        e, unit = 1.0, 1.0 / 4
-    if size > 4 * _MANTISSA:
-        e, unit = 2.0, 1.0 / 16
-    if size > 16 * _MANTISSA:
-        e, unit = 3.0, 1.0 / 64
-    return 4.0 * np.rint(value * unit) + e
-
-
-@inner
-def lengthen(short):
-    """The whole number m · 4ᵉ."""
-    return (short >> 2) << (2 * (short & 3))
-
-
-@inner
-def unpack(packed):
-    """Gradient · 2³² + curvature of a row, the form in which cells add up rows; see :func:`pack_rows`."""
-    both = np.int64(packed)
-    return (lengthen(both >> 16) << 32) + lengthen(both & 0xFFFF)
-
-
-@inner
 def weight_of(weights, row):
     """The weight of a row."""
     return weights.values[row] if weights.values.size else 1.0
@@ -142,17 +111,10 @@ def narrow_scale(top_gradient: float, top_curvature: float, weights: RowWeights)
 
 @kernel
 def pack_rows(g, h, scale, start, stop, packed):
-    """Gradient · 2¹⁶ + curvature, both short, of rows that count once."""
+    """Gradient · 2³² + curvature of rows that count once."""
     for i in range(np.uint64(start), np.uint64(stop)):
-        packed[i] = np.int32(65536.0 * shorten(g[i] * scale.gradient) + shorten(h[i] * scale.curvature))
-
-
-@inner
-def _part(value, weight, factor, folded):
-    """As :func:`fix`, but copies are those of the short number."""
-    if folded:
-        return fix(value, weight, factor, folded)
-    return lengthen(np.int64(shorten(value * factor))) * np.int64(weight)
+        gradient = fix(g[i], 1.0, scale.gradient, False)
+        packed[i] = (gradient << 32) + fix(h[i], 1.0, scale.curvature, False)
 
 
 @kernel
@@ -160,8 +122,8 @@ def part_rows(g, h, weights, scale, start, stop, parts):
     """Gradient, curvature and weight of weighted rows."""
     for i in range(start, stop):
         w = weight_of(weights, i)
-        parts[i, 0] = _part(g[i], w, scale.gradient, weights.folded)
-        parts[i, 1] = _part(h[i], w, scale.curvature, weights.folded)
+        parts[i, 0] = fix(g[i], w, scale.gradient, weights.folded)
+        parts[i, 1] = fix(h[i], w, scale.curvature, weights.folded)
         parts[i, 2] = fix(1.0, w, scale.weight, weights.folded)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.compiling import inner, small
-from propriety.engine.fixed_point import BLOCK, unpack
+from propriety.engine.fixed_point import BLOCK
 from propriety.engine.intrinsics import prefetch
 from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
 
@@ -37,7 +37,7 @@ def _add_tile(rows, packed, index, start, stop, end, first, last, stride, cells)
         _prefetch_row(rows, later, first, last)
         prefetch(packed, later)
         row = _U(index[i])
-        value = unpack(packed[row])
+        value = packed[row]
         for f in range(first, last):
             cells[f * stride + _U(rows[row, f])] += value
 
@@ -66,7 +66,7 @@ def _add_packed_counted(rows, packed, index, start, stop, first, last, sums):
         _prefetch_row(rows, later, first, last)
         prefetch(packed, later)
         row = _U(index[i])
-        value = unpack(packed[row])
+        value = packed[row]
         for f in range(first, last):
             cell = f * _U(CELLS) + _U(rows[row, f])
             sums[cell] += value
@@ -196,8 +196,7 @@ def count_together(binned, packed, index, start, stop, first, last, cells):
         cells[cell] = 0
     for i in range(_U(start), _U(stop)):
         row = _U(index[i])
-        both = unpack(packed[row])
-        value = ((both >> 32) << 36) + ((both & LOW) << 9) + 1
+        value = ((packed[row] >> 32) << 36) + ((packed[row] & LOW) << 9) + 1
         for f in range(width):
             cells[(f << _SHIFT) + _U(binned.rows[row, skip + f])] += value
 

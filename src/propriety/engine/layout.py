@@ -86,12 +86,11 @@ class Binned(NamedTuple):
 class Signal(NamedTuple):
     """Gradient and curvature of each row in fixed point: ``real = integer * unit``.
 
-    With unit weights ``packed`` holds both in one number (:func:`propriety.engine.fixed_point.unpack`) and
-    ``parts`` is empty; otherwise ``parts`` holds (gradient, curvature, weight), each already multiplied by
-    the row's weight.
+    With unit weights ``packed`` holds gradient · 2³² + curvature and ``parts`` is empty; otherwise
+    ``parts`` holds (gradient, curvature, weight), each already multiplied by the row's weight.
     """
 
-    packed: NDArray[np.int32]
+    packed: NDArray[np.int64]
     parts: NDArray[np.int32]
     gradient_unit: float
     curvature_unit: float

@@ -1,8 +1,7 @@
 """The gradients of a round in fixed point, in the form that histograms of trees read.
 
-A row is one 32-bit integer, gradient in the high half and curvature in the low half, and so is a histogram
-cell, of 64 bits; longer sums than ``BLOCK`` rows are carried over to 64 bits per block. Rows with weights
-have three numbers instead.
+A histogram cell is one 64-bit integer, gradient in the high half and curvature in the low half; longer sums
+than ``BLOCK`` rows are carried over to 64 bits per block. Rows with weights have three numbers instead.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Quantizer:
     ) -> None:
         self._weights, self._collective, self._disperse = weights, collective, disperse
         weighted = weights.values.size > 0
-        self._packed = memory.empty(0 if weighted else n, np.int32)
+        self._packed = memory.empty(0 if weighted else n, np.int64)
         self._parts = memory.empty((n if weighted else 0, 3), np.int32)
 
     def __call__(
