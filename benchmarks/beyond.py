@@ -168,9 +168,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--xgboost", type=int, default=0, help="rows of XGBoost's external memory; 0: none")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--folder", default=None, help="where the temporary folder is made")
-    parser.add_argument(
-        "--files", default=None, help="folder of the files, kept; written if they are missing"
-    )
+    parser.add_argument("--files", default=None, help="folder of the files; written if missing, and kept")
 
 
 PART = Part(__doc__, {"parquet": parquet}, packages=("propriety", "xgboost"), arguments=arguments)

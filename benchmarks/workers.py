@@ -2,10 +2,10 @@
 
     python benchmarks/workers.py --rows 1000000 --workers 2 --repeats 3
 
-Rows are generated on the workers. Fits alternate, the best of several counts: a table of seconds, of processor
-seconds of the workers and the client together, and the ratio of each to that of our own threads. On a busy
-machine only processor time can be compared. That our model has the same bits on workers and in one process is
-checked in every run.
+Rows are generated on the workers. Fits alternate, the best of several counts: a table of seconds, of
+processor seconds of the workers and the client together, and the ratio of each to that of our own threads. On
+a busy machine only processor time can be compared. That our model has the same bits on workers and in one
+process is checked in every run.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def boosting(given: Options) -> Iterator[Table]:
     assert np.array_equal(*scores), "the model depends on where its rows are"
     title = f"{n:,} × {D}, {given.rounds} rounds, {given.workers} workers"
     columns = ["fit", Column("seconds", "s", ".2f"), Column("÷ our threads", format=".2f")]
-    columns += [Column("processor", "s", ".2f"), Column("÷ our threads", format=".2f")]
+    columns += [Column("processor", "s", ".2f"), Column("processor ÷ our threads", format=".2f")]
     ours = "ours, threads"
     rows = [[k, best[k], best[k] / best[ours], busy[k], busy[k] / busy[ours]] for k in fits]
     yield Table("boosting", title, columns, rows)
