@@ -467,6 +467,8 @@ class Binner:
     def transform(self, table: ColumnSource, n_jobs: int) -> Binned:
         """Bin a table."""
         n, d = table.n_rows, table.n_features
+        if n > SAMPLE:  # what `fit` has sorted is freed, and should not stand beside the bins
+            memory.trim()
         rows, columns = memory.empty((n, d), np.uint8), memory.empty((d, n), np.uint8)
         categorical = np.array([b is not None for b in self.category_bins], dtype=np.uint8)
         alone = list(range(d))
