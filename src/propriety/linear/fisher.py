@@ -13,7 +13,7 @@ import numpy as np
 from propriety.linear import lbfgs
 from propriety.linear.descent import Pairs, Run, iterate, line_search
 from propriety.linear.objective import Iterate, Objective
-from propriety.separators.linalg import Floats, Solve, inverse_of
+from propriety.separators.linalg import Floats, Solve, inverse_of, inverse_of_positive
 
 _DENSE = 400  # coefficients up to which the curvature is a matrix; beyond, conjugate gradients,
 _LARGEST = 2500  # unless there are few rows
@@ -32,6 +32,7 @@ class FisherState:
     solve: Solve | None = None  # inverse of the curvature in use
     stride: int = 1  # it comes from every `stride`-th row
     pairs: Pairs = field(default_factory=Pairs)
+    slow: bool = False  # the last step with a curvature of all rows left much of the gradient
     stuck: bool = False
 
 
@@ -82,9 +83,15 @@ def step(state: FisherState, objective: Objective, kind: str = "fisher", tol: fl
     3. Line search: the non-convex tailored losses need it [B §15].
     4. The curvature of a sample, or of very many columns, is kept while steps leave little of the gradient,
        and taken anew otherwise, from more rows if a fresh one was of no use.
+    5. Off the canonical link Fisher's weights are not the Hessian: where a step leaves much of the gradient,
+       the next one is by the Hessian if that is positive definite, and else made better by the steps seen.
     """
     point = state.point
-    solve = state.solve or _curvature_solver(objective, point, kind, state.stride, tol)
+    solve = state.solve
+    if solve is None and state.slow and kind == "fisher" and is_dense(objective):
+        solve = _hessian_solver(objective, point)
+        state = state if solve is None else replace(state, pairs=Pairs())
+    solve = solve or _curvature_solver(objective, point, kind, state.stride, tol)
     new = line_search(objective, point, state.pairs.direction(point.gradient, solve))
     if new is None:
         if state.solve is not None or state.stride > 1 or state.pairs.pairs:
@@ -97,9 +104,9 @@ def step(state: FisherState, objective: Objective, kind: str = "fisher", tol: fl
     kept = after <= _SLOW / 3 * before and is_dense(objective) and np.prod(objective.shape) > _COSTLY
     if state.stride > 1 or kept:
         return FisherState(new, solve, state.stride, state.pairs.add(*moved, _MEMORY))
-    # Fisher's weights are not the Hessian off the canonical link: when they converge slowly, steps seen help.
-    pairs = state.pairs.add(*moved, _MEMORY) if after > _SLOW / 3 * before else Pairs()
-    return FisherState(new, None, 1, pairs)
+    slow = bool(after > _SLOW / 3 * before)
+    pairs = state.pairs.add(*moved, _MEMORY) if slow else Pairs()
+    return FisherState(new, None, 1, pairs, state.slow or slow)
 
 
 def _curvature_solver(objective: Objective, point: Iterate, kind: str, stride: int, tol: float) -> Solve:
@@ -111,6 +118,14 @@ def _curvature_solver(objective: Objective, point: Iterate, kind: str, stride: i
         _fix_gauge(matrix, p, K, objective)
     solve = inverse_of(matrix)
     return lambda g: solve(g.T.ravel()).reshape(K, p).T.copy()
+
+
+def _hessian_solver(objective: Objective, point: Iterate) -> Solve | None:
+    """x ↦ A⁻¹x for the Hessian A of a loss of one score; None if it is not positive definite."""
+    if objective.shape[1] > 1:
+        return None
+    solve = inverse_of_positive(objective.curvature(point, "newton"))
+    return None if solve is None else lambda g: solve(g[:, 0])[:, None]
 
 
 def _fix_gauge(matrix: Floats, p: int, K: int, objective: Objective) -> None:

@@ -26,10 +26,12 @@ from propriety.linear.tailoring import (
     RoughLoss,
     SlopeWarning,
     focuses_below,
+    is_convex,
     ran_off,
     stations,
     without_factor,
 )
+from propriety.losses.kept import has_function
 from propriety.separators import separation
 from propriety.separators.linalg import Floats, with_ones
 
@@ -187,7 +189,7 @@ def _two_classes(
     scores = rows.shifted(run.point.scores)
     wrong = np.any((scores[:, 0] > float(composite.link(0.5))) != (rows.codes > 0))
     separated = not rows.collective.max((float(wrong),))[0]
-    if composite.properties()["convex"] or separated or not ran_off(composite, scores, rows.collective):
+    if is_convex(composite) or separated or not ran_off(composite, scores, rows.collective):
         return run, loss, False
     if settings.flexible:
         for earlier in reversed(_between(loss)):
@@ -220,7 +222,7 @@ def minimize_binary(
         stride = _sample_stride(design, weight, 100 if way else 1000)
         few, sample = weight[::stride].copy(), loss.sample(stride) if stride > 1 else loss
         if stride > 1 and 0 < sample.y @ few < few.sum():
-            route = [*_way(sample), _rough(sample)]
+            route = [*_way(sample), _quick(sample)]
             theta = _along(route, design.sample(stride), few, penalty, settings)
         elif way:
             theta = _along(way, design, weight, penalty, settings)
@@ -242,25 +244,32 @@ def _way(loss: TwoClasses) -> list[TwoClasses]:
     if isinstance(loss, TailoredRows):
         first = BinaryLoss(losses.Log().composite(), loss.y, loss.offset)
         return [first, *(loss.with_focus(focus) for focus in focuses_below(loss.loss.focus))]
-    return [RoughLoss(station, loss.y, loss.offset) for station in stations(loss.composite)[:-1]]
+    return [_quick(BinaryLoss(c, loss.y, loss.offset)) for c in stations(loss.composite)[:-1]]
 
 
-def _rough(loss: TwoClasses) -> TwoClasses:
-    """The loss itself or, if it is not convex, quick values of it."""
-    if isinstance(loss, TailoredRows) or len(stations(loss.composite)) == 1:
+def _quick(loss: TwoClasses) -> TwoClasses:
+    """The loss itself or, if it would be computed by slow formulas, quick values of it."""
+    if isinstance(loss, TailoredRows) or not loss.few_values:
         return loss
-    return RoughLoss(loss.composite, loss.y, loss.offset)
+    slow = loss.composite.loss._slow or has_function(loss.composite)
+    return RoughLoss(loss.composite, loss.y, loss.offset) if slow else loss
 
 
 def _along(
     route: list[TwoClasses], design: Design, weight: Floats, penalty: Penalty, settings: LinearSettings
 ) -> Floats | None:
-    """Follow the minimum along the stations, to 1e-4."""
+    """Follow the minimum along the stations, to 1e-4; where the way has been gone before, take its end."""
     theta = None
+    found = {} if settings.found is None else settings.found
+    passed: tuple[Any, ...] = ()
     for loss in route:
-        objective = Objective(design, loss, weight, penalty)
-        begin = objective.start() if theta is None else theta
-        theta = settings.solver.minimize(objective, begin, 1e-4, settings.max_iter).point.theta
+        passed = (*passed, loss.loss if isinstance(loss, TailoredRows) else loss.composite)
+        if (design.n, passed) not in found:
+            objective = Objective(design, loss, weight, penalty)
+            begin = objective.start() if theta is None else theta
+            run = settings.solver.minimize(objective, begin, 1e-4, settings.max_iter)
+            found[design.n, passed] = run.point.theta
+        theta = found[design.n, passed]
     return theta
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from propriety.collective import ALONE, Collective
 from propriety.linear.design import Design
 from propriety.linear.penalties import Penalty
-from propriety.losses import Composite
+from propriety.losses import Composite, SmoothLoss
 from propriety.losses.simplex import SimplexLoss
 from propriety.separators.linalg import Codes, Floats
 
@@ -70,6 +71,20 @@ def shifted(F: Floats, offset: Floats | None, rows: slice) -> Floats:
 _AT_ONCE = 1 << 19
 #: Rows up to which the formulas of a loss are cheaper than the table of them that is made for many rows.
 _FEW = 10_000
+#: The same for values that are special functions.
+_FEW_SLOW = 1_000
+
+
+@lru_cache(maxsize=256)
+def _unit(loss: SmoothLoss) -> float:
+    """What a loss is measured in: stating ½ costs so many log 2, above what the truth costs.
+
+    >>> from propriety import losses
+    >>> _unit(3 * losses.Log())
+    3.0
+    """
+    floor = 0.5 * (float(loss.loss(1, 1.0)) + float(loss.loss(0, 0.0)))
+    return (float(loss.entropy(0.5)) - floor) / float(np.log(2))
 
 
 class BinaryLoss:
@@ -79,14 +94,13 @@ class BinaryLoss:
 
     def __init__(self, composite: Composite, y: Floats, offset: Floats | None = None) -> None:
         self.composite, self.y, self.offset, self.few = composite, y, offset, len(y) <= _FEW
-        loss = composite.loss
-        floor = 0.5 * (float(loss.loss(1, 1.0)) + float(loss.loss(0, 0.0)))
-        self.scale = (float(loss.entropy(0.5)) - floor) / np.log(2)
+        self.few_values = len(y) <= (_FEW_SLOW if composite.loss._slow else _FEW)
+        self.scale = _unit(composite.loss)
 
     def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row."""
         y, F = self.y[rows], shifted(F[:, 0], self.offset, rows)
-        return self.composite.value(y, F) if self.few else self.composite.values(y, F, n_jobs=1)
+        return self.composite.value(y, F) if self.few_values else self.composite.values(y, F, n_jobs=1)
 
     def gradients(self, rows: slice, F: Floats) -> Floats:
         """Derivative by the score."""
@@ -97,7 +111,7 @@ class BinaryLoss:
     def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
         """Both, by one pass of the formulas or one look at the table."""
         F = shifted(F[:, 0], self.offset, rows)
-        values, g = self.composite.values_and_gradients(self.y[rows], F, n_jobs=1, table=not self.few)
+        values, g = self.composite.values_and_gradients(self.y[rows], F, n_jobs=1, table=not self.few_values)
         return values, g[:, None]
 
     def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
