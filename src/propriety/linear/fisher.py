@@ -132,9 +132,7 @@ def _fix_gauge(matrix: Floats, p: int, K: int, objective: Objective) -> None:
     """Give the directions that move all K scores alike, which change nothing, a curvature of their own."""
     size = np.maximum(np.diag(matrix).reshape(K, p).mean(axis=0), 1e-300)
     free = np.flatnonzero(objective.penalty.l2[:, 0] == 0)
-    for a in range(K):
-        for b in range(K):
-            matrix[a * p + free, b * p + free] += size[free] / K
+    matrix.reshape(K, p, K, p)[:, free, :, free] += (size[free] / K)[:, None, None]
 
 
 def _conjugate_gradients(objective: Objective, point: Iterate, kind: str, tol: float) -> Solve:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -163,7 +163,14 @@ class SimplexRows:
 
     def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
         """Both."""
-        return self.values(rows, F), self.gradients(rows, F)
+        return self.loss.values_and_gradients(self.y[rows], shifted(F, self.offset, rows))
+
+    def curvature_pairs(self, rows: slice, F: Floats, kind: str) -> Floats:
+        """The same as `curvatures` with each pair of classes once, shape (K (K + 1)/2, m)."""
+        if kind == "fisher":
+            return self.loss.fisher_pairs(shifted(F, self.offset, rows))
+        first, second = np.triu_indices(self.n_scores)
+        return np.ascontiguousarray(self.curvatures(rows, F, kind)[:, first, second].T)
 
     def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """The Hessian of each row, or its mean at the stated probabilities, shape (m, K, K)."""
@@ -288,28 +295,33 @@ class Objective:
         scores = np.ascontiguousarray(point.scores[rows])
         return self.loss.curvatures(rows, scores, kind) * self.weight[rows][:, None, None]
 
-    def curvature(self, point: Iterate, kind: str = "fisher", stride: int = 1, columns: Any = None) -> Floats:
-        """Matrix of second derivatives, coordinates ordered class by class: shape (K q, K q).
+    def curvature(self, point: Iterate, kind: str = "fisher", stride: int = 1) -> Floats:
+        """Matrix of second derivatives, coordinates ordered class by class: shape (K p, K p).
 
         From every `stride`-th row, counted for all of them.
         """
-        columns = np.arange(self.design.p) if columns is None else columns
-        q, K = len(columns), self.loss.n_scores
-        total = np.zeros((K, q, K, q))
-        for rows in self._pieces(0, self.design.n, stride):
-            C = self.row_curvatures(point, kind, rows)
-            for a in range(K):
-                for b in range(a, K):
-                    total[a, :, b, :] += self.design.gram(np.ascontiguousarray(C[:, a, b]), rows, columns)
-        for a in range(K):
-            for b in range(a):
-                total[a, :, b, :] = total[b, :, a, :].T
+        design, (p, K) = self.design, self.shape
+        if isinstance(self.loss, SimplexRows):
+            of_rows = partial(self._pairs, self.loss, point, kind)
+            first, second = np.triu_indices(K)
+            total = np.empty((K, p, K, p))
+            total[first, :, second, :] = blocks = design.grams(of_rows, len(first), stride)
+            total[second, :, first, :] = blocks
+        else:
+            total = np.zeros((p, p))
+            for rows in self._pieces(0, design.n, stride):
+                total += design.gram(self.row_curvatures(point, kind, rows)[:, 0, 0], rows)
         total = self._sum(total)
         if stride > 1:
             total *= float(self._sum(self.weight.sum()) / max(self._sum(self.weight[::stride].sum()), 1e-300))
-        matrix: Floats = total.reshape(K * q, K * q)
-        matrix[np.diag_indices(K * q)] += np.tile(self.penalty.l2[columns, 0], K)
+        matrix: Floats = total.reshape(K * p, K * p)
+        matrix[np.diag_indices(K * p)] += np.tile(self.penalty.l2[:, 0], K)
         return matrix
+
+    def _pairs(self, loss: SimplexRows, point: Iterate, kind: str, rows: slice) -> Floats:
+        """Weighted second derivatives of some rows by each pair of scores, shape (K (K + 1)/2, m)."""
+        scores = np.ascontiguousarray(point.scores[rows])
+        return loss.curvature_pairs(rows, scores, kind) * self.weight[rows]
 
     def curvature_diagonal(self, point: Iterate, kind: str) -> Floats:
         """About the diagonal of the curvature, shape (p, K), without a pass over X.

@@ -125,6 +125,31 @@ class Log(_Softmax):
     def _exponent(self) -> float:
         return 0.0
 
+    def values_and_gradients(self, y: ArrayLike, F: ArrayLike) -> tuple[Array, Array]:
+        """`value` and `gradient`: one exponential for both, where labels are class indices."""
+        F, labels = check_scores(F), np.asarray(y)
+        if F.ndim != 2 or labels.shape != F.shape[:1] or labels.dtype.kind not in "iu":
+            return super().values_and_gradients(y, F)
+        with np.errstate(all="ignore"):
+            rows, top = np.arange(len(F)), F.max(axis=1)
+            gradient = np.exp(F - top[:, None])
+            total = gradient.sum(axis=1)
+            values = np.log(total) + (top - F[rows, labels])
+            gradient /= total[:, None]
+            gradient[rows, labels] -= 1.0
+        return values, gradient
+
+    def fisher_pairs(self, F: ArrayLike) -> Array:
+        """−p_k p_l of each pair of classes, and p_k (1 − p_k)."""
+        with np.errstate(over="ignore"):
+            p = special.softmax(check_scores(F), axis=-1)
+        first, second = np.triu_indices(p.shape[-1])
+        by_class = np.ascontiguousarray(p.T)
+        pairs = by_class[first]
+        pairs *= -by_class[second]
+        pairs[first == second] = by_class * sum_of_others(p).T
+        return pairs
+
     def _compiled(self, labels: Any, F: Array, out: tuple[Array, Array]) -> Callable[[int, int], bool] | None:
         # Fisher's curvature is the Hessian, so there is one pass for both.
         G, H = out[0].T, out[1].T
