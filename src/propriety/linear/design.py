@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,31 @@ from propriety.separators.linalg import Floats
 
 _BLOCK_VALUES = 1 << 17  # values of X in a block: 1 MB
 _PARTS = 16  # partial sums
-_PAIR_VALUES = 1 << 18  # products of pairs of columns, or of scores, that are made at once: 2 MB
+_PAIR_VALUES = 1 << 17  # products of pairs of columns, or of scores, that are made at once: 1 MB
 #: Columns up to which rows are shared among threads; above, a product of matrices has threads of its own.
 NARROW = 256
 _FAR = 100.0  # standard deviations from 0 at which a column is centred
 _HUGE = 1e150  # beyond this, squares and sums are no floats
+
+
+@lru_cache(maxsize=64)
+def upper(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The places on and above the diagonal of a square matrix, row by row.
+
+    >>> upper(2)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    first, second = np.triu_indices(size)
+    return first, second
+
+
+def _products_of_pairs(x: Floats) -> Floats:
+    """x_j x_k of the rows of a matrix, in the order of `upper`."""
+    out, at = np.empty((len(x) * (len(x) + 1) // 2, x.shape[1])), 0
+    for j in range(len(x)):
+        np.multiply(x[j:], x[j], out=out[at : at + len(x) - j])
+        at += len(x) - j
+    return out
 
 
 class Design:
@@ -243,7 +263,7 @@ class Design:
         ``weights(rows)`` are those of some rows, of shape (m, number of rows). Products of pairs of columns
         are made once for all weightings, so that the rest is one product of matrices.
         """
-        first, second = np.triu_indices(self.p)
+        first, second = upper(self.p)
         size = max(64, _PAIR_VALUES // max(m, len(first))) * stride
         starts = range(0, self.n, size)
         parts = max(1, min(_PARTS, len(starts), _PAIR_VALUES // (m * len(first) + 1)))
@@ -255,7 +275,7 @@ class Design:
                 rows = slice(start, min(start + size, self.n), stride)
                 x = np.ones((self.p, len(range(*rows.indices(self.n)))))
                 x[: self.d] = self.X[rows].T if self.centre is None else (self.X[rows] - self.centre).T
-                sums[part] += weights(rows) @ (x[first] * x[second]).T
+                sums[part] += weights(rows) @ _products_of_pairs(x).T
 
         if self.sparse:
             return self._sparse_grams(weights, m, size, stride)

@@ -12,7 +12,7 @@ import numpy as np
 
 from propriety.linear import lbfgs
 from propriety.linear.descent import Pairs, Run, iterate, line_search
-from propriety.linear.objective import Iterate, Objective
+from propriety.linear.objective import Iterate, Objective, SimplexRows
 from propriety.separators.linalg import Floats, Solve, inverse_of, inverse_of_positive
 
 _DENSE = 400  # coefficients up to which the curvature is a matrix; beyond, conjugate gradients,
@@ -105,6 +105,8 @@ def step(state: FisherState, objective: Objective, kind: str = "fisher", tol: fl
     if state.stride > 1 or kept:
         return FisherState(new, solve, state.stride, state.pairs.add(*moved, _MEMORY))
     slow = bool(after > _SLOW / 3 * before)
+    if state.slow and slow:
+        new = _stretched(objective, new, tol) or new
     pairs = state.pairs.add(*moved, _MEMORY) if slow else Pairs()
     return FisherState(new, None, 1, pairs, state.slow or slow)
 
@@ -121,11 +123,33 @@ def _curvature_solver(objective: Objective, point: Iterate, kind: str, stride: i
 
 
 def _hessian_solver(objective: Objective, point: Iterate) -> Solve | None:
-    """x ↦ A⁻¹x for the Hessian A of a loss of one score; None if it is not positive definite."""
-    if objective.shape[1] > 1:
+    """x ↦ A⁻¹x for the Hessian A; None if it is not positive definite, or dear, as that of several scores."""
+    p, K = objective.shape
+    if isinstance(objective.loss, SimplexRows) and not objective.loss.canonical:
         return None
-    solve = inverse_of_positive(objective.curvature(point, "newton"))
-    return None if solve is None else lambda g: solve(g[:, 0])[:, None]
+    matrix = objective.curvature(point, "newton")
+    if K > 1:
+        _fix_gauge(matrix, p, K, objective)
+    solve = inverse_of_positive(matrix)
+    return None if solve is None else lambda g: solve(g.T.ravel()).reshape(K, p).T.copy()
+
+
+def _stretched(objective: Objective, point: Iterate, tol: float) -> Iterate | None:
+    """A multiple of θ with no gradient left, if θ has every row on its right side and nothing is penalized.
+
+    Then the loss falls to 0 along θ, like e⁻ᵐ in the least margin m, and has its minimum at infinity: steps
+    would approach it at the same rate, one by one.
+    """
+    loss = objective.loss
+    if not (isinstance(loss, SimplexRows) and loss.canonical and objective.penalty.is_zero):
+        return None
+    if loss.offset is not None or objective.design.collective.size > 1:
+        return None
+    margin = loss.least_margin(point.scores)
+    if not margin > 0:
+        return None
+    far = objective.at(point.theta * (1 + np.log(max(objective.stationarity(point) / tol, 1.0)) / margin))
+    return far if far.value <= point.value and objective.stationarity(far) <= tol else None
 
 
 def _fix_gauge(matrix: Floats, p: int, K: int, objective: Objective) -> None:

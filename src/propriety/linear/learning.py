@@ -13,7 +13,7 @@ from propriety.collective import NotSpread
 from propriety.data.table import is_sparse
 from propriety.linear import solvers
 from propriety.linear.descent import Run
-from propriety.linear.design import Design
+from propriety.linear.design import NARROW, Design
 from propriety.linear.moments import Moments, moments
 from propriety.linear.objective import BinaryLoss, Objective, SimplexRows
 from propriety.linear.penalties import Penalty
@@ -362,10 +362,13 @@ def _separation(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> s
             return None
     scores = rows.shifted(linear_scores(rows.X, fit.coef, fit.intercept, settings.n_jobs))
     P = fit.loss.inverse(scores[:, 0])[:, None] if two else fit.loss.inverse(scores)
+    design = Design(rows.X, settings.intercept, settings.n_jobs, fit.columns)
     for k in range(scores.shape[1]):
         is_class = rows.codes == (1 if two else k)
         right = np.where(is_class, P[:, k], 1 - P[:, k])
         if fit.converged and np.max(right) < 1 - _EXTREME:
+            continue
+        if _overlap(design, rows.weight * np.where(is_class, right - 1, 1 - right)):
             continue
         # An offset may be what is right: then the columns have to be looked at.
         margins = right - (0.5 if rows.offset is None else 1.0)
@@ -373,3 +376,21 @@ def _separation(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> s
         if message is not None:
             return message
     return None
+
+
+def _overlap(design: Design, pull: Floats) -> bool:
+    """Whether residuals times weights, of one sign for each class, prove that no direction b separates them.
+
+    If b does, all pullᵢ xᵢ·b have one sign, so that |Σ pullᵢ xᵢ·b| = Σ |pullᵢ xᵢ·b| ≥ (bᵀAb)^½ with
+    A = Σ pullᵢ² xᵢxᵢᵀ. The left side is at most |g||b|, g = Σ pullᵢ xᵢ, which is next to 0 at the minimum of
+    the log loss: below the least eigenvalue of A there is no such b.
+    """
+    known = np.append(design.inverse_scale > 0, np.ones(design.p - design.d, dtype=bool))
+    if design.p > NARROW or not np.any(known):
+        return False
+    sums = np.zeros((1, design.p, 1))
+    design.backward(0, design.n, pull[:, None], sums[0])
+    g = design.finish(sums)[known, 0]
+    A = design.gram(pull**2)[np.ix_(known, known)]
+    least = float(np.linalg.eigvalsh(A)[0]) - 1e-12 * float(np.trace(A))
+    return bool(4 * float(g @ g) < least)

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from propriety.collective import ALONE, Collective
-from propriety.linear.design import Design
+from propriety.linear.design import Design, upper
 from propriety.linear.penalties import Penalty
 from propriety.losses import Composite, SmoothLoss
 from propriety.losses.simplex import SimplexLoss
@@ -152,6 +152,11 @@ class SimplexRows:
         self.loss, self.y, self.n_scores, self.offset = loss, y.astype(np.intp), n_classes, offset
         uniform = np.full((1, n_classes), 1 / n_classes)
         self.scale = float(loss.entropy(uniform)[0]) / np.log(n_classes)
+        form = loss.margin_form
+        #: Whether the link is the loss's own, so that Fisher's matrices are the Hessians.
+        self.canonical = (
+            form is not None and form.kind == "multinomial" and form.composite._canonical_factor is not None
+        )
 
     def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row."""
@@ -165,11 +170,18 @@ class SimplexRows:
         """Both."""
         return self.loss.values_and_gradients(self.y[rows], shifted(F, self.offset, rows))
 
+    def least_margin(self, F: Floats) -> float:
+        """By how much the score of a row's own class exceeds all others, at least; without an offset."""
+        at = np.arange(len(F)), self.y
+        others = F.copy()
+        others[at] = -np.inf
+        return float(np.min(F[at] - others.max(axis=1)))
+
     def curvature_pairs(self, rows: slice, F: Floats, kind: str) -> Floats:
         """The same as `curvatures` with each pair of classes once, shape (K (K + 1)/2, m)."""
-        if kind == "fisher":
+        if kind == "fisher" or self.canonical:
             return self.loss.fisher_pairs(shifted(F, self.offset, rows))
-        first, second = np.triu_indices(self.n_scores)
+        first, second = upper(self.n_scores)
         return np.ascontiguousarray(self.curvatures(rows, F, kind)[:, first, second].T)
 
     def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
@@ -303,7 +315,7 @@ class Objective:
         design, (p, K) = self.design, self.shape
         if isinstance(self.loss, SimplexRows):
             of_rows = partial(self._pairs, self.loss, point, kind)
-            first, second = np.triu_indices(K)
+            first, second = upper(K)
             total = np.empty((K, p, K, p))
             total[first, :, second, :] = blocks = design.grams(of_rows, len(first), stride)
             total[second, :, first, :] = blocks
@@ -321,7 +333,9 @@ class Objective:
     def _pairs(self, loss: SimplexRows, point: Iterate, kind: str, rows: slice) -> Floats:
         """Weighted second derivatives of some rows by each pair of scores, shape (K (K + 1)/2, m)."""
         scores = np.ascontiguousarray(point.scores[rows])
-        return loss.curvature_pairs(rows, scores, kind) * self.weight[rows]
+        pairs = loss.curvature_pairs(rows, scores, kind)
+        pairs *= self.weight[rows]
+        return pairs
 
     def curvature_diagonal(self, point: Iterate, kind: str) -> Floats:
         """About the diagonal of the curvature, shape (p, K), without a pass over X.

@@ -141,13 +141,14 @@ class Log(_Softmax):
 
     def fisher_pairs(self, F: ArrayLike) -> Array:
         """−p_k p_l of each pair of classes, and p_k (1 − p_k)."""
-        with np.errstate(over="ignore"):
-            p = special.softmax(check_scores(F), axis=-1)
-        first, second = np.triu_indices(p.shape[-1])
-        by_class = np.ascontiguousarray(p.T)
-        pairs = by_class[first]
-        pairs *= -by_class[second]
-        pairs[first == second] = by_class * sum_of_others(p).T
+        p = self.inverse(F)
+        by_class, others = np.ascontiguousarray(p.T), sum_of_others(p).T
+        n_classes, n = by_class.shape
+        pairs, at = np.empty((n_classes * (n_classes + 1) // 2, n)), 0
+        for k in range(n_classes):
+            np.multiply(by_class[k], others[k], out=pairs[at])
+            np.multiply(by_class[k + 1 :], -by_class[k], out=pairs[at + 1 : at + n_classes - k])
+            at += n_classes - k
         return pairs
 
     def _compiled(self, labels: Any, F: Array, out: tuple[Array, Array]) -> Callable[[int, int], bool] | None:
