@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from propriety import losses
@@ -362,35 +363,41 @@ def _separation(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> s
             return None
     scores = rows.shifted(linear_scores(rows.X, fit.coef, fit.intercept, settings.n_jobs))
     P = fit.loss.inverse(scores[:, 0])[:, None] if two else fit.loss.inverse(scores)
+    own = rows.codes[:, None] == (np.ones(1) if two else np.arange(P.shape[1]))
+    right = np.where(own, P, 1 - P)
+    if fit.converged and np.max(right) < 1 - _EXTREME:
+        return None
     design = Design(rows.X, settings.intercept, settings.n_jobs, fit.columns)
-    for k in range(scores.shape[1]):
-        is_class = rows.codes == (1 if two else k)
-        right = np.where(is_class, P[:, k], 1 - P[:, k])
-        if fit.converged and np.max(right) < 1 - _EXTREME:
-            continue
-        if _overlap(design, rows.weight * np.where(is_class, right - 1, 1 - right)):
+    overlap = _overlap(design, rows.weight[:, None] * np.where(own, right - 1, 1 - right))
+    for k in np.flatnonzero(~overlap):
+        if fit.converged and np.max(right[:, k]) < 1 - _EXTREME:
             continue
         # An offset may be what is right: then the columns have to be looked at.
-        margins = right - (0.5 if rows.offset is None else 1.0)
-        message = separation.message(rows.X, is_class, margins, settings.intercept)
+        margins = right[:, k] - (0.5 if rows.offset is None else 1.0)
+        message = separation.message(rows.X, own[:, k], margins, settings.intercept)
         if message is not None:
             return message
     return None
 
 
-def _overlap(design: Design, pull: Floats) -> bool:
-    """Whether residuals times weights, of one sign for each class, prove that no direction b separates them.
+def _overlap(design: Design, pull: Floats) -> NDArray[np.bool_]:
+    """For each class, whether its residuals times weights prove that no direction b separates it.
 
-    If b does, all pullᵢ xᵢ·b have one sign, so that |Σ pullᵢ xᵢ·b| = Σ |pullᵢ xᵢ·b| ≥ (bᵀAb)^½ with
-    A = Σ pullᵢ² xᵢxᵢᵀ. The left side is at most |g||b|, g = Σ pullᵢ xᵢ, which is next to 0 at the minimum of
-    the log loss: below the least eigenvalue of A there is no such b.
+    They have one sign in the class and the other in the rest. If b separates, all pullᵢ xᵢ·b have one sign,
+    so that |Σ pullᵢ xᵢ·b| = Σ |pullᵢ xᵢ·b| ≥ (bᵀAb)^½ with A = Σ pullᵢ² xᵢxᵢᵀ. The left side is at most
+    |g||b|, g = Σ pullᵢ xᵢ, which is next to 0 at the minimum of the log loss: if |g|² is below the least
+    eigenvalue of A there is no such b.
     """
     known = np.append(design.inverse_scale > 0, np.ones(design.p - design.d, dtype=bool))
     if design.p > NARROW or not np.any(known):
-        return False
-    sums = np.zeros((1, design.p, 1))
-    design.backward(0, design.n, pull[:, None], sums[0])
-    g = design.finish(sums)[known, 0]
-    A = design.gram(pull**2)[np.ix_(known, known)]
-    least = float(np.linalg.eigvalsh(A)[0]) - 1e-12 * float(np.trace(A))
-    return bool(4 * float(g @ g) < least)
+        return np.zeros(pull.shape[1], dtype=bool)
+    sums = np.zeros((1, design.p, pull.shape[1]))
+    design.backward(0, design.n, pull, sums[0])
+    size = np.sum(design.finish(sums)[known] ** 2, axis=0)
+    if pull.shape[1] == 1:
+        A = design.gram(pull[:, 0] ** 2)[None]
+    else:
+        A = design.grams(lambda rows: pull[rows].T ** 2, pull.shape[1])
+    A = A[:, known][:, :, known]
+    least = np.linalg.eigvalsh(A)[:, 0] - 1e-12 * np.trace(A, axis1=1, axis2=2)
+    return np.asarray(4 * size < least)

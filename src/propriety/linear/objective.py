@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from propriety.collective import ALONE, Collective
 from propriety.linear.design import Design, upper
 from propriety.linear.penalties import Penalty
-from propriety.losses import Composite, SmoothLoss
+from propriety.losses import Composite, SmoothLoss, fused
 from propriety.losses.simplex import SimplexLoss
 from propriety.separators.linalg import Codes, Floats
 
@@ -110,9 +110,16 @@ class BinaryLoss:
 
     def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
         """Both, by one pass of the formulas or one look at the table."""
-        F = shifted(F[:, 0], self.offset, rows)
-        values, g = self.composite.values_and_gradients(self.y[rows], F, n_jobs=1, table=not self.few_values)
+        y, F = self.y[rows], np.ascontiguousarray(shifted(F[:, 0], self.offset, rows))
+        if self.few_values:
+            values, g = self.composite.values_and_gradients(y, F, n_jobs=1, table=False)
+        else:
+            values, g = self._by_table(y, F)
         return values, g[:, None]
+
+    @cached_property
+    def _by_table(self) -> Callable[[Floats, Floats], tuple[Floats, Floats]]:
+        return fused.value_pass(self.composite)
 
     def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """Fisher weight or Hessian of each row."""
