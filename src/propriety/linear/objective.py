@@ -72,7 +72,7 @@ _AT_ONCE = 1 << 19
 #: Rows up to which the formulas of a loss are cheaper than the table of them that is made for many rows.
 _FEW = 10_000
 #: The same for values that are special functions.
-_FEW_SLOW = 1_000
+_FEW_SLOW = 300
 
 
 @lru_cache(maxsize=256)
