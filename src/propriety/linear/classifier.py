@@ -74,8 +74,9 @@ class LinearClassifier(OffsetClassifier):
     fit_intercept : bool, default=True
     solver : str, default="fisher"
         - "fisher": iteratively reweighted least squares with Fisher's weights and a line search, after
-          quasi-Newton steps if there are too many columns for a matrix of second derivatives; "newton": with
-          the Hessian; "lbfgs": quasi-Newton throughout.
+          quasi-Newton steps if there are too many columns for a matrix of second derivatives; where these
+          weights lead slowly, the Hessian's if it is positive. "newton": with the Hessian; "lbfgs":
+          quasi-Newton throughout.
         - "uls": universal linear separators: boosting of the columns of X, see `features`.
         - Bregman-distance updates: "parallel", all coefficients at once; "sequential" and "sequential2", one
           at a time; "confidence", one with the step that is best for it; "norm", between the parallel and
