@@ -17,6 +17,7 @@ from threading import Event, Thread
 import numpy as np
 from measuring import Column, Part, Table, best_of
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from propriety.linear import LinearClassifier, path
 
@@ -148,6 +149,48 @@ def wide(given):
     yield report("wide", title, times, notes, goals=goals)
 
 
+def class_data(rows, n_classes=20, seed=0):
+    """So many rows of each class, around centres of their own in four dimensions."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(n_classes), rows)
+    return rng.standard_normal((len(y), 4)) + rng.standard_normal((n_classes, 4))[y], y
+
+
+def class_gap(X, y, model, alpha):
+    """Largest entry of the gradient of the mean log loss of several classes with a ridge."""
+    F = X @ model.coef_.T + model.intercept_
+    P = np.exp(F - F.max(axis=1, keepdims=True))
+    P /= P.sum(axis=1, keepdims=True)
+    P[np.arange(len(y)), y] -= 1
+    return max(np.abs(P.T @ X / len(y) + alpha * model.coef_).max(), np.abs(P.mean(axis=0)).max())
+
+
+def classes(given):
+    """Twenty classes × 4 features: scikit-learn at our tolerance, and at its own."""
+    rows, least = [], np.inf
+    with threadpool_limits(1):
+        for per_class in (1, 3, 10, 30, 100):
+            X, y = class_data(per_class)
+            for alpha in (1 / len(y), 0.0):
+                C = 1.0 if alpha else np.inf
+                programs = {
+                    "propriety": lambda X=X, y=y, a=alpha: LinearClassifier(alpha=a, n_jobs=1).fit(X, y),
+                    "scikit-learn, tol 1e-8": sklearn_fit(X, y, "lbfgs", 1e-8, C),
+                    "scikit-learn, tol 1e-4": sklearn_fit(X, y, "lbfgs", 1e-4, C),
+                }
+                times, fitted = best_of(programs, given.times(20))
+                ours, same, default = times.values()
+                gaps = [class_gap(X, y, model, alpha) for model in fitted.values()]
+                penalty = "C = 1" if alpha else "none"
+                rows.append([str(per_class), penalty, 1e3 * ours, same / ours, default / ours, *gaps])
+                least = min(least, same / ours)
+    ratio = {name: Column(f"{name} ÷ ours", "peer ÷ ours", ".2f") for name in ("tol 1e-8", "tol 1e-4")}
+    gradients = [Column(name, format=".0e") for name in ("gradient, ours", *ratio)]
+    columns = ["rows a class", "penalty", Column("ours, ms", "ms", ".1f"), *ratio.values(), *gradients]
+    title = "20 classes × 4 features, beside scikit-learn's lbfgs at two tolerances, one thread"
+    yield Table("classes", title, columns, rows, goals={"linear classes": least})
+
+
 def thin(given):
     X, y = sparse_data(given.size(1_000_000), given.size(100_000), 20)
     alpha = 1e-6
@@ -255,7 +298,15 @@ def compiled(case):
     return run
 
 
-CASES = {"memory": memory, "dense": dense, "tailored": tailored, "wide": wide, "thin": thin, "lasso": lasso}
+CASES = {
+    "memory": memory,
+    "dense": dense,
+    "tailored": tailored,
+    "wide": wide,
+    "classes": classes,
+    "thin": thin,
+    "lasso": lasso,
+}
 PART = Part(__doc__, {name: compiled(case) for name, case in CASES.items()})
 
 if __name__ == "__main__":

@@ -57,6 +57,15 @@ def heard_by(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
+def is_heard() -> bool:
+    """Whether anybody listens.
+
+    >>> is_heard()
+    False
+    """
+    return bool(_listeners)
+
+
 def _tell(listener: Listener) -> None:
     share, width = 0.0, 1.0
     for _, done, of in _work.parts:

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from propriety import losses
 from propriety.linear import LinearClassifier, LinearPath, SeparationWarning, separating_direction
 from propriety.losses import simplex
+from propriety.separators import separation
 
 ESTIMATORS = [
     LinearClassifier("Squared", alpha=1e-3),
@@ -280,6 +281,26 @@ def test_partial_separation_is_said(problem):
     marker = np.where(y == 1, np.random.default_rng(0).random(len(y)) < 0.2, 0.0)
     with pytest.warns(SeparationWarning, match="quasi-complete"):
         LinearClassifier(max_iter=50).fit(np.column_stack([X, marker]), y)
+
+
+def test_separated_classes_end_where_no_gradient_is_left_and_few_steps_get_there():
+    X = np.random.default_rng(1).standard_normal((20, 4))
+    with pytest.warns(SeparationWarning, match="perfectly separated"):
+        model = LinearClassifier().fit(X, np.arange(20))
+    assert model.converged_
+    assert model.n_iter_ < 10  # steps alone take 18
+    assert (model.predict(X) == np.arange(20)).all()
+    assert np.all(np.diff(model.trace_) <= 0)
+
+
+def test_overlap_is_proved_without_a_linear_program(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 400)
+    X = 3.0 * np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 8.0]])[y] + rng.standard_normal((400, 2))
+    X[:40] = rng.standard_normal((40, 2)) * [4.0, 12.0]  # rows of any class, so that all overlap
+    monkeypatch.setattr(separation, "separating_direction", lambda *_: pytest.fail("it was proved"))
+    model = LinearClassifier().fit(X, y)
+    assert model.predict_proba(X).min() < 1e-6  # extreme enough to be suspected
 
 
 def test_overlap_and_penalty_are_silent(problem):

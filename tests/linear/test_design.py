@@ -110,6 +110,25 @@ def test_gram(columns, sign, stride, chosen):
         np.testing.assert_allclose(found, Z.T @ (Z * h[:, None]), rtol=1e-9, atol=1e-7)
 
 
+@pytest.mark.parametrize("stride", [1, 3])
+def test_grams_are_those_of_each_weighting(columns, stride):
+    X, _ = columns
+    H = np.random.default_rng(3).uniform(-1, 1, (3, len(X)))
+    for design in designs(columns):
+        found = design.grams(lambda rows: H[:, rows], 3, stride)
+        expected = [design.gram(h[::stride], slice(None, None, stride)) for h in H]
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-7)
+
+
+def test_grams_in_parts_are_the_same_for_any_number_of_threads():
+    X = np.random.default_rng(4).standard_normal((60_000, 3))
+    H = np.linspace(0.1, 1, 2 * len(X)).reshape(2, -1)
+    one, two = (
+        Design(X, True, k, moments(X, np.ones(len(X)))).grams(lambda rows: H[:, rows], 2) for k in (1, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
 def test_gram_in_parts_is_the_same_for_any_number_of_threads():
     X = np.random.default_rng(4).standard_normal((60_000, 6))
     h, weight = np.linspace(0.1, 1, len(X)), np.ones(len(X))

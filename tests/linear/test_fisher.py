@@ -118,3 +118,11 @@ def test_many_columns_begin_with_quasi_newton_steps_and_end_at_the_minimum():
     assert len(mixed.trace_) == mixed.n_iter_ + 1
     assert np.all(np.diff(mixed.trace_) <= 1e-15)
     np.testing.assert_allclose(mixed.coef_, easy.coef_, atol=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["Tailored(0.3, 5)", "Squared()", "DensityPower(0.5)"])
+def test_steps_off_the_canonical_link_end_like_newtons(problem, loss):
+    X, y = problem
+    model = LinearClassifier(loss, alpha=1e-3).fit(X, y)
+    assert model.converged_
+    assert model.n_iter_ <= 7  # by Fisher's weights alone 8 to 21

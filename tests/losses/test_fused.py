@@ -106,6 +106,17 @@ def test_every_default_composite_has_a_kernel():
         assert (fused._derivative_kernel(c, False) is None) == jump, c
 
 
+def test_values_that_are_special_functions_are_sums_of_gradients():
+    slow = [loss.composite() for loss in SMOOTH if loss._slow] + USER[4:5]
+    assert len(slow) > 5
+    for c in slow:
+        if fused._derivative_kernel(c, False).table is not None:
+            assert fused._summed(c, fused._value(c)) is not None, c
+    # A value that the gradient does not belong to is noticed.
+    other = fused._value(losses.Tailored(0.1, 5.0001).composite())
+    assert fused._summed(losses.Tailored(0.1, 5).composite(), other) is None
+
+
 def test_threads_and_blocks_change_nothing():
     F = RNG.normal(scale=4, size=150_001)
     y = (RNG.random(len(F)) < 0.3).astype(np.uint8)

@@ -150,6 +150,17 @@ def test_matrices_are_differences_of_the_gradient(loss, F, y):
         assert np.all(np.abs(hessian.sum(axis=2)) <= 1e-12 * scale[:, :, 0])
 
 
+@pytest.mark.parametrize("loss", ALL, ids=repr)
+@given(F=scores, y=st.integers(0, 3))
+def test_one_pass_and_pairs_of_classes_are_the_same_numbers(loss, F, y):
+    labels = np.full(6, y)
+    values, gradients = loss.values_and_gradients(labels, F)
+    np.testing.assert_allclose(values, loss.value(labels, F), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(gradients, loss.gradient(labels, F), rtol=1e-12, atol=1e-14)
+    matrices, (first, second) = loss.fisher(F), np.triu_indices(4)
+    np.testing.assert_allclose(loss.fisher_pairs(F), matrices[:, first, second].T, rtol=1e-12, atol=1e-14)
+
+
 @given(F=scores)
 def test_matrices_of_the_log_loss(F):
     p = simplex.Log().inverse(F)

@@ -20,6 +20,7 @@ from propriety import (
     recommend,
 )
 from propriety.evaluation import mean_loss
+from propriety.linear import fisher
 from propriety.progress import heard_by
 
 
@@ -412,3 +413,28 @@ def test_a_search_says_how_far_it_has_come():
     assert told[0] == (0, "split 1 of 2")
     assert (1 / 2, "split 2 of 2, Squared()") in told
     assert [share for share, _ in told] == sorted(share for share, _ in told)
+
+
+def test_a_linear_search_goes_the_way_to_a_focus_once_and_changes_nothing_by_it(monkeypatch):
+    X, y = steps(400)
+    given = {"fp_cost": 1, "fn_cost": 9, "cv": 2, "losses": ["Tailored(0.1, 2)", "Tailored(0.1, 5)"]}
+    gone = []
+    iterate = fisher.iterate
+    monkeypatch.setattr(fisher, "iterate", lambda *a: gone.append(a[3]) or iterate(*a))
+    shared = LossSearchCV(LinearClassifier(alpha=0.01), **given).fit(X, y)
+    ways = gone.count(1e-4)
+    monkeypatch.setattr(LinearClassifier, "share_ways", lambda self, found: self)
+    gone.clear()
+    alone = LossSearchCV(LinearClassifier(alpha=0.01), **given).fit(X, y)
+    assert gone.count(1e-4) == ways + 2 * 2  # in each split the log loss and focus 1 once more
+    for key in ("mean_test_score", "gain"):
+        np.testing.assert_array_equal(shared.cv_results_[key], alone.cv_results_[key])
+
+
+def test_splits_at_a_time_change_nothing(monkeypatch):
+    X, y = plain(150)
+    monkeypatch.setattr("propriety.tuning.search.n_threads", lambda n_jobs: 2)
+    model = BoostingClassifier(max_iter=5, random_state=0)
+    many, one = (LossSearchCV(model, ["Squared"], cv=3, n_jobs=k).fit(X, y) for k in (None, 1))
+    assert many._at_a_time(many._task(X, y, None, None, {})[0]) == 2
+    np.testing.assert_array_equal(many.cv_results_["gain"], one.cv_results_["gain"])

@@ -74,8 +74,9 @@ class LinearClassifier(OffsetClassifier):
     fit_intercept : bool, default=True
     solver : str, default="fisher"
         - "fisher": iteratively reweighted least squares with Fisher's weights and a line search, after
-          quasi-Newton steps if there are too many columns for a matrix of second derivatives; "newton": with
-          the Hessian; "lbfgs": quasi-Newton throughout.
+          quasi-Newton steps if there are too many columns for a matrix of second derivatives; where these
+          weights lead slowly, the Hessian's if it is positive. "newton": with the Hessian; "lbfgs":
+          quasi-Newton throughout.
         - "uls": universal linear separators: boosting of the columns of X, see `features`.
         - Bregman-distance updates: "parallel", all coefficients at once; "sequential" and "sequential2", one
           at a time; "confidence", one with the step that is best for it; "norm", between the parallel and
@@ -202,6 +203,15 @@ class LinearClassifier(OffsetClassifier):
         """A ridge of 1/rows on columns of unit variance: scikit-learn's default for logistic regression."""
         return {"alpha": 1 / n_rows}
 
+    def share_ways(self, found: dict[Any, Any]) -> Self:
+        """Take what fits of other losses to the same rows found on their way, and add what this one finds.
+
+        The way to a loss that is not convex leads over those of less focus, the same for every focus. All
+        fits that are given `found` must have the same rows, weights and parameters but for the loss.
+        """
+        self._found = found
+        return self
+
     @over_spread_rows
     def fit(
         self,
@@ -269,7 +279,7 @@ class LinearClassifier(OffsetClassifier):
         elif folds is not None:
             raise ValueError("folds choose the penalty, so they need alpha='cv'")
         else:
-            fit = learn(rows, loss, settings, start)
+            fit = learn(rows, loss, replace(settings, found=self.__dict__.pop("_found", None)), start)
         warning = complaint(rows, fit, settings)
         for name in ("alphas_", "cv_loss_", "oof_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,31 @@ from propriety.separators.linalg import Floats
 
 _BLOCK_VALUES = 1 << 17  # values of X in a block: 1 MB
 _PARTS = 16  # partial sums
+_PAIR_VALUES = 1 << 17  # products of pairs of columns, or of scores, that are made at once: 1 MB
 #: Columns up to which rows are shared among threads; above, a product of matrices has threads of its own.
 NARROW = 256
 _FAR = 100.0  # standard deviations from 0 at which a column is centred
 _HUGE = 1e150  # beyond this, squares and sums are no floats
+
+
+@lru_cache(maxsize=64)
+def upper(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The places on and above the diagonal of a square matrix, row by row.
+
+    >>> upper(2)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    first, second = np.triu_indices(size)
+    return first, second
+
+
+def _products_of_pairs(x: Floats) -> Floats:
+    """x_j x_k of the rows of a matrix, in the order of `upper`."""
+    out, at = np.empty((len(x) * (len(x) + 1) // 2, x.shape[1])), 0
+    for j in range(len(x)):
+        np.multiply(x[j:], x[j], out=out[at : at + len(x) - j])
+        at += len(x) - j
+    return out
 
 
 class Design:
@@ -235,6 +256,46 @@ class Design:
         factor = np.ones(q)
         factor[: len(real)] = self.inverse_scale[real]
         return total * factor[:, None] * factor
+
+    def grams(self, weights: Callable[[slice], Floats], m: int, stride: int = 1) -> Floats:
+        """Xᵀ diag(h) X for each of `m` weightings h of the rows, shape (m, p, p), of every `stride`-th row.
+
+        ``weights(rows)`` are those of some rows, of shape (m, number of rows). Products of pairs of columns
+        are made once for all weightings, so that the rest is one product of matrices.
+        """
+        first, second = upper(self.p)
+        size = max(64, _PAIR_VALUES // max(m, len(first))) * stride
+        starts = range(0, self.n, size)
+        parts = max(1, min(_PARTS, len(starts), _PAIR_VALUES // (m * len(first) + 1)))
+        edges = np.linspace(0, len(starts), parts + 1).astype(np.intp)
+        sums = np.zeros((parts, m, len(first)))
+
+        def task(part: int) -> None:
+            for start in starts[edges[part] : edges[part + 1]]:
+                rows = slice(start, min(start + size, self.n), stride)
+                x = np.ones((self.p, len(range(*rows.indices(self.n)))))
+                x[: self.d] = self.X[rows].T if self.centre is None else (self.X[rows] - self.centre).T
+                sums[part] += weights(rows) @ _products_of_pairs(x).T
+
+        if self.sparse:
+            return self._sparse_grams(weights, m, size, stride)
+        if parts == 1:
+            task(0)
+        else:
+            with parallel.one_blas_thread():
+                parallel.run([partial(task, k) for k in range(parts)], self.n_jobs)
+        factor = np.append(self.inverse_scale, np.ones(self.p - self.d))
+        total = np.empty((m, self.p, self.p))
+        total[:, first, second] = total[:, second, first] = sums.sum(axis=0) * factor[first] * factor[second]
+        return total
+
+    def _sparse_grams(self, weights: Callable[[slice], Floats], m: int, size: int, stride: int) -> Floats:
+        total = np.zeros((m, self.p, self.p))
+        for start in range(0, self.n, size):
+            rows = slice(start, min(start + size, self.n), stride)
+            for k, h in enumerate(weights(rows)):
+                total[k] += self.gram(h, rows)
+        return total
 
     def _dense_gram(self, X: Any, h: Floats, real: NDArray[np.intp], q: int) -> Floats:
         every = len(real) == self.d

@@ -12,8 +12,8 @@ import numpy as np
 
 from propriety.linear import lbfgs
 from propriety.linear.descent import Pairs, Run, iterate, line_search
-from propriety.linear.objective import Iterate, Objective
-from propriety.separators.linalg import Floats, Solve, inverse_of
+from propriety.linear.objective import Iterate, Objective, SimplexRows
+from propriety.separators.linalg import Floats, Solve, inverse_of, inverse_of_positive
 
 _DENSE = 400  # coefficients up to which the curvature is a matrix; beyond, conjugate gradients,
 _LARGEST = 2500  # unless there are few rows
@@ -32,6 +32,7 @@ class FisherState:
     solve: Solve | None = None  # inverse of the curvature in use
     stride: int = 1  # it comes from every `stride`-th row
     pairs: Pairs = field(default_factory=Pairs)
+    slow: bool = False  # the last step with a curvature of all rows left much of the gradient
     stuck: bool = False
 
 
@@ -82,9 +83,15 @@ def step(state: FisherState, objective: Objective, kind: str = "fisher", tol: fl
     3. Line search: the non-convex tailored losses need it [B §15].
     4. The curvature of a sample, or of very many columns, is kept while steps leave little of the gradient,
        and taken anew otherwise, from more rows if a fresh one was of no use.
+    5. Off the canonical link Fisher's weights are not the Hessian: where a step leaves much of the gradient,
+       the next one is by the Hessian if that is positive definite, and else made better by the steps seen.
     """
     point = state.point
-    solve = state.solve or _curvature_solver(objective, point, kind, state.stride, tol)
+    solve = state.solve
+    if solve is None and state.slow and kind == "fisher" and is_dense(objective):
+        solve = _hessian_solver(objective, point)
+        state = state if solve is None else replace(state, pairs=Pairs())
+    solve = solve or _curvature_solver(objective, point, kind, state.stride, tol)
     new = line_search(objective, point, state.pairs.direction(point.gradient, solve))
     if new is None:
         if state.solve is not None or state.stride > 1 or state.pairs.pairs:
@@ -97,9 +104,11 @@ def step(state: FisherState, objective: Objective, kind: str = "fisher", tol: fl
     kept = after <= _SLOW / 3 * before and is_dense(objective) and np.prod(objective.shape) > _COSTLY
     if state.stride > 1 or kept:
         return FisherState(new, solve, state.stride, state.pairs.add(*moved, _MEMORY))
-    # Fisher's weights are not the Hessian off the canonical link: when they converge slowly, steps seen help.
-    pairs = state.pairs.add(*moved, _MEMORY) if after > _SLOW / 3 * before else Pairs()
-    return FisherState(new, None, 1, pairs)
+    slow = bool(after > _SLOW / 3 * before)
+    if state.slow and slow:
+        new = _stretched(objective, new, tol) or new
+    pairs = state.pairs.add(*moved, _MEMORY) if slow else Pairs()
+    return FisherState(new, None, 1, pairs, state.slow or slow)
 
 
 def _curvature_solver(objective: Objective, point: Iterate, kind: str, stride: int, tol: float) -> Solve:
@@ -113,13 +122,41 @@ def _curvature_solver(objective: Objective, point: Iterate, kind: str, stride: i
     return lambda g: solve(g.T.ravel()).reshape(K, p).T.copy()
 
 
+def _hessian_solver(objective: Objective, point: Iterate) -> Solve | None:
+    """x ↦ A⁻¹x for the Hessian A; None if it is not positive definite, or dear, as that of several scores."""
+    p, K = objective.shape
+    if isinstance(objective.loss, SimplexRows) and not objective.loss.canonical:
+        return None
+    matrix = objective.curvature(point, "newton")
+    if K > 1:
+        _fix_gauge(matrix, p, K, objective)
+    solve = inverse_of_positive(matrix)
+    return None if solve is None else lambda g: solve(g.T.ravel()).reshape(K, p).T.copy()
+
+
+def _stretched(objective: Objective, point: Iterate, tol: float) -> Iterate | None:
+    """A multiple of θ with no gradient left, if θ has every row on its right side and nothing is penalized.
+
+    Then the loss falls to 0 along θ, like e⁻ᵐ in the least margin m, and has its minimum at infinity: steps
+    would approach it at the same rate, one by one.
+    """
+    loss = objective.loss
+    if not (isinstance(loss, SimplexRows) and loss.canonical and objective.penalty.is_zero):
+        return None
+    if loss.offset is not None or objective.design.collective.size > 1:
+        return None
+    margin = loss.least_margin(point.scores)
+    if not margin > 0:
+        return None
+    far = objective.at(point.theta * (1 + np.log(max(objective.stationarity(point) / tol, 1.0)) / margin))
+    return far if far.value <= point.value and objective.stationarity(far) <= tol else None
+
+
 def _fix_gauge(matrix: Floats, p: int, K: int, objective: Objective) -> None:
     """Give the directions that move all K scores alike, which change nothing, a curvature of their own."""
     size = np.maximum(np.diag(matrix).reshape(K, p).mean(axis=0), 1e-300)
     free = np.flatnonzero(objective.penalty.l2[:, 0] == 0)
-    for a in range(K):
-        for b in range(K):
-            matrix[a * p + free, b * p + free] += size[free] / K
+    matrix.reshape(K, p, K, p)[:, free, :, free] += (size[free] / K)[:, None, None]
 
 
 def _conjugate_gradients(objective: Objective, point: Iterate, kind: str, tol: float) -> Solve:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from propriety import losses
@@ -13,7 +14,7 @@ from propriety.collective import NotSpread
 from propriety.data.table import is_sparse
 from propriety.linear import solvers
 from propriety.linear.descent import Run
-from propriety.linear.design import Design
+from propriety.linear.design import NARROW, Design
 from propriety.linear.moments import Moments, moments
 from propriety.linear.objective import BinaryLoss, Objective, SimplexRows
 from propriety.linear.penalties import Penalty
@@ -26,10 +27,12 @@ from propriety.linear.tailoring import (
     RoughLoss,
     SlopeWarning,
     focuses_below,
+    is_convex,
     ran_off,
     stations,
     without_factor,
 )
+from propriety.losses.kept import has_function
 from propriety.separators import separation
 from propriety.separators.linalg import Floats, with_ones
 
@@ -187,7 +190,7 @@ def _two_classes(
     scores = rows.shifted(run.point.scores)
     wrong = np.any((scores[:, 0] > float(composite.link(0.5))) != (rows.codes > 0))
     separated = not rows.collective.max((float(wrong),))[0]
-    if composite.properties()["convex"] or separated or not ran_off(composite, scores, rows.collective):
+    if is_convex(composite) or separated or not ran_off(composite, scores, rows.collective):
         return run, loss, False
     if settings.flexible:
         for earlier in reversed(_between(loss)):
@@ -220,7 +223,7 @@ def minimize_binary(
         stride = _sample_stride(design, weight, 100 if way else 1000)
         few, sample = weight[::stride].copy(), loss.sample(stride) if stride > 1 else loss
         if stride > 1 and 0 < sample.y @ few < few.sum():
-            route = [*_way(sample), _rough(sample)]
+            route = [*_way(sample), _quick(sample)]
             theta = _along(route, design.sample(stride), few, penalty, settings)
         elif way:
             theta = _along(way, design, weight, penalty, settings)
@@ -242,25 +245,32 @@ def _way(loss: TwoClasses) -> list[TwoClasses]:
     if isinstance(loss, TailoredRows):
         first = BinaryLoss(losses.Log().composite(), loss.y, loss.offset)
         return [first, *(loss.with_focus(focus) for focus in focuses_below(loss.loss.focus))]
-    return [RoughLoss(station, loss.y, loss.offset) for station in stations(loss.composite)[:-1]]
+    return [_quick(BinaryLoss(c, loss.y, loss.offset)) for c in stations(loss.composite)[:-1]]
 
 
-def _rough(loss: TwoClasses) -> TwoClasses:
-    """The loss itself or, if it is not convex, quick values of it."""
-    if isinstance(loss, TailoredRows) or len(stations(loss.composite)) == 1:
+def _quick(loss: TwoClasses) -> TwoClasses:
+    """The loss itself or, if it would be computed by slow formulas, quick values of it."""
+    if isinstance(loss, TailoredRows) or not loss.few_values:
         return loss
-    return RoughLoss(loss.composite, loss.y, loss.offset)
+    slow = loss.composite.loss._slow or has_function(loss.composite)
+    return RoughLoss(loss.composite, loss.y, loss.offset) if slow else loss
 
 
 def _along(
     route: list[TwoClasses], design: Design, weight: Floats, penalty: Penalty, settings: LinearSettings
 ) -> Floats | None:
-    """Follow the minimum along the stations, to 1e-4."""
+    """Follow the minimum along the stations, to 1e-4; where the way has been gone before, take its end."""
     theta = None
+    found = {} if settings.found is None else settings.found
+    passed: tuple[Any, ...] = ()
     for loss in route:
-        objective = Objective(design, loss, weight, penalty)
-        begin = objective.start() if theta is None else theta
-        theta = settings.solver.minimize(objective, begin, 1e-4, settings.max_iter).point.theta
+        passed = (*passed, loss.loss if isinstance(loss, TailoredRows) else loss.composite)
+        if (design.n, passed) not in found:
+            objective = Objective(design, loss, weight, penalty)
+            begin = objective.start() if theta is None else theta
+            run = settings.solver.minimize(objective, begin, 1e-4, settings.max_iter)
+            found[design.n, passed] = run.point.theta
+        theta = found[design.n, passed]
     return theta
 
 
@@ -353,14 +363,41 @@ def _separation(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> s
             return None
     scores = rows.shifted(linear_scores(rows.X, fit.coef, fit.intercept, settings.n_jobs))
     P = fit.loss.inverse(scores[:, 0])[:, None] if two else fit.loss.inverse(scores)
-    for k in range(scores.shape[1]):
-        is_class = rows.codes == (1 if two else k)
-        right = np.where(is_class, P[:, k], 1 - P[:, k])
-        if fit.converged and np.max(right) < 1 - _EXTREME:
+    own = rows.codes[:, None] == (np.ones(1) if two else np.arange(P.shape[1]))
+    right = np.where(own, P, 1 - P)
+    if fit.converged and np.max(right) < 1 - _EXTREME:
+        return None
+    design = Design(rows.X, settings.intercept, settings.n_jobs, fit.columns)
+    overlap = _overlap(design, rows.weight[:, None] * np.where(own, right - 1, 1 - right))
+    for k in np.flatnonzero(~overlap):
+        if fit.converged and np.max(right[:, k]) < 1 - _EXTREME:
             continue
         # An offset may be what is right: then the columns have to be looked at.
-        margins = right - (0.5 if rows.offset is None else 1.0)
-        message = separation.message(rows.X, is_class, margins, settings.intercept)
+        margins = right[:, k] - (0.5 if rows.offset is None else 1.0)
+        message = separation.message(rows.X, own[:, k], margins, settings.intercept)
         if message is not None:
             return message
     return None
+
+
+def _overlap(design: Design, pull: Floats) -> NDArray[np.bool_]:
+    """For each class, whether its residuals times weights prove that no direction b separates it.
+
+    They have one sign in the class and the other in the rest. If b separates, all pullᵢ xᵢ·b have one sign,
+    so that |Σ pullᵢ xᵢ·b| = Σ |pullᵢ xᵢ·b| ≥ (bᵀAb)^½ with A = Σ pullᵢ² xᵢxᵢᵀ. The left side is at most
+    |g||b|, g = Σ pullᵢ xᵢ, which is next to 0 at the minimum of the log loss: if |g|² is below the least
+    eigenvalue of A there is no such b.
+    """
+    known = np.append(design.inverse_scale > 0, np.ones(design.p - design.d, dtype=bool))
+    if design.p > NARROW or not np.any(known):
+        return np.zeros(pull.shape[1], dtype=bool)
+    sums = np.zeros((1, design.p, pull.shape[1]))
+    design.backward(0, design.n, pull, sums[0])
+    size = np.sum(design.finish(sums)[known] ** 2, axis=0)
+    if pull.shape[1] == 1:
+        A = design.gram(pull[:, 0] ** 2)[None]
+    else:
+        A = design.grams(lambda rows: pull[rows].T ** 2, pull.shape[1])
+    A = A[:, known][:, :, known]
+    least = np.linalg.eigvalsh(A)[:, 0] - 1e-12 * np.trace(A, axis1=1, axis2=2)
+    return np.asarray(4 * size < least)

@@ -53,7 +53,28 @@ def _joined(parts: list[tuple[float, Moments]]) -> Moments:
 
 
 def _dense(rows: Any, w: Floats) -> Moments:
-    """Block by block: safe for any scale and shift, without a copy."""
+    """Block by block, without a copy; columns that plain sums may not suit are looked at with more care."""
+    n, d = rows.shape
+    size = max(1, _BLOCK_VALUES // max(d, 1))
+    mean, square = np.zeros((2, d))
+    block = np.empty((min(size, n), d))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, n, size):
+            mean += w[start : start + size] @ rows[start : start + size]
+        for start in range(0, n, size):
+            part = rows[start : start + size]
+            B = np.subtract(part, mean, out=block[: len(part)])
+            square += w[start : start + size] @ np.square(B, out=B)
+        spread = np.sqrt(square)
+        doubtful = np.flatnonzero(~((spread > 1e-10 * np.abs(mean)) & (spread > 1e-100) & (spread < 1e100)))
+    if len(doubtful):
+        careful = _careful(rows[:, doubtful], w)
+        mean[doubtful], spread[doubtful] = careful.mean, careful.spread
+    return Moments(mean, spread)
+
+
+def _careful(rows: Any, w: Floats) -> Moments:
+    """Safe for any scale and shift."""
     n, d = rows.shape
     first, size = rows[0].astype(np.float64), max(1, _BLOCK_VALUES // max(d, 1))
     unit, shift, square = np.zeros((3, d))

@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from propriety.collective import ALONE, Collective
-from propriety.linear.design import Design
+from propriety.linear.design import Design, upper
 from propriety.linear.penalties import Penalty
-from propriety.losses import Composite
+from propriety.losses import Composite, SmoothLoss, fused
 from propriety.losses.simplex import SimplexLoss
 from propriety.separators.linalg import Codes, Floats
 
@@ -70,6 +71,20 @@ def shifted(F: Floats, offset: Floats | None, rows: slice) -> Floats:
 _AT_ONCE = 1 << 19
 #: Rows up to which the formulas of a loss are cheaper than the table of them that is made for many rows.
 _FEW = 10_000
+#: The same for values that are special functions.
+_FEW_SLOW = 300
+
+
+@lru_cache(maxsize=256)
+def _unit(loss: SmoothLoss) -> float:
+    """What a loss is measured in: stating ½ costs so many log 2, above what the truth costs.
+
+    >>> from propriety import losses
+    >>> _unit(3 * losses.Log())
+    3.0
+    """
+    floor = 0.5 * (float(loss.loss(1, 1.0)) + float(loss.loss(0, 0.0)))
+    return (float(loss.entropy(0.5)) - floor) / float(np.log(2))
 
 
 class BinaryLoss:
@@ -79,14 +94,13 @@ class BinaryLoss:
 
     def __init__(self, composite: Composite, y: Floats, offset: Floats | None = None) -> None:
         self.composite, self.y, self.offset, self.few = composite, y, offset, len(y) <= _FEW
-        loss = composite.loss
-        floor = 0.5 * (float(loss.loss(1, 1.0)) + float(loss.loss(0, 0.0)))
-        self.scale = (float(loss.entropy(0.5)) - floor) / np.log(2)
+        self.few_values = len(y) <= (_FEW_SLOW if composite.loss._slow else _FEW)
+        self.scale = _unit(composite.loss)
 
     def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row."""
         y, F = self.y[rows], shifted(F[:, 0], self.offset, rows)
-        return self.composite.value(y, F) if self.few else self.composite.values(y, F, n_jobs=1)
+        return self.composite.value(y, F) if self.few_values else self.composite.values(y, F, n_jobs=1)
 
     def gradients(self, rows: slice, F: Floats) -> Floats:
         """Derivative by the score."""
@@ -96,9 +110,16 @@ class BinaryLoss:
 
     def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
         """Both, by one pass of the formulas or one look at the table."""
-        F = shifted(F[:, 0], self.offset, rows)
-        values, g = self.composite.values_and_gradients(self.y[rows], F, n_jobs=1, table=not self.few)
+        y, F = self.y[rows], np.ascontiguousarray(shifted(F[:, 0], self.offset, rows))
+        if self.few_values:
+            values, g = self.composite.values_and_gradients(y, F, n_jobs=1, table=False)
+        else:
+            values, g = self._by_table(y, F)
         return values, g[:, None]
+
+    @cached_property
+    def _by_table(self) -> Callable[[Floats, Floats], tuple[Floats, Floats]]:
+        return fused.value_pass(self.composite)
 
     def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """Fisher weight or Hessian of each row."""
@@ -138,6 +159,11 @@ class SimplexRows:
         self.loss, self.y, self.n_scores, self.offset = loss, y.astype(np.intp), n_classes, offset
         uniform = np.full((1, n_classes), 1 / n_classes)
         self.scale = float(loss.entropy(uniform)[0]) / np.log(n_classes)
+        form = loss.margin_form
+        #: Whether the link is the loss's own, so that Fisher's matrices are the Hessians.
+        self.canonical = (
+            form is not None and form.kind == "multinomial" and form.composite._canonical_factor is not None
+        )
 
     def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row."""
@@ -149,7 +175,21 @@ class SimplexRows:
 
     def values_and_gradients(self, rows: slice, F: Floats) -> tuple[Floats, Floats]:
         """Both."""
-        return self.values(rows, F), self.gradients(rows, F)
+        return self.loss.values_and_gradients(self.y[rows], shifted(F, self.offset, rows))
+
+    def least_margin(self, F: Floats) -> float:
+        """By how much the score of a row's own class exceeds all others, at least; without an offset."""
+        at = np.arange(len(F)), self.y
+        others = F.copy()
+        others[at] = -np.inf
+        return float(np.min(F[at] - others.max(axis=1)))
+
+    def curvature_pairs(self, rows: slice, F: Floats, kind: str) -> Floats:
+        """The same as `curvatures` with each pair of classes once, shape (K (K + 1)/2, m)."""
+        if kind == "fisher" or self.canonical:
+            return self.loss.fisher_pairs(shifted(F, self.offset, rows))
+        first, second = upper(self.n_scores)
+        return np.ascontiguousarray(self.curvatures(rows, F, kind)[:, first, second].T)
 
     def curvatures(self, rows: slice, F: Floats, kind: str) -> Floats:
         """The Hessian of each row, or its mean at the stated probabilities, shape (m, K, K)."""
@@ -274,28 +314,35 @@ class Objective:
         scores = np.ascontiguousarray(point.scores[rows])
         return self.loss.curvatures(rows, scores, kind) * self.weight[rows][:, None, None]
 
-    def curvature(self, point: Iterate, kind: str = "fisher", stride: int = 1, columns: Any = None) -> Floats:
-        """Matrix of second derivatives, coordinates ordered class by class: shape (K q, K q).
+    def curvature(self, point: Iterate, kind: str = "fisher", stride: int = 1) -> Floats:
+        """Matrix of second derivatives, coordinates ordered class by class: shape (K p, K p).
 
         From every `stride`-th row, counted for all of them.
         """
-        columns = np.arange(self.design.p) if columns is None else columns
-        q, K = len(columns), self.loss.n_scores
-        total = np.zeros((K, q, K, q))
-        for rows in self._pieces(0, self.design.n, stride):
-            C = self.row_curvatures(point, kind, rows)
-            for a in range(K):
-                for b in range(a, K):
-                    total[a, :, b, :] += self.design.gram(np.ascontiguousarray(C[:, a, b]), rows, columns)
-        for a in range(K):
-            for b in range(a):
-                total[a, :, b, :] = total[b, :, a, :].T
+        design, (p, K) = self.design, self.shape
+        if isinstance(self.loss, SimplexRows):
+            of_rows = partial(self._pairs, self.loss, point, kind)
+            first, second = upper(K)
+            total = np.empty((K, p, K, p))
+            total[first, :, second, :] = blocks = design.grams(of_rows, len(first), stride)
+            total[second, :, first, :] = blocks
+        else:
+            total = np.zeros((p, p))
+            for rows in self._pieces(0, design.n, stride):
+                total += design.gram(self.row_curvatures(point, kind, rows)[:, 0, 0], rows)
         total = self._sum(total)
         if stride > 1:
             total *= float(self._sum(self.weight.sum()) / max(self._sum(self.weight[::stride].sum()), 1e-300))
-        matrix: Floats = total.reshape(K * q, K * q)
-        matrix[np.diag_indices(K * q)] += np.tile(self.penalty.l2[columns, 0], K)
+        matrix: Floats = total.reshape(K * p, K * p)
+        matrix[np.diag_indices(K * p)] += np.tile(self.penalty.l2[:, 0], K)
         return matrix
+
+    def _pairs(self, loss: SimplexRows, point: Iterate, kind: str, rows: slice) -> Floats:
+        """Weighted second derivatives of some rows by each pair of scores, shape (K (K + 1)/2, m)."""
+        scores = np.ascontiguousarray(point.scores[rows])
+        pairs = loss.curvature_pairs(rows, scores, kind)
+        pairs *= self.weight[rows]
+        return pairs
 
     def curvature_diagonal(self, point: Iterate, kind: str) -> Floats:
         """About the diagonal of the curvature, shape (p, K), without a pass over X.

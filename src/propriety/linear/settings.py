@@ -31,6 +31,7 @@ class LinearSettings:
     flexible: bool = False  # may stop at an earlier station of a loss that runs off
     chosen: bool = False  # alpha is to be chosen by cross-validation, and
     scaled: bool = False  # is the penalty of columns of unit standard deviation
+    found: dict[Any, Any] | None = None  # where the ways of other losses on the same rows led, kept
 
     @classmethod
     def read(cls, model: Any) -> LinearSettings:

@@ -19,6 +19,7 @@ from propriety.linear.objective import BinaryLoss, Objective
 from propriety.linear.penalties import Penalty
 from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.linear.settings import LinearSettings
+from propriety.linear.tailoring import is_convex
 from propriety.losses.simplex import SimplexLoss
 from propriety.separators.linalg import Floats
 
@@ -84,7 +85,7 @@ def follow(
 def _run(objective: Objective, theta: Floats, weight: Floats, settings: LinearSettings) -> Run:
     """From the minimum of the last alpha on; a loss that is not convex by its stations, as `fit` does."""
     loss = objective.loss
-    convex = isinstance(loss, BinaryLoss) and loss.composite.properties()["convex"]
+    convex = isinstance(loss, BinaryLoss) and is_convex(loss.composite)
     if isinstance(loss, TwoClasses) and not convex:
         return minimize_binary(objective.design, loss, weight, objective.penalty, settings, None)
     return settings.solver.minimize(objective, theta, settings.tol, settings.max_iter)

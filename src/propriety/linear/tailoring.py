@@ -7,6 +7,8 @@ begins at the log loss's fit, which is unique, and follows the minimum as the lo
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
@@ -46,6 +48,16 @@ def without_factor(composite: losses.Composite) -> tuple[float, losses.Composite
     return factor, plain.with_link(composite.link)
 
 
+@lru_cache(maxsize=256)
+def is_convex(composite: losses.Composite) -> bool:
+    """Whether the loss is convex in the score, asked once.
+
+    >>> is_convex(losses.Log().composite()), is_convex(losses.Tailored(0.3, 5).composite())
+    (True, False)
+    """
+    return bool(composite.properties()["convex"])
+
+
 def stations(composite: losses.Composite) -> tuple[losses.Composite, ...]:
     """Composites to fit one after the other; the last is the given one.
 
@@ -60,7 +72,7 @@ def stations(composite: losses.Composite) -> tuple[losses.Composite, ...]:
     factor, plain = without_factor(composite)
     if factor != 1:
         return tuple((factor * station.loss).with_link(station.link) for station in stations(plain))
-    if composite.properties()["convex"]:
+    if is_convex(composite):
         return (composite,)
     loss, link = composite.loss, composite.link
     first = losses.Log().with_link(link) if link.has_real_range else composite

@@ -39,6 +39,8 @@ SMALL = 2000  # rows for which a table is not worth making
 MANY = 200_000  # rows of one loss for which it is, where no training will use it again
 _NOTHING = 1e-280  # values below this need not keep their digits
 _BLOCK = 1 << 15
+# z⁸ on [−½, ½] as a polynomial of degree 7: what is left is Chebyshev's, below 2⁻¹⁵.
+_EIGHTH = np.array([-(2.0**-15), 0, 2.0**-8, 0, -5 * 2.0**-6, 0, 0.5, 0])
 
 Formula = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -107,6 +109,24 @@ def many_values(c: Composite, y: Array, F: Array) -> Array:
     return values_and_gradients(c, y.ravel(), F.ravel(), None, table=True)[0].reshape(F.shape)
 
 
+def value_pass(c: Composite) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """`values_and_gradients` by the table for blocks of rows that are known to be sound, one after the other.
+
+    >>> from propriety import losses
+    >>> value_pass(losses.Squared().composite())(np.array([1.0]), np.array([0.0]))
+    (array([0.25]), array([-0.25]))
+    """
+    formula, kernel = _value(c), _value_kernel(c)
+
+    def run(y: Array, F: Array) -> tuple[Array, Array]:
+        out = np.empty_like(F), np.empty_like(F)
+        if kernel is None or kernel.run(y, F, *out):
+            _fill(out, formula, kernel, y, F, 1)
+        return out
+
+    return run
+
+
 def _is_logistic(c: Composite) -> bool:
     return isinstance(c.link, Logit) and c._canonical_factor is not None
 
@@ -124,11 +144,12 @@ def _arrays(y: ArrayLike, F: ArrayLike) -> tuple[Any, Array]:
 
 
 class _Kernel(NamedTuple):
-    """A compiled loop over (y, F, out...) that returns how many rows it could not do, and its range."""
+    """A compiled loop over (y, F, out...) that returns how many rows it could not do, its range and table."""
 
     run: Callable[..., int]
     low: float
     high: float
+    table: ScoreTable | None = None
 
 
 def _fill(
@@ -200,12 +221,50 @@ def _value_kernel(c: Composite) -> _Kernel | None:
 
 def _table_kernel(c: Composite, what: str) -> _Kernel | None:
     formula = {"newton": _newton, "fisher": _fisher, "value": _value}[what](c)
-    table = _kept_table(c, what, formula) if has_function(c) else tabulate(c, formula)
+    table = _summed(c, formula) if what == "value" and c.loss._slow else None
+    if table is None:
+        table = _kept_table(c, what, formula) if has_function(c) else tabulate(c, formula)
     if table is None:
         return None
     from propriety.losses import kernels
 
-    return _Kernel(lambda *arrays: kernels.look_up(*arrays, *table), table.low, table.high)
+    return _Kernel(lambda *arrays: kernels.look_up(*arrays, *table), table.low, table.high, table)
+
+
+def _summed(c: Composite, formula: Formula) -> ScoreTable | None:
+    """The table of values and gradients from that of the gradients alone, whose formula is fast.
+
+    The value of label 1 is its value at the high end plus all that the gradient loses from there down, that
+    of label 0 begins at the low end: sums of terms of one sign, which keep their digits. None if there is no
+    table of gradients, or if the sums do not agree with the formula.
+    """
+    kernel = _derivative_kernel(c, False)
+    if kernel is None or kernel.table is None:
+        return None
+    origin, per_unit, tabled, low, high = kernel.table
+    slopes = tabled[:, :, 0]  # panel, label, coefficient
+    panels, _, size = slopes.shape
+    ends = origin, origin + panels / per_unit
+    at_ends = formula(np.array([0.0, 1.0]), np.array(ends))[0]
+    integrals = slopes / (per_unit * np.arange(1, size + 1))  # the factors of z, z², … of the value
+    half = 0.5 ** np.arange(1, size + 1)
+    above, below = integrals @ half, integrals @ (half * (-1) ** np.arange(1, size + 1))
+    steps = above - below  # the change over each panel
+    falls = np.append(np.cumsum(-steps[::-1, 1])[-2::-1], 0.0)  # of label 1 from a panel's high edge on
+    rises = np.append(0.0, np.cumsum(steps[:-1, 0]))
+    coefficients = np.zeros((panels, 2, 2, 8))
+    coefficients[:, 0, 0, 0] = at_ends[0] + rises - below[:, 0]
+    coefficients[:, 1, 0, 0] = at_ends[1] + falls - above[:, 1]
+    coefficients[:, :, 0, 1 : size + 1] = integrals[:, :, :7]
+    if size == 8:
+        coefficients[:, :, 0] += integrals[:, :, 7:] * _EIGHTH
+    coefficients[:, :, 1, :size] = slopes
+    table = ScoreTable(origin, per_unit, coefficients, low, high)
+    runs = np.linspace(1, max(panels - 10, 1), 40).astype(np.intp)  # of neighbours, each as large as the next
+    sample = np.unique(np.minimum(runs[:, None] + np.arange(8), panels - 1))
+    part = table._replace(coefficients=coefficients[sample])
+    good = _fitting(part, np.rint(origin * per_unit) + sample, formula, c)
+    return table if np.all(good) and np.all(np.isfinite(at_ends)) else None
 
 
 def _kept_table(c: Composite, what: str, formula: Formula) -> ScoreTable | None:

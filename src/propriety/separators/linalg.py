@@ -46,22 +46,44 @@ def inverse_of(matrix: Floats) -> Solve:
     >>> inverse_of(np.array([[2.0, 2.0], [2.0, 2.0]]))(np.array([4.0, 4.0]))
     array([1., 1.])
     """
-    diagonal = np.abs(np.diag(matrix))
-    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    A = matrix / root[:, None] / root
-    size = len(A)
-    A[np.diag_indices(size)] = np.where(diagonal > 0, np.diag(A), 1.0)
-    try:
-        factor = linalg.cho_factor(A, lower=True, check_finite=False)
-        if np.min(np.diag(factor[0])) ** 2 > 100 * size * np.finfo(float).eps:
-            return lambda x: linalg.cho_solve(factor, x / root, check_finite=False) / root
-    except linalg.LinAlgError:
-        pass
+    A, root = _of_unit_diagonal(matrix)
+    solve = _by_factor(A, root)
+    if solve is not None:
+        return solve
     A = np.where(np.isfinite(A), A, 0.0)
     values, vectors = linalg.eigh(A, check_finite=False)
     keep = ~negligible(values)
     V, e = vectors[:, keep], np.abs(values[keep])
     return lambda x: (V @ ((V.T @ (x / root)) / e)) / root
+
+
+def inverse_of_positive(matrix: Floats) -> Solve | None:
+    """x ↦ A⁻¹x by Cholesky's factor; None if A is not well positive definite.
+
+    >>> inverse_of_positive(np.array([[1.0, 0.0], [0.0, -1.0]])) is None
+    True
+    """
+    if not np.all(np.diag(matrix) > 0):
+        return None
+    return _by_factor(*_of_unit_diagonal(matrix))
+
+
+def _of_unit_diagonal(matrix: Floats) -> tuple[Floats, Floats]:
+    """A scaled so that its diagonal is 1 or −1, and the roots that it was divided by."""
+    diagonal = np.abs(np.diag(matrix))
+    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    A = matrix / root[:, None] / root
+    A[np.diag_indices(len(A))] = np.where(diagonal > 0, np.diag(A), 1.0)
+    return A, root
+
+
+def _by_factor(A: Floats, root: Floats) -> Solve | None:
+    if len(A) == 0:
+        return np.copy
+    factor, failed = linalg.lapack.dpotrf(A, lower=1)
+    if failed or not np.min(np.diag(factor), initial=1.0) ** 2 > 100 * len(A) * np.finfo(float).eps:
+        return None
+    return lambda x: linalg.lapack.dpotrs(factor, x / root, lower=1)[0] / root
 
 
 def negligible(values: Floats) -> NDArray[np.bool_]:

@@ -1,7 +1,8 @@
 """One split: every candidate is fitted to its training rows and judged on the others.
 
 Fits to the same rows share what does not depend on the loss: bins of boosted trees, the members of a stack,
-and for linear models with a convex loss the coefficients to start from.
+and of linear models the coefficients to start from. These are those of another convex loss if the loss is
+convex, and else of the losses of less focus that lie on its way.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from propriety.auto import AutoClassifier
 from propriety.boosting import BoostingClassifier
 from propriety.data.cost_terms import CostTerms
 from propriety.linear import LinearClassifier
+from propriety.linear.tailoring import is_convex
 from propriety.progress import part
 from propriety.tuning.candidates import Candidate, Place
 from propriety.tuning.choosing import Fold, Observations
@@ -147,6 +149,7 @@ class Sharing:
         self._members: dict[str, Any] | None = {} if isinstance(task.estimator, AutoClassifier) else None
         self._linear = isinstance(task.estimator, LinearClassifier) and not task.estimator.warm_start
         self._start: tuple[Floats, Floats] | None = None
+        self._found: dict[Any, Any] = {}
 
     def prepared(self, model: Any, candidate: Candidate) -> Any:
         """The model, told what earlier ones have found."""
@@ -154,6 +157,8 @@ class Sharing:
             model.share_bins(self._bins)
         if self._members is not None:
             model.share_members(self._members)
+        if self._linear:
+            model.share_ways(self._found)
         if self._linear and self._start is not None and _convex(model, candidate):
             # A convex loss has one minimum, so the start changes the time and nothing else.
             model.coef_, model.intercept_ = self._start
@@ -176,7 +181,7 @@ def _convex(model: Any, candidate: Candidate) -> bool:
     loss = candidate.loss
     if isinstance(loss, losses.SmoothLoss):
         loss = losses.as_composite(loss, model.link)
-    return isinstance(loss, losses.Composite) and bool(loss.properties()["convex"])
+    return isinstance(loss, losses.Composite) and is_convex(loss)
 
 
 def _say(task: Task, name: str, j: int, values: Floats, test: Any, seconds: float) -> None:

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from propriety.boosting import BoostingClassifier
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.labels import as_labels, warn_of_side
 from propriety.data.parameters import choice
@@ -25,7 +26,8 @@ from propriety.data.table import refuse_query
 from propriety.data.training import encode_labels
 from propriety.evaluation.scores import class_index
 from propriety.model.pages import Documented
-from propriety.progress import part
+from propriety.parallel import n_threads
+from propriety.progress import is_heard, part
 from propriety.tuning import candidates, choosing, criteria, folds
 from propriety.tuning.verdict import Verdict
 from propriety.weights import check
@@ -33,6 +35,8 @@ from propriety.weights import check
 Floats = NDArray[np.float64]
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 VERDICTS = ("cross", "nested")
+#: Rows up to which a boosted fit is left to one core.
+_FEW = 20_000
 
 
 def _delegates(name: str) -> Any:
@@ -84,7 +88,8 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
     refit : bool, default=True
         Fit the chosen loss to all rows.
     n_jobs : int, optional
-        Splits that are worked on at a time.
+        Splits that are worked on at a time. By default one, or for boosting on few rows, where a fit keeps
+        one core busy, as many as there are cores; the result does not depend on it.
     error_score : "raise" or nan, default=nan
         What to do when a candidate other than the log loss cannot be fitted: raise, or warn and leave it out.
     verbose : int, default=0
@@ -279,11 +284,20 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         return splits
 
     def _run(self, task: folds.Task, splits: list[Split], name: str = "split") -> list[choosing.Fold]:
-        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        parallel = Parallel(n_jobs=self._at_a_time(task), prefer="threads")
         results: list[choosing.Fold] = parallel(
             delayed(self._run_one)(task, split, name, k, len(splits)) for k, split in enumerate(splits)
         )
         return results
+
+    def _at_a_time(self, task: folds.Task) -> int | None:
+        """Splits worked on at a time: as many as there are cores where the fits themselves use but one.
+
+        One after the other if somebody listens, who is told how far the work is in the order of the splits.
+        """
+        model = self.estimator
+        alone = isinstance(model, BoostingClassifier) and model.n_jobs is None and len(task.y) <= _FEW
+        return n_threads(None) if self.n_jobs is None and alone and not is_heard() else self.n_jobs
 
     @staticmethod
     def _run_one(task: folds.Task, split: Split, name: str, k: int, n: int) -> choosing.Fold:

@@ -127,6 +127,15 @@ class SimplexLoss(Value, ABC):
         """∂ℓ/∂F, shape (n, K)."""
         return self.derivatives(y, F)[0]
 
+    def values_and_gradients(self, y: ArrayLike, F: ArrayLike) -> tuple[Array, Array]:
+        """`value` and `gradient`, in one pass where there is one.
+
+        >>> from propriety.losses import simplex
+        >>> simplex.Log().values_and_gradients([1], [[0.0, 0.0]])
+        (array([0.69314718]), array([[ 0.5, -0.5]]))
+        """
+        return self.value(y, F), self.derivatives(y, F)[0]
+
     def derivatives(
         self,
         y: ArrayLike,
@@ -185,6 +194,21 @@ class SimplexLoss(Value, ABC):
         F = check_scores(F)
         with np.errstate(all="ignore"):
             return self._fisher(F)
+
+    def fisher_pairs(self, F: ArrayLike) -> Array:
+        """The matrices of `fisher` with each pair of classes once, in the order of ``np.triu_indices``.
+
+        The shape is (K (K + 1)/2, n): a run of memory for each pair.
+
+        >>> from propriety.losses import simplex
+        >>> simplex.Log().fisher_pairs([[0.0, 0.0]])
+        array([[ 0.25],
+               [-0.25],
+               [ 0.25]])
+        """
+        matrices = self.fisher(F)
+        first, second = np.triu_indices(matrices.shape[-1])
+        return np.ascontiguousarray(matrices[:, first, second].T)
 
     def hessian_times(self, y: ArrayLike, F: ArrayLike, V: Array) -> Array:
         """The Hessian of each row times a row of V, shape (n, K): cheaper than the matrix."""

@@ -125,6 +125,32 @@ class Log(_Softmax):
     def _exponent(self) -> float:
         return 0.0
 
+    def values_and_gradients(self, y: ArrayLike, F: ArrayLike) -> tuple[Array, Array]:
+        """`value` and `gradient`: one exponential for both, where labels are class indices."""
+        F, labels = check_scores(F), np.asarray(y)
+        if F.ndim != 2 or labels.shape != F.shape[:1] or labels.dtype.kind not in "iu":
+            return super().values_and_gradients(y, F)
+        with np.errstate(all="ignore"):
+            rows, top = np.arange(len(F)), F.max(axis=1)
+            gradient = np.exp(F - top[:, None])
+            total = gradient.sum(axis=1)
+            values = np.log(total) + (top - F[rows, labels])
+            gradient /= total[:, None]
+            gradient[rows, labels] -= 1.0
+        return values, gradient
+
+    def fisher_pairs(self, F: ArrayLike) -> Array:
+        """−p_k p_l of each pair of classes, and p_k (1 − p_k)."""
+        p = self.inverse(F)
+        by_class, others = np.ascontiguousarray(p.T), sum_of_others(p).T
+        n_classes, n = by_class.shape
+        pairs, at = np.empty((n_classes * (n_classes + 1) // 2, n)), 0
+        for k in range(n_classes):
+            np.multiply(by_class[k], others[k], out=pairs[at])
+            np.multiply(by_class[k + 1 :], -by_class[k], out=pairs[at + 1 : at + n_classes - k])
+            at += n_classes - k
+        return pairs
+
     def _compiled(self, labels: Any, F: Array, out: tuple[Array, Array]) -> Callable[[int, int], bool] | None:
         # Fisher's curvature is the Hessian, so there is one pass for both.
         G, H = out[0].T, out[1].T
