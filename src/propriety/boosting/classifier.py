@@ -90,8 +90,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         ``early_stopping``, ``warm_start``, a gain or corrective coefficients forbid it) and 100 for more.
         "cv" takes the number of least loss on held-out rows: four models, each without a quarter of the
         rows, grow side by side until the loss over all of their held-out rows has not fallen for
-        ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows. The folds depend on the
-        content of the rows alone, not on their order or on ``random_state``.
+        ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows, or the mean of three if
+        rows or features are drawn. The folds depend on what the rows hold, not on order or ``random_state``.
     calibrate : {"platt", "beta", "isotonic"} or None, default=None
         Bend the link a little so that it reads the right probabilities from scores of rows that were held
         out by the same folds. For two classes by one slope and a shift of the log-odds; by two slopes, at
@@ -159,7 +159,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     ----------
     classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
     n_iter_ : int
-        Rounds kept.
+        Rounds kept; of a mean of three models, those of all three, which take turns.
     train_score_, validation_score_ : ndarray
         Minus the loss (or the scorer's value) after each round, when early stopping is on or ``X_val`` is
         given; else, where folds find the rounds, minus the loss of the held-out rows of all folds.

@@ -41,7 +41,7 @@ class BoostingFit:
         y: Any,
         known: Sequence[Any] = (),
     ) -> None:
-        self._known = known
+        self._known = lesson.known or known
         self._lesson, self._settings = lesson, lesson.settings
         self._booster = Booster(
             lesson.binned,

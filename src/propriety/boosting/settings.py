@@ -21,6 +21,8 @@ N_FOLDS, MOST_ROUNDS = 4, 500
 FEW_ROWS, ROUNDS = 20_000.0, 100
 #: What "auto" is where rounds are found by folds: trees that are small and differ.
 _LEAF_BY_FOLDS, _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 5.0, 5.0, 0.7, 0.5
+#: Models whose mean is the one that is kept, where folds find the rounds and each model draws by itself.
+_MODELS_BY_FOLDS = 3
 #: Kinds of calibration for two classes, and for any number.
 _OF_TWO, _OF_CLASSES = ("platt", "beta", "isotonic"), ("platt", "beta")
 
@@ -37,6 +39,7 @@ class BoostingSettings:
     sequential: bool
     max_iter: int
     rounds_by_folds: bool
+    n_models: int
     calibrate: str | None
     learning_rate: float
     max_step: float | None
@@ -61,6 +64,10 @@ class BoostingSettings:
     verbose: int
     seed: int
     n_jobs: int
+
+    def draws(self, n_features: int) -> bool:
+        """Whether rows or features are drawn, so that another seed makes another model."""
+        return self.subsample < 1.0 or min(self.tree_features, self.split_features) < n_features
 
     @property
     def asks_folds(self) -> bool:
@@ -103,6 +110,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         sequential=given.choice("multiclass", ("auto", "ovr", "sequential")) == "sequential",
         max_iter=_rounds(given, by_folds),
         rounds_by_folds=by_folds,
+        n_models=_MODELS_BY_FOLDS if by_folds and model.coefficient != "corrective" else 1,
         calibrate=_calibration(model, training),
         learning_rate=given.number("learning_rate", 0, above=True),
         max_step=given.number_or_none("max_step", 0, above=True),
