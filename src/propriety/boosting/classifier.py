@@ -113,11 +113,11 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, 5 where rounds are found
         by folds, or a third of the total weight if that is less. Histogram learners get as many bins as hold
         that weight on average.
-    min_weight_leaf : float, default=1e-3
-        Least curvature of a leaf, in units of an average row's at the start.
+    min_weight_leaf : float or "auto", default="auto"
+        Least curvature of a leaf, in average rows at the start; "auto" is 1e-3, or 1/(p(1 − p)) for p < 5 %.
     l2_regularization : float or "auto", default="auto"
         Shrinks leaf values as if a leaf held this many more average rows with gradient 0. "auto" is 5
-        where rounds are found by folds, else 0.
+        where rounds are found by folds, else 0; or 1/(p(1 − p)) for a rare class of two, p < 5 %.
     min_split_gain : float, default=0.0
         Least gain of a split, in units of what a perfect first step would gain a row (½ for the log loss).
         (``min_gain`` is its old name.)
@@ -213,7 +213,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         max_depth: int | None = None,
         max_intervals: int | None = None,
         min_samples_leaf: Any = "auto",
-        min_weight_leaf: float = 1e-3,
+        min_weight_leaf: Any = "auto",
         l2_regularization: Any = "auto",
         min_split_gain: float = 0.0,
         subsample: Any = "auto",
@@ -294,6 +294,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     # --- fitting ----------------------------------------------------------------------------------
 
     _shared_bins: Any = None
+    _deadline: float | None = None  # of the folds that count rounds, by `time.perf_counter`
     #: Rounds of a fit that was broken off, to be taken over again.
     _known_rounds: Sequence[Any] = ()
 

@@ -9,6 +9,7 @@ draws of its own. Their mean is one model of three times the learners.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from propriety.boosting import curves
 from propriety.boosting.calibration import recalibrated
 from propriety.boosting.learning import Lesson, shifted, start_of
 from propriety.boosting.rounds import Booster
-from propriety.boosting.settings import N_FOLDS, ROUNDS
+from propriety.boosting.settings import N_FOLDS, ROUNDS, BoostingSettings
 from propriety.boosting.validation import first_best
 from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
 from propriety.engine.binning import Binner
@@ -122,7 +123,10 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
         scores[model.rows] = model.scores
     curve, best = [losses(scores)], scores.copy()
     tol = settings.tol * abs(curve[0])
+    began = time.perf_counter()
     for number in range(settings.max_iter if models else 0):
+        if stop and _is_late(settings, len(models), began):
+            break
         turns = [partial(_advance, models[i::at_once], number) for i in range(at_once)]
         parallel.run(turns, at_once)
         for model in models:
@@ -135,6 +139,14 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
             break
     rounds = first_best(-np.array(curve), tol) if stop else len(curve) - 1
     return FoldedRounds(rounds, best, np.array(curve))
+
+
+def _is_late(settings: BoostingSettings, n_folds: int, began: float) -> bool:
+    """Whether models of all rows with the rounds so far would take all the time that is left."""
+    if settings.deadline is None:
+        return False
+    now = time.perf_counter()
+    return now + (now - began) * settings.n_models / max(1, n_folds - 1) > settings.deadline
 
 
 def _advance(models: list[FoldModel], number: int) -> None:
