@@ -142,9 +142,12 @@ def sets(given):
         rows += [[f"mean of those {words}", *of_half[m]] for words, of_half in means.items()]
         yield Table(measure, measure, columns, rows)
     columns = ["measure, mean over the sets", *(Column(head, format=".3f") for head in heads)]
-    for words, of_half in means.items():
-        rows = [[measure, *row] for measure, row in zip(measures, of_half, strict=True)]
-        yield Table(f"means, {words}", f"Means over the sets {words}", columns, rows)
+    rows = [
+        [f"{measure}, {words}", *of_half[m]]
+        for m, measure in enumerate(measures)
+        for words, of_half in means.items()
+    ]
+    yield Table("means", "Means over the sets", columns, rows)
 
 
 def arguments(parser):
