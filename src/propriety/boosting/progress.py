@@ -32,7 +32,7 @@ class Progress:
     @property
     def is_watched(self) -> bool:
         """Whether callbacks or a progress bar follow the rounds."""
-        return self._context is not None or self._asked or bool(self._settings.verbose)
+        return self._follower is not None or self._asked or bool(self._settings.verbose)
 
     def after_round(self, number: int, trees: list[Any], validation: Any) -> bool:
         """Note the scores after a round; True if it was the last."""
