@@ -1,7 +1,7 @@
 """Categorical columns: noise that must not be memorized, effects that must be learned, levels never seen.
 
     python benchmarks/categories.py              # every case
-    python benchmarks/categories.py noise        # one of: noise, effects, real
+    python benchmarks/categories.py noise        # one of: noise, effects, parts, real
     python benchmarks/categories.py --repeats 1  # on one table each in place of three
 
 Tables of held-out log losses: without the categorical columns, with them, and with them on
@@ -100,6 +100,7 @@ def boosting():
 
 MODELS = {
     "propriety": boosting,
+    "propriety, default": lambda: BoostingClassifier(n_jobs=THREADS, random_state=0),
     "its tree": lambda: TreeClassifier(min_samples_leaf=20, n_jobs=THREADS),
     "its rules": lambda: RuleClassifier(n_jobs=THREADS),
     "LightGBM": lightgbm,
@@ -169,6 +170,16 @@ def effect(seed, levels, n, skewed=False):
     return tuple((frame[rows], y[rows]) for rows in (train & ~fresh, ~train & ~fresh, ~train & fresh))
 
 
+def parts(seed, n=540, values=429):
+    """A part number of nearly as many values as rows, of no effect; the rest is known, or new."""
+    rng = np.random.default_rng([seed, 2])
+    frame, y, _ = simulated(seed, 4 * n, np.full(values, -0.3))
+    number = np.concatenate([rng.permutation(values), rng.integers(values, size=4 * n - values)])
+    frame["level"] = pd.Categorical([f"P{k}" for k in number])
+    new = frame[n:].assign(level=pd.Categorical([f"new{i}" for i in range(3 * n)])), y[n:]
+    return (frame[:n], y[:n]), (frame[n:], y[n:]), new
+
+
 def real(seed, name):
     """Two thirds of the rows to learn from."""
     X, y = quality_data.load(name)
@@ -203,13 +214,18 @@ def effect_tables(given):
     yield report("effects", "A column with effects", cases, given)
 
 
+def part_tables(given):
+    yield report("parts", "A part number", [("429 values, 540 rows", parts)], given)
+
+
 def real_tables(given):
     if quality_data.folder() is not None:
         cases = [(name, lambda s, name=name: real(s, name)) for name in REAL]
         yield report("real", "Real tables", cases, given)
 
 
-PART = Part(__doc__, {"noise": noise_tables, "effects": effect_tables, "real": real_tables})
+CASES = {"noise": noise_tables, "effects": effect_tables, "parts": part_tables, "real": real_tables}
+PART = Part(__doc__, CASES)
 
 if __name__ == "__main__":
     PART.main()

@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 
 from propriety import AutoClassifier, losses
+from propriety.auto import learning, members
 from propriety.auto.members import MEMBERS
+from propriety.data.folds import fold_numbers
+from propriety.data.training import Training
 from propriety.model import contract, files
 from propriety.storage import container
 from propriety.storage.checks import ModelFileError
@@ -195,3 +198,37 @@ def test_a_forged_file_is_refused(fitted, change, message):
     change(document["state"], arrays)
     with pytest.raises(ModelFileError, match=message):
         files.from_bytes(container.pack(document, arrays))
+
+
+def test_the_cheapest_member_comes_first_and_the_others_if_there_is_time(monkeypatch):
+    """By a clock that only members move, so much for each row that they see."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3_000, 3))
+    y = (X[:, 0] + rng.normal(size=3_000) > 0).astype(int)
+    clock, seconds = [0.0], {"linear": 0.02, "forest": 0.001, "boosting": 0.004}
+    monkeypatch.setattr(learning.time, "perf_counter", lambda: clock[0])
+
+    def priced(name):
+        def fit(task):
+            clock[0] += seconds[name] * task.training.n_rows
+            P = np.tile([0.5, 0.5], (task.training.n_rows, 1))
+            return members.Fitted(members.Member(name, MEMBERS["tree"](task).member.model), P)
+
+        return fit
+
+    monkeypatch.setattr(learning, "MEMBERS", {name: priced(name) for name in seconds})
+    model = AutoClassifier(time_budget=40.0, random_state=0).fit(X, y)
+    assert list(model.members_) == ["forest", "boosting"]
+    assert model.judgement_.left_out == ("linear, about 60 s more",)
+    assert clock[0] < 40.0
+
+
+def test_a_trial_sees_some_rows_of_every_class(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(21), [8] + [200] * 20)
+    training = Training.read("T", rng.normal(size=(len(y), 2)), y)
+    task = members.Task(training, fold_numbers(training, 5), False, 5, 0, 1)
+    few = task.some(500).training
+    counts = np.bincount(few.codes)
+    assert counts[0] == 8
+    assert counts[1:].min() == counts[1:].max() == 25

@@ -86,3 +86,22 @@ def test_identifiers_are_named(model):
     X, y = table(0, 300, 300)
     with pytest.warns(IdentifierWarning, match=r"the column 'level' has \d+ categories in 300 rows"):
         model.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::propriety.data.identifiers.IdentifierWarning")
+def test_part_numbers_do_no_harm():
+    """540 rows and a part number of 429 values, most of which stand for one row."""
+    rng = np.random.default_rng(5)
+    n = 1_500
+    part = np.where(np.arange(n) % 540 < 429, np.arange(n) % 540, rng.integers(429, size=n))
+    frame, y = table(5, 2, n, effects=0.0)
+    frame = frame.assign(part=pd.Categorical([f"P{k}" for k in part]))
+    train, test = slice(0, 540), slice(540, None)
+    assert frame["part"][train].nunique() == 429
+    plain = frame.drop(columns="part")
+    model = BoostingClassifier(random_state=0)
+    without = log_loss(model.fit(plain[train], y[train]), plain[test], y[test])
+    model.fit(frame[train], y[train])
+    assert log_loss(model, frame[test], y[test]) < 1.02 * without
+    new = frame[test].assign(part=pd.Categorical(["new"] * (n - 540)))
+    assert log_loss(model, new, y[test]) < 1.02 * without

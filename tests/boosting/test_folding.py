@@ -68,12 +68,28 @@ def test_fold_models_are_those_of_weight_zero(data, parameters, n_classes):
 
 def test_the_rounds_are_those_of_least_pooled_loss(data, folded):
     curve = -folded.validation_score_
-    assert folded.n_iter_ == np.argmin(curve)
-    assert len(curve) == folded.n_iter_ + 10 + 1
+    rounds = int(np.argmin(curve))
+    assert folded.n_iter_ == 3 * rounds > 0
+    assert len(curve) == rounds + 10 + 1
     assert curve[0] == pytest.approx(np.log(2), abs=0.01)
+
+
+def test_three_models_are_averaged_round_by_round(data, folded, monkeypatch):
     small = {"l2_regularization": 5, "min_samples_leaf": 5, "subsample": 0.7, "max_features": 0.5}
-    same = BoostingClassifier(max_iter=folded.n_iter_, random_state=0, **small).fit(*data[:2])
-    assert np.array_equal(same.predict_proba(data[2]), folded.predict_proba(data[2]))
+    alone = BoostingClassifier(max_iter=folded.n_iter_ // 3, random_state=0, **small)
+    scores = []
+    for seed in range(folded._seed, folded._seed + 3):
+        monkeypatch.setattr(alone, "_new_seed", lambda again, seed=seed: seed)
+        scores.append(list(alone.fit(*data[:2]).staged_decision_function(data[2][:40])))
+    assert np.ptp(scores, axis=0).max() > 0.1
+    mean = np.mean(scores, axis=0)
+    whole = [stage.copy() for stage in folded.staged_decision_function(data[2][:40])]
+    np.testing.assert_allclose(whole[2::3], mean, atol=1e-12)
+
+
+def test_nothing_is_averaged_where_nothing_is_drawn(data):
+    all_of_it = BoostingClassifier(max_iter="cv", subsample=1.0, max_features=1.0).fit(*data[:2])
+    assert all_of_it.n_iter_ == np.argmax(all_of_it.validation_score_)
 
 
 def test_they_are_the_default_where_rows_are_few(data, folded):
@@ -178,7 +194,7 @@ def test_one_row_of_a_class_is_never_held_out():
     X, y = np.arange(12.0)[:, None], np.repeat([0, 1], [11, 1])
     assert BoostingClassifier(max_iter="cv", min_samples_leaf=1).fit(X, y).predict_proba(X).shape == (12, 2)
     two = BoostingClassifier(max_iter="cv").fit([[0.0], [1.0]], [0, 1])
-    assert two.n_iter_ == 100  # nothing says how many, so it is the number for many rows
+    assert two.n_iter_ == 3 * 100  # nothing says how many, so it is the number for many rows
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,10 @@ from propriety.progress import part
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
-#: Rows of a trial that tells how long a member will take: so many, or a share of all.
-_FEW, _SHARE = 1000, 0.1
+#: Rows of a first trial that tells how long a member will take, and of a second one, a share of all.
+_FEW, _SHARE = 500, 0.1
+#: The part of the time that is left that a second trial may take.
+_TRIAL = 0.1
 #: Share of rows that may be copies of others without a notice.
 _COPIED = 0.05
 
@@ -46,6 +49,7 @@ def learn(
     `judging` are the weights by which decisions are counted, if rows are learned from by what is at stake;
     `shared` are members that fits to the same rows with other losses have made, and takes what this one does.
     """
+    began = time.perf_counter()
     if judging is None:
         training, _ = training.expanded()  # copies of a row may lie in several folds
         judging = training.weights
@@ -67,8 +71,9 @@ def learn(
         settings.n_estimators,
         settings.seed,
         settings.n_jobs,
+        None if settings.time_budget is None else began + settings.time_budget,
     )
-    ladder = Ladder(task, judged, loss, rows, settings, {} if shared is None else shared)
+    ladder = Ladder(task, judged, loss, rows, settings, began, {} if shared is None else shared)
     ladder.climb(settings.members)
     return ladder.readable() if settings.interpretable else ladder.stacked()
 
@@ -82,10 +87,11 @@ class Ladder:
     loss: Any
     rows: NDArray[np.intp]
     settings: AutoSettings
+    began: float
     shared: dict[str, Fitted] = field(default_factory=dict)
-    began: float = field(default_factory=time.perf_counter)
     fitted: dict[str, tuple[Fitted, float]] = field(default_factory=dict)
     last: float = 0.0  # seconds that the last member took
+    weighing: float = 0.0  # seconds that each member costs when they are weighed
     left_out: list[str] = field(default_factory=list)
 
     @property
@@ -94,9 +100,10 @@ class Ladder:
         return time.perf_counter() - self.began
 
     def climb(self, names: tuple[str, ...]) -> None:
-        """Fit one member after the other, while there is time."""
-        for k, name in enumerate(names):
-            if name in self.fitted or not self._affords(name):
+        """Fit one member after the other, the cheapest first, while there is time."""
+        prices = self._prices([name for name in names if name not in self.fitted])
+        for k, name in enumerate(sorted(prices, key=lambda name: prices[name] or 0.0)):
+            if not self._affords(name, prices[name]):
                 continue
             started = self.seconds
             if name not in self.shared:
@@ -115,23 +122,48 @@ class Ladder:
         left = "" if budget is None else f", {max(budget - self.seconds, 0.0):.1f} s left"
         return f"{self.seconds:.1f} s, {len(self.fitted)} of {len(names)} members{left}"
 
-    def _affords(self, name: str) -> bool:
-        """Whether the time that is left will do, by a trial on some rows; the first member always does."""
-        if self.settings.time_budget is None or not self.fitted or name in self.shared:
-            return True
-        left = self.settings.time_budget - self.seconds
-        n = self.task.training.n_rows
-        few = max(_FEW, int(_SHARE * n))
-        if left > 0 and 2 * few < n:
-            started = time.perf_counter()
-            MEMBERS[name](self.task.some(few))
-            took = time.perf_counter() - started
-            needs = took * n / few
-            left -= took
-        else:
-            # So few rows take about as long as the last member did, or there is no time for a trial either.
-            needs = self.last
-        if needs <= left:
+    def _prices(self, names: list[str]) -> dict[str, float | None]:
+        """Seconds that each member will take; None where nobody asks, or where rows are too few for a trial.
+
+        What is dear depends on rows, columns and classes, so that each member is tried.
+        """
+        few = self.task.some(_FEW)
+        if self.settings.time_budget is None or 2 * few.training.n_rows > self.task.training.n_rows:
+            return dict.fromkeys(names)
+        return {name: 0.0 if name in self.shared else self._price(name, few) for name in names}
+
+    def _price(self, name: str, few: Task) -> float:
+        """Seconds that a member will take, by a trial on few rows, and by one on more if that is cheap."""
+        n, n_few = self.task.training.n_rows, few.training.n_rows
+        fitted, took = _timed(lambda: MEMBERS[name](few))
+        if self.weighing == 0.0:
+            self.weighing = self._time_of_weighing(few, fitted) * n / n_few
+        more = self.task.some(int(_SHARE * n))
+        n_more = more.training.n_rows
+        if 2 * n_few > n_more or took * n_more / n_few > _TRIAL * self._left:
+            return took * n / n_few
+        return _timed(lambda: MEMBERS[name](more))[1] * n / n_more
+
+    def _time_of_weighing(self, few: Task, fitted: Fitted) -> float:
+        """Seconds that weighing and judging one member takes."""
+        held = np.flatnonzero(few.folds >= 0)
+        scores, codes = on_scale(fitted.P[held], self.loss)[None], few.training.codes[held]
+        weights = few.training.weights.take(held)
+        return (1 + self.settings.n_folds) * _timed(
+            lambda: fit_stack(scores, codes, weights, self.loss, self.settings.n_jobs)
+        )[1]
+
+    @property
+    def _left(self) -> float:
+        """Seconds that are left to fit members, when all that are there and one more are to be weighed."""
+        budget = self.settings.time_budget
+        return np.inf if budget is None else budget - self.seconds - self.weighing * (len(self.fitted) + 1)
+
+    def _affords(self, name: str, price: float | None) -> bool:
+        """Whether the time that is left will do; the first member is always there."""
+        # So few rows that a trial says nothing take about as long as the last member did.
+        needs = self.last if price is None else price
+        if not self.fitted or name in self.shared or needs <= self._left:
             return True
         self.left_out.append(f"{name}, about {needs:.0f} s more" if needs >= 1 else name)
         return False
@@ -139,7 +171,7 @@ class Ladder:
     def stacked(self) -> Learned:
         """All members together."""
         scores = self._scores(list(self.fitted))
-        stack = fit_stack(scores, self.judged.codes, self._weights, self.loss)
+        stack = fit_stack(scores, self.judged.codes, self._weights, self.loss, self.settings.n_jobs)
         parts = {
             name: (fitted.P[self.rows], float(weight), seconds)
             for (name, (fitted, seconds)), weight in zip(self.fitted.items(), stack.weights, strict=True)
@@ -169,7 +201,7 @@ class Ladder:
         names = [name for name in READABLE if name in self.fitted]
         best = min(names, key=lambda name: self.judged.log_loss(self.fitted[name][0].P[self.rows]))
         scores = self._scores([best])
-        stack = fit_stack(scores, self.judged.codes, self._weights, self.loss)
+        stack = fit_stack(scores, self.judged.codes, self._weights, self.loss, self.settings.n_jobs)
         fitted, seconds = self.fitted[best]
         alone = {best: (fitted.P[self.rows], float(stack.weights[0]), seconds)}
         honest = self._honest(scores)
@@ -187,11 +219,17 @@ class Ladder:
     def _honest(self, scores: Floats) -> Floats:
         """Probabilities by weights to which each row has not contributed."""
         folds = self.task.folds[self.rows]
-        F = cross_fitted(scores, self.judged.codes, self._weights, self.loss, folds)
+        F = cross_fitted(scores, self.judged.codes, self._weights, self.loss, folds, self.settings.n_jobs)
         if F.shape[1] > 1:
             return np.asarray(self.loss.inverse(F))
         p = np.asarray(self.loss.inverse(F[:, 0]))
         return np.column_stack([1 - p, p])
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What it returns, and the seconds that it took."""
+    started = time.perf_counter()
+    return work(), time.perf_counter() - started
 
 
 def _without_folds(training: Training, settings: AutoSettings) -> Learned:

@@ -26,8 +26,8 @@ from propriety.tree import TreeClassifier
 Floats = NDArray[np.float64]
 
 
-#: Rows of a class that a trial must have on average to draw among them.
-_RARE = 50
+#: Rows of a class that a trial takes at least, for each fold.
+_EACH = 4
 
 
 # --- a fitted member ------------------------------------------------------------------------------
@@ -114,6 +114,8 @@ class Task:
         Whether rows of a fold belong together, as groups, as copies or because bins know the labels of all
         rows: then a row out of bag need not be a row unseen.
     n_estimators, seed, n_jobs : int
+    deadline : float or None
+        When the time is over, by `time.perf_counter`.
     """
 
     training: Training
@@ -122,6 +124,7 @@ class Task:
     n_estimators: int
     seed: int
     n_jobs: int
+    deadline: float | None = None
 
     def fit(self, model: ProperClassifier, table: Table, rows: Any = None, **given: Any) -> Any:
         """Fit a model to all rows of a table, or to some of them."""
@@ -149,13 +152,21 @@ class Task:
         return P
 
     def some(self, n_rows: int) -> Task:
-        """The same task with about so many of the rows, of each class and each fold in proportion."""
+        """The same task with about so many of the rows, of each class and each fold in proportion.
+
+        A rare class keeps some rows in each fold.
+        """
         training = self.training
-        order = np.lexsort((self.folds, training.codes))
-        spread = order[np.linspace(0, len(order) - 1, n_rows).astype(np.intp)]
-        # A rare class keeps its rows.
-        rare = np.bincount(training.codes, minlength=training.n_classes) < _RARE * training.n_rows / n_rows
-        rows = np.union1d(spread, np.flatnonzero(rare[training.codes]))
+        counts = np.bincount(training.codes, minlength=training.n_classes)
+        least = _EACH * (int(self.folds.max()) + 1)
+        wanted = np.minimum(counts, np.maximum(np.ceil(counts * n_rows / training.n_rows), least)).astype(int)
+        order = np.lexsort((self.folds, training.codes))  # class by class, fold by fold
+        ends = np.cumsum(counts)
+        spread = [
+            order[np.linspace(end - count, end - 1, some).astype(np.intp)]
+            for end, count, some in zip(ends, counts, wanted, strict=True)
+        ]
+        rows = np.sort(np.concatenate(spread))
         few = replace(
             training,
             table=training.table.take(rows),
@@ -176,7 +187,13 @@ class Fitted:
 
     def __post_init__(self) -> None:
         """The member itself keeps nothing of the training rows."""
-        for name in ("oof_decision_function_", "oob_decision_function_", "oob_score_", "_training"):
+        for name in (
+            "oof_decision_function_",
+            "oob_decision_function_",
+            "oob_score_",
+            "_training",
+            "_deadline",
+        ):
             self.member.model.__dict__.pop(name, None)
 
 
@@ -228,6 +245,7 @@ def fit_boosting(task: Task) -> Fitted:
         random_state=task.seed,
         n_jobs=task.n_jobs,
     )
+    model._deadline = task.deadline
     task.fit(model, task.training.table, folds=task.folds)
     scores = model.oof_decision_function_.reshape(task.training.n_rows, -1)
     return Fitted(Member("boosting", model), model._probabilities(scores))

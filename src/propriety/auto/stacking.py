@@ -22,7 +22,7 @@ LARGEST = 12.0
 LEAST = float(1.0 / (1.0 + np.exp(LARGEST)))
 #: How many rows the wish for equal weights is worth.
 PRIOR = 3.0
-_POLISHINGS, _SMALL = 3, 1e-5
+_POLISHINGS, _SMALL = 5, 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Stack:
         return np.tensordot(self.weights, scores, axes=1) + self.intercept
 
 
-def fit_stack(scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: Any) -> Stack:
+def fit_stack(scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: Any, n_jobs: int = 1) -> Stack:
     """The weights that lose least, held back towards equal ones with an intercept of 0.
 
     The penalty is PRIOR/(2n)·(‖w − 1/J‖² + ‖a‖²) beside the mean loss, so that it matters for few rows only.
@@ -57,6 +57,8 @@ def fit_stack(scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: A
         Classes of the rows, as indices.
     weights : Weights
     loss : Composite, or loss on the simplex
+    n_jobs : int
+        Threads; the weights do not depend on it.
     """
     n_members, _, n_scores = scores.shape
     n_classes = max(2, n_scores)
@@ -67,7 +69,7 @@ def fit_stack(scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: A
     strength = unit * PRIOR / weights.total
 
     def evaluate(theta: Floats) -> tuple[float, Floats]:
-        value, slopes = _mean_loss(theta, scores, objective, weights)
+        value, slopes = _mean_loss(theta, scores, objective, weights, n_jobs)
         away = theta - fair
         return (value + 0.5 * strength * float(away @ away)) / unit, (slopes + strength * away) / unit
 
@@ -80,15 +82,19 @@ def fit_stack(scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: A
 
 
 def _polished(theta: Floats, n_members: int, slopes: Callable[[Floats], Floats]) -> Floats:
-    """The minimum nearby to the last digits: there, values no longer tell where the loss falls, slopes do."""
+    """The minimum nearby to the last digits: there, values no longer tell where the loss falls, slopes do.
+
+    Steps so short need the second derivatives but once.
+    """
     found = slopes(theta)
+    # A weight of 0 that would fall stays there.
+    free = np.flatnonzero((theta > 0) | (found < 0) | (np.arange(len(theta)) >= n_members))
+    small = _SMALL * np.eye(len(theta))[free]
+    bends = np.array([slopes(theta + to)[free] - found[free] for to in small]) / _SMALL
+    bends = 0.5 * (bends + bends.T)
     for _ in range(_POLISHINGS):
-        # A weight of 0 that would fall stays there.
-        free = np.flatnonzero((theta > 0) | (found < 0) | (np.arange(len(theta)) >= n_members))
-        small = _SMALL * np.eye(len(theta))[free]
-        bends = np.array([slopes(theta + to)[free] - slopes(theta - to)[free] for to in small]) / (2 * _SMALL)
         trial = theta.copy()
-        trial[free] -= np.linalg.lstsq(0.5 * (bends + bends.T), found[free], rcond=None)[0]
+        trial[free] -= np.linalg.lstsq(bends, found[free], rcond=None)[0]
         trial[:n_members] = np.maximum(trial[:n_members], 0.0)
         then = slopes(trial)
         if not np.abs(then[free]).max(initial=0.0) < np.abs(found[free]).max(initial=0.0):
@@ -98,14 +104,19 @@ def _polished(theta: Floats, n_members: int, slopes: Callable[[Floats], Floats])
 
 
 def cross_fitted(
-    scores: Floats, codes: NDArray[np.intp], weights: Weights, loss: Any, folds: NDArray[np.intp]
+    scores: Floats,
+    codes: NDArray[np.intp],
+    weights: Weights,
+    loss: Any,
+    folds: NDArray[np.intp],
+    n_jobs: int = 1,
 ) -> Floats:
     """Scores of the stack, of shape (n, S); no row has had a part in the weights that made its score."""
     result = np.zeros(scores.shape[1:])
     for fold in range(int(folds.max()) + 1):
         rows = folds == fold
         if rows.any():
-            stack = fit_stack(scores, codes, weights.without(rows), loss)
+            stack = fit_stack(scores, codes, weights.without(rows), loss, n_jobs)
             result[rows] = stack(scores[:, rows])
     return result
 
@@ -124,11 +135,14 @@ def on_scale(P: Floats, loss: Any) -> Floats:
     return np.asarray(loss.link(P / P.sum(axis=1, keepdims=True)))
 
 
-def _mean_loss(theta: Floats, scores: Floats, objective: Objective, weights: Weights) -> tuple[float, Floats]:
+def _mean_loss(
+    theta: Floats, scores: Floats, objective: Objective, weights: Weights, n_jobs: int
+) -> tuple[float, Floats]:
     """Mean loss and its slopes in weights and intercept."""
     n_members, n, n_scores = scores.shape
     F = np.tensordot(theta[:n_members], scores, axes=1) + theta[n_members:]
     G, H = np.empty((n_scores, n)), np.empty((n_scores, n))
-    objective.derivatives(F, "fisher", G, H, 1)
+    objective.derivatives(F, "fisher", G, H, n_jobs)
     G *= weights.array / weights.total
-    return weights.mean(objective.values(F, 1)), np.append(np.einsum("jns,sn->j", scores, G), G.sum(axis=1))
+    slopes = np.append(np.einsum("jns,sn->j", scores, G), G.sum(axis=1))
+    return weights.mean(objective.values(F, n_jobs)), slopes

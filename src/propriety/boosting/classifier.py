@@ -90,8 +90,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         ``early_stopping``, ``warm_start``, a gain or corrective coefficients forbid it) and 100 for more.
         "cv" takes the number of least loss on held-out rows: four models, each without a quarter of the
         rows, grow side by side until the loss over all of their held-out rows has not fallen for
-        ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows. The folds depend on the
-        content of the rows alone, not on their order or on ``random_state``.
+        ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows, or the mean of three if
+        rows or features are drawn. The folds depend on what the rows hold, not on order or ``random_state``.
     calibrate : {"platt", "beta", "isotonic"} or None, default=None
         Bend the link a little so that it reads the right probabilities from scores of rows that were held
         out by the same folds. For two classes by one slope and a shift of the log-odds; by two slopes, at
@@ -113,11 +113,11 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, 5 where rounds are found
         by folds, or a third of the total weight if that is less. Histogram learners get as many bins as hold
         that weight on average.
-    min_weight_leaf : float, default=1e-3
-        Least curvature of a leaf, in units of an average row's at the start.
+    min_weight_leaf : float or "auto", default="auto"
+        Least curvature of a leaf, in average rows at the start; "auto" is 1e-3, or 1/(p(1 − p)) for p < 5 %.
     l2_regularization : float or "auto", default="auto"
         Shrinks leaf values as if a leaf held this many more average rows with gradient 0. "auto" is 5
-        where rounds are found by folds, else 0.
+        where rounds are found by folds, else 0; or 1/(p(1 − p)) for a rare class of two, p < 5 %.
     min_split_gain : float, default=0.0
         Least gain of a split, in units of what a perfect first step would gain a row (½ for the log loss).
         (``min_gain`` is its old name.)
@@ -159,7 +159,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     ----------
     classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
     n_iter_ : int
-        Rounds kept.
+        Rounds kept; of a mean of three models, those of all three, which take turns.
     train_score_, validation_score_ : ndarray
         Minus the loss (or the scorer's value) after each round, when early stopping is on or ``X_val`` is
         given; else, where folds find the rounds, minus the loss of the held-out rows of all folds.
@@ -213,7 +213,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         max_depth: int | None = None,
         max_intervals: int | None = None,
         min_samples_leaf: Any = "auto",
-        min_weight_leaf: float = 1e-3,
+        min_weight_leaf: Any = "auto",
         l2_regularization: Any = "auto",
         min_split_gain: float = 0.0,
         subsample: Any = "auto",
@@ -294,6 +294,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     # --- fitting ----------------------------------------------------------------------------------
 
     _shared_bins: Any = None
+    _deadline: float | None = None  # of the folds that count rounds, by `time.perf_counter`
     #: Rounds of a fit that was broken off, to be taken over again.
     _known_rounds: Sequence[Any] = ()
 

@@ -41,7 +41,7 @@ class BoostingFit:
         y: Any,
         known: Sequence[Any] = (),
     ) -> None:
-        self._known = known
+        self._known = lesson.known or known
         self._lesson, self._settings = lesson, lesson.settings
         self._booster = Booster(
             lesson.binned,
@@ -61,6 +61,9 @@ class BoostingFit:
 
     def run(self) -> None:
         """Boost until the rounds are done, or the held-out rows or a callback say so."""
+        if self._lesson.known and self._validation is None and not self._progress.is_watched:
+            self._learners.extend(self._lesson.known)  # nobody asks what the scores were on the way
+            return
         for number in range(self._lesson.rounds_done, self._settings.max_iter):
             self._learners.extend(self._advance(number))
             if self._progress.after_round(number, self._learners, self._validation):

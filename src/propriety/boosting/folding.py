@@ -3,11 +3,13 @@
 One model a fold grows in lockstep with the others over the same bins, its own fold having weight 0 (over bins
 of its own where many categories are merged by their labels); the scores of that fold's rows follow along.
 After each round they make one loss over all rows. Where it has turned, the number of rounds is that of its
-least value, and the model is fitted once more, to all rows.
+least value, and models are fitted once more, to all rows: three, where rows or features are drawn, each with
+draws of its own. Their mean is one model of three times the learners.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,7 +22,7 @@ from propriety.boosting import curves
 from propriety.boosting.calibration import recalibrated
 from propriety.boosting.learning import Lesson, shifted, start_of
 from propriety.boosting.rounds import Booster
-from propriety.boosting.settings import N_FOLDS, ROUNDS
+from propriety.boosting.settings import N_FOLDS, ROUNDS, BoostingSettings
 from propriety.boosting.validation import first_best
 from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
 from propriety.engine.binning import Binner
@@ -121,7 +123,10 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
         scores[model.rows] = model.scores
     curve, best = [losses(scores)], scores.copy()
     tol = settings.tol * abs(curve[0])
+    began = time.perf_counter()
     for number in range(settings.max_iter if models else 0):
+        if stop and _is_late(settings, len(models), began):
+            break
         turns = [partial(_advance, models[i::at_once], number) for i in range(at_once)]
         parallel.run(turns, at_once)
         for model in models:
@@ -136,21 +141,63 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
     return FoldedRounds(rounds, best, np.array(curve))
 
 
+def _is_late(settings: BoostingSettings, n_folds: int, began: float) -> bool:
+    """Whether models of all rows with the rounds so far would take all the time that is left."""
+    if settings.deadline is None:
+        return False
+    now = time.perf_counter()
+    return now + (now - began) * settings.n_models / max(1, n_folds - 1) > settings.deadline
+
+
 def _advance(models: list[FoldModel], number: int) -> None:
     """Models that share a room take turns."""
     for model in models:
         model.advance(number)
 
 
-def _at_once(lesson: Lesson, n_folds: int) -> int:
-    """How many fold models grow at the same time, each in a room of its own.
+def mean_of_models(lesson: Lesson) -> Lesson:
+    """The lesson with all rounds known: those of several models in turn, each a part of their mean."""
+    settings, count = lesson.settings, lesson.settings.n_models
+    if count == 1 or not settings.draws(lesson.training.n_features):
+        return lesson
+    at_once = _at_once(lesson, count)
+    own = replace(settings, n_jobs=max(1, settings.n_jobs // at_once))
+    models = [
+        Booster(
+            lesson.binned,
+            lesson.binner,
+            lesson.objective,
+            lesson.weights,
+            replace(own, seed=settings.seed + k),
+            lesson.start_scores,
+        )
+        for k in range(count)
+    ]
+    for i in range(at_once, count):
+        models[i].share_room(models[i % at_once])
+    grown: list[list[list[Any]]] = [[] for _ in models]
+    turns = [partial(_grow, models[i::at_once], grown[i::at_once], settings.max_iter) for i in range(at_once)]
+    parallel.run(turns, at_once)
+    rounds = [items for together in zip(*grown, strict=True) for items in together]
+    known = tuple(curves.scaled(item, 1 / count) for items in rounds for item in items)
+    return replace(lesson, settings=replace(settings, max_iter=len(rounds)), known=known)
+
+
+def _grow(models: list[Booster], grown: list[list[list[Any]]], rounds: int) -> None:
+    """Models that share a room are grown one after the other."""
+    for model, own in zip(models, grown, strict=True):
+        own.extend(model.advance(number) for number in range(rounds))
+
+
+def _at_once(lesson: Lesson, n_models: int) -> int:
+    """How many models grow at the same time, each in a room of its own.
 
     A tree of few rows is too little to share among threads, and a whole model is not; the rooms of wide
     tables take much memory.
     """
     settings = lesson.settings
     room = settings.max_leaf_nodes * lesson.training.n_features * CELLS * 8
-    return max(1, min(settings.n_jobs, n_folds, _MEMORY // room))
+    return max(1, min(settings.n_jobs, n_models, _MEMORY // room))
 
 
 class PooledLoss:
@@ -214,4 +261,4 @@ def from_folds(
     kept = {"oof_decision_function_": squeezed(mean_over_copies(folded.scores, copies, n_rows))}
     if lesson.held_out is None:
         kept["validation_score_"] = -folded.curve
-    return lesson, loss, kept
+    return mean_of_models(lesson), loss, kept

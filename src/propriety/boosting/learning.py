@@ -56,7 +56,8 @@ class HeldOut:
 class Lesson:
     """Everything that the rounds need, checked and binned.
 
-    ``weights`` are those of the rows, times those of their classes, 0 for held-out rows.
+    ``weights`` are those of the rows, times those of their classes, 0 for held-out rows. ``known`` are the
+    learners of rounds that are made already.
     """
 
     training: Training
@@ -69,6 +70,7 @@ class Lesson:
     binner: Binner
     binned: Binned
     rounds_done: int = 0
+    known: tuple[Any, ...] = ()
 
     @property
     def n_scores(self) -> int:

@@ -29,6 +29,11 @@ class Progress:
         if self._settings.early_stopping:
             self.train_score.append(self._train_score())
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether callbacks or a progress bar follow the rounds."""
+        return self._follower is not None or self._asked or bool(self._settings.verbose)
+
     def after_round(self, number: int, trees: list[Any], validation: Any) -> bool:
         """Note the scores after a round; True if it was the last."""
         settings = self._settings

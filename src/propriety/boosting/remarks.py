@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from propriety.boosting.settings import MOST_ROUNDS
 
 
@@ -16,10 +18,12 @@ def of_rounds(model: Any) -> list[str]:
     if scores is None or len(scores) == 0:
         return []
     limit = model.max_iter if isinstance(model.max_iter, int) else MOST_ROUNDS
-    if model.n_iter_ <= 1:
-        many = "before the first round" if model.n_iter_ == 0 else "after one round"
+    # Where several models were averaged, the model has as many learners for each round that the folds count.
+    rounds = model.n_iter_ if model.n_iter_ < len(scores) else int(np.argmax(scores))
+    if rounds <= 1:
+        many = "before the first round" if rounds == 0 else "after one round"
         return [f"boosting stopped {many}: on rows that were held out, more of them gained nothing"]
-    if model.n_iter_ >= limit:
+    if rounds >= limit:
         return [
             f"boosting stopped at its limit of {limit:,} rounds while the held-out loss still fell: allow "
             "more by max_iter, or raise learning_rate"

@@ -59,7 +59,7 @@ class Booster:
         self.scores[...] = start
         self._G, self._H = memory.empty((objective.n_scores, n)), memory.empty((objective.n_scores, n))
         self._learner = learner_of(binned, binner, self._row_weights, settings, self._collective)
-        self._random = settings.subsample < 1.0 or min(settings.tree_features, settings.split_features) < d
+        self._random = settings.draws(d)
         self._gradients()
         self._current = True  # whether the gradients are those of the scores
         self._units = self._measure()

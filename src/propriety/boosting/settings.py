@@ -21,6 +21,12 @@ N_FOLDS, MOST_ROUNDS = 4, 500
 FEW_ROWS, ROUNDS = 20_000.0, 100
 #: What "auto" is where rounds are found by folds: trees that are small and differ.
 _LEAF_BY_FOLDS, _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 5.0, 5.0, 0.7, 0.5
+#: Models whose mean is the one that is kept, where folds find the rounds and each model draws by itself.
+_MODELS_BY_FOLDS = 3
+#: A class of two is rare if more rows than this make up the curvature 1 of the log loss, 1/(pq): p < 5 %. A
+#: leaf must then hold as many rows and is shrunk by as many, but by no more than a share of all rows.
+_RARE, _SHARE_OF_RARE = 20.0, 0.2
+_LEAST_CURVATURE = 1e-3
 #: Kinds of calibration for two classes, and for any number.
 _OF_TWO, _OF_CLASSES = ("platt", "beta", "isotonic"), ("platt", "beta")
 
@@ -37,6 +43,7 @@ class BoostingSettings:
     sequential: bool
     max_iter: int
     rounds_by_folds: bool
+    n_models: int
     calibrate: str | None
     learning_rate: float
     max_step: float | None
@@ -61,6 +68,11 @@ class BoostingSettings:
     verbose: int
     seed: int
     n_jobs: int
+    deadline: float | None
+
+    def draws(self, n_features: int) -> bool:
+        """Whether rows or features are drawn, so that another seed makes another model."""
+        return self.subsample < 1.0 or min(self.tree_features, self.split_features) < n_features
 
     @property
     def asks_folds(self) -> bool:
@@ -89,7 +101,8 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     by_folds = _asks_folds(model, total * n_scores_of(training.n_classes))
     if by_folds and isinstance(model.min_samples_leaf, str):
         least = min(least, _LEAF_BY_FOLDS)
-    l2 = _L2_BY_FOLDS if by_folds else 0.0
+    rare = _rows_if_rare(model, training)
+    l2 = max(rare, _L2_BY_FOLDS if by_folds else 0.0)
     drawn = by_folds and weak_learner == "tree"
     subsample = given.number_or_auto("subsample", _ROWS_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
     features = given.number_or_auto("max_features", _FEATURES_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
@@ -103,6 +116,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         sequential=given.choice("multiclass", ("auto", "ovr", "sequential")) == "sequential",
         max_iter=_rounds(given, by_folds),
         rounds_by_folds=by_folds,
+        n_models=_MODELS_BY_FOLDS if by_folds and model.coefficient != "corrective" else 1,
         calibrate=_calibration(model, training),
         learning_rate=given.number("learning_rate", 0, above=True),
         max_step=given.number_or_none("max_step", 0, above=True),
@@ -110,7 +124,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         max_depth=given.number_or_none("max_depth", 1, whole=True),
         max_intervals=given.number_or_none("max_intervals", 2, 255, whole=True),
         min_samples_leaf=least,
-        min_weight_leaf=given.number("min_weight_leaf", 0),
+        min_weight_leaf=given.number_or_auto("min_weight_leaf", max(rare, _LEAST_CURVATURE), 0),
         l2_regularization=given.number_or_auto("l2_regularization", l2, 0),
         min_gain=number("min_split_gain", given.renamed("min_gain", "min_split_gain"), 0),
         subsample=subsample,
@@ -127,6 +141,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         verbose=model.verbose,
         seed=seed,
         n_jobs=parallel.n_threads(model.n_jobs),
+        deadline=model._deadline,
     )
 
 
@@ -137,6 +152,19 @@ def _asks_folds(model: Any, size: float) -> bool:
     return choice("max_iter", model.max_iter, ("auto", "cv")) == "cv" or (
         size <= FEW_ROWS and allows_folds(model)
     )
+
+
+def _rows_if_rare(model: Any, training: Training) -> float:
+    """How many rows a leaf is to hold and to be shrunk by, if one of two classes is rare; else 0.
+
+    With fewer of them a leaf does not know whether it holds the rare class by chance. Steps of any length, as
+    in the papers, and classes weighed anew are left as they are.
+    """
+    if training.n_classes != 2 or model.max_step is None or model.class_weight is not None:
+        return 0.0
+    total = training.weights.total
+    p, q = training.class_weights / total
+    return min(1 / (p * q), _SHARE_OF_RARE * total) if p * q * _RARE < 1 else 0.0
 
 
 def _rounds(given: Parameters, by_folds: bool) -> int:

@@ -1,0 +1,49 @@
+"""Rare classes: leaves that hold enough of them."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+from propriety import BoostingClassifier
+from propriety.boosting.settings import settings_of
+from propriety.data.training import Training
+
+
+def settings(share, n=1_000, weight=None, **parameters):
+    y = (np.arange(n) < share * n).astype(int)
+    return settings_of(BoostingClassifier(**parameters), Training.read("T", np.zeros((n, 1)), y, weight), 0)
+
+
+def test_leaves_hold_as_many_rows_as_tell_a_rare_class():
+    rare = settings(0.02, max_iter=10)
+    assert rare.min_weight_leaf == rare.l2_regularization == pytest.approx(1 / (0.02 * 0.98))
+    assert settings(0.98, max_iter=10).l2_regularization == pytest.approx(rare.l2_regularization)
+    assert settings(0.02).l2_regularization == pytest.approx(rare.l2_regularization)
+    common = settings(0.06, max_iter=10)
+    assert (common.min_weight_leaf, common.l2_regularization) == (1e-3, 0.0)
+    assert settings(0.06).l2_regularization == 5.0
+    assert settings(0.001, max_iter=10).l2_regularization == 200.0  # no more than a fifth of all rows
+
+
+def test_what_is_given_or_weighed_anew_stays():
+    given = settings(0.02, max_iter=10, l2_regularization=1.0, min_weight_leaf=0.5)
+    assert (given.l2_regularization, given.min_weight_leaf) == (1.0, 0.5)
+    for parameters in ({"class_weight": "balanced"}, {"max_step": None}):
+        assert settings(0.02, max_iter=10, **parameters).l2_regularization == 0.0
+    weight = np.where(np.arange(1_000) < 20, 49.0, 1.0)  # as many of one class as of the other
+    assert settings(0.02, weight=weight, max_iter=10).l2_regularization == 0.0
+
+
+def test_a_rare_class_is_found_among_noise():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(16_000, 8))
+    y = (rng.random(16_000) < 1 / (1 + np.exp(6.5 - 1.5 * X[:, 0] - X[:, 1]))).astype(int)
+    assert 0.004 < y.mean() < 0.02
+    one, other = (
+        average_precision_score(
+            y[8_000:],
+            BoostingClassifier(max_iter=60, **given).fit(X[:8_000], y[:8_000]).predict_proba(X[8_000:])[:, 1],
+        )
+        for given in ({}, {"l2_regularization": 0.0, "min_weight_leaf": 1e-3})
+    )
+    assert one > 1.2 * other
