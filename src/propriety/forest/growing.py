@@ -6,7 +6,7 @@ import numpy as np
 
 from propriety.engine.compiling import inner, kernel, small
 from propriety.engine.lines import LINE, MOST_IN_LANE, copy_line
-from propriety.engine.predictor import contains
+from propriety.engine.masks import contains
 from propriety.forest.cuts import bin_of, column_start
 from propriety.forest.draws import scramble
 from propriety.forest.layout import ROW, TO_CLASS, TO_COUNT

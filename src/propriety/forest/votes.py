@@ -13,7 +13,8 @@ from propriety import parallel
 from propriety.data.table import Table
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import inner, kernel
-from propriety.engine.predictor import Forest, contains, step
+from propriety.engine.masks import contains
+from propriety.engine.predictor import Forest, step
 from propriety.export.formula import Formula, Trees, Votes
 from propriety.forest.settings import MOST_FEATURES
 
