@@ -159,6 +159,18 @@ def test_costs_by_column_early_stopping_and_a_validation_set(client):
         np.testing.assert_array_equal(whole.validation_score_, fitted.validation_score_)
 
 
+def test_the_scale_of_a_fit_is_told_before_it_starts(client, capsys):
+    X, y, _ = arrays(5)
+    model(max_iter=2, verbose=1).fit(da.from_array(X, (400, 4)), da.from_array(y, 400))
+    told = capsys.readouterr().err
+    first, bar = told.split("\n")[0], told.rsplit("\r")[-1]
+    assert first.startswith(
+        "1,200 rows of 4 columns in 3 partitions on 2 workers with 2 threads; a row takes 64"
+    )
+    assert "1 MB a worker; about 1 s; dashboard: http://127.0.0.1:" in first
+    assert "round 2/2" in bar
+
+
 def test_few_rows_are_fitted_here(client):
     X, y, _ = arrays(5, 300)
     fitted = BoostingClassifier(random_state=0).fit(da.from_array(X, 100), da.from_array(y, 100))
@@ -256,6 +268,23 @@ def test_a_worker_that_is_killed_changes_nothing(client, larger, monkeypatch):
     assert killed not in pids(client)
     same(whole, fitted, X)
     np.testing.assert_array_equal(whole.validation_score_, fitted.validation_score_)
+    assert nothing_left(client)
+
+
+def test_a_worker_that_is_killed_while_it_bins_changes_nothing(client):
+    X, y, _ = arrays(10)
+    killed = client.run(os.getpid)
+
+    def die_when_binning():
+        from propriety.engine.binning import Binner
+
+        Binner.transform = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
+
+    address = next(iter(killed))
+    client.run(die_when_binning, workers=[address])
+    fitted = model().fit(da.from_array(X, (300, 4)), da.from_array(y, 300))
+    assert killed[address] not in pids(client)
+    same(model().fit(X, y), fitted, X)
     assert nothing_left(client)
 
 

@@ -138,6 +138,7 @@ class SpreadGrower(Grower):
         self._collective, self._n_jobs = collective, n_jobs
         bins = [CELLS * f + np.arange(n + 1) for f, n in enumerate(binned.n_bins)]
         self._cells = np.concatenate(bins)
+        self._all_rows = int(collective.sum(np.array([len(binned.rows)]))[0])
         self._free: list[Ints] = []
         self._histograms: dict[int, Ints] = {}
 
@@ -161,7 +162,7 @@ class SpreadGrower(Grower):
     def _plant(self, n_rows: int, every: bool) -> None:
         """Count the root and find its split."""
         work, signal = self.work, self._signal
-        (all_rows,) = self._collective.sum(np.array([n_rows]))
+        all_rows = self._all_rows if every else int(self._collective.sum(np.array([n_rows]))[0])
         _begin(signal, work, n_rows, all_rows, every)
         root, histogram = work.nodes[0], self._new_histogram()
         self._count_rows(0, n_rows, 0, histogram)
