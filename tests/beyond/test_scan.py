@@ -228,7 +228,7 @@ def test_the_plan_says_in_words_what_will_be(folder):
     assert here.parts == 1
     assert "4,000 rows of 7 columns in " in here.words
     assert "in memory, about" in here.words
-    assert here.words.endswith("at the peak and 1 s")
+    assert here.words.endswith("at the peak; about 1 s")
     rows.source.__dict__["_pieces"] = [(10**9, None)]
     apart = parts.plan(rows, 2)
     assert apart.parts > 10

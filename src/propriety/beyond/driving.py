@@ -26,15 +26,12 @@ class Lost(RuntimeError):
 
 
 class Remote(Protocol):
-    """A station as the driver sees it; every method may raise `Lost`.
+    """A station as the driver sees it; every method may raise `Lost`."""
 
-    Attributes
-    ----------
-    where : object
-        By which another station finds the way to this one.
-    """
-
-    where: Any
+    @property
+    def where(self) -> Any:
+        """By which another station finds the way to this one."""
+        ...
 
     def call(self, method: str, *arguments: Any) -> Any:
         """Call a method and wait for what it returns."""

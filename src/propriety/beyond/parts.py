@@ -77,8 +77,8 @@ class Plan:
         else:
             told += (
                 f"bins and scores in {self.parts} parts that take turns, about "
-                f"{memory.in_words(self.memory)} of memory at the peak and {memory.in_words(self.on_disk)} of "
-                f"{tempfile.gettempdir()}"
+                f"{memory.in_words(self.memory)} of memory at the peak and "
+                f"{memory.in_words(self.on_disk)} of {tempfile.gettempdir()}"
             )
         return told if self.seconds is None else f"{told}; about {in_words(self.seconds)}"
 
