@@ -1,5 +1,6 @@
 """Dask collections: the bits of one process, whatever the workers, the partitions and what befalls them."""
 
+import contextlib
 import hashlib
 import os
 import signal
@@ -27,10 +28,20 @@ N = 1200
 
 
 @pytest.fixture(scope="module")
-def client():
-    with propriety.dask.local(2) as client:
+def workers():
+    # Dask gives up a worker for good that is not there 15 seconds after it was lost, however often it was.
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"}),
+        propriety.dask.local(2) as client,
+    ):
         yield client
         client.cluster.close()
+
+
+@pytest.fixture
+def client(workers):
+    workers.wait_for_workers(2, timeout=120)
+    return workers
 
 
 def arrays(seed=0, n=N):
@@ -288,6 +299,24 @@ def test_a_worker_that_is_killed_while_it_bins_changes_nothing(client):
     assert nothing_left(client)
 
 
+def test_a_worker_that_is_killed_while_it_predicts_changes_nothing(client, tmp_path):
+    X, y, _ = arrays(11)
+    fitted, mark = model().fit(X, y), tmp_path / "once"
+    mark.touch()
+
+    def die_once(block):
+        with contextlib.suppress(FileNotFoundError):
+            mark.unlink()  # whoever removes it is the only one to die
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    lazy = fitted.predict_proba(da.from_array(X, (300, 4)).map_blocks(die_once, meta=X[:0]))
+    predicted = client.compute(lazy).result(timeout=120)
+    assert not mark.exists()
+    np.testing.assert_array_equal(predicted, fitted.predict_proba(X))
+    assert nothing_left(client)
+
+
 def test_a_worker_that_pauses_is_waited_for(client, larger, monkeypatch):
     X, y, estimator = larger
     paused = pids(client)[0]
@@ -305,6 +334,7 @@ def test_a_worker_that_pauses_is_waited_for(client, larger, monkeypatch):
 
 def test_an_interrupt_keeps_the_rounds(client, larger, monkeypatch):
     X, y, estimator = larger
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
     bar = while_fitting(lambda: os.kill(os.getpid(), signal.SIGINT), 5)
     monkeypatch.setattr("propriety.beyond.dask.Bar", bar)
     fitted = clone(estimator).set_params(max_iter=20_000)  # far more than there is time for
@@ -317,7 +347,7 @@ def test_an_interrupt_keeps_the_rounds(client, larger, monkeypatch):
 
 
 def test_machines_that_share_no_memory(client):
-    """Every worker claims to be a machine of its own, so that totals go over the client."""
+    """Every worker claims to be a machine of its own, so that totals go from one to another."""
 
     def alone(dask_worker):
         from propriety.beyond.station import Station
