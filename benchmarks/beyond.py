@@ -1,6 +1,7 @@
 """Rows beyond memory: time and peak memory of fits from Parquet files, and XGBoost's external memory beside.
 
     python benchmarks/beyond.py parquet --rows 10000000 100000000 --memory 2GB --xgboost 20000000
+    python benchmarks/beyond.py latency
 
 Writes its own files to a temporary folder (about 115 bytes a row), or takes those of --files, and fits each
 in a process of its own: a table of seconds and processor seconds of all threads, microseconds of each a row,
@@ -19,11 +20,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from measuring import Column, Options, Part, Table
+
+from propriety.beyond.hub import FAN, Relay, above
 
 D, LEAVES, RATE, BINS, FILE_ROWS = 28, 31, 0.1, 255, 1_000_000
 
@@ -161,6 +166,90 @@ def parquet(args: Options) -> Iterator[Table]:
     yield Table("parquet", f"Fits of {args.rounds} rounds from Parquet files", columns, table)
 
 
+# --- machines far from each other -------------------------------------------------------------------
+
+
+class Counted:
+    """A machine's totals, counted from the first round on."""
+
+    def __init__(self, relay: Relay) -> None:
+        self._relay, self.rank, self.size, self.ahead = relay, relay.rank, relay.size, relay.ahead
+        self.trips, self.sent, self.first = 0, 0, 0.0
+
+    def _count(self, n_bytes: int) -> None:
+        self.trips, self.sent = self.trips + 1, self.sent + n_bytes
+
+    def sum(self, parts: np.ndarray) -> np.ndarray:
+        """The sum, counted."""
+        self._count(parts.nbytes)
+        return self._relay.sum(parts)
+
+    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
+        """The maxima, counted."""
+        self._count(8 * len(tops))
+        return self._relay.max(tops)
+
+    def gather(self, part: Any) -> list[Any]:
+        """What all have shown."""
+        return self._relay.gather(part)
+
+    def tell(self, done: int, of: int, score: float | None) -> None:
+        """Begin to count after the first round."""
+        if done == 1:
+            self.trips, self.sent, self.first = 0, 0, time.perf_counter()
+
+
+def far_apart(X: np.ndarray, y: np.ndarray, machines: int, delay: float, rounds: int, leaves: int) -> Counted:
+    """Fit over machines, each a thread, whose messages take a while; returns the first's totals and time."""
+    from propriety import BoostingClassifier
+
+    relays = [Relay(k, machines) for k in range(machines)]
+    network = ThreadPoolExecutor(2 * machines)
+
+    def slow(receive: Callable[..., Any]) -> Callable[..., Any]:
+        def send(*message: Any) -> Any:
+            time.sleep(delay)
+            answer = receive(*message).result()
+            time.sleep(delay)
+            return answer
+
+        return lambda *message: network.submit(send, *message)
+
+    for k, relay in enumerate(relays):
+        relay.join(slow(relays[above(k)].receive) if k else None)
+    counted = [Counted(relay) for relay in relays]
+
+    def fit(k: int) -> None:
+        model = BoostingClassifier(max_iter=rounds + 1, max_leaf_nodes=leaves, random_state=0, n_jobs=1)
+        model._collective = counted[k]
+        model.fit(X[k::machines], y[k::machines])
+
+    with ThreadPoolExecutor(machines) as machines_:
+        for done in [machines_.submit(fit, k) for k in range(machines)]:
+            done.result()
+    counted[0].first = time.perf_counter() - counted[0].first
+    return counted[0]
+
+
+def latency(args: Options) -> Iterator[Table]:
+    """Time a tree over machines whose messages take 0, 5 and 20 ms each way, and by the model of cost."""
+    X, y = block(args.size(20_000), seed=0)
+    table = []
+    for machines, leaves in ((3, 31), (7, 31), (7, 127)):
+        hops, base = (1 if machines <= FAN + 1 else 2), None
+        for delay in (0.0, 0.005, 0.02):
+            found = far_apart(X, y, machines, delay, args.rounds, leaves)
+            each, trips = found.first / args.rounds, found.trips / args.rounds
+            base = each if base is None else base
+            said = base + trips * 2 * hops * delay
+            row = [f"{machines}", f"{leaves}", f"{1000 * delay:g}", trips, found.sent / args.rounds / 1e6]
+            table.append([*row, 1000 * each, 1000 * said])
+    columns = ["machines", "leaves", "ms each way", Column("trips a tree", format=".1f")]
+    columns += [Column("MB a tree", format=".2f"), Column("ms a tree", "ms", ".0f")]
+    columns += [Column("by the model of cost", format=".0f")]
+    yield Table("latency", f"{len(X):,} × {D} over machines far from each other", columns, table)
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Sizes, and what else is fitted."""
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000, 100_000_000])
@@ -171,7 +260,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--files", default=None, help="folder of the files; written if missing, and kept")
 
 
-PART = Part(__doc__, {"parquet": parquet}, packages=("propriety", "xgboost"), arguments=arguments)
+PART = Part(
+    __doc__, {"parquet": parquet, "latency": latency}, packages=("propriety", "xgboost"), arguments=arguments
+)
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["one"]:

@@ -1,5 +1,6 @@
 """Dask collections: the bits of one process, whatever the workers, the partitions and what befalls them."""
 
+import contextlib
 import hashlib
 import os
 import signal
@@ -27,10 +28,20 @@ N = 1200
 
 
 @pytest.fixture(scope="module")
-def client():
-    with propriety.dask.local(2) as client:
+def workers():
+    # Dask gives up a worker for good that is not there 15 seconds after it was lost, however often it was.
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"}),
+        propriety.dask.local(2) as client,
+    ):
         yield client
         client.cluster.close()
+
+
+@pytest.fixture
+def client(workers):
+    workers.wait_for_workers(2, timeout=120)
+    return workers
 
 
 def arrays(seed=0, n=N):
@@ -159,6 +170,18 @@ def test_costs_by_column_early_stopping_and_a_validation_set(client):
         np.testing.assert_array_equal(whole.validation_score_, fitted.validation_score_)
 
 
+def test_the_scale_of_a_fit_is_told_before_it_starts(client, capsys):
+    X, y, _ = arrays(5)
+    model(max_iter=2, verbose=1).fit(da.from_array(X, (400, 4)), da.from_array(y, 400))
+    told = capsys.readouterr().err
+    first, bar = told.split("\n")[0], told.rsplit("\r")[-1]
+    assert first.startswith(
+        "1,200 rows of 4 columns in 3 partitions on 2 workers with 2 threads; a row takes 64"
+    )
+    assert "1 MB a worker; about 1 s; dashboard: http://127.0.0.1:" in first
+    assert "round 2/2" in bar
+
+
 def test_few_rows_are_fitted_here(client):
     X, y, _ = arrays(5, 300)
     fitted = BoostingClassifier(random_state=0).fit(da.from_array(X, 100), da.from_array(y, 100))
@@ -259,6 +282,41 @@ def test_a_worker_that_is_killed_changes_nothing(client, larger, monkeypatch):
     assert nothing_left(client)
 
 
+def test_a_worker_that_is_killed_while_it_bins_changes_nothing(client):
+    X, y, _ = arrays(10)
+    killed = client.run(os.getpid)
+
+    def die_when_binning():
+        from propriety.engine.binning import Binner
+
+        Binner.transform = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
+
+    address = next(iter(killed))
+    client.run(die_when_binning, workers=[address])
+    fitted = model().fit(da.from_array(X, (300, 4)), da.from_array(y, 300))
+    assert killed[address] not in pids(client)
+    same(model().fit(X, y), fitted, X)
+    assert nothing_left(client)
+
+
+def test_a_worker_that_is_killed_while_it_predicts_changes_nothing(client, tmp_path):
+    X, y, _ = arrays(11)
+    fitted, mark = model().fit(X, y), tmp_path / "once"
+    mark.touch()
+
+    def die_once(block):
+        with contextlib.suppress(FileNotFoundError):
+            mark.unlink()  # whoever removes it is the only one to die
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    lazy = fitted.predict_proba(da.from_array(X, (300, 4)).map_blocks(die_once, meta=X[:0]))
+    predicted = client.compute(lazy).result(timeout=120)
+    assert not mark.exists()
+    np.testing.assert_array_equal(predicted, fitted.predict_proba(X))
+    assert nothing_left(client)
+
+
 def test_a_worker_that_pauses_is_waited_for(client, larger, monkeypatch):
     X, y, estimator = larger
     paused = pids(client)[0]
@@ -276,6 +334,7 @@ def test_a_worker_that_pauses_is_waited_for(client, larger, monkeypatch):
 
 def test_an_interrupt_keeps_the_rounds(client, larger, monkeypatch):
     X, y, estimator = larger
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
     bar = while_fitting(lambda: os.kill(os.getpid(), signal.SIGINT), 5)
     monkeypatch.setattr("propriety.beyond.dask.Bar", bar)
     fitted = clone(estimator).set_params(max_iter=20_000)  # far more than there is time for
@@ -288,7 +347,7 @@ def test_an_interrupt_keeps_the_rounds(client, larger, monkeypatch):
 
 
 def test_machines_that_share_no_memory(client):
-    """Every worker claims to be a machine of its own, so that totals go over the client."""
+    """Every worker claims to be a machine of its own, so that totals go from one to another."""
 
     def alone(dask_worker):
         from propriety.beyond.station import Station

@@ -228,11 +228,16 @@ def test_the_plan_says_in_words_what_will_be(folder):
     assert here.parts == 1
     assert "4,000 rows of 7 columns in " in here.words
     assert "in memory, about" in here.words
+    assert here.words.endswith("at the peak; about 1 s")
     rows.source.__dict__["_pieces"] = [(10**9, None)]
     apart = parts.plan(rows, 2)
     assert apart.parts > 10
     assert apart.memory < 8 * 2**30 < apart.on_disk
     assert f"{apart.parts} parts that take turns" in apart.words
+    assert (
+        parts.plan(rows, 2, rounds=1000, threads=1).seconds
+        > 20 * parts.plan(rows, 2, rounds=1, threads=2).seconds
+    )
 
 
 def test_held_out_rows_of_the_users_own(table, folder, tmp_path, always):

@@ -37,7 +37,7 @@ class Near:
     """A station of this process, as its driver sees it."""
 
     def __init__(self, station):
-        self.station = station
+        self.station = self.where = station
 
     def call(self, method, *arguments):
         return getattr(self.station, method)(*arguments)
@@ -59,6 +59,7 @@ class Together:
         for number, station in enumerate(stations):
             if self.apart:
                 station.machine = lambda number=number: (str(number),)
+                station.way_to = lambda other: other._relay.receive
         return [Near(s) for s, count in zip(stations, counts, strict=True) if count]
 
     def dismiss(self, stations):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,9 @@ from sklearn.base import clone
 from propriety import memory
 from propriety.beyond.bar import Bar, step_of
 from propriety.beyond.driving import Interrupted, Lost, drive
+from propriety.beyond.hub import Relay, Send
 from propriety.beyond.parts import in_memory, share
+from propriety.beyond.scale import in_words, rounds_of, seconds_of, trips
 from propriety.beyond.scan import Scan
 from propriety.beyond.station import News, Station
 from propriety.collective import NotSpread
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 FEW = 50_000
 _ANSWER = 60.0  # seconds that a worker which is there may take to answer
 _LOOK = 1.0
+_COMING, _GONE = 600.0, 10.0  # seconds to wait for a first worker, and for another after the last was lost
 _PARTITION = 1_000_000  # rows of a scan that are read at once
 
 
@@ -44,6 +48,11 @@ class _Worker:
             _new_station, actor=True, workers=[address], allow_other_workers=False, pure=False
         )
         self._actor: Any = None
+
+    @property
+    def where(self) -> tuple[str, Any]:
+        """By which another station finds the way to this one."""
+        return self.address, self._future.key
 
     def call(self, method: str, *arguments: Any) -> Any:
         """Call a method and wait for what it returns."""
@@ -101,6 +110,23 @@ class _DaskStation(Station):
         self._worker = get_worker()
         memory.hold_to(self._worker.memory_manager.memory_limit)
 
+    def way_to(self, where: tuple[str, Any]) -> Send:
+        """From worker to worker, by the connections that Dask keeps for its own results."""
+        from distributed.protocol import to_serialize
+
+        address, key = where
+        loop = self._worker.loop.asyncio_loop
+
+        async def ask(rank: int, kind: str, part: Any) -> Any:
+            answer = await self._worker.rpc(address).actor_execute(
+                function="take_in", actor=key, args=[rank, kind, to_serialize(part)]
+            )
+            if answer["status"] != "OK":
+                raise answer["exception"]
+            return answer["result"]
+
+        return lambda rank, kind, part: asyncio.run_coroutine_threadsafe(ask(rank, kind, part), loop)
+
     def take_results(self, keys: list[str]) -> int:
         """Hold the rows of these results; −1 if one of them is not here any more."""
         try:
@@ -119,13 +145,13 @@ class _Workers:
 
     def stations(self) -> list[_Worker]:
         """Stations with all rows, when they have been computed."""
+        self._await_rows()
+        self._even_out()
         while True:
             self._await_rows()
             holders: dict[str, list[str]] = {}
-            for key, addresses in self._client.who_has(self._futures).items():
-                if addresses:
-                    least = min(addresses, key=lambda a: len(holders.get(a, [])))
-                    holders.setdefault(least, []).append(key)
+            for key, address in self._holders().items():
+                holders.setdefault(address, []).append(key)
             stations = [_Worker(self._client, address) for address in holders]
             try:
                 waits = [s.start("take_results", holders[s.address]) for s in stations]
@@ -133,7 +159,7 @@ class _Workers:
             except Lost:
                 self.dismiss(stations)
                 continue
-            if min(counts) < 0 or sum(map(len, holders.values())) < len(self._futures):
+            if min(counts, default=-1) < 0 or sum(map(len, holders.values())) < len(self._futures):
                 self.dismiss(stations)  # a partition was moved, or lost, in between
                 continue
             self.rows = sum(counts)
@@ -143,16 +169,44 @@ class _Workers:
             self.dismiss([s for s, count in zip(stations, counts, strict=True) if not count])
             return [s for s, count in zip(stations, counts, strict=True) if count]
 
+    def _holders(self) -> dict[str, str]:
+        """The worker of each partition; of several, the one that holds the fewest."""
+        found: dict[str, str] = {}
+        for key, addresses in self._client.who_has(self._futures).items():
+            if addresses:
+                held = list(found.values())
+                found[key] = min(addresses, key=held.count)
+        return found
+
+    def _even_out(self) -> None:
+        """Have partitions moved to workers that hold less, if that saves much waiting.
+
+        All workers wait for the one that has most in every round, and Dask places results by other lights.
+        """
+        sizes, holders = self._client.nbytes([f.key for f in self._futures], summary=False), self._holders()
+        if any(f.key not in sizes or f.key not in holders for f in self._futures):
+            return  # one was lost in between
+        moves = even_moves(sizes, holders, self._client.nthreads())
+        for k, future in enumerate(self._futures):
+            if future.key in moves:
+                # It may go elsewhere if that worker is gone by then: nothing waits for one worker.
+                self._futures[k] = self._client.submit(
+                    _same, future, workers=[moves[future.key]], allow_other_workers=True, pure=False
+                )
+
     def _await_rows(self) -> None:
-        """Wait until every partition is computed."""
+        """Wait until every partition is computed, as long as there are workers."""
         from distributed import wait
 
+        heard = time.monotonic()
         while True:
             try:
                 wait(self._futures, timeout=_LOOK)
             except TimeoutError:
-                if not self._client.scheduler_info(n_workers=-1)["workers"]:
-                    time.sleep(_LOOK)
+                patience, now = (_GONE if self.rows else _COMING), time.monotonic()
+                heard = now if self._client.scheduler_info(n_workers=-1)["workers"] else heard
+                if now - heard > patience:
+                    raise Lost(f"the Dask cluster has had no worker for {patience:g} seconds") from None
                 continue
             for number, future in enumerate(self._futures):
                 if future.status == "error":
@@ -180,6 +234,44 @@ class _Workers:
         for future in self._futures:
             future.release()
         self._futures = []
+
+
+def _same(part: tuple[Any, Any, dict[str, Any]]) -> tuple[Any, Any, dict[str, Any]]:
+    return part
+
+
+def even_moves(sizes: dict[str, int], holders: dict[str, str], threads: dict[str, int]) -> dict[str, str]:
+    """Which partitions go to which workers, so that none has far more for its threads than others.
+
+    A partition moves only if that takes a tenth of a fair share off the worker with most.
+
+    >>> even_moves({"a": 5, "b": 5, "c": 1}, {"a": "one", "b": "one", "c": "one"}, {"one": 1, "two": 1})
+    {'a': 'two'}
+    >>> even_moves({"a": 5, "b": 5}, {"a": "one", "b": "two"}, {"one": 1, "two": 1})
+    {}
+    """
+    held: dict[str, list[str]] = {address: [] for address in threads}
+    for key, address in holders.items():
+        held.setdefault(address, []).append(key)
+    each = {address: threads.get(address, 1) for address in held}
+    load = {address: sum(sizes[key] for key in keys) / each[address] for address, keys in held.items()}
+    slack = 0.1 * sum(sizes.values()) / max(1, sum(threads.values()))
+    moves: dict[str, str] = {}
+    while held:
+        most, least = max(load, key=load.__getitem__), min(load, key=load.__getitem__)
+        tops = {
+            key: max(load[most] - sizes[key] / each[most], load[least] + sizes[key] / each[least])
+            for key in held[most]
+        }
+        best = min(tops, key=tops.__getitem__, default=None)
+        if best is None or tops[best] >= load[most] - slack:
+            break
+        held[most].remove(best)
+        held[least].append(best)
+        load[most] -= sizes[best] / each[most]
+        load[least] += sizes[best] / each[least]
+        moves[best] = least
+    return moves
 
 
 # --- fitting --------------------------------------------------------------------------------------
@@ -249,9 +341,12 @@ def _run(
         return model.fit(X, y, **rows, **plain, **held_out)
     except Interrupted as interrupted:
         vars(model).update(interrupted.learned or {})
-        if isinstance(interrupted.__cause__, Lost):
-            raise Lost(f"{interrupted.__cause__}; the rounds fitted so far are kept") from interrupted
-        raise KeyboardInterrupt from None
+        cause = interrupted.__cause__
+        if not isinstance(cause, Exception):
+            raise KeyboardInterrupt from None
+        if interrupted.learned:
+            cause.add_note("the rounds fitted so far are kept")
+        raise cause from None
     finally:
         bar.end()
         fleet.release()
@@ -355,16 +450,24 @@ def _rounds(learned: dict[str, Any]) -> list[Any]:
 
 def _scale(model: Any, client: Client, sizes: Sequence[float], columns: int) -> str:
     """What the fit will be about, in words."""
-    workers, threads = len(client.nthreads()), sum(client.nthreads().values())
-    known = not any(np.isnan(sizes))
-    rows = f"{int(sum(sizes)):,} rows of " if known else ""
-    row = 2 * columns + 56
-    if hasattr(model, "_row_bytes"):
-        row = model._row_bytes(columns, 2, max(1, int(sum(sizes))) if known else _PARTITION)
+    threads, known = client.nthreads(), not any(np.isnan(sizes))
+    n, of_its_own = int(sum(sizes)) if known else 0, hasattr(model, "_row_bytes")
+    row = model._row_bytes(columns, 2, max(1, n) if known else _PARTITION) if of_its_own else 2 * columns + 56
+    rows = f"{n:,} rows of " if known else ""
     taken = f"a row takes {row} bytes beside its partition"
     if not model._grows_in_parts:
         taken = f"each worker holds the bins of all rows, and a row takes {row} bytes there"
-    return (
-        f"{rows}{columns} columns in {len(sizes)} partitions on {workers} workers with {threads} threads; "
-        f"{taken}; dashboard: {client.dashboard_link}"
+    told = (
+        f"{rows}{columns} columns in {len(sizes)} partitions on {len(threads)} workers with "
+        f"{sum(threads.values())} threads; {taken}"
     )
+    if known and model._grows_in_parts:
+        each = memory.in_words(n * row / max(1, len(threads)))
+        told += f", {memory.in_words(n * row)} in all and {each} a worker"
+    if not of_its_own:
+        hosts = {worker["host"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()}
+        often = trips(int(model.max_leaf_nodes), Relay.ahead)
+        told += f"; {len(hosts)} machines meet about {often} times a tree" if len(hosts) > 1 else ""
+        lasting = seconds_of(n, columns, rounds_of(model), threads=sum(threads.values()) or 1)
+        told += f"; about {in_words(lasting)}" if known else ""
+    return f"{told}; dashboard: {client.dashboard_link}"

@@ -1,4 +1,4 @@
-"""Driving a fit: stations that fit together are begun, answered, watched, and begun again if one is lost.
+"""Driving a fit: stations that fit together are begun, watched, and begun again if one is lost.
 
 Knows nothing of Dask: a `Fleet` has the stations, wherever they are.
 """
@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from propriety.beyond.following import pass_on
-from propriety.beyond.hub import combined
+from propriety.beyond.hub import above
 from propriety.beyond.station import News, Place
 from propriety.model.following import Follower
 
-#: Seconds that a look takes if there is nothing new, and between two looks at all stations.
-_LOOK, _OFTEN = 0.25, 0.2
+#: Seconds that a look at a station takes if there is nothing new.
+_LOOK = 0.25
 #: How often a fit is begun again.
 _ATTEMPTS = 10
 
@@ -27,6 +27,11 @@ class Lost(RuntimeError):
 
 class Remote(Protocol):
     """A station as the driver sees it; every method may raise `Lost`."""
+
+    @property
+    def where(self) -> Any:
+        """By which another station finds the way to this one."""
+        ...
 
     def call(self, method: str, *arguments: Any) -> Any:
         """Call a method and wait for what it returns."""
@@ -83,10 +88,15 @@ def drive(
     """
     learned: dict[str, Any] | None = None
     for attempt in range(_ATTEMPTS):
-        stations = fleet.stations()
         try:
-            speakers = _begin(stations, model, extra)
-            return _watch(stations, speakers, told, follower)
+            stations = fleet.stations()
+        except BaseException as error:
+            if learned is None:
+                raise
+            raise Interrupted(learned) from error
+        try:
+            _begin(stations, model, extra)
+            return _watch(stations, told, follower)
         except (Lost, _Parted) as error:
             learned = _longest([learned, *_stop(stations)], known)
             if learned is not None:
@@ -108,63 +118,46 @@ class _Parted(Exception):
     """The stations have broken off."""
 
 
-def _begin(
-    stations: Sequence[Remote], model: Any, extra: Callable[[int, int], dict[str, Any]]
-) -> list[Remote]:
-    """Tell every station its place; returns those that speak for their machines, if there are several."""
-    marks = [station.call("machine") for station in stations]
+def _begin(stations: Sequence[Remote], model: Any, extra: Callable[[int, int], dict[str, Any]]) -> None:
+    """Tell every station its place; the first of each machine speaks for it."""
+    marks = _all(stations, "machine")
     machines = list(dict.fromkeys(marks))
     crews = [[s for s, mark in zip(stations, marks, strict=True) if mark == machine] for machine in machines]
+    # All speakers can be sent parts before anyone begins.
+    opened = [crew[0].start("open", len(crew), k, len(crews)) for k, crew in enumerate(crews)]
+    paths = [wait() for wait in opened]
     content, waits, rank = pickle.dumps(model), [], 0
     for k, crew in enumerate(crews):
-        path = crew[0].call("open", len(crew))
         for here, station in enumerate(crew):
-            place = Place(rank, len(stations), k, len(crews), here, len(crew), path)
+            up = crews[above(k)][0].where if k and not here else None
+            place = Place(rank, len(stations), k, len(crews), here, len(crew), paths[k], up)
             waits.append(station.start("begin", content, place, extra(rank, len(stations))))
             rank += 1
     for wait in waits:
         wait()
-    return [crew[0] for crew in crews] if len(crews) > 1 else []
+
+
+def _all(stations: Sequence[Remote], method: str, *arguments: Any) -> list[Any]:
+    """Call a method of all stations at once."""
+    waits = [station.start(method, *arguments) for station in stations]
+    return [wait() for wait in waits]
 
 
 def _watch(
-    stations: Sequence[Remote],
-    speakers: Sequence[Remote],
-    told: Callable[[News], None],
-    follower: Follower | None,
+    stations: Sequence[Remote], told: Callable[[News], None], follower: Follower | None
 ) -> dict[str, Any]:
-    """Answer what the speakers ask, and look at all stations now and then, until they have done."""
-    asked: dict[int, Any] = {}
-    answer: Any = None
-    looked = -_OFTEN
-    while True:
-        quiet = [k for k in range(len(speakers)) if k not in asked]
-        waits = [speakers[k].start("look", answer, _LOOK) for k in quiet]
-        news = {k: wait() for k, wait in zip(quiet, waits, strict=True)}
-        answer = None
-        asked |= {k: one.asked for k, one in news.items() if one.asked is not None}
-        if speakers and len(asked) == len(speakers):
-            answer = (combined(asked[0][0], [asked[k][1] for k in range(len(speakers))]),)
-            asked = {}
-        if any(one.event or one.state not in ("working", "asking") for one in news.values()):
-            looked = -_OFTEN
-        if time.monotonic() - looked >= _OFTEN:
-            looked = time.monotonic()
-            learned = _look(stations, 0.0 if speakers else _LOOK, told, follower)
-            if learned is not None:
-                return learned
+    """Look at the stations until they have done."""
+    while (learned := _look(stations, told, follower)) is None:
+        pass
+    return learned
 
 
 def _look(
-    stations: Sequence[Remote],
-    patience: float,
-    told: Callable[[News], None],
-    follower: Follower | None,
+    stations: Sequence[Remote], told: Callable[[News], None], follower: Follower | None
 ) -> dict[str, Any] | None:
     """See how the stations are; returns what was learned, if they have done."""
-    first: News = stations[0].call("state", patience)  # the one that has events
-    waits = [station.start("state", 0.0) for station in stations[1:]]
-    news = [first, *(wait() for wait in waits)]
+    first: News = stations[0].call("state", _LOOK)  # the one that has events
+    news = [first, *_all(stations[1:], "state", 0.0)]
     told(max(news, key=lambda one: one.done))
     for station, one in zip(stations, news, strict=True):
         if one.state == "failed":
@@ -175,7 +168,7 @@ def _look(
         raise _Parted
     if not all(one.state == "done" for one in news):
         return None
-    results = [station.call("result") for station in stations]
+    results = _all(stations, "result")
     return pickle.loads(next(result for result in results if result))
 
 

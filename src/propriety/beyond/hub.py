@@ -1,13 +1,17 @@
-"""Totals of processes on several machines, over whoever drives them.
+"""Totals of processes on several machines, over a tree of them.
 
-A process *asks* for a total and waits; the driver collects what all have asked, answers everybody the same,
-and looks for the next questions. So a total is one round trip, and there are no ports but the driver's own.
+A process adds what the few below it send to its own part, sends that up, and hands the answer down. So no
+machine carries more than the parts of its neighbours, whatever their number, and whoever drives the fit
+carries none. How a part gets from one process to another is not known here.
 """
 
 from __future__ import annotations
 
 import queue
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,45 +19,108 @@ from numpy.typing import NDArray
 
 from propriety.collective import Part, Parted
 
+#: How many processes send their parts to one.
+FAN = 4
 _LOOK = 0.2  # seconds between two looks at whether it is over
+_PATIENCE = 600.0  # seconds that a process may take for its share of the work
+Send = Callable[[int, str, Any], "Future[Any]"]
 
 
-class Post:
-    """One of several processes that a driver answers.
+def above(k: int) -> int:
+    """The process to which process ``k`` > 0 sends its part.
+
+    >>> [above(k) for k in (1, 4, 5, 20)]
+    [0, 0, 1, 4]
+    """
+    return (k - 1) // FAN
+
+
+def n_below(k: int, size: int) -> int:
+    """How many of ``size`` processes send their parts to process ``k``.
+
+    >>> [n_below(k, 7) for k in range(7)]
+    [4, 2, 0, 0, 0, 0, 0]
+    """
+    return max(0, min(size - 1, FAN * k + FAN) - FAN * k)
+
+
+class Relay:
+    """One process of a tree.
 
     Parameters
     ----------
     rank, size : int
     """
 
-    ahead = 4
+    ahead = 8
 
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size = rank, size
-        self.asked: queue.Queue[tuple[str, Any]] = queue.Queue()
-        self._answers: queue.Queue[Any] = queue.Queue()
-        self._over = False
+        self._send: Send | None = None
+        self._received: queue.Queue[tuple[int, str, Any, Future[Any]]] = queue.Queue()
+        self._lock, self._over = Lock(), False
+        self._open: set[Future[Any]] = set()
+
+    def join(self, send: Send | None) -> None:
+        """Take the way to the process above; the first has none."""
+        self._send = send
 
     def stop(self) -> None:
-        """Whoever waits for an answer waits no longer."""
-        self._over = True
+        """Nobody waits any longer."""
+        with self._lock:
+            self._over, waiting, self._open = True, self._open, set()
+        for answer in waiting:
+            answer.set_exception(Parted("the fit was told to stop"))
 
-    def answer(self, total: Any) -> None:
-        """What the driver says."""
-        self._answers.put(total)
+    def receive(self, rank: int, kind: str, part: Any) -> Future[Any]:
+        """Take the part of a process below, and return where its answer will be."""
+        answer: Future[Any] = Future()
+        with self._lock:
+            if self._over:
+                answer.set_exception(Parted("the fit was told to stop"))
+                return answer
+            self._open.add(answer)
+        self._received.put((rank, kind, part, answer))
+        return answer
 
     def _ask(self, kind: str, part: Any) -> Any:
-        self.asked.put((kind, part))
+        end = time.monotonic() + _PATIENCE
+        parts, answers = {self.rank: part}, []
+        for _ in range(n_below(self.rank, self.size)):
+            rank, asked, other, answer = self._waited(
+                lambda: self._received.get(timeout=_LOOK), queue.Empty, end
+            )
+            if asked != kind:
+                raise RuntimeError(f"processes {self.rank} and {rank} ask for a {kind} and a {asked} at once")
+            parts[rank] = other
+            answers.append(answer)
+        total = combined(kind, [parts[rank] for rank in sorted(parts)])
+        if self._send is not None:
+            try:
+                sent = self._send(self.rank, kind, total)
+                total = self._waited(lambda: sent.result(timeout=_LOOK), TimeoutError, end)
+            except (OSError, EOFError) as error:
+                raise Parted(f"process {above(self.rank)} is gone: {error}") from None
+        with self._lock:
+            answers = [answer for answer in answers if answer in self._open]
+            self._open.difference_update(answers)
+        for answer in answers:
+            answer.set_result(total)
+        return total
+
+    def _waited(self, ask: Callable[[], Any], late: type[Exception], end: float) -> Any:
+        """Ask until there is an answer, it is over, or patience is."""
         while not self._over:
             try:
-                return self._answers.get(timeout=_LOOK)
-            except queue.Empty:
-                continue
+                return ask()
+            except late:
+                if time.monotonic() > end:
+                    raise Parted(f"other processes have not come within {_PATIENCE:g} seconds") from None
         raise Parted("the fit was told to stop")
 
     def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
         """Sum of the processes' arrays."""
-        return self._ask("sum", parts)
+        return np.array(self._ask("sum", parts))  # a copy: the answer is still on its way to others
 
     def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
         """Largest of the processes' numbers, place by place."""
@@ -61,17 +128,19 @@ class Post:
 
     def gather(self, part: Part) -> list[Part]:
         """The processes' parts, in the order of their ranks."""
-        return self._ask("gather", part)
+        return [own for _, own in sorted(self._ask("gather", [(self.rank, part)]), key=lambda pair: pair[0])]
 
     def tell(self, done: int, of: int, score: float | None) -> None:
         """The driver looks at the stations for that."""
 
 
 def combined(kind: str, parts: Sequence[Any]) -> Any:
-    """The answer to what all have asked.
+    """What several parts are together.
 
     >>> combined("sum", [np.array([1, 2]), np.array([3, 4])]), combined("max", [(1.0,), (2.0,)])
     (array([4, 6]), (2.0,))
+    >>> combined("gather", [[(0, "a")], [(1, "b")]])
+    [(0, 'a'), (1, 'b')]
     """
     if kind == "sum":
         total = np.array(parts[0])
@@ -80,7 +149,7 @@ def combined(kind: str, parts: Sequence[Any]) -> Any:
         return total
     if kind == "max":
         return tuple(max(column) for column in zip(*parts, strict=True))
-    return list(parts)
+    return [pair for part in parts for pair in part]
 
 
 class Nested:
@@ -96,9 +165,9 @@ class Nested:
         Of all processes.
     """
 
-    ahead = 4
+    ahead = Relay.ahead
 
-    def __init__(self, inner: Any, outer: Post | None, rank: int, size: int) -> None:
+    def __init__(self, inner: Any, outer: Relay | None, rank: int, size: int) -> None:
         self._inner, self._outer, self.rank, self.size = inner, outer, rank, size
 
     def stop(self) -> None:

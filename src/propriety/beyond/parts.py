@@ -22,6 +22,7 @@ from sklearn.utils.validation import _num_samples
 from propriety import memory
 from propriety.beyond.bar import Bar, step_of
 from propriety.beyond.meeting import Member, meet
+from propriety.beyond.scale import in_words, rounds_of, seconds_of
 from propriety.beyond.scan import Scan, batch_rows
 from propriety.collective import ALONE, NotSpread
 from propriety.data.cost_terms import TERMS, CostTerms
@@ -35,6 +36,7 @@ FEW = 50_000
 _MOST = 1_000_000  # rows that are read into memory if few of them have a weight
 _PASSES = 3  # over the rows: labels and categories, a sample, bins
 _LEAST_ROWS = 10_000  # of a part
+_SLOWER = 2.0  # parts that take turns, against rows in memory
 _SHARE = 0.85  # of the memory that is free, by default
 
 
@@ -53,6 +55,8 @@ class Plan:
         Bytes that the fit will take at its peak, about.
     on_disk : int
         Bytes of the files that hold the parts.
+    seconds : float or None
+        That the fit will take, about, if nothing else keeps the processors busy; None if that is not known.
     """
 
     rows: int
@@ -61,6 +65,7 @@ class Plan:
     parts: int
     memory: int
     on_disk: int
+    seconds: float | None
 
     @property
     def words(self) -> str:
@@ -68,22 +73,26 @@ class Plan:
         size = "" if self.source_bytes is None else f" in {memory.in_words(self.source_bytes)} of files"
         told = f"{self.rows:,} rows of {self.columns} column{'s' * (self.columns != 1)}{size}: "
         if self.parts == 1:
-            return told + f"bins and scores in memory, about {memory.in_words(self.memory)} at the peak"
-        return told + (
-            f"bins and scores in {self.parts} parts that take turns, about {memory.in_words(self.memory)} of "
-            f"memory at the peak and {memory.in_words(self.on_disk)} of {tempfile.gettempdir()}"
-        )
+            told += f"bins and scores in memory, about {memory.in_words(self.memory)} at the peak"
+        else:
+            told += (
+                f"bins and scores in {self.parts} parts that take turns, about "
+                f"{memory.in_words(self.memory)} of memory at the peak and "
+                f"{memory.in_words(self.on_disk)} of {tempfile.gettempdir()}"
+            )
+        return told if self.seconds is None else f"{told}; about {in_words(self.seconds)}"
 
 
-def plan(scan: Scan, n_classes: int, **asked: Any) -> Plan:
+def plan(scan: Scan, n_classes: int, rounds: int = 1, threads: int | None = None, **asked: Any) -> Plan:
     """Find out whether the arrays of a fit go into the budget, and into how many parts they must be cut.
 
     ``asked`` is what `asked_of` finds out about a model.
     """
-    n, d = scan.n_rows, len(scan.features)
+    n, d, n_scores = scan.n_rows, len(scan.features), n_scores_of(max(2, n_classes))
     row_of, in_parts = asked.pop("row_of", None), asked.pop("in_parts", True)
+    seconds = seconds_of(n, d, rounds, n_scores, threads) if row_of is None else None
     if row_of is None:
-        row = row_bytes(d, n_scores_of(max(2, n_classes)), scan.weight is not None, **asked)
+        row = row_bytes(d, n_scores, scan.weight is not None, **asked)
     else:
         row = row_of(d, n_classes, n)
     room = memory.resident() + _SHARE * memory.available() if scan.memory is None else scan.memory
@@ -91,7 +100,7 @@ def plan(scan: Scan, n_classes: int, **asked: Any) -> Plan:
     sample = 2 * 8 * d * min(n, 2 * SAMPLE)
     fixed = memory.resident() + sample + 6 * 8 * d * batch_rows(d) + (100 << 20)
     if fixed + n * row <= room:
-        return Plan(n, d, scan.source.n_bytes, 1, int(fixed + n * row), 0)
+        return Plan(n, d, scan.source.n_bytes, 1, int(fixed + n * row), 0, seconds)
     if not in_parts:
         raise ValueError(
             f"the fit needs the bins of all rows in memory, about {memory.in_words(fixed + n * row)} in all, "
@@ -111,7 +120,8 @@ def plan(scan: Scan, n_classes: int, **asked: Any) -> Plan:
             UserWarning,
             stacklevel=4,
         )
-    return Plan(n, d, scan.source.n_bytes, parts, int(peaks[parts]), n * row)
+    seconds = None if seconds is None else _SLOWER * seconds
+    return Plan(n, d, scan.source.n_bytes, parts, int(peaks[parts]), n * row, seconds)
 
 
 def row_bytes(
@@ -313,10 +323,12 @@ def _refuse_whole(model: Any, n_rows: int) -> None:
 
 
 def asked_of(model: Any) -> dict[str, Any]:
-    """What decides how much memory the fit of a model takes: parameters of boosting, or the model itself."""
+    """What decides how much memory and time a fit takes: parameters of boosting, or the model itself."""
     if hasattr(model, "_row_bytes"):
         return {"row_of": model._row_bytes, "in_parts": model._grows_in_parts}
     return {
+        "rounds": rounds_of(model),
+        "threads": model.n_jobs,
         "early_stopping": bool(model.early_stopping),
         "subsample": isinstance(model.subsample, float) and model.subsample < 1.0,
         "max_leaf_nodes": int(model.max_leaf_nodes),

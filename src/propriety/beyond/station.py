@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pickle
-import queue
 import socket
 import time
 from contextlib import suppress
@@ -16,11 +16,12 @@ import numpy as np
 
 from propriety.beyond.following import Event, Window
 from propriety.beyond.host import Host, open_place
-from propriety.beyond.hub import Nested, Post
+from propriety.beyond.hub import Nested, Relay, Send
 from propriety.collective import ALONE, Collective, Parted
 from propriety.data.table import Stacked
 
 _LOOK = 0.02
+_UNWATCHED = 600.0  # seconds after which a fit that nobody looks at ends
 #: What an estimator has while it is fitted, and not afterwards.
 _OF_THE_FIT = ("_collective", "_known_rounds", "_known_classes", "_followed", "_follower")
 
@@ -41,6 +42,8 @@ class Place:
         Its rank on its machine, and the number of processes there.
     path : str
         The memory that these share.
+    above : object
+        Where the process is that it sends its parts to, if it speaks for a machine that is not the first.
     """
 
     rank: int
@@ -50,6 +53,7 @@ class Place:
     here: int
     together: int
     path: str
+    above: Any = None
 
 
 @dataclass(frozen=True)
@@ -58,14 +62,12 @@ class News:
 
     Attributes
     ----------
-    state : {"working", "asking", "done", "parted", "failed"}
-    asked : what it wants a total of
+    state : {"working", "done", "parted", "failed"}
     done, of, score : the rounds so far, of how many, and the score of the last
     event : what whoever follows the rounds is to be told, and to answer
     """
 
     state: str
-    asked: tuple[str, Any] | None = None
     done: int = 0
     of: int = 0
     score: float | None = None
@@ -79,7 +81,8 @@ class Station:
         self._worker = worker
         self._thread: Thread | None = None
         self._collective: Any = ALONE
-        self._post: Post | None = None
+        self._relay: Relay | None = None
+        self._looked = time.monotonic()
         self._progress: tuple[int, int, float | None] = (0, 0, None)
         self._state, self._result = "working", b""
         self._rows: list[tuple[Any, Any, dict[str, Any]]] = []
@@ -99,26 +102,40 @@ class Station:
         self._rows = [part for part in rows if part[0].shape[0]]
         return sum(part[0].shape[0] for part in self._rows)
 
-    def open(self, together: int) -> str:
-        """Make the memory that the processes of this machine will share."""
+    def open(self, together: int, machine: int, machines: int) -> str:
+        """Make the memory that the processes of this machine will share, and speak for them to others."""
+        if machines > 1:
+            self._relay = Relay(machine, machines)
         return open_place(together)
 
     def begin(self, model: bytes, place: Place, extra: dict[str, Any]) -> None:
         """Start to fit, and return at once."""
-        if place.machines > 1 and place.here == 0:
-            self._post = Post(place.machine, place.machines)
+        if self._relay is not None:
+            self._relay.join(None if place.above is None else self.way_to(place.above))
+        self._looked = time.monotonic()
         self._thread = Thread(target=self._run, args=(model, place, extra), daemon=True)
         self._thread.start()
+
+    def way_to(self, where: Any) -> Send:
+        """How parts get to `take_in` of another station."""
+        raise NotImplementedError
+
+    async def take_in(self, rank: int, kind: str, part: Any) -> Any:
+        """Take the part of a machine below; returns the total when it is there."""
+        assert self._relay is not None, "only those that speak for a machine are sent parts"
+        return await asyncio.wrap_future(self._relay.receive(rank, kind, part))
 
     def _join(self, place: Place) -> Collective:
         if place.size == 1:
             return _Told(self._tell)
         host = Host(place.path, place.here, place.together, self._tell)
-        self._collective = host if place.machines == 1 else Nested(host, self._post, place.rank, place.size)
+        self._collective = host if place.machines == 1 else Nested(host, self._relay, place.rank, place.size)
         return self._collective
 
     def _tell(self, done: int, of: int, score: float | None) -> None:
         self._progress = done, of, score
+        if time.monotonic() - self._looked > _UNWATCHED:
+            raise Parted("nobody has looked at the fit for a long time")
 
     def _run(self, model: bytes, place: Place, extra: dict[str, Any]) -> None:
         estimator = pickle.loads(model)
@@ -155,24 +172,13 @@ class Station:
         if self._collective is not ALONE:
             self._collective.stop()
 
-    def look(self, answer: Any, patience: float) -> News:
-        """Take the answer to what was asked, wait a little for the next question, and pass it on."""
-        assert self._post is not None, "only a speaker is asked for its questions"
-        if answer is not None:
-            self._post.answer(answer[0])
-        end = time.monotonic() + patience
-        while True:
-            with suppress(queue.Empty):
-                return News("asking", self._post.asked.get(timeout=_LOOK), *self._progress)
-            if self._state != "working" or self._window.event or time.monotonic() > end:
-                return News(self._state, None, *self._progress, self._window.event)
-
     def state(self, patience: float) -> News:
         """How far it is, after a little while if it is still working."""
-        end = time.monotonic() + patience
+        self._looked = time.monotonic()
+        end = self._looked + patience
         while self._state == "working" and not self._window.event and time.monotonic() < end:
             time.sleep(_LOOK)
-        return News(self._state, None, *self._progress, self._window.event)
+        return News(self._state, *self._progress, self._window.event)
 
     def so_far(self) -> bytes:
         """The attributes of the model after the round that was told of, pickled."""

@@ -89,7 +89,11 @@ class TreeLearner:
         )
         self._max_leaves = _most_leaves(settings, weights.total)
         size = binned, self._max_leaves, len(settings.groups), settings.n_jobs
-        self._grower = Grower(*size) if collective.size == 1 else SpreadGrower(*size, collective)
+        self._grower = (
+            Grower(*size)
+            if collective.size == 1
+            else SpreadGrower(*size, collective, drawn=settings.subsample < 1.0)
+        )
         self._fixed_rules: dict[int, Rules] = {}
         self._unit = 1.0
         self._drift = np.zeros(settings.monotone.shape)

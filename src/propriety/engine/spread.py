@@ -128,16 +128,25 @@ class SpreadGrower(Grower):
         The rows of this process.
     max_leaves, n_groups, n_jobs : as those of `Grower`
     collective : Collective
+    drawn : bool
+        Whether each tree grows over other rows; else their number is asked for once.
     """
 
     def __init__(
-        self, binned: Binned, max_leaves: int, n_groups: int, n_jobs: int, collective: Collective
+        self,
+        binned: Binned,
+        max_leaves: int,
+        n_groups: int,
+        n_jobs: int,
+        collective: Collective,
+        drawn: bool = True,
     ) -> None:
         # Splits ahead of their turn may be dropped, so that there is room for as many more.
         super().__init__(binned, 2 * max_leaves + 2, n_groups, n_jobs, few_rows=True)
         self._collective, self._n_jobs = collective, n_jobs
         bins = [CELLS * f + np.arange(n + 1) for f, n in enumerate(binned.n_bins)]
         self._cells = np.concatenate(bins)
+        self._drawn, self._all_rows = drawn, -1
         self._free: list[Ints] = []
         self._histograms: dict[int, Ints] = {}
 
@@ -161,8 +170,9 @@ class SpreadGrower(Grower):
     def _plant(self, n_rows: int, every: bool) -> None:
         """Count the root and find its split."""
         work, signal = self.work, self._signal
-        (all_rows,) = self._collective.sum(np.array([n_rows]))
-        _begin(signal, work, n_rows, all_rows, every)
+        if self._drawn or self._all_rows < 0:
+            self._all_rows = int(self._collective.sum(np.array([n_rows]))[0])
+        _begin(signal, work, n_rows, self._all_rows, every)
         root, histogram = work.nodes[0], self._new_histogram()
         self._count_rows(0, n_rows, 0, histogram)
         self._write(0, histogram, self._collective.sum(self._read(0, histogram)))

@@ -1,0 +1,56 @@
+"""What is said of a fit before it starts: how long it may take, and how often its processes meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from propriety import parallel
+
+#: Processor seconds a value: to read it three times from Parquet and bin it; and in a round, for each score.
+_READ, _ROUND = 40e-9, 3e-9
+_ROUNDS = 100  # where neither a number is given nor folds find it
+_OTHER = 4  # trips of a tree that are not for its splits: the scale, the root, the leaves, and one to spare
+
+
+def rounds_of(model: Any) -> int:
+    """How many rounds a fit of a model will take at most; 1 for a model without rounds.
+
+    >>> from propriety import BoostingClassifier
+    >>> rounds_of(BoostingClassifier(max_iter=30)), rounds_of(BoostingClassifier())
+    (30, 100)
+    """
+    rounds = getattr(model, "max_iter", 1)
+    return _ROUNDS if isinstance(rounds, str) else int(rounds)
+
+
+def seconds_of(rows: int, columns: int, rounds: int, scores: int = 1, threads: int | None = None) -> float:
+    """Seconds that a fit may take on processors of our own, about.
+
+    >>> round(seconds_of(10_000_000, 28, rounds=20, threads=2), 1)
+    14.0
+    """
+    return rows * columns * (_READ + _ROUND * rounds * scores) / parallel.n_threads(threads)
+
+
+def trips(leaves: int, ahead: int) -> int:
+    """How often the processes of a fit meet for a tree, about.
+
+    >>> trips(31, 1), trips(31, 8), trips(127, 8)
+    (34, 10, 22)
+    """
+    splits, known, count = leaves - 1, 1, _OTHER
+    while splits > 0:
+        together = min(known, ahead, splits)
+        splits, known, count = splits - together, known + together, count + 1
+    return count
+
+
+def in_words(seconds: float) -> str:
+    """A time for people.
+
+    >>> in_words(0.2), in_words(50), in_words(600), in_words(9000)
+    ('1 s', '50 s', '10 minutes', '2.5 hours')
+    """
+    if seconds < 100:
+        return f"{max(1.0, seconds):.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"

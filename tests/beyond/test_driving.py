@@ -1,0 +1,74 @@
+"""A fit that is driven: whatever is lost, the rounds that there are stay, and no wait is without an end."""
+
+import pickle
+from types import SimpleNamespace
+
+import pytest
+
+from propriety.beyond import dask
+from propriety.beyond.driving import Interrupted, Lost, drive
+from propriety.beyond.station import News
+
+ROUNDS = ["first", "second"]
+
+
+class Broken:
+    """A station that has two rounds when it breaks off."""
+
+    where = None
+
+    def call(self, method, *arguments):
+        return self.start(method, *arguments)()
+
+    def start(self, method, *arguments):
+        answers = {"machine": ("here",), "open": "", "state": News("parted"), "result": pickle.dumps(ROUNDS)}
+        return lambda: answers.get(method)
+
+
+class Fleet:
+    """Its stations break off, and cannot be had again."""
+
+    def __init__(self, error):
+        self.error, self.asked, self.dismissed = error, 0, 0
+
+    def stations(self):
+        self.asked += 1
+        if self.asked > 1:
+            raise self.error
+        return [Broken(), Broken()]
+
+    def dismiss(self, stations):
+        self.dismissed += len(stations)
+
+
+@pytest.mark.parametrize("error", [Lost("no worker"), OSError("a bad disk"), KeyboardInterrupt()], ids=repr)
+def test_rounds_are_kept_when_rows_cannot_be_had_again(error):
+    fleet = Fleet(error)
+    with pytest.raises(Interrupted) as raised:
+        drive(fleet, SimpleNamespace(), lambda rank, size: {}, lambda learned: learned, lambda news: None)
+    assert raised.value.learned == ROUNDS
+    assert raised.value.__cause__ is error
+    assert fleet.dismissed == 2
+
+
+def test_what_goes_wrong_at_first_is_raised_as_it_is():
+    fleet = Fleet(OSError("a bad disk"))
+    fleet.asked = 1
+    with pytest.raises(OSError, match="a bad disk"):
+        drive(fleet, SimpleNamespace(), lambda rank, size: {}, lambda learned: learned, lambda news: None)
+
+
+@pytest.mark.parametrize("rows", [0, 10])
+def test_a_cluster_without_workers_is_not_waited_for_for_ever(rows, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="dask is not installed")
+
+    def late(futures, timeout):
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed, "wait", late)
+    monkeypatch.setattr(dask, "_COMING" if rows == 0 else "_GONE", 0.2)
+    client = SimpleNamespace(compute=list, scheduler_info=lambda n_workers: {"workers": {}})
+    workers = dask._Workers(client, [])
+    workers.rows = rows
+    with pytest.raises(Lost, match=r"no worker for 0\.2 seconds"):
+        workers.collect()
