@@ -143,12 +143,8 @@ class _Part(JITCodeLibrary):
     """The code of a function that only kernels call: gathered, neither optimized nor made runnable."""
 
     def _optimize_functions(self, ll_module):
-        """Simplify what is defined here; Numba does so to each function that is only named, too."""
+        """Leave it to the kernel."""
         ll_module.data_layout = self._codegen._data_layout
-        for func in ll_module.functions:
-            if not func.is_declaration:
-                fpm, pb = self._codegen._function_pass_manager()
-                fpm.run(func, pb)
 
     def _optimize_final_module(self):
         """Leave it to the kernel."""
