@@ -241,7 +241,7 @@ class HistogramLearner:
         """The share of each feature's spread that is real; 1 for features of numbers."""
         binned, shares = self.binned, np.ones(len(self.binned.n_bins))
         categorical = drawn[binned.categorical[drawn] != 0]
-        if len(categorical):
+        if len(categorical) and binned.levels is not None:
             chance = dispersion(g, h, self.weights, self.settings.n_jobs, self.collective)
             for f in categorical:
                 cells = self._cells[BINS * f : BINS * (f + 1)]

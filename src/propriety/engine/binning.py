@@ -490,7 +490,8 @@ class Binner:
             parallel.run([partial(bin_one, column, start, f) for f in alone], n_jobs)
             turn = partial(_transpose_block, columns, rows, start)
             parallel.for_blocks(turn, size, n_jobs=n_jobs, block=65536)
-        return Binned(rows, columns, self.n_bins, categorical, self.levels, self.noise)
+        levels = self.levels if categorical.any() else None
+        return Binned(rows, columns, self.n_bins, categorical, levels, self.noise)
 
     @property
     def levels(self) -> Floats:

@@ -78,7 +78,7 @@ class Binned(NamedTuple):
     columns: NDArray[np.uint8]  # (d, n)
     n_bins: NDArray[np.int64]  # per feature; the missing values' bin has this number
     categorical: NDArray[np.uint8]
-    levels: NDArray[np.float64]  # (d, BINS): categories that share a bin; 0 for bins of numbers
+    levels: NDArray[np.float64] | None  # (d, BINS): categories that share a bin; None if all are numbers
     noise: NDArray[np.float64]  # (d,): how much of what the categories show at the start is noise
 
 

@@ -162,12 +162,12 @@ def _split_numeric(cells, n_bins, order, size, f, node, signal, rules, room):
 
 
 @inner
-def _real_share(cells, size, binned, f, node, signal, room):
+def _real_share(cells, size, held, noise, node, signal, room):
     """The share of the node's spread over the categories of a feature that is real.
 
-    A bin of a node of few rows holds at most as many categories as rows. At the root noise is counted as it
-    will be when the effects of the categories are learned; further down they have more to tell than that,
-    which is not known.
+    ``held`` has the number of categories in each bin. A bin of a node of few rows holds at most as many
+    categories as rows. At the root noise is counted as it will be when the effects of the categories are
+    learned; further down they have more to tell than that, which is not known.
     """
     spread, levels, order = 0.0, 0.0, room.order
     bounded = signal.packed.size == 0 or node.weight <= COUNTED_ROWS
@@ -179,14 +179,13 @@ def _real_share(cells, size, binned, f, node, signal, room):
         if h > 0:
             gradient = g * signal.gradient_unit
             spread += gradient * gradient / (h * signal.curvature_unit)
-        count = binned.levels[f, b]
+        count = held[b]
         if bounded:
             count = min(count, cells[b + _U(WEIGHTS)] * signal.weight_unit)
         levels += count
     gradient, curvature = node.gradient * signal.gradient_unit, node.curvature * signal.curvature_unit
     spread -= gradient * gradient / curvature
-    noise = binned.noise[f] if node.depth == 0 else 1.0
-    return real_share(spread, levels - 2.0, noise * signal.dispersion)
+    return real_share(spread, levels - 2.0, (noise if node.depth == 0 else 1.0) * signal.dispersion)
 
 
 @inner
@@ -204,10 +203,12 @@ def _unseen_left(room, f, node, signal, rules):
 
 
 @inner
-def _split_categorical(cells, n_bins, binned, f, own, node, signal, rules, room, bins_left):
+def _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules, room, bins_left):
+    if levels is None:  # A table without categories: the rest is not compiled.
+        return
     order, to_beat = room.order, room.best
     size = _order_of_categories(cells, n_bins, node, rules.set_smoothing, signal, room)
-    share = _real_share(cells, size, binned, f, node, signal, room)
+    share = _real_share(cells, size, levels[f], noise[f], node, signal, room)
     if share <= 0.0:
         return
     room.best = own + (to_beat - own) / share
@@ -253,7 +254,8 @@ def best_split(histogram, allowed, binned, signal, rules, room, node, bins_left,
             continue
         cells, n_bins = histogram[f * CELLS : (f + 1) * CELLS], binned.n_bins[f]
         if binned.categorical[f]:
-            _split_categorical(cells, n_bins, binned, f, own, node, signal, rules, room, bins_left)
+            levels, noise = binned.levels, binned.noise
+            _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules, room, bins_left)
         else:
             _split_numeric(cells, n_bins, room.identity, n_bins, f, node, signal, rules, room)
     if node.feature >= 0:
@@ -322,7 +324,8 @@ def best_split_of_rows(allowed, binned, signal, rules, index, room, node, bins_l
             _split_together(own_cells, n_bins, f, node, signal, rules, room)
             continue
         if binned.categorical[f]:
-            _split_categorical(cells, n_bins, binned, f, own, node, signal, rules, room, bins_left)
+            levels, noise = binned.levels, binned.noise
+            _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules, room, bins_left)
         else:
             size = _occupied(cells, n_bins, order)
             _split_numeric(cells, n_bins, order, size, f, node, signal, rules, room)

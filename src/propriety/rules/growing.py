@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +156,7 @@ class RuleGrower:
         self._n_jobs, self._zeros = n_jobs, int(np.count_nonzero(y == 0))
         self._d = np.arange(d)
         self._categorical = np.flatnonzero(binned.categorical)
-        self._levels = binned.levels
+        self._levels: Any = binned.levels
         #: Whether a feature has missing values in training: theirs is the last bin.
         self.missing = self.columns.max(axis=1) == self.n_bins
         self._cuts = self._candidates()
