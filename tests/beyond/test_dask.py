@@ -334,7 +334,6 @@ def test_a_worker_that_pauses_is_waited_for(client, larger, monkeypatch):
 
 def test_an_interrupt_keeps_the_rounds(client, larger, monkeypatch):
     X, y, estimator = larger
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
     answered = Event()
 
     def knock():
@@ -345,7 +344,7 @@ def test_an_interrupt_keeps_the_rounds(client, larger, monkeypatch):
 
     monkeypatch.setattr("propriety.beyond.dask.Bar", while_fitting(knock, 5))
     fitted = clone(estimator).set_params(max_iter=20_000)  # far more than there is time for
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever other tests have left
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # one in the background ignores it
     try:
         with pytest.raises(KeyboardInterrupt):
             fitted.fit(da.from_array(X, (7000, 4)), da.from_array(y, 7000))
