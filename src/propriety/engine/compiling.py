@@ -25,7 +25,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import config, njit, types
+from numba import config, njit, types, version_info
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import PassManager
@@ -35,6 +35,8 @@ from propriety.caching import CACHE
 
 #: Whether kernels are compiled, and may be run by several threads.
 COMPILED = not config.DISABLE_JIT
+#: Whether this is a Numba whose insides are known. Others compile in their own way, which takes longer.
+FAMILIAR = (0, 60) <= version_info[:2] <= (0, 68)
 _numbers = itertools.count()
 
 
@@ -167,14 +169,13 @@ class _PartCompiler(_KernelCompiler):
         super().__init__(typingctx, targetctx, part, *rest)
 
 
-_ALLOCATING: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cfunc_wrapper": True,
-    "pipeline_class": _Compiler,
-}
-_KERNEL: dict[str, Any] = _ALLOCATING | {"_nrt": False, "pipeline_class": _KernelCompiler}
-_PART: dict[str, Any] = _KERNEL | {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
+_ALLOCATING: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_KERNEL: dict[str, Any] = _ALLOCATING | {"_nrt": False}
+_PART: dict[str, Any] = _KERNEL | {"no_cpython_wrapper": True}
+if FAMILIAR:
+    _ALLOCATING["pipeline_class"] = _Compiler
+    _KERNEL["pipeline_class"] = _KernelCompiler
+    _PART["pipeline_class"] = _PartCompiler
 allocating = njit(cache=CACHE, **_ALLOCATING)
 kernel = njit(cache=CACHE, **_KERNEL)
 inner = njit(**_PART)
