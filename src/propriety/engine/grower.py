@@ -572,7 +572,6 @@ class Grower:
             block_cells=np.zeros((workers, d * BINS if n > BLOCK or few_rows else 0), dtype=np.int64),
             rooms=np.zeros(workers, dtype=ROOM),
         )
-        self.work.rooms["identity"] = np.arange(BINS)
 
     def grow(self, signal: Signal, rules: Rules, rows: NDArray[np.uint32] | None = None) -> NDArray[np.void]:
         """Grow one tree over ``rows`` (default: all) and return its nodes, a view of the workspace.
