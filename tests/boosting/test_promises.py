@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from propriety import links, losses
-from propriety.boosting import BoostingClassifier
+from propriety import links, losses, parallel
+from propriety.boosting import BoostingClassifier, rounds
 
 LOSSES = [
     "Log()",
@@ -136,6 +136,31 @@ def test_the_model_does_not_depend_on_the_number_of_threads(parameters):
         assert all(m._forest.nodes.tolist() == first for m in models[1:])
         scores = [m.decision_function(X).tobytes() for m in models]
         assert len(set(scores)) == 1
+
+
+def test_classes_side_by_side_are_the_same_model(monkeypatch):
+    """With many classes each thread grows trees of its own; what was learned of a class stays with it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 6))
+    X[:, 0] = rng.integers(0, 40, 6000)
+    y = (X[:, 1] + X[:, 2] * X[:, 3] + 0.1 * (X[:, 0] % 7) + rng.normal(size=6000)).round().clip(-2, 2) % 4
+    sizes, whole = [], rounds.Booster._crew_size
+    monkeypatch.setattr(parallel, "n_cores", lambda: 2)
+    monkeypatch.setattr(rounds.Booster, "_crew_size", lambda self: sizes.append(whole(self)) or sizes[-1])
+
+    def fitted(n_jobs, sample_weight=None, **parameters):
+        model = BoostingClassifier(max_iter=6, n_jobs=n_jobs, categorical_features=[0], random_state=0)
+        return model.set_params(**parameters).fit(X, y, sample_weight)
+
+    for weight in (None, (np.arange(6000) % 5 > 0).astype(float)):
+        models = [fitted(n, sample_weight=weight) for n in (1, 2)]
+        assert models[0]._forest.nodes.tolist() == models[1]._forest.nodes.tolist()
+        assert models[0]._forest.sets.tolist() == models[1]._forest.sets.tolist()
+    assert sizes == [1, 2] * 2
+    # Where a score looks at the others', or numbers are drawn in turns, the learners take turns.
+    for parameters in ({"step": "exact"}, {"subsample": 0.5}, {"max_features": 0.5}):
+        fitted(2, max_iter=1, **parameters)
+        assert sizes[-1] == 1
 
 
 def test_the_order_of_rows_and_columns_does_not_matter(data):

@@ -80,7 +80,6 @@ def split_of(
     node, room = np.zeros(1, dtype=NODE), np.zeros(1, dtype=ROOM)
     node["gradient"], node["curvature"], node["weight"] = sums[0].sum(axis=1)
     node["counted"], node["lower"], node["upper"] = 1, lower, upper
-    room["identity"] = np.arange(BINS)
     node["depth"] = depth
     none = np.zeros((0, 1), dtype=np.uint8)
     binned = Binned(

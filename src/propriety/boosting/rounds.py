@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import memory
+from propriety import memory, parallel
 from propriety.boosting import curves
-from propriety.boosting.learners import Units, learner_of
+from propriety.boosting.learners import Learner, Units, learner_of
 from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import Objective, derivatives
 from propriety.boosting.reach import Reach
@@ -19,8 +20,10 @@ from propriety.data.folds import mixed
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import largest, row_weights, weighted_sum
 from propriety.engine.layout import Binned
+from propriety.engine.sizes import histogram_bytes, n_threads
 from propriety.weights import Weights
 
+_ROOM = 2**28  # bytes of histograms that learners side by side may have
 _MOST = np.uint64(2**64 - 1)
 Floats = NDArray[np.float64]
 
@@ -58,13 +61,31 @@ class Booster:
         self.scores = memory.empty((n, objective.n_scores))
         self.scores[...] = start
         self._G, self._H = memory.empty((objective.n_scores, n)), memory.empty((objective.n_scores, n))
-        self._learner = learner_of(binned, binner, self._row_weights, settings, self._collective)
         self._random = settings.draws(d)
+        crew = self._crew_size()
+        hands = settings if crew == 1 else replace(settings, n_jobs=1)
+        self._learners = [
+            learner_of(binned, binner, self._row_weights, hands, self._collective) for _ in range(crew)
+        ]
         self._gradients()
         self._current = True  # whether the gradients are those of the scores
         self._units = self._measure()
         self._reach = self._how_far()
         self._corrective: Any = None
+
+    def _crew_size(self) -> int:
+        """How many learners fit the scores of a round side by side, one thread each; 1: in turns.
+
+        A tree grown by one thread waits for nobody. But all scores of a round must be known to depend on the
+        gradients alone, and no thread may be idle for long.
+        """
+        settings, n_scores = self.settings, self.objective.n_scores
+        size = min(n_threads(self.binned, settings.n_jobs, n_scores), n_scores)
+        plain = settings.coefficient == "fixed" and not settings.sequential and not self._random
+        plain = plain and settings.step in (settings.criterion, "sign") and settings.weak_learner == "tree"
+        even = n_scores % size == 0 or n_scores >= 4 * size
+        room = size * histogram_bytes(self.binned, settings.max_leaf_nodes)
+        return size if plain and even and self._collective.size == 1 and room <= _ROOM else 1
 
     @property
     def scores_every_row(self) -> bool:
@@ -75,7 +96,8 @@ class Booster:
 
     def share_room(self, other: Booster) -> None:
         """Work in the room of another booster over the same bins; the two must take turns."""
-        self._learner.share_room(other._learner)
+        for learner, its in zip(self._learners, other._learners, strict=False):
+            learner.share_room(its)
 
     def resume(self, ensemble: curves.Ensemble) -> None:
         """Go on after the rounds of an ensemble; the units stay those of the start."""
@@ -85,7 +107,12 @@ class Booster:
 
     def _follow(self, items: list[Any]) -> None:
         for t, item in enumerate(items):
-            self._learner.follow(t % self.objective.n_scores, item)
+            k = t % self.objective.n_scores
+            self._learner(k).follow(k, item)
+
+    def _learner(self, k: int) -> Learner:
+        """The one that fits score ``k``."""
+        return self._learners[k % len(self._learners)]
 
     def _measure(self) -> Units:
         """Mean curvature and perfect gain of a row."""
@@ -130,17 +157,30 @@ class Booster:
         rng = np.random.default_rng([self.settings.seed, number]) if self._random else None
         rows = self._sample(rng)
         if self.settings.coefficient == "fixed" and not self.settings.sequential:
-            items = [self._advance(k, rng, rows) for k in range(self.objective.n_scores)]
+            items = self._advance_all(rng, rows)
         else:
             items = self._choose(rng, rows)
         self._follow(items)
         return items
 
+    def _advance_all(self, rng: np.random.Generator | None, rows: Any) -> list[Any]:
+        """Fit every score, each learner its own ones."""
+        items: list[Any] = [None] * self.objective.n_scores
+        size = len(self._learners)
+
+        def advance(first: int) -> None:
+            for k in range(first, len(items), size):
+                items[k] = self._advance(k, rng, rows)
+
+        parallel.run([partial(advance, first) for first in range(size)], size)
+        return items
+
     def _advance(self, k: int, rng: np.random.Generator | None, rows: Any) -> Any:
         """Fit score ``k`` and add the learner as it is."""
-        cells = self._learner.fit(k, self._G[k], self._H[k], self._tops[k], rng, rows, self._units)
+        learner = self._learner(k)
+        cells = learner.fit(k, self._G[k], self._H[k], self._tops[k], rng, rows, self._units)
         values = self.settings.learning_rate * self._values(cells, k)
-        item = self._learner.finish(cells, values)
+        item = learner.finish(cells, values)
         if self.settings.subsample < 1.0 and not cells.complete:
             ensemble = curves.join([item], 1, self.binner)
             ensemble.add_binned_scores(self.binned, self.scores[:, k : k + 1], self.settings.n_jobs)
@@ -152,8 +192,9 @@ class Booster:
         """Fit every score; with ``sequential``, only the learner of largest edge is kept. [C §8]"""
         candidates = []
         for k in range(self.objective.n_scores):
-            cells = self._learner.fit(k, self._G[k], self._H[k], self._tops[k], rng, rows, self._units)
-            item = self._learner.finish(cells, self._values(cells, k))
+            learner = self._learner(k)
+            cells = learner.fit(k, self._G[k], self._H[k], self._tops[k], rng, rows, self._units)
+            item = learner.finish(cells, self._values(cells, k))
             h = np.zeros((len(self.scores), 1))
             curves.join([item], 1, self.binner).add_binned_scores(self.binned, h, self.settings.n_jobs)
             candidates.append((-self._sum(self._G[k] * h[:, 0]), item, h[:, 0]))

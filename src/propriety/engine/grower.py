@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.engine import team
-from propriety.engine.compiling import COMPILED, inner, kernel
+from propriety.engine.compiling import inner, kernel
 from propriety.engine.fixed_point import BLOCK
 from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
 from propriety.engine.layout import (
@@ -30,12 +30,9 @@ from propriety.engine.layout import (
     Signal,
     Workspace,
 )
+from propriety.engine.sizes import DIRECT_ROWS, TASK_CELLS, n_histograms_of, n_threads
 from propriety.engine.splitting import COUNTED_ROWS, best_split, best_split_of_rows, leaf_value
 
-#: Cells (rows × features) that are worth a task of their own.
-_TASK_CELLS = 32_768
-#: Children up to this many rows, fewer than 2⁹, are searched without a histogram.
-_DIRECT_ROWS = 511
 _MAX_BLOCKS = 64
 _CHUNK = 8  # features
 _NODES, _SLOTS, _LEAVES = range(3)
@@ -57,7 +54,7 @@ def _block(start, stop, n_blocks, k):
 def _n_blocks(work, rows, d):
     if work.partials.shape[0] == 1:
         return _I(1)
-    return _I(max(1, min(rows * d // _TASK_CELLS, _MAX_BLOCKS, 4 * work.partials.shape[0])))
+    return _I(max(1, min(rows * d // TASK_CELLS, _MAX_BLOCKS, 4 * work.partials.shape[0])))
 
 
 @inner
@@ -319,7 +316,7 @@ def _give_slots(signal, rules, work, node_id):
     node = work.nodes[node_id]
     a, b = work.nodes[node.left], work.nodes[node.right]
     last = work.counts[_LEAVES] >= rules.max_leaves or not (may_split(a, rules) or may_split(b, rules))
-    if last or max(a.stop - a.start, b.stop - b.start) <= _DIRECT_ROWS:
+    if last or max(a.stop - a.start, b.stop - b.start) <= DIRECT_ROWS:
         _free_slot(work, node)
         return
     small, large = (a, b) if a.stop - a.start <= b.stop - b.start else (b, a)
@@ -434,7 +431,7 @@ def _end_search(rules, work, node_id, itself):
             for word in range(SET_WORDS):
                 work.sets[meant, word] = work.candidate_sets[i, best, word]
         # Children of few rows are searched directly: nothing will be subtracted from this histogram.
-        if meant >= 0 and not itself and work.nodes[meant].stop - work.nodes[meant].start <= _DIRECT_ROWS:
+        if meant >= 0 and not itself and work.nodes[meant].stop - work.nodes[meant].start <= DIRECT_ROWS:
             _free_slot(work, work.nodes[meant])
 
 
@@ -543,14 +540,13 @@ class Grower:
     ) -> None:
         n, d = binned.rows.shape
         self.binned = binned
-        threads = parallel.n_threads(None) if COMPILED else 1
-        self.n_workers = min(n_jobs, threads, max(1, n * d // (2 * _TASK_CELLS)))
+        self.n_workers = n_threads(binned, n_jobs)
         # Each leaf has a row. Leaves of more than a few rows keep a histogram, one more is being searched.
         if few_rows:  # of many more, which others have
             n_histograms = 0
         else:
             max_leaves = min(max_leaves, n)
-            n_histograms = min(max_leaves, n // (_DIRECT_ROWS + 1) + 1)
+            n_histograms = n_histograms_of(n, max_leaves)
         workers, n_nodes = self.n_workers, 2 * max_leaves - 1
         n_chunks = min(-(-d // _CHUNK), 4 * workers)
         self.work = Workspace(
@@ -572,7 +568,6 @@ class Grower:
             block_cells=np.zeros((workers, d * BINS if n > BLOCK or few_rows else 0), dtype=np.int64),
             rooms=np.zeros(workers, dtype=ROOM),
         )
-        self.work.rooms["identity"] = np.arange(BINS)
 
     def grow(self, signal: Signal, rules: Rules, rows: NDArray[np.uint32] | None = None) -> NDArray[np.void]:
         """Grow one tree over ``rows`` (default: all) and return its nodes, a view of the workspace.

@@ -58,10 +58,9 @@ ROOM = records(
     [
         ("best", "f8"),  # the score to beat
         ("left", "i8", (3,)),  # gradient, curvature and weight left of the best cut
-        ("sums", "i8", (4, BINS)),  # of the bins up to a cut; the last row still together
+        ("sums", "i8", (4, BINS)),  # of the bins up to a cut: gradient, curvature, weight; several together
         ("scores", "f8", (BINS,)),  # of the cuts
         ("order", "u8", (BINS,)),  # bins in the order of the cuts
-        ("identity", "u8", (BINS,)),  # 0, 1, … BINS − 1
         ("cells", "i8", (CELLS,)),  # one feature's
         ("together", "i8", (GROUP * BINS,)),  # cells of a node of few rows
         ("sides", "u1", (BINS,)),  # 1 for bins that go left

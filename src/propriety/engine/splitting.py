@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.categories import real_share
-from propriety.engine.compiling import inner
+from propriety.engine.compiling import inner, small
 from propriety.engine.histogram import LOW, apart, count_feature, count_together
 from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
 
@@ -19,6 +19,10 @@ from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
 _ANY_WEIGHT = -(2**62)
 #: Nodes up to this many rows count them per bin; above, a split is checked when it is made.
 COUNTED_ROWS = 2048
+#: The rows of ``room.sums``, and the forms that sums come in: gradient, curvature and rows together, gradient
+#: and curvature together, or each by itself.
+_GRADIENT, _CURVATURE, _WEIGHT, _TOGETHER = range(4)
+_COUNTED, _PACKED, _WIDE = range(3)
 _I, _U = np.int64, np.uint64
 _TINY_GAIN = 1e-12  # of the children's scores: what rounding alone may show as a gain
 
@@ -48,61 +52,120 @@ def _score(gl, hl, gr, hr, rules, sign, lower, upper):
 
 
 @inner
-def _accumulate(cells, order, size, start, node, room):
-    """Sums of the first 1, 2, … bins in order; ``start`` is a bin to begin with (−1: none).
+def _accumulate(cells, order, size, node, room):
+    """Sums of the first 1, 2, … bins in order; returns their form. Packed sums stay so."""
+    g, h, w, sums = 0, 0, 0, room.sums
+    at = _TOGETHER if node.packed else _GRADIENT
+    for i in range(_U(size)):
+        g += cells[order[i]]
+        w += cells[order[i] + _U(WEIGHTS)]
+        sums[at, i], sums[_WEIGHT, i] = g, w
+    if node.packed:
+        return _I(_PACKED)
+    for i in range(_U(size)):
+        h += cells[order[i] + _U(CURVATURES)]
+        sums[_CURVATURE, i] = h
+    return _I(_WIDE)
 
-    Packed sums are added packed, and taken apart afterwards.
+
+@inner
+def _accumulate_all(cells, size, start, node, room):
+    """The same of the bins 0, 1, … after the bin ``start`` (−1: none), without looking their order up.
+
+    A cut after an empty bin is the one before it once more, and of equal cuts the first is taken.
     """
     g, h, w, sums = 0, 0, 0, room.sums
     if start >= 0:
         g, h, w = cells[start], cells[start + CURVATURES], cells[start + WEIGHTS]
+    at = _TOGETHER if node.packed else _GRADIENT
     for i in range(_U(size)):
-        g += cells[order[i]]
-        w += cells[order[i] + _U(WEIGHTS)]
-        sums[0, i], sums[2, i] = g, w
+        g += cells[i]
+        sums[at, i] = g
+    for i in range(_U(size)):
+        w += cells[i + _U(WEIGHTS)]
+        sums[_WEIGHT, i] = w
     if node.packed:
-        for i in range(_U(size)):
-            sums[1, i] = sums[0, i] & LOW
-            sums[0, i] >>= 32
-    else:
-        for i in range(_U(size)):
-            h += cells[order[i] + _U(CURVATURES)]
-            sums[1, i] = h
+        return _I(_PACKED)
+    for i in range(_U(size)):
+        h += cells[i + _U(CURVATURES)]
+        sums[_CURVATURE, i] = h
+    return _I(_WIDE)
 
 
-@inner
-def _score_cuts(room, size, node, min_weight, signal, rules):
-    """G_l² / (H_l + l2) + G_r² / (H_r + l2) after each bin, −1 where a child would be too small.
+@small
+def _sums_at(sums, i, form):
+    """Gradient, curvature and weight left of a cut."""
+    if form == _COUNTED:
+        return apart(sums[_TOGETHER, i])
+    if form == _PACKED:
+        return sums[_TOGETHER, i] >> 32, sums[_TOGETHER, i] & LOW, sums[_WEIGHT, i]
+    return sums[_GRADIENT, i], sums[_CURVATURE, i], sums[_WEIGHT, i]
+
+
+@small
+def _score_cut(g, h, w, gradient, curvature, weight, g_unit, h_unit, min_weight, least, l2):
+    """G_l² / (H_l + l2) + G_r² / (H_r + l2), −1 where a child would be too small.
 
     Without a branch, and with a single division, so that it is compiled to vector instructions.
     """
-    # Everything in locals: a field of the node might alias the scores, as far as the compiler knows.
-    sums, scores, l2, least = room.sums, room.scores, rules.l2, rules.min_curvature
-    gradient, curvature, weight = node.gradient, node.curvature, node.weight
-    g_unit, h_unit = signal.gradient_unit, signal.curvature_unit
-    for i in range(_U(size)):
-        g, h, w = sums[0, i], sums[1, i], sums[2, i]
-        a, b = h * h_unit, (curvature - h) * h_unit
-        gl, gr = g * g_unit, (gradient - g) * g_unit
-        ok = (a >= least) & (b >= least) & (h > 0) & (h < curvature)
-        ok &= (w >= min_weight) & (weight - w >= min_weight)
-        a += l2
-        b += l2
-        scores[i] = (gl * gl * b + gr * gr * a) / (a * b) if ok else -1.0
+    a, b = h * h_unit, (curvature - h) * h_unit
+    gl, gr = g * g_unit, (gradient - g) * g_unit
+    ok = (a >= least) & (b >= least) & (h > 0) & (h < curvature)
+    ok &= (w >= min_weight) & (weight - w >= min_weight)
+    a += l2
+    b += l2
+    return (gl * gl * b + gr * gr * a) / (a * b) if ok else -1.0
 
 
 @inner
-def _best_cut(room, size, node, signal, rules, sign):
+def _score_cuts(room, size, form, node, signal, rules):
+    """Score the cut after each bin; a loop for each form, so that all are compiled to vector instructions."""
+    # Everything in locals: a field of the node might alias the scores, as far as the compiler knows.
+    sums, scores, l2, least = room.sums, room.scores, rules.l2, rules.min_curvature
+    G, H, W = node.gradient, node.curvature, node.weight
+    gu, hu = signal.gradient_unit, signal.curvature_unit
+    few = rules.min_weight if node.counted else _ANY_WEIGHT
+    if form == _COUNTED:
+        for i in range(_U(size)):
+            g, h, w = _sums_at(sums, i, _COUNTED)
+            scores[i] = _score_cut(g, h, w, G, H, W, gu, hu, few, least, l2)
+    elif form == _PACKED:
+        for i in range(_U(size)):
+            g, h, w = _sums_at(sums, i, _PACKED)
+            scores[i] = _score_cut(g, h, w, G, H, W, gu, hu, few, least, l2)
+    else:
+        for i in range(_U(size)):
+            g, h, w = _sums_at(sums, i, _WIDE)
+            scores[i] = _score_cut(g, h, w, G, H, W, gu, hu, few, least, l2)
+
+
+@inner
+def _none_beats(room, size):
+    """Whether no score is above ``room.best``, which is not negative; neither may be if one is no number.
+
+    By their bits, which are in the same order: so this too is compiled to vector instructions.
+    """
+    bits, top = room.scores.view(np.int64), _I(-1)
+    for i in range(_U(size)):
+        top = max(top, bits[i])
+    room.left.view(np.float64)[0] = room.best
+    return top <= room.left[0]
+
+
+@inner
+def _best_cut(room, size, form, node, signal, rules, sign):
     """The position of the best cut if it beats ``room.best``, else −1; its sums go to ``room.left``."""
-    min_weight = rules.min_weight if node.counted else _ANY_WEIGHT
-    _score_cuts(room, size, node, min_weight, signal, rules)
+    _score_cuts(room, size, form, node, signal, rules)
+    if _none_beats(room, size):
+        return _I(-1)
     sums, scores, best, cut = room.sums, room.scores, room.best, _I(-1)
-    for i in range(np.uint64(size)):
+    for i in range(_U(size)):
         if scores[i] > best:
             if rules.any_monotone:
-                gl, hl = sums[0, i] * signal.gradient_unit, sums[1, i] * signal.curvature_unit
-                gr = (node.gradient - sums[0, i]) * signal.gradient_unit
-                hr = (node.curvature - sums[1, i]) * signal.curvature_unit
+                g, h, _ = _sums_at(sums, i, form)
+                gl, hl = g * signal.gradient_unit, h * signal.curvature_unit
+                gr = (node.gradient - g) * signal.gradient_unit
+                hr = (node.curvature - h) * signal.curvature_unit
                 score = _score(gl, hl, gr, hr, rules, sign, node.lower, node.upper)
                 if score <= best:
                     continue
@@ -112,7 +175,7 @@ def _best_cut(room, size, node, signal, rules, sign):
             cut = _I(i)
     if cut >= 0:
         room.best, left = best, room.left
-        left[0], left[1], left[2] = sums[0, cut], sums[1, cut], sums[2, cut]
+        left[0], left[1], left[2] = _sums_at(sums, _U(cut), form)
     return cut
 
 
@@ -148,16 +211,15 @@ def _take(node, f, bin_, left):
 
 
 @inner
-def _split_numeric(cells, n_bins, order, size, f, node, signal, rules, room):
+def _split_numeric(cells, n_bins, f, node, signal, rules, room):
     missing_seen = _holds_any(cells, n_bins, node)
     # With missing values on the right, a cut after the last bin separates them from all others.
     for missing_left in range(2 if missing_seen else 1):
         start = n_bins if missing_left else _I(-1)
-        sign = rules.monotone[f]
-        _accumulate(cells, order, size, start, node, room)
-        cut = _best_cut(room, size, node, signal, rules, sign)
+        form = _accumulate_all(cells, n_bins, start, node, room)
+        cut = _best_cut(room, n_bins, form, node, signal, rules, rules.monotone[f])
         if cut >= 0:
-            _take(node, f, np.int64(order[cut]), room.left)
+            _take(node, f, cut, room.left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
 
 
@@ -212,8 +274,8 @@ def _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules
     if share <= 0.0:
         return
     room.best = own + (to_beat - own) / share
-    _accumulate(cells, order, size, _I(-1), node, room)
-    cut = _best_cut(room, size, node, signal, rules, np.int8(0))
+    form = _accumulate(cells, order, size, node, room)
+    cut = _best_cut(room, size, form, node, signal, rules, np.int8(0))
     if cut < 0:
         room.best = to_beat
         return
@@ -257,28 +319,24 @@ def best_split(histogram, allowed, binned, signal, rules, room, node, bins_left,
             levels, noise = binned.levels, binned.noise
             _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules, room, bins_left)
         else:
-            _split_numeric(cells, n_bins, room.identity, n_bins, f, node, signal, rules, room)
+            _split_numeric(cells, n_bins, f, node, signal, rules, room)
     if node.feature >= 0:
         node.gain = 0.5 * (room.best - own)
 
 
 @inner
 def _split_together(cells, n_bins, f, node, signal, rules, room):
-    """As :func:`_split_numeric`, of cells that :func:`count_together` has made; empty bins are skipped."""
-    size, total, order, sums = _U(0), _I(0), room.order, room.sums
-    for b in range(_U(n_bins)):
-        total += cells[b]
-        order[size], sums[3, size] = b, total
-        size += _U(cells[b] != 0)
-    missing = cells[n_bins]
+    """As :func:`_split_numeric`, of cells that :func:`count_together` has made."""
+    sums, missing = room.sums, cells[n_bins]
     missing_seen = missing >> 9 != 0  # as a histogram sees them: by gradient and curvature
     for missing_left in range(2 if missing_seen else 1):
-        start = missing if missing_left else _I(0)
-        for i in range(size):
-            sums[0, i], sums[1, i], sums[2, i] = apart(start + sums[3, i])
-        cut = _best_cut(room, _I(size), node, signal, rules, rules.monotone[f])
+        total = missing if missing_left else _I(0)
+        for b in range(_U(n_bins)):
+            total += cells[b]
+            sums[_TOGETHER, b] = total
+        cut = _best_cut(room, n_bins, _I(_COUNTED), node, signal, rules, rules.monotone[f])
         if cut >= 0:
-            _take(node, f, np.int64(order[cut]), room.left)
+            _take(node, f, cut, room.left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
 
 
@@ -291,19 +349,9 @@ def _spread(together, n_bins, cells):
 
 
 @inner
-def _occupied(cells, n_bins, order):
-    """List the bins that hold weight; returns their number."""
-    size = 0
-    for b in range(n_bins):
-        order[size] = b
-        size += cells[b + WEIGHTS] != 0
-    return _I(size)
-
-
-@inner
 def best_split_of_rows(allowed, binned, signal, rules, index, room, node, bins_left):
     """The same for a node of few rows, without its histogram: only the bins that occur are looked at."""
-    order, cells, together = room.order, room.cells[:], room.together  # [:]: of the type of a histogram's
+    cells, together = room.cells[:], room.together  # [:]: of the type of a histogram's
     own, room.best = _floor(node, signal, rules)
     unit, d = signal.packed.size > 0, allowed.size
     node.gain, node.feature = -1.0, -1
@@ -327,7 +375,6 @@ def best_split_of_rows(allowed, binned, signal, rules, index, room, node, bins_l
             levels, noise = binned.levels, binned.noise
             _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules, room, bins_left)
         else:
-            size = _occupied(cells, n_bins, order)
-            _split_numeric(cells, n_bins, order, size, f, node, signal, rules, room)
+            _split_numeric(cells, n_bins, f, node, signal, rules, room)
     if node.feature >= 0:
         node.gain = 0.5 * (room.best - own)
