@@ -44,7 +44,7 @@ class Fleet:
 @pytest.mark.parametrize("error", [Lost("no worker"), OSError("a bad disk"), KeyboardInterrupt()], ids=repr)
 def test_rounds_are_kept_when_rows_cannot_be_had_again(error):
     fleet = Fleet(error)
-    with pytest.raises(Interrupted) as raised:
+    with pytest.raises(Interrupted, match="the fit was broken off") as raised:
         drive(fleet, SimpleNamespace(), lambda rank, size: {}, lambda learned: learned, lambda news: None)
     assert raised.value.learned == ROUNDS
     assert raised.value.__cause__ is error
