@@ -17,7 +17,7 @@ from propriety.beyond.bar import Bar, step_of
 from propriety.beyond.driving import Interrupted, Lost, drive
 from propriety.beyond.hub import Relay, Send
 from propriety.beyond.parts import in_memory, share
-from propriety.beyond.scale import in_words, rounds_of, seconds_of, trips
+from propriety.beyond.scale import in_words, leaves_of, rounds_of, seconds_of, trips
 from propriety.beyond.scan import Scan
 from propriety.beyond.station import News, Station
 from propriety.collective import NotSpread
@@ -466,7 +466,7 @@ def _scale(model: Any, client: Client, sizes: Sequence[float], columns: int) -> 
         told += f", {memory.in_words(n * row)} in all and {each} a worker"
     if not of_its_own:
         hosts = {worker["host"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()}
-        often = trips(int(model.max_leaf_nodes), Relay.ahead)
+        often = trips(leaves_of(model), Relay.ahead)
         told += f"; {len(hosts)} machines meet about {often} times a tree" if len(hosts) > 1 else ""
         lasting = seconds_of(n, columns, rounds_of(model), threads=sum(threads.values()) or 1)
         told += f"; about {in_words(lasting)}" if known else ""

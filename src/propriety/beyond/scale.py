@@ -8,7 +8,7 @@ from propriety import parallel
 
 #: Processor seconds a value: to read it three times from Parquet and bin it; and in a round, for each score.
 _READ, _ROUND = 40e-9, 3e-9
-_ROUNDS = 100  # where neither a number is given nor folds find it
+_ROUNDS, _LEAVES = 100, 31  # where neither a number is given nor folds find the rounds
 _OTHER = 4  # trips of a tree that are not for its splits: the scale, the root, the leaves, and one to spare
 
 
@@ -21,6 +21,17 @@ def rounds_of(model: Any) -> int:
     """
     rounds = getattr(model, "max_iter", 1)
     return _ROUNDS if isinstance(rounds, str) else int(rounds)
+
+
+def leaves_of(model: Any) -> int:
+    """How many leaves a tree of boosting will have at most.
+
+    >>> from propriety import BoostingClassifier
+    >>> leaves_of(BoostingClassifier(max_leaf_nodes=8)), leaves_of(BoostingClassifier())
+    (8, 31)
+    """
+    leaves = model.max_leaf_nodes
+    return _LEAVES if isinstance(leaves, str) else int(leaves)
 
 
 def seconds_of(rows: int, columns: int, rounds: int, scores: int = 1, threads: int | None = None) -> float:

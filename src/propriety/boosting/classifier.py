@@ -104,19 +104,20 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         The most that a round may move the log-odds of a row it is fitted to, before the learning rate; None
         is any distance, as in the papers on boosting. Without a bound, leaves of a rare class take a
         probability of 0.002 to 1 in one step.
-    max_leaf_nodes : int, default=31
+    max_leaf_nodes : int or "auto", default="auto"
+        The most leaves of a tree. "auto" is 16 where rounds are found by folds, else 31.
     max_depth : int, default=None
     max_intervals : int, default=None
         Of a histogram learner: join its bins to at most so many intervals (or sets of categories), which
         makes smoother curves; None leaves each bin its own value.
     min_samples_leaf : float or "auto", default="auto"
-        Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, 5 where rounds are found
+        Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, 1 where rounds are found
         by folds, or a third of the total weight if that is less. Histogram learners get as many bins as hold
         that weight on average.
     min_weight_leaf : float or "auto", default="auto"
         Least curvature of a leaf, in average rows at the start; "auto" is 1e-3, or 1/(p(1 − p)) for p < 5 %.
     l2_regularization : float or "auto", default="auto"
-        Shrinks leaf values as if a leaf held this many more average rows with gradient 0. "auto" is 5
+        Shrinks leaf values as if a leaf held this many more average rows with gradient 0. "auto" is 10
         where rounds are found by folds, else 0; or 1/(p(1 − p)) for a rare class of two, p < 5 %.
     min_split_gain : float, default=0.0
         Least gain of a split, in units of what a perfect first step would gain a row (½ for the log loss).
@@ -144,7 +145,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         Stop when the validation score has not risen for ``n_iter_no_change`` rounds, and keep the best.
     validation_fraction : float, default=0.1
         Share of the rows held out for it, unless ``fit`` is given ``X_val``.
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int or "auto", default="auto"
+        "auto" is 20 where rounds are found by folds, else 10.
     tol : float, default=1e-7
     scoring : "loss", scorer or its name, default="loss"
     warm_start : bool, default=False
@@ -209,7 +211,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         calibrate: str | None = None,
         learning_rate: float = 0.1,
         max_step: float | None = 1.5,
-        max_leaf_nodes: int = 31,
+        max_leaf_nodes: Any = "auto",
         max_depth: int | None = None,
         max_intervals: int | None = None,
         min_samples_leaf: Any = "auto",
@@ -228,7 +230,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         correct_class_weight: bool = False,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: Any = "auto",
         tol: float = 1e-7,
         scoring: Any = "loss",
         warm_start: bool = False,

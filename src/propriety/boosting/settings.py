@@ -19,8 +19,12 @@ from propriety.data.training import Training, n_scores_of
 N_FOLDS, MOST_ROUNDS = 4, 500
 #: Of ``max_iter="auto"``: the total weight times scores up to which folds find the rounds; the rounds above.
 FEW_ROWS, ROUNDS = 20_000.0, 100
-#: What "auto" is where rounds are found by folds: trees that are small and differ.
-_LEAF_BY_FOLDS, _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 5.0, 5.0, 0.7, 0.5
+#: The most leaves of a tree, and rounds that may pass without a gain.
+LEAVES, PATIENCE = 31, 10
+#: What "auto" is where rounds are found by folds: trees that are small, shrunken and differ. Leaves of one row
+#: do no harm to trees that are shrunk by ten.
+_LEAVES_BY_FOLDS, _PATIENCE_BY_FOLDS = 16, 20
+_LEAF_BY_FOLDS, _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 1.0, 10.0, 0.7, 0.5
 #: Models whose mean is the one that is kept, where folds find the rounds and each model draws by itself.
 _MODELS_BY_FOLDS = 3
 #: A class of two is rare if more rows than this make up the curvature 1 of the log loss, 1/(pq): p < 5 %. A
@@ -94,13 +98,14 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     """Check the parameters of a BoostingClassifier against its training data."""
     given, d, total = Parameters(model), training.n_features, training.weights.total
     weak_learner = given.choice("weak_learner", ("tree", "stump", "histogram"))
-    leaves = given.number("max_leaf_nodes", 2, whole=True)
     step = given.choice("step", STEPS)
     criterion = given.choice("criterion", ("auto", "fisher", "newton", "gradient"))
     least = given.least_weight("min_samples_leaf", total)
     by_folds = _asks_folds(model, total * n_scores_of(training.n_classes))
     if by_folds and isinstance(model.min_samples_leaf, str):
         least = min(least, _LEAF_BY_FOLDS)
+    leaves = given.number_or_auto("max_leaf_nodes", _LEAVES_BY_FOLDS if by_folds else LEAVES, 2, whole=True)
+    patience = _PATIENCE_BY_FOLDS if by_folds else PATIENCE
     rare = _rows_if_rare(model, training)
     l2 = max(rare, _L2_BY_FOLDS if by_folds else 0.0)
     drawn = by_folds and weak_learner == "tree"
@@ -135,7 +140,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         groups=interaction_groups(model.interaction_cst, training.schema),
         early_stopping=bool(model.early_stopping),
         validation_fraction=given.number("validation_fraction", 0, 1, above=True),
-        n_iter_no_change=given.number("n_iter_no_change", 1, whole=True),
+        n_iter_no_change=given.number_or_auto("n_iter_no_change", patience, 1, whole=True),
         tol=given.number("tol", 0),
         scoring=model.scoring,
         verbose=model.verbose,

@@ -22,6 +22,7 @@ from propriety.losses.value import number
 from propriety.model.base import ProperClassifier
 
 _SCIKIT_LEARN = {"log_loss": "Log", "exponential": "Exponential"}
+_LEAVES = 31  # the most that "auto" stands for
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,6 +297,7 @@ def _linear(model: Any, X: Any, y: Any) -> tuple[Array, float, Any]:
 
 def _leaves(model: Any) -> int:
     leaves, depth = getattr(model, "max_leaf_nodes", None), getattr(model, "max_depth", None)
+    leaves = _LEAVES if isinstance(leaves, str) else leaves
     most = [n for n in (leaves, 2**depth if depth is not None else None) if n is not None]
     if not most:
         raise ValueError(f"{type(model).__name__} does not say how large its trees may be; give n_leaves")
