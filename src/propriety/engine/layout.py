@@ -62,7 +62,8 @@ ROOM = records(
         ("scores", "f8", (BINS,)),  # of the cuts
         ("order", "u8", (BINS,)),  # bins in the order of the cuts
         ("cells", "i8", (CELLS,)),  # one feature's
-        ("together", "i8", (GROUP * BINS,)),  # cells of a node of few rows
+        ("features", "u8", (GROUP,)),  # counted at once for a node of few rows
+        ("together", "i8", (GROUP * BINS,)),  # their cells
         ("sides", "u1", (BINS,)),  # 1 for bins that go left
         ("apart", "u1", (64,)),  # keeps two workers' numbers off one line of the cache
     ],
