@@ -59,13 +59,14 @@ class TreeNodes:
         return int(np.count_nonzero(self.nodes["feature"] < 0))
 
 
-@kernel
-def _keep(grown, edges, unit, nodes):
-    """Copy what a prediction needs of each node; returns the number of splits by a set."""
+@inner
+def keep_nodes(grown, edges, unit, nodes):
+    """Copy what a prediction needs of each node, but values; returns the number of splits by a set."""
     n_sets = np.int64(0)
     for i in range(nodes.size):
         old, new = grown[i], nodes[i]
         new.left, new.depth, new.weight, new.set = old.left, old.depth, old.weight * unit, -1
+        new.threshold, new.value, new.gain, new.bin, new.missing_left = 0.0, 0.0, 0.0, 0, 0
         if old.left < 0:
             new.feature = -1
             continue
@@ -79,7 +80,12 @@ def _keep(grown, edges, unit, nodes):
     return n_sets
 
 
-_NO_SETS = np.zeros((0, SET_WORDS), dtype=np.uint32)
+@kernel
+def _keep(grown, edges, unit, nodes):
+    return keep_nodes(grown, edges, unit, nodes)
+
+
+NO_SETS = np.zeros((0, SET_WORDS), dtype=np.uint32)
 
 
 def finish_tree(
@@ -94,10 +100,10 @@ def finish_tree(
 
     ``values`` are those of the ``leaves``, numbers of nodes.
     """
-    nodes = np.zeros(len(grown), dtype=TREE_NODE)
+    nodes = np.empty(len(grown), dtype=TREE_NODE)
     n_sets = _keep(grown, binner.edges, weight_unit, nodes)
     nodes["value"][leaves] = values
-    return TreeNodes(nodes, sets[np.flatnonzero(nodes["set"] >= 0)] if n_sets else _NO_SETS)
+    return TreeNodes(nodes, sets[np.flatnonzero(nodes["set"] >= 0)] if n_sets else NO_SETS)
 
 
 def unseen_drift(tree: TreeNodes, n_features: int) -> NDArray[np.float64]:
@@ -158,7 +164,7 @@ class Forest:
         for tree, start, stop in zip(trees, roots[:-1], roots[1:], strict=True):
             nodes[start:stop] = tree.nodes
         nodes["left"] += np.repeat(roots[:-1], sizes).astype(np.int32)
-        sets = np.concatenate([_NO_SETS, *(t.sets for t in trees if len(t.sets))])
+        sets = np.concatenate([NO_SETS, *(t.sets for t in trees if len(t.sets))])
         if len(sets):
             first_set = np.concatenate(([0], np.cumsum([len(t.sets) for t in trees[:-1]])))
             nodes["set"] += np.where(nodes["set"] >= 0, np.repeat(first_set, sizes), 0).astype(np.int32)

@@ -36,6 +36,23 @@ def leaf_value(gradient, curvature, l2, lower, upper):
 
 
 @inner
+def bound_children(signal, rules, node, a, b):
+    """Hand the bounds down; across a monotone split, the middle of the two values parts the children."""
+    a.lower, a.upper, b.lower, b.upper = node.lower, node.upper, node.lower, node.upper
+    sign = rules.monotone[node.feature]
+    if sign == 0:
+        return
+    g, h = signal.gradient_unit, signal.curvature_unit
+    left = leaf_value(a.gradient * g, a.curvature * h, rules.l2, node.lower, node.upper)
+    right = leaf_value(b.gradient * g, b.curvature * h, rules.l2, node.lower, node.upper)
+    middle = 0.5 * (left + right)
+    if sign > 0:
+        a.upper, b.lower = middle, middle
+    else:
+        a.lower, b.upper = middle, middle
+
+
+@inner
 def _saving(gradient, curvature, l2, lower, upper):
     """−2 (G v + ½ (H + l2) v²) at the leaf's value v."""
     v = leaf_value(gradient, curvature, l2, lower, upper)
@@ -176,7 +193,7 @@ def _best_cut(room, size, form, node, signal, rules, sign):
 
 @inner
 def _best_monotone(room, size, form, node, signal, rules, sign):
-    """The same among cuts whose values are in the order that the feature's sign asks for, and within bounds."""
+    """The same among cuts whose values are within bounds and in the order that the feature's sign asks for."""
     scores, best, cut = room.scores, room.best, _I(-1)
     for i in range(_U(size)):
         if scores[i] > best:
