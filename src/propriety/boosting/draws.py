@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.data.folds import mixed
+from propriety.data.folds import mixed_number
 
 _LARGEST = 2**63
 
@@ -31,8 +31,8 @@ def draws_of(
     >>> [int(mask.sum()) for mask in draws.features], draws.seeds
     ([2, 2], ())
     """
-    rng = np.random.default_rng([seed, number])
-    salt = mixed(rng.integers(_LARGEST, size=1).astype(np.uint64))[0] if rows else np.uint64(0)
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, number])))
+    salt = np.uint64(mixed_number(int(rng.integers(_LARGEST))) if rows else 0)
     features, seeds = [], []
     for _ in range(n_scores):
         features.append(_mask(rng, n_features, count))

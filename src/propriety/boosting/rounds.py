@@ -220,8 +220,10 @@ class Booster:
 
     def _advance_all(self, draws: Draws | None, rows: Any) -> list[Any]:
         """Fit every score, each learner its own ones."""
-        items: list[Any] = [None] * self.objective.n_scores
         size = len(self._learners)
+        if size == 1:
+            return [self._advance(k, draws, rows) for k in range(self.objective.n_scores)]
+        items: list[Any] = [None] * self.objective.n_scores
 
         def advance(first: int) -> None:
             for k in range(first, len(items), size):

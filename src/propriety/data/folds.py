@@ -140,6 +140,18 @@ def mixed(x: Hashes) -> Hashes:
     return x ^ (x >> np.uint64(31))
 
 
+def mixed_number(x: int) -> int:
+    """`mixed` of one number.
+
+    >>> mixed_number(5) == mixed(np.array([5], dtype=np.uint64))[0]
+    True
+    """
+    x = (x + int(SALT)) % 2**64
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) % 2**64
+    return x ^ (x >> 31)
+
+
 def _cut(
     hashes: Hashes, codes: NDArray[np.intp], weight: NDArray[np.float64], n_folds: int
 ) -> NDArray[np.intp]:

@@ -34,7 +34,7 @@ from propriety.engine.layout import (
     Turn,
     Workspace,
 )
-from propriety.engine.predictor import NO_SETS, TreeNodes
+from propriety.engine.predictor import NO_SETS, TreeNodes, copy_of
 from propriety.engine.sizes import DIRECT_ROWS, TASK_CELLS, n_histograms_of, n_threads
 from propriety.engine.splitting import COUNTED_ROWS, best_split, best_split_of_rows, bound_children
 
@@ -566,7 +566,7 @@ class Grower:
     def harvest(self, signal: Signal, rules: Rules, harvest: Harvest, turn: Turn) -> TreeNodes:
         """Draw the rows of a tree, grow it, add its values to the scores and return it, in one call."""
         self._run(signal, rules, harvest, turn, len(self.work.rows), False)
-        nodes = harvest.nodes[: self.work.counts[_NODES]].copy()
+        nodes = copy_of(harvest.nodes[: self.work.counts[_NODES]])
         by_set = np.flatnonzero(nodes["set"] >= 0) if self.binned.levels is not None else []
         return TreeNodes(nodes, self.work.sets[by_set] if len(by_set) else NO_SETS)
 

@@ -189,10 +189,8 @@ def count_together(binned, packed, index, start, stop, features, width, cells):
     """Sums of the first ``width`` of some features over fewer than 2⁹ rows of unit weight.
 
     A cell is one number, at (place of the feature) · BINS + bin: gradient, curvature and rows in 28, 27 and 9
-    bits, what so few values of 18 bits can add up to.
+    bits, what so few values of 18 bits can add up to. All must be 0 before; who reads one clears it.
     """
-    for cell in range(_U(width) * _U(BINS)):
-        cells[cell] = 0
     for i in range(_U(start), _U(stop)):
         row = _U(index[i])
         value = ((packed[row] >> 32) << 36) + ((packed[row] & LOW) << 9) + 1

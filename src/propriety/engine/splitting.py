@@ -354,18 +354,19 @@ def best_split(histogram, allowed, binned, signal, rules, room, node, bins_left,
 
 
 @inner
-def _accumulate_occupied(cells, n_bins, start, room):
+def _accumulate_occupied(cells, n_bins, room):
     """Sums of the bins up to a cut, of cells that :func:`count_together` has made; returns their number.
 
-    After ``start``, and only where a bin holds rows: a cut after an empty one is the one before it once more.
-    The first bin is always there: nothing but missing values may be on the left of its cut.
+    Only where a bin holds rows: a cut after an empty one is the one before it once more. The first bin is
+    always there: nothing but missing values may be on the left of its cut.
     """
-    sums, order, total, size = room.sums[_TOGETHER], room.order, start, _U(0)
-    for first in range(_U(0), _U(n_bins + 1), _U(64)):
+    sums, order, total, size = room.sums[_TOGETHER], room.order, _I(0), _U(0)
+    for first in range(_U(0), _U(n_bins), _U(64)):
         waiting = occupied(cells, first) | _U(first == 0)
         while waiting != 0:
             b = first + trailing_zeros(waiting)
             total += cells[b]
+            cells[b] = 0
             sums[size], order[size] = total, b
             size += _U(1)
             waiting &= waiting - _U(1)
@@ -375,11 +376,14 @@ def _accumulate_occupied(cells, n_bins, start, room):
 @inner
 def _split_together(cells, n_bins, f, node, signal, rules, room):
     """As :func:`_split_numeric`, of cells that :func:`count_together` has made."""
-    missing = cells[n_bins]
+    missing, sums = cells[n_bins], room.sums[_TOGETHER]
     missing_seen = missing >> 9 != 0  # as a histogram sees them: by gradient and curvature
-    cells[n_bins] = 0  # a bin of no value
+    cells[n_bins] = 0
+    size = _accumulate_occupied(cells, n_bins, room)
     for missing_left in range(2 if missing_seen else 1):
-        size = _accumulate_occupied(cells, n_bins, missing if missing_left else _I(0), room)
+        if missing_left:
+            for i in range(_U(size)):
+                sums[i] += missing
         cut = _best_cut(room, size, _I(_COUNTED), node, signal, rules, rules.monotone[f])
         if cut >= 0:
             _take(node, f, _I(room.order[cut]), room.left)
@@ -391,7 +395,7 @@ def _spread(together, n_bins, cells):
     """The cells of one feature in the form that a histogram has."""
     for b in range(n_bins + 1):
         g, h, w = apart(together[b])
-        cells[b], cells[b + WEIGHTS] = (g << 32) + h, w
+        cells[b], cells[b + WEIGHTS], together[b] = (g << 32) + h, w, 0
 
 
 @inner
