@@ -135,7 +135,7 @@ class TreeLearner:
         """Prepare to harvest trees: to do all that is done with one in the call that grows it."""
         self._harvest = harvest._replace(
             edges=np.require(self.binner.edges, requirements=["C", "W"]),
-            nodes=np.empty(2 * self._max_leaves - 1, dtype=TREE_NODE),
+            nodes=np.empty(len(self._grower.work.nodes), dtype=TREE_NODE),
         )
 
     def harvest(self, k: int, tops: tuple[float, float], draws: Draws | None, units: Units) -> TreeNodes:

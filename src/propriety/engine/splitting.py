@@ -193,7 +193,7 @@ def _best_cut(room, size, form, node, signal, rules, sign):
 
 @inner
 def _best_monotone(room, size, form, node, signal, rules, sign):
-    """The same among cuts whose values are within bounds and in the order that the feature's sign asks for."""
+    """The same among cuts whose values are within bounds, in the order that the feature's sign asks for."""
     scores, best, cut = room.scores, room.best, _I(-1)
     for i in range(_U(size)):
         if scores[i] > best:
