@@ -181,8 +181,9 @@ def weighted_sum(values: Floats, weights: RowWeights, n_jobs: int, collective: C
     >>> weighted_sum(np.array([0.1, 0.2]), row_weights(Weights.read([1, 2], 2)), n_jobs=1)
     0.5
     """
-    (top,) = collective.max((max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))),))
+    top, _ = largest(values, values, n_jobs, collective)
     if not math.isfinite(top):
+        (top,) = collective.max((max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))),))
         return top
     factor, totals = fixed_point(top, weights.total), []
     parallel.for_blocks(

@@ -117,18 +117,27 @@ def unseen_drift(tree: TreeNodes, n_features: int) -> NDArray[np.float64]:
     At a split by a set, such a category goes where a missing value goes; what moves it is the mean value of
     the rows there beyond that of all rows of the node.
     """
-    nodes, drift = tree.nodes, np.zeros(n_features)
-    if not len(tree.sets):
-        return drift
-    left, weight, feature = nodes["left"], nodes["weight"], nodes["feature"]
-    totals = np.where(feature < 0, weight * nodes["value"], 0.0)
-    for node in np.flatnonzero(feature >= 0)[::-1]:  # children come after their parent
-        totals[node] = totals[left[node]] + totals[left[node] + 1]
-    means = totals / np.where(weight > 0, weight, 1.0)
-    split = np.flatnonzero(nodes["set"] >= 0)
-    side = left[split] + 1 - nodes["missing_left"][split]
-    np.add.at(drift, feature[split], weight[split] * (means[side] - means[split]))
+    drift = np.zeros(n_features)
+    if len(tree.sets):
+        _add_drift(tree.nodes, np.empty(len(tree.nodes)), drift)
     return drift
+
+
+@kernel
+def _add_drift(nodes, totals, drift):
+    for i in range(nodes.size - 1, -1, -1):  # children come after their parent
+        node = nodes[i]
+        if node.feature < 0:
+            totals[i] = node.weight * node.value
+        else:
+            totals[i] = totals[node.left] + totals[node.left + 1]
+    for i in range(nodes.size):
+        node = nodes[i]
+        if node.set >= 0:
+            side = node.left + 1 - node.missing_left
+            there, here = nodes[side].weight, node.weight
+            away = totals[side] / (there if there > 0 else 1.0) - totals[i] / (here if here > 0 else 1.0)
+            drift[node.feature] += here * away
 
 
 @dataclass(frozen=True, eq=False)

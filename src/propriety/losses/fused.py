@@ -150,6 +150,7 @@ def value_pass(c: Composite) -> Callable[[Array, Array], tuple[Array, Array]]:
     return run
 
 
+@lru_cache(maxsize=256)
 def _is_logistic(c: Composite) -> bool:
     return isinstance(c.link, Logit) and c._canonical_factor is not None
 
