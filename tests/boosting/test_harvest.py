@@ -44,11 +44,12 @@ def test_one_call_and_several_make_the_same_model(parameters, weights, monkeypat
         y = y > 0
     model = BoostingClassifier(categorical_features=[1], random_state=0, n_jobs=1, **parameters)
     calls, advance = [], rounds.Booster._advance
-    monkeypatch.setattr(
-        rounds.Booster,
-        "_advance",
-        lambda self, *args: calls.append(self._in_one_call) or advance(self, *args),
-    )
+
+    def noted(booster, *args):
+        calls.append(bool(booster._harvesters))
+        return advance(booster, *args)
+
+    monkeypatch.setattr(rounds.Booster, "_advance", noted)
     one = everything(model.fit(X, y, w))
     assert all(calls)
     monkeypatch.setattr(rounds, "_FEW", 0)

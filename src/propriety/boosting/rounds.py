@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propriety import memory, parallel
 from propriety.boosting import curves
 from propriety.boosting.draws import Draws, draws_of
-from propriety.boosting.learners import Learner, Units, learner_of
+from propriety.boosting.learners import Learner, TreeLearner, Units, learner_of
 from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import Objective, derivatives
 from propriety.boosting.reach import Reach
@@ -81,11 +81,12 @@ class Booster:
         self._reach = self._how_far()
         self._corrective: Any = None
         self._every_row = every_row
-        self._in_one_call = self._is_plain() and self._is_small()
-        if self._in_one_call:
-            harvest = self._harvest()
-            for learner in self._learners:
-                learner.expect(harvest)
+        # Those who do all that is done with a tree in one call.
+        self._harvesters = [learner for learner in self._learners if isinstance(learner, TreeLearner)]
+        if not (self._is_plain() and self._is_small()):
+            self._harvesters = []
+        for learner in self._harvesters:
+            learner.expect(self._harvest)
 
     def _crew_size(self) -> int:
         """How many learners fit the scores of a round side by side, one thread each; 1: in turns.
@@ -108,9 +109,10 @@ class Booster:
 
     def _is_small(self) -> bool:
         """Whether one thread does best all that is done with a tree beside growing it, in the same call."""
-        alone = self._collective.size == 1 and self.settings.weak_learner != "histogram"
-        return alone and len(self.scores) <= _FEW and self._reach.constant is not None
+        few = self._collective.size == 1 and len(self.scores) <= _FEW
+        return few and self._reach.constant is not None
 
+    @cached_property
     def _harvest(self) -> Harvest:
         """What a tree does with its rows in the call that grows it."""
         settings, weights, limit = self.settings, self._row_weights, self._reach.constant
@@ -138,7 +140,7 @@ class Booster:
     def scores_every_row(self) -> bool:
         """Whether rows of weight 0 have their scores too: where learners are looked up for all rows."""
         settings = self.settings
-        if self._in_one_call:
+        if self._harvesters:
             return self._every_row or settings.subsample < 1.0
         adds = settings.coefficient == "fixed" and not settings.sequential
         return not adds or settings.subsample < 1.0 or settings.weak_learner == "histogram"
@@ -204,7 +206,7 @@ class Booster:
             self._gradients()
         self._current = False
         draws = self._draws(number) if self._random else None
-        rows = None if self._in_one_call else self._sample(draws)
+        rows = None if self._harvesters else self._sample(draws)
         if self.settings.coefficient == "fixed" and not self.settings.sequential:
             items = self._advance_all(draws, rows)
         else:
@@ -234,9 +236,9 @@ class Booster:
 
     def _advance(self, k: int, draws: Draws | None, rows: Any) -> Any:
         """Fit score ``k`` and add the learner as it is."""
+        if self._harvesters:
+            return self._harvesters[k % len(self._harvesters)].harvest(k, self._tops[k], draws, self._units)
         learner = self._learner(k)
-        if self._in_one_call:
-            return learner.harvest(k, self._tops[k], draws, self._units)
         cells = learner.fit(k, self._G[k], self._H[k], self._tops[k], draws, rows, self._units)
         values = self.settings.learning_rate * self._values(cells, k)
         item = learner.finish(cells, values)

@@ -560,17 +560,18 @@ class Grower:
         n_rows = len(work.rows) if rows is None else len(rows)
         if rows is not None:
             work.rows[:n_rows] = rows
-        self._run(signal, rules, NO_HARVEST, NO_TURN, n_rows, rows is None)
+        self._call(signal, rules, NO_HARVEST, NO_TURN, n_rows, rows is None)
         return work.nodes[: work.counts[_NODES]]
 
     def harvest(self, signal: Signal, rules: Rules, harvest: Harvest, turn: Turn) -> TreeNodes:
         """Draw the rows of a tree, grow it, add its values to the scores and return it, in one call."""
-        self._run(signal, rules, harvest, turn, len(self.work.rows), False)
+        self._call(signal, rules, harvest, turn, len(self.work.rows), False)
         nodes = copy_of(harvest.nodes[: self.work.counts[_NODES]])
-        by_set = np.flatnonzero(nodes["set"] >= 0) if self.binned.levels is not None else []
-        return TreeNodes(nodes, self.work.sets[by_set] if len(by_set) else NO_SETS)
+        if self.binned.levels is None:
+            return TreeNodes(nodes, NO_SETS)
+        return TreeNodes(nodes, self.work.sets[np.flatnonzero(nodes["set"] >= 0)])
 
-    def _run(
+    def _call(
         self, signal: Signal, rules: Rules, harvest: Harvest, turn: Turn, n_rows: int, every: bool
     ) -> None:
         tree = self.binned, signal, rules, self.work, harvest, turn

@@ -174,7 +174,7 @@ class Forest:
             return cls(tree.nodes, np.array([0, len(tree.nodes)]), tree.sets, n_scores)
         sizes = [len(t.nodes) for t in trees]
         roots = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        nodes = np.frombuffer(bytearray().join(t.nodes for t in trees), dtype=TREE_NODE)
+        nodes = np.frombuffer(bytearray().join(t.nodes.data for t in trees), dtype=TREE_NODE)
         nodes["left"] += np.repeat(roots[:-1], sizes).astype(np.int32)
         sets = np.concatenate([NO_SETS, *(t.sets for t in trees if len(t.sets))])
         if len(sets):

@@ -78,7 +78,7 @@ def derivatives(
     for i, array in enumerate(out):
         if array.shape != F.shape or array.dtype != np.float64:
             raise ValueError(f"out[{i}] must be a float64 array of shape {F.shape}")
-    derivative_pass(c, y, curvature, table)(F, out, n_jobs)
+    derivative_pass(c, np.asarray(y), curvature, table)(F, out, n_jobs)
     return out
 
 
