@@ -27,8 +27,8 @@ def _subtract(binned, nodes, part, whole):
 
 
 @njit
-def _count_together(binned, packed, index, cells, out):
-    histogram.count_together(binned, packed, index, 0, index.size, 0, D, cells)
+def _count_together(binned, packed, index, features, cells, out):
+    histogram.count_together(binned, packed, index, 0, index.size, features, features.size, cells)
     for k in range(out.shape[0]):
         out[k, 0], out[k, 1], out[k, 2] = histogram.apart(cells[k])
 
@@ -124,9 +124,10 @@ def test_few_rows_are_counted_in_one_number():
     binned, _, _, rng = table(n)
     signal = signal_of(np.where(rng.random(n) < 0.5, -1.0, 1.0), np.ones(n))  # the largest values there are
     index = np.arange(n, dtype=np.uint32)
-    out = np.zeros((D * BINS, 3), dtype=np.int64)
-    _count_together(binned, signal.packed, index, np.zeros(GROUP * BINS, dtype=np.int64), out)
-    for f in range(D):
+    features = np.array([0, 2], dtype=np.uint64)
+    out = np.zeros((len(features) * BINS, 3), dtype=np.int64)
+    _count_together(binned, signal.packed, index, features, np.zeros(GROUP * BINS, dtype=np.int64), out)
+    for at, f in enumerate(features):
         for k, x in enumerate(numbers(signal).T):
             expected = np.bincount(binned.rows[:, f], x.astype(float), minlength=BINS)
-            np.testing.assert_array_equal(out[f * BINS : (f + 1) * BINS, k], expected)
+            np.testing.assert_array_equal(out[at * BINS : (at + 1) * BINS, k], expected)

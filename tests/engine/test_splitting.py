@@ -31,6 +31,11 @@ def _best_split(histogram, allowed, binned, signal, rules, rooms, nodes, sets):
     splitting.best_split(histogram, allowed, binned, signal, rules, rooms[0], nodes[0], sets[0], 0, D)
 
 
+@njit
+def _best_split_of_rows(allowed, binned, signal, rules, index, rooms, nodes, sets):
+    splitting.best_split_of_rows(allowed, binned, signal, rules, index, rooms[0], nodes[0], sets[0])
+
+
 def rules_of(**changes):
     fields = {
         "max_leaves": 2,
@@ -234,3 +239,40 @@ def test_features_that_are_not_allowed_and_gains_that_are_too_small():
     assert other["gain"] < free["gain"]
     asked, _ = split_of(sums, rules_of(min_gain=float(free["gain"]) * 1.001))
     assert asked["feature"] == -1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("signs", [[0, 0, 0], [1, -1, 0]])
+def test_a_node_of_few_rows_has_the_split_of_its_histogram(weighted, signs):
+    """Features that are not allowed, empty first bins, missing values alone on a side, categories."""
+    rng, room = np.random.default_rng(3), np.zeros(1, dtype=ROOM)  # one room: it must be left as it was found
+    monotone = np.array(signs, dtype=np.int8)
+    n_bins, none, missing_alone = np.array([255, 6, 70]), np.zeros(0, dtype=np.int64), 0
+    for trial in range(40):
+        n = int(rng.integers(4, 60))
+        rows = np.column_stack([rng.integers(b // 3, b + 1, n) for b in n_bins]).astype(np.uint8)
+        rows[rng.random(n) < 0.3, 0] = 255
+        g, h = rng.integers(-900, 900, n), rng.integers(0, 400, n)
+        kinds = np.array([0, trial % 2, 0], dtype=np.uint8)
+        binned = Binned(rows, rows.T.copy(), n_bins, kinds, np.ones((D, BINS)), np.ones(D))
+        parts = np.column_stack([g, h, np.ones(n)]).astype(np.int32)
+        packed, parts = (none, parts) if weighted else ((g << 32) + h, parts[:0])
+        signal = Signal(packed, parts, UNIT, UNIT, 1.0, 0.0)
+        features = (rng.random(D) < 0.8).astype(np.uint8)
+        rules = rules_of(l2=1.0, monotone=monotone, any_monotone=bool(monotone.any()), features=features)
+        nodes, sets = np.zeros(2, dtype=NODE), np.zeros((2, SET_WORDS), dtype=np.uint32)
+        nodes["gradient"], nodes["curvature"], nodes["weight"] = g.sum(), h.sum(), n
+        nodes["stop"], nodes["counted"], nodes["lower"], nodes["upper"] = n, 1, -np.inf, np.inf
+        nodes["packed"] = not weighted
+        histogram, first = np.zeros(D * CELLS, dtype=np.int64), g if weighted else packed
+        for f in range(D):
+            for x, offset in ((first, 0), (h, CURVATURES), (np.ones(n, dtype=np.int64), WEIGHTS)):
+                np.add.at(histogram, f * CELLS + offset + rows[:, f].astype(np.intp), x)
+        index = np.arange(n, dtype=np.uint32)
+        _best_split(histogram, features, binned, signal, rules, np.zeros(1, dtype=ROOM), nodes[:1], sets[:1])
+        _best_split_of_rows(features, binned, signal, rules, index, room, nodes[1:], sets[1:])
+        assert nodes[0] == nodes[1]
+        np.testing.assert_array_equal(sets[0], sets[1])
+        missing_alone += nodes["feature"][0] == 0 and nodes["missing_left"][0] and nodes["bin"][0] == 0
+    assert not room["together"].any()
+    assert missing_alone or not monotone.any()

@@ -95,10 +95,11 @@ def test_an_error_sends_the_helpers_home(growing, monkeypatch):
     expected = tree.grow(signal, rules).tolist()
     compiled = grower._grow
 
-    def fail(binned, signal, rules, work, n_rows, every):
+    def fail(*tree):
+        *_, n_rows, _ = tree
         if n_rows:
             raise MemoryError("no room")
-        compiled(binned, signal, rules, work, n_rows, every)
+        compiled(*tree)
 
     with monkeypatch.context() as patch:
         patch.setattr(grower, "_grow", fail)

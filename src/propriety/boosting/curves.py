@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.engine.binning import Binner, _bin_rows
 from propriety.engine.layout import BINS, SET_WORDS, Binned
-from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes
+from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes, copy_of
 from propriety.export.formula import Trees
 
 _ROWS = 8192
@@ -154,7 +154,7 @@ def scaled(item: Any, factor: float) -> Any:
     """A tree or curve times a number."""
     if isinstance(item, BinCurve):
         return item._replace(values=item.values * factor)
-    nodes = item.nodes.copy()
+    nodes = copy_of(item.nodes)
     nodes["value"] *= factor
     return TreeNodes(nodes, item.sets)
 

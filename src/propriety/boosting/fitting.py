@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,19 @@ class BoostingFit:
     ) -> None:
         self._known = lesson.known or known
         self._lesson, self._settings = lesson, lesson.settings
-        self._booster = Booster(
+        self._learners: list[Any] = [] if earlier is None else earlier.split()
+        self._validation = lesson.validation(costs)
+        if earlier is not None:
+            self.booster.resume(earlier)
+        if self._validation is not None:
+            self._validation.add(self._learners, self._settings.n_jobs)
+        self._progress = Progress(estimator, lesson, self, X, y)
+
+    @cached_property
+    def booster(self) -> Booster:
+        """The rounds; nobody needs it where all of them are known, and nobody watches."""
+        lesson = self._lesson
+        return Booster(
             lesson.binned,
             lesson.binner,
             lesson.objective,
@@ -51,13 +64,6 @@ class BoostingFit:
             lesson.settings,
             lesson.start_scores,
         )
-        self._learners: list[Any] = [] if earlier is None else earlier.split()
-        self._validation = lesson.validation(costs)
-        if earlier is not None:
-            self._booster.resume(earlier)
-        if self._validation is not None:
-            self._validation.add(self._learners, self._settings.n_jobs)
-        self._progress = Progress(estimator, lesson, self._booster, X, y)
 
     def run(self) -> None:
         """Boost until the rounds are done, or the held-out rows or a callback say so."""
@@ -73,8 +79,8 @@ class BoostingFit:
         first = (number - self._lesson.rounds_done) * self._lesson.n_scores
         items = list(self._known[first : first + self._lesson.n_scores])
         if len(items) < self._lesson.n_scores:
-            return self._booster.advance(number)
-        self._booster.resume(curves.join(items, self._lesson.n_scores, self._lesson.binner))
+            return self.booster.advance(number)
+        self.booster.resume(curves.join(items, self._lesson.n_scores, self._lesson.binner))
         return items
 
     def end(self) -> None:
@@ -83,7 +89,9 @@ class BoostingFit:
 
     def attributes(self) -> dict[str, Any]:
         """What the model keeps of the rounds so far, or of the best ones."""
-        learners, validation = self._booster.finished(self._learners), self._validation
+        known = self._lesson.known
+        learners = self._learners if known else self.booster.finished(self._learners)
+        validation = self._validation
         if validation is not None and self._settings.early_stopping:
             rounds = self._lesson.rounds_done + validation.best(self._settings.tol)
             learners = learners[: rounds * self._lesson.n_scores]

@@ -23,7 +23,6 @@ from propriety.boosting.calibration import recalibrated
 from propriety.boosting.learning import Lesson, shifted, start_of
 from propriety.boosting.rounds import Booster
 from propriety.boosting.settings import N_FOLDS, ROUNDS, BoostingSettings
-from propriety.boosting.validation import first_best
 from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
@@ -65,9 +64,12 @@ class FoldModel:
         self.rows, self.scores = rows, every[rows].astype(np.float64)
         self._lesson = lesson
         self._binner, binned = _bins_without(lesson, weights)
-        self._booster = Booster(binned, self._binner, lesson.objective, weights, lesson.settings, start)
-        columns = np.ascontiguousarray(binned.columns[:, rows])
-        self._held = binned._replace(rows=binned.rows[rows], columns=columns)
+        self._booster = Booster(
+            binned, self._binner, lesson.objective, weights, lesson.settings, start, every_row=True
+        )
+        if not self._booster.scores_every_row:
+            columns = np.ascontiguousarray(binned.columns[:, rows])
+            self._held = binned._replace(rows=binned.rows[rows], columns=columns)
 
     def share_room(self, other: FoldModel) -> None:
         """Work in the room of another fold's model, if it has the same bins; the two take turns."""
@@ -121,7 +123,7 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
     losses = PooledLoss(lesson, folds)
     for model in models:
         scores[model.rows] = model.scores
-    curve, best = [losses(scores)], scores.copy()
+    curve, best, rounds = [losses(scores)], scores.copy(), 0
     tol = settings.tol * abs(curve[0])
     began = time.perf_counter()
     for number in range(settings.max_iter if models else 0):
@@ -132,12 +134,11 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
         for model in models:
             scores[model.rows] = model.scores
         curve.append(losses(scores))
-        rounds = first_best(-np.array(curve), tol)
-        if not stop or rounds == number + 1:
-            best = scores.copy()
+        if not stop or curve[-1] < curve[rounds] - tol:
+            rounds = number + 1
+            best[:] = scores
         elif number + 1 - rounds >= settings.n_iter_no_change:
             break
-    rounds = first_best(-np.array(curve), tol) if stop else len(curve) - 1
     return FoldedRounds(rounds, best, np.array(curve))
 
 

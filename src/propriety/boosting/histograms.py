@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.boosting.curves import BinCurve
-from propriety.boosting.learners import Units, draw_features
+from propriety.boosting.draws import Draws
+from propriety.boosting.learners import Units
 from propriety.boosting.leaves import Cells
 from propriety.collective import ALONE, Collective
 from propriety.engine.categories import real_share, spread
@@ -218,7 +219,7 @@ class HistogramLearner:
         g: Floats,
         h: Floats,
         tops: tuple[float, float],
-        rng: np.random.Generator | None,
+        draws: Draws | None,
         rows: Any,
         units: Units,
     ) -> Bins:
@@ -226,7 +227,7 @@ class HistogramLearner:
         settings, d = self.settings, self.binned.rows.shape[1]
         index = self._none if rows is None else rows
         scale = wide_scale(*tops, self.weights.total)
-        allowed = draw_features(rng, d, min(settings.tree_features, settings.split_features))
+        allowed = np.ones(d, dtype=np.uint8) if draws is None else draws.features[k]
         drawn = np.flatnonzero(allowed)
         self._count(drawn, g, h, scale, index)
         l2 = settings.l2_regularization * float(units.curvature[k])

@@ -1,7 +1,8 @@
 """Weak learners: what a round fits to gradient and curvature of one score.
 
 Both kinds answer the same questions: ``fit`` finds the cells on which the learner is constant, ``finish``
-keeps the cells with their values, and ``follow`` takes note of what became part of the model.
+keeps the cells with their values, and ``follow`` takes note of what became part of the model. A tree of few
+rows does all of this in one call, and adds its values to the scores: ``harvest``.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.boosting.draws import Draws
 from propriety.boosting.leaves import Cells, Leaves
 from propriety.collective import ALONE, Collective
 from propriety.engine.fixed_point import RowWeights
 from propriety.engine.grower import Grower
-from propriety.engine.layout import Binned, Rules
-from propriety.engine.predictor import TreeNodes, finish_tree, unseen_drift
+from propriety.engine.harvest import NO_HARVEST
+from propriety.engine.layout import Binned, Harvest, Rules, Signal, Turn
+from propriety.engine.predictor import TREE_NODE, TreeNodes, finish_tree, unseen_drift
 from propriety.engine.quantize import Quantizer
 from propriety.engine.spread import SpreadGrower
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 _NO_LIMIT = 2**30
 _ROUNDING = 1e-7  # of a leaf's weight, relative; a leaf that holds just enough rows must not miss by it
 _SET_SMOOTHING = 10.0  # average rows added to each category when categories are put in order
+_NO_SALT = np.uint64(0)
 Floats = NDArray[np.float64]
 
 
@@ -51,7 +55,7 @@ class Learner(Protocol):
         g: Floats,
         h: Floats,
         tops: tuple[float, float],
-        rng: np.random.Generator | None,
+        draws: Draws | None,
         rows: Any,
         units: Units,
     ) -> Cells:
@@ -94,6 +98,7 @@ class TreeLearner:
             if collective.size == 1
             else SpreadGrower(*size, collective, drawn=settings.subsample < 1.0)
         )
+        self._harvest = NO_HARVEST
         self._fixed_rules: dict[int, Rules] = {}
         self._unit = 1.0
         self._drift = np.zeros(settings.monotone.shape)
@@ -102,6 +107,7 @@ class TreeLearner:
             collective.max(tuple((binned.columns.max(axis=1, initial=0) == binned.n_bins).astype(float)))
         )
         self._adrift = (binned.categorical != 0) & (seen == 0)
+        self._any_adrift = bool(self._adrift.any())
 
     def fit(
         self,
@@ -109,14 +115,12 @@ class TreeLearner:
         g: Floats,
         h: Floats,
         tops: tuple[float, float],
-        rng: np.random.Generator | None,
+        draws: Draws | None,
         rows: Any,
         units: Units,
     ) -> Leaves:
         """Grow a tree for score ``k``."""
-        signal = self._quantizer(g, h, self.settings.n_jobs, tops)
-        self._unit = signal.weight_unit
-        rules = self._rules(k, rng, signal.weight_unit, units)
+        signal, rules = self._problem(k, g, h, tops, draws, units)
         nodes = self._grower.grow(signal, rules, rows)
         return Leaves(
             nodes,
@@ -127,13 +131,40 @@ class TreeLearner:
             self._collective,
         )
 
+    def expect(self, harvest: Harvest) -> None:
+        """Prepare to harvest trees: to do all that is done with one in the call that grows it."""
+        self._harvest = harvest._replace(
+            edges=np.require(self.binner.edges, requirements=["C", "W"]),
+            nodes=np.empty(len(self._grower.work.nodes), dtype=TREE_NODE),
+        )
+
+    def harvest(self, k: int, tops: tuple[float, float], draws: Draws | None, units: Units) -> TreeNodes:
+        """Grow a tree for score ``k``, add its values to the scores and return it."""
+        signal, rules = self._problem(k, self._harvest.G[k], self._harvest.H[k], tops, draws, units)
+        turn = Turn(k, _NO_SALT if draws is None else draws.salt, *tops)
+        return self._grower.harvest(signal, rules, self._harvest, turn)
+
+    def _problem(
+        self,
+        k: int,
+        g: Floats,
+        h: Floats,
+        tops: tuple[float, float],
+        draws: Draws | None,
+        units: Units,
+    ) -> tuple[Signal, Rules]:
+        """What a tree is grown from, and by which rules."""
+        signal = self._quantizer(g, h, self.settings.n_jobs, tops)
+        self._unit = signal.weight_unit
+        return signal, self._rules(k, draws, signal.weight_unit, units)
+
     def finish(self, cells: Leaves, values: Floats) -> TreeNodes:
         """The tree with the values of its leaves; before the next tree is grown."""
         return finish_tree(cells.nodes, self._grower.work.sets, self.binner, cells.ids, values, self._unit)
 
     def follow(self, k: int, item: TreeNodes) -> None:
         """Add up what the trees of score ``k`` do to categories that were not seen."""
-        if self._adrift.any():
+        if self._any_adrift:
             self._drift[k] += np.where(self._adrift, unseen_drift(item, len(self._adrift)), 0.0)
 
     def share_room(self, other: TreeLearner) -> None:
@@ -146,15 +177,21 @@ class TreeLearner:
         else:
             other._grower = self._grower
 
-    def _rules(self, k: int, rng: np.random.Generator | None, weight_unit: float, units: Units) -> Rules:
-        """The rules of a tree; they stay the same when nothing is drawn at random."""
+    def _rules(self, k: int, draws: Draws | None, weight_unit: float, units: Units) -> Rules:
+        """The rules of a tree; but for what is drawn and what categories drift, they stay the same."""
+        if k not in self._fixed_rules:
+            self._fixed_rules[k] = self._first_rules(k, weight_unit, units)
+        rules = self._fixed_rules[k]
+        if draws is not None:
+            rules = rules._replace(features=draws.features[k], seed=draws.seeds[k])
+        if self._any_adrift:
+            rules = rules._replace(drift=self._drift[k] / (self.settings.learning_rate * weight_unit))
+        return rules
+
+    def _first_rules(self, k: int, weight_unit: float, units: Units) -> Rules:
         settings, unit = self.settings, float(units.curvature[k])
-        drift = self._drift[k] / (settings.learning_rate * weight_unit)
-        if rng is None and k in self._fixed_rules:
-            return self._fixed_rules[k]._replace(drift=drift)
-        d = self.binned.rows.shape[1]
-        monotone = settings.monotone[k]
-        rules = Rules(
+        monotone, d = settings.monotone[k], self.binned.rows.shape[1]
+        return Rules(
             max_leaves=self._max_leaves,
             max_depth=_NO_LIMIT if settings.max_depth is None else settings.max_depth,
             min_weight=int(np.ceil(settings.min_samples_leaf / weight_unit * (1 - _ROUNDING))),
@@ -165,14 +202,11 @@ class TreeLearner:
             monotone=monotone,
             any_monotone=bool(monotone.any()),
             groups=settings.groups,
-            features=draw_features(rng, d, settings.tree_features),
+            features=np.ones(d, dtype=np.uint8),
             split_features=settings.split_features,
-            seed=np.uint64(0 if rng is None else rng.integers(2**63)),
-            drift=drift,
+            seed=_NO_SALT,
+            drift=np.zeros(d),
         )
-        if rng is None:
-            self._fixed_rules[k] = rules
-        return rules
 
 
 def _most_leaves(settings: BoostingSettings, total: float) -> int:
@@ -181,15 +215,6 @@ def _most_leaves(settings: BoostingSettings, total: float) -> int:
     if least * settings.max_leaf_nodes <= total:
         return settings.max_leaf_nodes
     return max(2, int(total / least * (1 + 2 * _ROUNDING)) + 1)
-
-
-def draw_features(rng: np.random.Generator | None, d: int, count: int) -> NDArray[np.uint8]:
-    """A mask of ``count`` features drawn at random, or of all."""
-    features = np.ones(d, dtype=np.uint8)
-    if rng is not None and count < d:
-        features[:] = 0
-        features[rng.permutation(d)[:count]] = 1
-    return features
 
 
 def learner_of(

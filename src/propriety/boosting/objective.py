@@ -11,7 +11,7 @@ from propriety import memory
 from propriety.boosting.reach import Reach
 from propriety.collective import ALONE, Collective
 from propriety.data.training import n_scores_of
-from propriety.losses.fused import SMALL
+from propriety.losses.fused import SMALL, derivative_pass
 from propriety.weights import Weights
 
 STEPS = ("fisher", "newton", "gradient", "exact", "sign")
@@ -40,6 +40,7 @@ class BinaryObjective:
 
     def __init__(self, composite: Any, y: NDArray[Any], many: bool | None = None) -> None:
         self.composite, self.y, self._many = composite, memory.kept(y.astype(np.float64)), many
+        self._passes: dict[str, Any] = {}  # by curvature
 
     @property
     def loss(self) -> Any:
@@ -53,9 +54,9 @@ class BinaryObjective:
 
     def derivatives(self, F: Floats, curvature: str, G: Floats, H: Floats, n_jobs: int) -> None:
         """Write gradient and curvature, of shape (1, n)."""
-        self.composite.derivatives(
-            self.y, F[:, 0], curvature=curvature, out=(G[0], H[0]), n_jobs=n_jobs, table=self._many
-        )
+        if curvature not in self._passes:
+            self._passes[curvature] = derivative_pass(self.composite, self.y, curvature, self._many)
+        self._passes[curvature](np.ascontiguousarray(F[:, 0]), (G[0], H[0]), n_jobs)
 
     def values(self, F: Floats, n_jobs: int) -> Floats:
         """Loss of each row."""

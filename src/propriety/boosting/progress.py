@@ -15,8 +15,8 @@ _WIDTH = 30
 class Progress:
     """Looks at the model after each round and says whether to stop."""
 
-    def __init__(self, estimator: Any, lesson: Any, booster: Any, X: Any, y: Any) -> None:
-        self._lesson, self._booster = lesson, booster
+    def __init__(self, estimator: Any, lesson: Any, fit: Any, X: Any, y: Any) -> None:
+        self._lesson, self._fit = lesson, fit
         self._settings = lesson.settings
         self.train_score: list[float] = []
         self._began = time.perf_counter()
@@ -53,7 +53,7 @@ class Progress:
         return stop
 
     def _train_score(self) -> float:
-        booster = self._booster
+        booster = self._fit.booster
         return -booster.mean(booster.objective.values(booster.scores, booster.settings.n_jobs))
 
     def _tell_follower(self, number: int, trees: list[Any]) -> bool:
@@ -63,7 +63,7 @@ class Progress:
 
         def so_far() -> dict[str, Any]:
             shared = shared_attributes(lesson.training, lesson.objective.loss)
-            return shared | lesson.attributes(self._booster.finished(trees))
+            return shared | lesson.attributes(self._fit.booster.finished(trees))
 
         return self._follower.after_round(number, so_far)
 

@@ -12,6 +12,7 @@ and a leaf by the least that its rows allow.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,7 @@ class Reach:
         return cls(np.zeros(1), np.array([size]), np.array([size]))
 
     @classmethod
+    @lru_cache(maxsize=64)  # each model of a fold asks anew
     def of_link(cls, link: Link, delta: float) -> Reach:
         """At most `delta` in log-odds, for scores of this link."""
         with np.errstate(all="ignore"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, partial
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,23 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.boosting import curves
-from propriety.boosting.learners import Learner, Units, learner_of
+from propriety.boosting.draws import Draws, draws_of
+from propriety.boosting.learners import Learner, TreeLearner, Units, learner_of
 from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import Objective, derivatives
 from propriety.boosting.reach import Reach
 from propriety.boosting.settings import BoostingSettings
-from propriety.data.folds import mixed
+from propriety.data.folds import SALT, mixed
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import largest, row_weights, weighted_sum
-from propriety.engine.layout import Binned
+from propriety.engine.harvest import NO_HARVEST
+from propriety.engine.layout import Binned, Harvest
 from propriety.engine.sizes import histogram_bytes, n_threads
 from propriety.weights import Weights
 
 _ROOM = 2**28  # bytes of histograms that learners side by side may have
+_FEW = 65536  # rows up to which a tree does its whole round in one call
+_CELLS = 2**17  # that are hashed at once
 _MOST = np.uint64(2**64 - 1)
 Floats = NDArray[np.float64]
 
@@ -40,6 +45,8 @@ class Booster:
     settings : BoostingSettings
     start : ndarray of shape (K,), or (n, K)
         The score before the first round, which rows may have of their own.
+    every_row : bool
+        Whether the scores of rows of weight 0 are asked for: see `scores_every_row`.
     """
 
     def __init__(
@@ -50,6 +57,7 @@ class Booster:
         weights: Weights,
         settings: BoostingSettings,
         start: Floats,
+        every_row: bool = False,
     ) -> None:
         n, d = binned.rows.shape
         self.binned, self.binner, self.objective, self.settings = binned, binner, objective, settings
@@ -72,6 +80,13 @@ class Booster:
         self._units = self._measure()
         self._reach = self._how_far()
         self._corrective: Any = None
+        self._every_row = every_row
+        # Those who do all that is done with a tree in one call.
+        self._harvesters = [learner for learner in self._learners if isinstance(learner, TreeLearner)]
+        if not (self._is_plain() and self._is_small()):
+            self._harvesters = []
+        for learner in self._harvesters:
+            learner.expect(self._harvest)
 
     def _crew_size(self) -> int:
         """How many learners fit the scores of a round side by side, one thread each; 1: in turns.
@@ -81,18 +96,54 @@ class Booster:
         """
         settings, n_scores = self.settings, self.objective.n_scores
         size = min(n_threads(self.binned, settings.n_jobs, n_scores), n_scores)
-        plain = settings.coefficient == "fixed" and not settings.sequential and not self._random
-        plain = plain and settings.step in (settings.criterion, "sign") and settings.weak_learner == "tree"
+        plain = self._is_plain() and not self._random and settings.weak_learner == "tree"
         even = n_scores % size == 0 or n_scores >= 4 * size
         room = size * histogram_bytes(self.binned, settings.max_leaf_nodes)
         return size if plain and even and self._collective.size == 1 and room <= _ROOM else 1
+
+    def _is_plain(self) -> bool:
+        """Whether the values of a learner depend on the gradients by which it was found alone."""
+        settings = self.settings
+        adds = settings.coefficient == "fixed" and not settings.sequential
+        return adds and settings.step in (settings.criterion, "sign")
+
+    def _is_small(self) -> bool:
+        """Whether one thread does best all that is done with a tree beside growing it, in the same call."""
+        few = self._collective.size == 1 and len(self.scores) <= _FEW
+        return few and self._reach.constant is not None
+
+    @cached_property
+    def _harvest(self) -> Harvest:
+        """What a tree does with its rows in the call that grows it."""
+        settings, weights, limit = self.settings, self._row_weights, self._reach.constant
+        drawn = settings.subsample < 1.0
+        assert limit is not None
+        return NO_HARVEST._replace(
+            wanted=True,
+            out=NO_HARVEST.out if self._out is None else self._out,
+            hashes=self._bin_hashes + SALT if drawn else NO_HARVEST.hashes,
+            limit=np.uint64(settings.subsample * 2.0**64) if drawn else NO_HARVEST.limit,
+            every_row=self._every_row or drawn,
+            G=self._G,
+            H=self._H,
+            weights=np.require(weights.values, requirements=["C", "W"]),
+            folded=weights.folded,
+            total=weights.total,
+            l2=settings.l2_regularization * self._units.curvature,
+            by_sign=settings.step == "sign",
+            reach=limit,
+            rate=settings.learning_rate,
+            scores=self.scores,
+        )
 
     @property
     def scores_every_row(self) -> bool:
         """Whether rows of weight 0 have their scores too: where learners are looked up for all rows."""
         settings = self.settings
-        plain = settings.coefficient == "fixed" and not settings.sequential
-        return not plain or settings.subsample < 1.0 or settings.weak_learner == "histogram"
+        if self._harvesters:
+            return self._every_row or settings.subsample < 1.0
+        adds = settings.coefficient == "fixed" and not settings.sequential
+        return not adds or settings.subsample < 1.0 or settings.weak_learner == "histogram"
 
     def share_room(self, other: Booster) -> None:
         """Work in the room of another booster over the same bins; the two must take turns."""
@@ -136,7 +187,7 @@ class Booster:
         # The scale of each score's fixed point, by which derivatives that are no numbers show as well.
         pairs = zip(self._G, self._H, strict=True)
         self._tops = [largest(g, h, self.settings.n_jobs, self._collective) for g, h in pairs]
-        if not np.all(np.isfinite(self._tops)):
+        if not all(isfinite(a) and isfinite(b) for a, b in self._tops):
             raise ValueError(
                 "the loss has infinite or undefined derivatives at the current scores; try a smaller "
                 "learning_rate, a larger l2_regularization or another link"
@@ -146,39 +197,49 @@ class Booster:
         """Derivatives; those of rows of weight 0 must not even set the scale of the quantized gradients."""
         derivatives(self.objective, scores, step, G, H, self.settings.n_jobs, self._collective)
         if self._out is not None:
-            G[:, self._out] = 0.0
-            H[:, self._out] = 0.0
+            np.copyto(G, 0.0, where=self._out)
+            np.copyto(H, 0.0, where=self._out)
 
     def advance(self, number: int) -> list[Any]:
         """Fit round ``number`` and return its weak learners, one per score."""
         if not self._current:
             self._gradients()
         self._current = False
-        rng = np.random.default_rng([self.settings.seed, number]) if self._random else None
-        rows = self._sample(rng)
+        draws = self._draws(number) if self._random else None
+        rows = None if self._harvesters else self._sample(draws)
         if self.settings.coefficient == "fixed" and not self.settings.sequential:
-            items = self._advance_all(rng, rows)
+            items = self._advance_all(draws, rows)
         else:
-            items = self._choose(rng, rows)
+            items = self._choose(draws, rows)
         self._follow(items)
         return items
 
-    def _advance_all(self, rng: np.random.Generator | None, rows: Any) -> list[Any]:
+    def _draws(self, number: int) -> Draws:
+        settings, d, trees = self.settings, len(self.binned.n_bins), self.settings.weak_learner != "histogram"
+        count = settings.tree_features if trees else min(settings.tree_features, settings.split_features)
+        rows = settings.subsample < 1.0
+        return draws_of(settings.seed, number, self.objective.n_scores, d, count, rows, trees)
+
+    def _advance_all(self, draws: Draws | None, rows: Any) -> list[Any]:
         """Fit every score, each learner its own ones."""
-        items: list[Any] = [None] * self.objective.n_scores
         size = len(self._learners)
+        if size == 1:
+            return [self._advance(k, draws, rows) for k in range(self.objective.n_scores)]
+        items: list[Any] = [None] * self.objective.n_scores
 
         def advance(first: int) -> None:
             for k in range(first, len(items), size):
-                items[k] = self._advance(k, rng, rows)
+                items[k] = self._advance(k, draws, rows)
 
         parallel.run([partial(advance, first) for first in range(size)], size)
         return items
 
-    def _advance(self, k: int, rng: np.random.Generator | None, rows: Any) -> Any:
+    def _advance(self, k: int, draws: Draws | None, rows: Any) -> Any:
         """Fit score ``k`` and add the learner as it is."""
+        if self._harvesters:
+            return self._harvesters[k % len(self._harvesters)].harvest(k, self._tops[k], draws, self._units)
         learner = self._learner(k)
-        cells = learner.fit(k, self._G[k], self._H[k], self._tops[k], rng, rows, self._units)
+        cells = learner.fit(k, self._G[k], self._H[k], self._tops[k], draws, rows, self._units)
         values = self.settings.learning_rate * self._values(cells, k)
         item = learner.finish(cells, values)
         if self.settings.subsample < 1.0 and not cells.complete:
@@ -188,12 +249,12 @@ class Booster:
             cells.add(values, self.scores[:, k])
         return item
 
-    def _choose(self, rng: np.random.Generator | None, rows: Any) -> list[Any]:
+    def _choose(self, draws: Draws | None, rows: Any) -> list[Any]:
         """Fit every score; with ``sequential``, only the learner of largest edge is kept. [C §8]"""
         candidates = []
         for k in range(self.objective.n_scores):
             learner = self._learner(k)
-            cells = learner.fit(k, self._G[k], self._H[k], self._tops[k], rng, rows, self._units)
+            cells = learner.fit(k, self._G[k], self._H[k], self._tops[k], draws, rows, self._units)
             item = learner.finish(cells, self._values(cells, k))
             h = np.zeros((len(self.scores), 1))
             curves.join([item], 1, self.binner).add_binned_scores(self.binned, h, self.settings.n_jobs)
@@ -239,13 +300,13 @@ class Booster:
         pairs = zip(items, self._corrective.coefficients[: len(items)], strict=True)
         return [curves.scaled(item, float(c)) for item, c in pairs]
 
-    def _sample(self, rng: np.random.Generator | None) -> NDArray[np.uint32] | None:
-        if rng is None or self.settings.subsample >= 1.0:
+    def _sample(self, draws: Draws | None) -> NDArray[np.uint32] | None:
+        if draws is None or self.settings.subsample >= 1.0:
             return self._rows
         n = len(self.binned.rows)
         rows = self._rows if self._rows is not None else np.arange(n, dtype=np.uint32)
         # A row's number belongs to what it holds: copies are drawn together, whatever their order.
-        numbers = mixed(self._bin_hashes[rows] + mixed(rng.integers(2**63, size=1).astype(np.uint64)))
+        numbers = mixed(self._bin_hashes[rows] + draws.salt)
         chosen = rows[numbers < np.uint64(self.settings.subsample * 2.0**64)]
         if self._collective.sum(np.array([len(chosen)]))[0]:
             return chosen
@@ -317,10 +378,10 @@ class Booster:
     @cached_property
     def _bin_hashes(self) -> NDArray[np.uint64]:
         """A hash of the bins of each row."""
-        total = np.zeros(len(self.binned.rows), dtype=np.uint64)
-        for f, bins in enumerate(self.binned.rows.T):
-            total += mixed(bins.astype(np.uint64) + np.uint64(f) * np.uint64(2**32))
-        return memory.kept(total)
+        rows, d = self.binned.rows, len(self.binned.n_bins)
+        places, size = np.arange(d, dtype=np.uint64) * np.uint64(2**32), max(1, _CELLS // d)
+        parts = [mixed(rows[i : i + size] + places).sum(axis=1) for i in range(0, len(rows), size)]
+        return memory.kept(np.concatenate(parts))
 
     @cached_property
     def _span(self) -> float:

@@ -34,6 +34,8 @@ def as_labels(y: Any) -> NDArray[Any]:
     >>> as_labels(pd.Series([1, 0], dtype="Int64")), as_labels(pd.Series([True, False], dtype="boolean"))
     (array([1, 0]), array([ True, False]))
     """
+    if are_labels(y):
+        return np.ascontiguousarray(y)
     refuse_query(y, "y")
     if hasattr(y, "isna") and getattr(y, "ndim", 0) == 1 and y.isna().any():
         raise ValueError(
@@ -43,6 +45,15 @@ def as_labels(y: Any) -> NDArray[Any]:
     if isinstance(plain, np.dtype) and plain.kind in "iub":
         y = y.to_numpy(dtype=plain)
     return column_or_1d(y, warn=True)
+
+
+def are_labels(y: Any) -> bool:
+    """Whether this is an array of labels and can be nothing else, so that nobody need look at its values.
+
+    >>> are_labels(np.array([0, 1])), are_labels(np.array([0.5, 1.0])), are_labels([0, 1])
+    (True, False, False)
+    """
+    return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuU"
 
 
 class CodedLabels:

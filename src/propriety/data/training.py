@@ -16,7 +16,7 @@ from propriety import memory
 from propriety.collective import ALONE, Collective
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
-from propriety.data.labels import CodedLabels, as_labels
+from propriety.data.labels import CodedLabels, are_labels, as_labels
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy
 from propriety.data.stream import Stream
@@ -104,9 +104,13 @@ class Training:
             distinct = labels = as_labels(y)
         assert_all_finite(distinct, input_name="y")
         check_consistent_length(X, labels)
-        check_classification_targets(distinct)
+        certain = are_labels(distinct)
+        if not certain:
+            check_classification_targets(distinct)
         weights = Weights.read(sample_weight, len(labels), collective=collective)
         classes, codes = encode_labels(labels, weights)
+        if certain and 2 * len(classes) > len(codes):
+            check_classification_targets(distinct)  # which warns of what looks like numbers
         costs = (terms or CostTerms()).costs(classes, given)
         if stakes:
             weights = staked(weights, costs, codes)

@@ -32,6 +32,7 @@ MAX_COPIES = 4096
 _reduceED_LEVELS = 1_072_693_247.3  # of a value times its weight; LEVELS · MAX_COPIES is as large
 _WIDE = 2.0**61
 _NO_SIGN = np.int64(2**63 - 1)
+_INFINITE = np.float64(np.inf).view(np.int64)
 _ROWS = 65536
 Floats = NDArray[np.float64]
 
@@ -158,20 +159,19 @@ def _sum(values, weights, factor, start, stop):
 @kernel
 def _largest(g, h, start, stop):
     """The largest numbers without their sign, by their bits: these are in the same order, NaN beyond all."""
-    a, b = np.int64(0), np.int64(0)
+    a, b, g, h = np.int64(0), np.int64(0), g.view(np.int64), h.view(np.int64)
     for i in range(np.uint64(start), np.uint64(stop)):
         a = max(a, g[i] & _NO_SIGN)
         b = max(b, h[i] & _NO_SIGN)
-    return a, b
+    return np.int64(min(a, _INFINITE)).view(np.float64), np.int64(min(b, _INFINITE)).view(np.float64)
 
 
 def largest(g: Floats, h: Floats, n_jobs: int, collective: Collective = ALONE) -> tuple[float, float]:
     """The largest |gradient| and curvature ≥ 0 of all rows; ∞ if one of them is no number."""
-    tops: list[tuple[int, int]] = []
-    bits = g.view(np.int64), h.view(np.int64)
-    parallel.for_blocks(lambda s, e: tops.append(_largest(*bits, s, e)), len(g), n_jobs=n_jobs, block=_ROWS)
-    found = np.max(tops, axis=0).astype(np.int64).view(np.float64)
-    top_g, top_h = collective.max(tuple(np.where(np.isnan(found), np.inf, found).tolist()))
+    tops: list[tuple[float, float]] = []
+    parallel.for_blocks(lambda s, e: tops.append(_largest(g, h, s, e)), len(g), n_jobs=n_jobs, block=_ROWS)
+    top_g, top_h = tops[0] if len(tops) == 1 else map(max, zip(*tops, strict=True))
+    top_g, top_h = collective.max((top_g, top_h))
     return top_g, top_h
 
 
@@ -181,8 +181,9 @@ def weighted_sum(values: Floats, weights: RowWeights, n_jobs: int, collective: C
     >>> weighted_sum(np.array([0.1, 0.2]), row_weights(Weights.read([1, 2], 2)), n_jobs=1)
     0.5
     """
-    (top,) = collective.max((max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))),))
+    top, _ = largest(values, values, n_jobs, collective)
     if not math.isfinite(top):
+        (top,) = collective.max((max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))),))
         return top
     factor, totals = fixed_point(top, weights.total), []
     parallel.for_blocks(

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from propriety import memory, parallel
 from propriety.engine import team
 from propriety.engine.compiling import inner, kernel
+from propriety.engine.drawing import allow, draw_rows, mix
 from propriety.engine.fixed_point import BLOCK
+from propriety.engine.harvest import NO_HARVEST, NO_TURN, add_value, give_values
 from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
 from propriety.engine.layout import (
     BINS,
@@ -26,12 +28,15 @@ from propriety.engine.layout import (
     SET_WORDS,
     WEIGHTS,
     Binned,
+    Harvest,
     Rules,
     Signal,
+    Turn,
     Workspace,
 )
+from propriety.engine.predictor import NO_SETS, TreeNodes, copy_of
 from propriety.engine.sizes import DIRECT_ROWS, TASK_CELLS, n_histograms_of, n_threads
-from propriety.engine.splitting import COUNTED_ROWS, best_split, best_split_of_rows, leaf_value
+from propriety.engine.splitting import COUNTED_ROWS, best_split, best_split_of_rows, bound_children
 
 _MAX_BLOCKS = 64
 _CHUNK = 8  # features
@@ -199,37 +204,6 @@ def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worke
 
 
 @inner
-def _mix(x):
-    """A well-mixed 64-bit hash (the finalizer of SplitMix64)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@inner
-def allow(rules, path_groups, key, allowed):
-    """Mark the features that the node may be split on: the tree's, its groups', the split's sample."""
-    d = allowed.size
-    usable = 0
-    for f in range(d):
-        joint = rules.groups.shape[0] == 0
-        for k in range(rules.groups.shape[0]):
-            joint = joint or (path_groups[k] != 0 and rules.groups[k, f] != 0)
-        allowed[f] = rules.features[f] != 0 and joint
-        usable += allowed[f]
-    excess = usable - rules.split_features
-    while excess > 0:
-        worst, most = -1, np.uint64(0)
-        for f in range(d):
-            if allowed[f]:
-                number = _mix(_mix(rules.seed + key) + np.uint64(f))
-                if worst < 0 or number > most:
-                    worst, most = f, number
-        allowed[worst] = 0
-        excess -= 1
-
-
-@inner
 def _select(rules, work):
     """The leaf whose split gains most; −1 when the tree is complete."""
     best, chosen = 0.0, -1
@@ -267,23 +241,6 @@ def new_root(signal, work, n_rows, all_rows):
 
 
 @inner
-def _bound(signal, rules, node, a, b):
-    """Hand the bounds down; across a monotone split, the middle of the two values parts the children."""
-    a.lower, a.upper, b.lower, b.upper = node.lower, node.upper, node.lower, node.upper
-    sign = rules.monotone[node.feature]
-    if sign == 0:
-        return
-    g, h = signal.gradient_unit, signal.curvature_unit
-    left = leaf_value(a.gradient * g, a.curvature * h, rules.l2, node.lower, node.upper)
-    right = leaf_value(b.gradient * g, b.curvature * h, rules.l2, node.lower, node.upper)
-    middle = 0.5 * (left + right)
-    if sign > 0:
-        a.upper, b.lower = middle, middle
-    else:
-        a.lower, b.upper = middle, middle
-
-
-@inner
 def make_children(signal, rules, work, node_id, n_left, all_left):
     """Make the children of a node, the left one of so many rows, here and in all processes."""
     node = work.nodes[node_id]
@@ -291,7 +248,7 @@ def make_children(signal, rules, work, node_id, n_left, all_left):
     middle, depth = node.start + n_left, node.depth + 1
     g, h = node.left_gradient, node.left_curvature
     w = all_left if signal.packed.size > 0 else node.left_weight
-    key = _mix(node.key + np.uint64(1))
+    key = mix(node.key + np.uint64(1))
     a = _new_node(signal, work, left_id, node_id, node.start, middle, g, h, w, depth, key)
     g, h, w = node.gradient - g, node.curvature - h, node.weight - w
     b = _new_node(signal, work, left_id + 1, node_id, middle, node.stop, g, h, w, depth, ~key)
@@ -303,7 +260,7 @@ def make_children(signal, rules, work, node_id, n_left, all_left):
         joint = work.path_groups[node_id, k] != 0 and rules.groups[k, node.feature] != 0
         work.path_groups[left_id, k] = joint
         work.path_groups[left_id + 1, k] = joint
-    _bound(signal, rules, node, a, b)
+    bound_children(signal, rules, node, a, b)
 
 
 @inner
@@ -347,7 +304,7 @@ def _search_directly(binned, signal, rules, work, node_id, side, worker):
     if may_split(node, rules):
         node.counted = 1
         allowed = work.allowed[side]
-        allow(rules, work.path_groups[node_id], node.key, allowed)
+        allow(rules, work.path_groups[node_id], node.key, work.numbers[side], allowed)
         rows, room, bins_left = work.rows, work.rooms[worker], work.sets[node_id]
         best_split_of_rows(allowed, binned, signal, rules, rows, room, node, bins_left)
 
@@ -410,7 +367,8 @@ def _begin_search(rules, work, node_id, itself):
     for i in range(2):
         meant = _meant(work, node_id, itself, i)
         if meant >= 0:
-            allow(rules, work.path_groups[meant], work.nodes[meant].key, work.allowed[i])
+            key = work.nodes[meant].key
+            allow(rules, work.path_groups[meant], key, work.numbers[i], work.allowed[i])
             for k in range(n_chunks):
                 work.candidates[i, k] = work.nodes[meant]
     return n_chunks
@@ -497,19 +455,38 @@ def _sum_root(binned, signal, work, root):
                 root.weight += cells[b + WEIGHTS]
 
 
+@inner
+def _let_others_follow(binned, harvest, turn, work, n_rows):
+    """Send the rows that the tree has not seen down its splits, and give them the values of their leaves."""
+    work.nodes[0].start, work.nodes[0].stop = n_rows, work.rows.size
+    for i in range(work.counts[_NODES]):
+        node = work.nodes[i]
+        if node.left < 0:
+            add_value(harvest, turn, work.rows, node, harvest.nodes[i].value)
+            continue
+        partition(binned, work, i, _I(1), _I(0), _I(0))
+        middle = node.start + work.lefts[0]
+        move(work, node, middle, _I(1), _I(0))
+        a, b = work.nodes[node.left], work.nodes[node.right]
+        a.start, a.stop, b.start, b.stop = node.start, middle, middle, node.stop
+
+
 @kernel
-def _grow(binned, signal, rules, work, n_rows, every):
+def _grow(binned, signal, rules, work, harvest, turn, n_rows, every):
     """Grow a tree over the first ``n_rows`` of the workspace's rows or, if ``every``, over all from 0 on.
 
-    Without rows: help another thread that grows one. The phases are carried out in one place, for both,
-    because the compiler works through all that they do once for each place that calls them.
+    For a harvest, rows are drawn first, and values, scores and nodes follow. Without rows: help another
+    thread that grows a tree. The phases are carried out in one place, for both, because the compiler works
+    through all that they do once for each place that calls them.
     """
     zero = _I(0)
     worker, phase, argument, n_tasks = zero, _I(_COUNT), _I(1), zero
     if n_rows == 0:
         worker = team.join(work.board)
     else:
-        if every:
+        if harvest.wanted:
+            n_rows = draw_rows(harvest, turn.salt, work.rows)
+        elif every:
             for i in range(n_rows):
                 work.rows[i] = i
         new_root(signal, work, n_rows, n_rows)
@@ -521,6 +498,10 @@ def _grow(binned, signal, rules, work, n_rows, every):
         if worker > 0:
             return
         phase, argument, n_tasks = _follow(binned, signal, rules, work, phase, argument)
+    if harvest.wanted:
+        give_values(harvest, turn, signal, work, work.counts[_NODES])
+        if harvest.every_row and n_rows < work.rows.size:
+            _let_others_follow(binned, harvest, turn, work, n_rows)
 
 
 class Grower:
@@ -562,6 +543,7 @@ class Grower:
             counts=np.zeros(3, dtype=np.int64),
             lefts=np.zeros(_MAX_BLOCKS, dtype=np.int64),
             allowed=np.zeros((2, d), dtype=np.uint8),
+            numbers=np.zeros((2, d), dtype=np.uint64),
             candidates=np.zeros((2, n_chunks), dtype=NODE),
             candidate_sets=np.zeros((2, n_chunks, SET_WORDS), dtype=np.uint32),
             board=team.new_board(),
@@ -574,20 +556,35 @@ class Grower:
 
         The rows of a leaf are ``work.rows[node.start:node.stop]``.
         """
-        work, binned = self.work, self.binned
+        work = self.work
         n_rows = len(work.rows) if rows is None else len(rows)
         if rows is not None:
             work.rows[:n_rows] = rows
-        if self.n_workers == 1:
-            _grow(binned, signal, rules, work, n_rows, rows is None)
-        else:
-            helpers = [lambda: _grow(binned, signal, rules, work, 0, False)] * (self.n_workers - 1)
-            team.open_board(work.board)
-            parallel.run([lambda: self._lead(signal, rules, n_rows, rows is None), *helpers], self.n_workers)
+        self._call(signal, rules, NO_HARVEST, NO_TURN, n_rows, rows is None)
         return work.nodes[: work.counts[_NODES]]
 
-    def _lead(self, signal: Signal, rules: Rules, n_rows: int, every: bool) -> None:
-        try:
-            _grow(self.binned, signal, rules, self.work, n_rows, every)
-        finally:
-            team.close_board(self.work.board)  # or the helpers would wait for ever
+    def harvest(self, signal: Signal, rules: Rules, harvest: Harvest, turn: Turn) -> TreeNodes:
+        """Draw the rows of a tree, grow it, add its values to the scores and return it, in one call."""
+        self._call(signal, rules, harvest, turn, len(self.work.rows), False)
+        nodes = copy_of(harvest.nodes[: self.work.counts[_NODES]])
+        if self.binned.levels is None:
+            return TreeNodes(nodes, NO_SETS)
+        return TreeNodes(nodes, self.work.sets[np.flatnonzero(nodes["set"] >= 0)])
+
+    def _call(
+        self, signal: Signal, rules: Rules, harvest: Harvest, turn: Turn, n_rows: int, every: bool
+    ) -> None:
+        tree = self.binned, signal, rules, self.work, harvest, turn
+        if self.n_workers == 1:
+            _grow(*tree, n_rows, every)
+            return
+
+        def lead() -> None:
+            try:
+                _grow(*tree, n_rows, every)
+            finally:
+                team.close_board(self.work.board)  # or the helpers would wait for ever
+
+        team.open_board(self.work.board)
+        helpers = [lambda: _grow(*tree, 0, False)] * (self.n_workers - 1)
+        parallel.run([lead, *helpers], self.n_workers)

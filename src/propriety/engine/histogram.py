@@ -185,20 +185,17 @@ def subtract(binned, f, whole_packed, small, large, part, whole):
 
 
 @inner
-def count_together(binned, packed, index, start, stop, first, last, cells):
-    """Sums of the features first … last−1 over fewer than 2⁹ rows of unit weight.
+def count_together(binned, packed, index, start, stop, features, width, cells):
+    """Sums of the first ``width`` of some features over fewer than 2⁹ rows of unit weight.
 
-    A cell is one number, at (feature − first) · BINS + bin: gradient, curvature and rows in 28, 27 and 9
-    bits, what so few values of 18 bits can add up to.
+    A cell is one number, at (place of the feature) · BINS + bin: gradient, curvature and rows in 28, 27 and 9
+    bits, what so few values of 18 bits can add up to. All must be 0 before; who reads one clears it.
     """
-    skip, width = _U(first), _U(last - first)
-    for cell in range(width * _U(BINS)):
-        cells[cell] = 0
     for i in range(_U(start), _U(stop)):
         row = _U(index[i])
         value = ((packed[row] >> 32) << 36) + ((packed[row] & LOW) << 9) + 1
-        for f in range(width):
-            cells[(f << _SHIFT) + _U(binned.rows[row, skip + f])] += value
+        for f in range(_U(width)):
+            cells[(f << _SHIFT) + _U(binned.rows[row, features[f]])] += value
 
 
 @inner

@@ -43,3 +43,19 @@ def trailing_zeros(typingctx, word):
         return builder.cttz(arguments[0], ir.IntType(1)(1))
 
     return signature, codegen
+
+
+@instead(lambda array, start: sum(1 << k for k in range(64) if array[int(start) + k]))
+@intrinsic
+def occupied(typingctx, array, start):
+    """Which of the 64 numbers of the contiguous ``array`` from ``start`` on are not 0, as bits of a word."""
+    signature = types.uint64(array, types.uint64)
+
+    def codegen(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        together = ir.VectorType(ir.IntType(64), 64)
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), together.as_pointer())
+        numbers = builder.load(address, align=8)
+        return builder.bitcast(builder.icmp_unsigned("!=", numbers, together(None)), ir.IntType(64))
+
+    return signature, codegen

@@ -62,7 +62,8 @@ ROOM = records(
         ("scores", "f8", (BINS,)),  # of the cuts
         ("order", "u8", (BINS,)),  # bins in the order of the cuts
         ("cells", "i8", (CELLS,)),  # one feature's
-        ("together", "i8", (GROUP * BINS,)),  # cells of a node of few rows
+        ("features", "u8", (GROUP,)),  # counted at once for a node of few rows
+        ("together", "i8", (GROUP * BINS,)),  # their cells
         ("sides", "u1", (BINS,)),  # 1 for bins that go left
         ("apart", "u1", (64,)),  # keeps two workers' numbers off one line of the cache
     ],
@@ -133,8 +134,44 @@ class Workspace(NamedTuple):
     counts: NDArray[np.int64]  # nodes, slots and leaves in use
     lefts: NDArray[np.int64]  # (blocks,): left rows of each block of the node at hand
     allowed: NDArray[np.uint8]  # (2, d): features that the nodes under search may use
+    numbers: NDArray[np.uint64]  # (2, d): by which these are drawn
     candidates: NDArray[np.void]  # (2, chunks) of NODE: best split per chunk of features
     candidate_sets: NDArray[np.uint32]  # (2, chunks, SET_WORDS)
     board: NDArray[np.int64]
     block_cells: NDArray[np.int64]  # (workers, d · BINS): packed sums of a block of a large node, else 0
     rooms: NDArray[np.void]  # (workers,) of ROOM
+
+
+@by_address
+class Harvest(NamedTuple):
+    """What becomes of a tree of few rows in the very call that grows it: rows drawn, values, scores.
+
+    Where it is not ``wanted``, the tree is grown over rows that were chosen before, and nothing else is done.
+    """
+
+    wanted: bool
+    out: NDArray[np.bool_]  # (n,): rows that take no part; empty: all do
+    hashes: NDArray[np.uint64]  # (n,): by which rows are drawn; empty: all that take part
+    limit: np.uint64  # rows of a number below are
+    every_row: bool  # whether rows that the tree has not seen get their scores as well
+    G: NDArray[np.float64]  # (n_scores, n): gradients
+    H: NDArray[np.float64]
+    weights: NDArray[np.float64]  # as those of ``RowWeights``
+    folded: bool
+    total: float
+    l2: NDArray[np.float64]  # (n_scores,)
+    by_sign: bool  # values are ±1
+    reach: float  # that a value has at most
+    rate: float  # by which it is multiplied then
+    edges: NDArray[np.float64]  # of the bins
+    scores: NDArray[np.float64]  # (n, n_scores)
+    nodes: NDArray[np.void]  # where the finished tree goes, as those of ``TreeNodes``
+
+
+class Turn(NamedTuple):
+    """What differs from one tree of a harvest to the next."""
+
+    score: int
+    salt: np.uint64  # of the numbers by which rows are drawn
+    top_gradient: float
+    top_curvature: float

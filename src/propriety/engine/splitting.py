@@ -13,6 +13,7 @@ import numpy as np
 from propriety.engine.categories import real_share
 from propriety.engine.compiling import inner, small
 from propriety.engine.histogram import LOW, apart, count_feature, count_together
+from propriety.engine.intrinsics import occupied, trailing_zeros
 from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
 
 #: A histogram that was not counted holds no meaningful weights, so nothing is asked of them.
@@ -32,6 +33,23 @@ def leaf_value(gradient, curvature, l2, lower, upper):
     """−G / (H + l2), within the bounds."""
     value = -gradient / (curvature + l2) if curvature + l2 > 0 else 0.0
     return min(max(value, lower), upper)
+
+
+@inner
+def bound_children(signal, rules, node, a, b):
+    """Hand the bounds down; across a monotone split, the middle of the two values parts the children."""
+    a.lower, a.upper, b.lower, b.upper = node.lower, node.upper, node.lower, node.upper
+    sign = rules.monotone[node.feature]
+    if sign == 0:
+        return
+    g, h = signal.gradient_unit, signal.curvature_unit
+    left = leaf_value(a.gradient * g, a.curvature * h, rules.l2, node.lower, node.upper)
+    right = leaf_value(b.gradient * g, b.curvature * h, rules.l2, node.lower, node.upper)
+    middle = 0.5 * (left + right)
+    if sign > 0:
+        a.upper, b.lower = middle, middle
+    else:
+        a.lower, b.upper = middle, middle
 
 
 @inner
@@ -140,42 +158,53 @@ def _score_cuts(room, size, form, node, signal, rules):
 
 
 @inner
-def _none_beats(room, size):
-    """Whether no score is above ``room.best``, which is not negative; neither may be if one is no number.
+def _top_score(room, size):
+    """The bits of the largest score, none of which is NaN.
 
-    By their bits, which are in the same order: so this too is compiled to vector instructions.
+    Bits of numbers that are not negative are in the order of the numbers, and −1 is before all: so this too
+    is compiled to vector instructions.
     """
     bits, top = room.scores.view(np.int64), _I(-1)
     for i in range(_U(size)):
         top = max(top, bits[i])
-    room.left.view(np.float64)[0] = room.best
-    return top <= room.left[0]
+    return top
 
 
 @inner
 def _best_cut(room, size, form, node, signal, rules, sign):
     """The position of the best cut if it beats ``room.best``, else −1; its sums go to ``room.left``."""
     _score_cuts(room, size, form, node, signal, rules)
-    if _none_beats(room, size):
+    left, scores, top = room.left, room.scores, _top_score(room, size)
+    left.view(np.float64)[0] = room.best  # which is not negative
+    if top <= left[0]:
         return _I(-1)
-    sums, scores, best, cut = room.sums, room.scores, room.best, _I(-1)
+    if rules.any_monotone:
+        cut = _best_monotone(room, size, form, node, signal, rules, sign)
+        if cut < 0:
+            return cut
+    else:
+        cut, bits = _I(0), scores.view(np.int64)
+        while bits[_U(cut)] != top:
+            cut += 1
+        room.best = scores[cut]
+    left[0], left[1], left[2] = _sums_at(room.sums, _U(cut), form)
+    return cut
+
+
+@inner
+def _best_monotone(room, size, form, node, signal, rules, sign):
+    """The same among cuts whose values are within bounds, in the order that the feature's sign asks for."""
+    scores, best, cut = room.scores, room.best, _I(-1)
     for i in range(_U(size)):
         if scores[i] > best:
-            if rules.any_monotone:
-                g, h, _ = _sums_at(sums, i, form)
-                gl, hl = g * signal.gradient_unit, h * signal.curvature_unit
-                gr = (node.gradient - g) * signal.gradient_unit
-                hr = (node.curvature - h) * signal.curvature_unit
-                score = _score(gl, hl, gr, hr, rules, sign, node.lower, node.upper)
-                if score <= best:
-                    continue
-                best = score
-            else:
-                best = scores[i]
-            cut = _I(i)
-    if cut >= 0:
-        room.best, left = best, room.left
-        left[0], left[1], left[2] = _sums_at(sums, _U(cut), form)
+            g, h, _ = _sums_at(room.sums, i, form)
+            gl, hl = g * signal.gradient_unit, h * signal.curvature_unit
+            gr = (node.gradient - g) * signal.gradient_unit
+            hr = (node.curvature - h) * signal.curvature_unit
+            score = _score(gl, hl, gr, hr, rules, sign, node.lower, node.upper)
+            if score > best:
+                best, cut = score, _I(i)
+    room.best = best
     return cut
 
 
@@ -325,18 +354,39 @@ def best_split(histogram, allowed, binned, signal, rules, room, node, bins_left,
 
 
 @inner
+def _accumulate_occupied(cells, n_bins, room):
+    """Sums of the bins up to a cut, of cells that :func:`count_together` has made; returns their number.
+
+    Only where a bin holds rows: a cut after an empty one is the one before it once more. The first bin is
+    always there: nothing but missing values may be on the left of its cut.
+    """
+    sums, order, total, size = room.sums[_TOGETHER], room.order, _I(0), _U(0)
+    for first in range(_U(0), _U(n_bins), _U(64)):
+        waiting = occupied(cells, first) | _U(first == 0)
+        while waiting != 0:
+            b = first + trailing_zeros(waiting)
+            total += cells[b]
+            cells[b] = 0
+            sums[size], order[size] = total, b
+            size += _U(1)
+            waiting &= waiting - _U(1)
+    return _I(size)
+
+
+@inner
 def _split_together(cells, n_bins, f, node, signal, rules, room):
     """As :func:`_split_numeric`, of cells that :func:`count_together` has made."""
-    sums, missing = room.sums, cells[n_bins]
+    missing, sums = cells[n_bins], room.sums[_TOGETHER]
     missing_seen = missing >> 9 != 0  # as a histogram sees them: by gradient and curvature
+    cells[n_bins] = 0
+    size = _accumulate_occupied(cells, n_bins, room)
     for missing_left in range(2 if missing_seen else 1):
-        total = missing if missing_left else _I(0)
-        for b in range(_U(n_bins)):
-            total += cells[b]
-            sums[_TOGETHER, b] = total
-        cut = _best_cut(room, n_bins, _I(_COUNTED), node, signal, rules, rules.monotone[f])
+        if missing_left:
+            for i in range(_U(size)):
+                sums[i] += missing
+        cut = _best_cut(room, size, _I(_COUNTED), node, signal, rules, rules.monotone[f])
         if cut >= 0:
-            _take(node, f, cut, room.left)
+            _take(node, f, _I(room.order[cut]), room.left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
 
 
@@ -345,36 +395,45 @@ def _spread(together, n_bins, cells):
     """The cells of one feature in the form that a histogram has."""
     for b in range(n_bins + 1):
         g, h, w = apart(together[b])
-        cells[b], cells[b + WEIGHTS] = (g << 32) + h, w
+        cells[b], cells[b + WEIGHTS], together[b] = (g << 32) + h, w, 0
+
+
+@inner
+def _next_group(allowed, f, features):
+    """Gather allowed features from ``f`` on, as many as are counted at once; returns where, and how many."""
+    width = _I(0)
+    while f < allowed.size and width < GROUP:
+        features[width] = f
+        width += allowed[f]
+        f += 1
+    return f, width
 
 
 @inner
 def best_split_of_rows(allowed, binned, signal, rules, index, room, node, bins_left):
     """The same for a node of few rows, without its histogram: only the bins that occur are looked at."""
-    cells, together = room.cells[:], room.together  # [:]: of the type of a histogram's
+    cells, together, features = room.cells[:], room.together, room.features  # [:]: of a histogram's type
     own, room.best = _floor(node, signal, rules)
-    unit, d = signal.packed.size > 0, allowed.size
+    unit, levels, noise = signal.packed.size > 0, binned.levels, binned.noise
     node.gain, node.feature = -1.0, -1
-    for f in range(d):
-        first = f // GROUP * GROUP
-        if unit and f == first:
-            last = min(first + GROUP, d)
-            count_together(binned, signal.packed, index, node.start, node.stop, first, last, together)
-        if allowed[f] == 0:
-            continue
-        n_bins = binned.n_bins[f]
-        own_cells = together[(f - first) * BINS : (f - first + 1) * BINS]
-        if not unit:
-            count_feature(binned, signal.parts, index, node.start, node.stop, f, cells)
-        elif binned.categorical[f]:
-            _spread(own_cells, n_bins, cells)
-        else:
-            _split_together(own_cells, n_bins, f, node, signal, rules, room)
-            continue
-        if binned.categorical[f]:
-            levels, noise = binned.levels, binned.noise
-            _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules, room, bins_left)
-        else:
-            _split_numeric(cells, n_bins, f, node, signal, rules, room)
+    following = _I(0)
+    while following < allowed.size:
+        following, width = _next_group(allowed, following, features)
+        if unit:
+            count_together(binned, signal.packed, index, node.start, node.stop, features, width, together)
+        for k in range(width):
+            f = _I(features[k])
+            n_bins, own_cells = binned.n_bins[f], together[k * BINS : (k + 1) * BINS]
+            if unit and not binned.categorical[f]:
+                _split_together(own_cells, n_bins, f, node, signal, rules, room)
+                continue
+            if unit:
+                _spread(own_cells, n_bins, cells)
+            else:
+                count_feature(binned, signal.parts, index, node.start, node.stop, f, cells)
+            if binned.categorical[f]:
+                _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules, room, bins_left)
+            else:
+                _split_numeric(cells, n_bins, f, node, signal, rules, room)
     if node.feature >= 0:
         node.gain = 0.5 * (room.best - own)

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.collective import Collective
 from propriety.engine.compiling import kernel
+from propriety.engine.drawing import allow
 from propriety.engine.fixed_point import BLOCK
-from propriety.engine.grower import Grower, allow, make_children, may_split, move, new_root, partition
+from propriety.engine.grower import Grower, make_children, may_split, move, new_root, partition
 from propriety.engine.histogram import LOW, add_rows, add_weights, clear, subtract
 from propriety.engine.layout import CELLS, CURVATURES, WEIGHTS, Binned, Rules, Signal
 from propriety.engine.splitting import COUNTED_ROWS, best_split
@@ -101,7 +102,7 @@ def _search(binned, signal, rules, work, node_id, histogram):
     """Find the best split of a node, if it may have one."""
     node, allowed = work.nodes[node_id], work.allowed[0]
     if may_split(node, rules):
-        allow(rules, work.path_groups[node_id], node.key, allowed)
+        allow(rules, work.path_groups[node_id], node.key, work.numbers[0], allowed)
         room, bins_left = work.rooms[0], work.sets[node_id]
         d = _I(binned.n_bins.size)
         best_split(histogram, allowed, binned, signal, rules, room, node, bins_left, _I(0), d)

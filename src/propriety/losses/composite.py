@@ -153,7 +153,7 @@ class Composite(Value):
         """
         from propriety.losses import fused
 
-        return fused.values_and_gradients(self, y, F, n_jobs, table)[0]
+        return fused.values(self, y, F, n_jobs, table)
 
     def values_and_gradients(
         self, y: ArrayLike, F: ArrayLike, *, n_jobs: int | None = None, table: bool | None = None

@@ -78,11 +78,25 @@ def derivatives(
     for i, array in enumerate(out):
         if array.shape != F.shape or array.dtype != np.float64:
             raise ValueError(f"out[{i}] must be a float64 array of shape {F.shape}")
-    formula = _newton(c) if curvature == "newton" else _fisher(c)
-    compiled = (len(F) >= SMALL or _is_logistic(c)) if table is None else table
-    kernel = _derivative_kernel(c, curvature == "newton") if compiled else None
-    _fill(out, formula, kernel, y, F, n_jobs)
+    derivative_pass(c, np.asarray(y), curvature, table)(F, out, n_jobs)
     return out
+
+
+def derivative_pass(
+    c: Composite, y: Array, curvature: str, table: bool | None = None
+) -> Callable[[Array, tuple[Array, Array], int | None], None]:
+    """`derivatives` for scores of the same rows, asked for again and again: `run(F, out, n_jobs)`.
+
+    >>> from propriety import losses
+    >>> out = np.empty(1), np.empty(1)
+    >>> derivative_pass(losses.Log().composite(), np.array([1.0]), "fisher")(np.array([0.0]), out, 1)
+    >>> out
+    (array([-0.5]), array([0.25]))
+    """
+    formula = _newton(c) if curvature == "newton" else _fisher(c)
+    compiled = (len(y) >= SMALL or _is_logistic(c)) if table is None else table
+    kernel = _derivative_kernel(c, curvature == "newton") if compiled else None
+    return lambda F, out, n_jobs: _fill(out, formula, kernel, y, F, n_jobs)
 
 
 def values_and_gradients(
@@ -94,6 +108,15 @@ def values_and_gradients(
     compiled = len(F) >= SMALL if table is None else table
     _fill(out, _value(c), _value_kernel(c) if compiled else None, y, F, n_jobs)
     return out
+
+
+def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None, table: bool | None = None) -> Array:
+    """See `Composite.values`; few rows do without the gradients."""
+    y, F = _arrays(y, F)
+    if table or len(F) >= SMALL:
+        return values_and_gradients(c, y, F, n_jobs, table)[0]
+    with np.errstate(all="ignore"):
+        return c._value(np.asarray(y, dtype=np.float64), c._parts(F))
 
 
 def are_many(loss: SmoothLoss, y: Any, F: Any) -> bool:
@@ -127,6 +150,7 @@ def value_pass(c: Composite) -> Callable[[Array, Array], tuple[Array, Array]]:
     return run
 
 
+@lru_cache(maxsize=256)
 def _is_logistic(c: Composite) -> bool:
     return isinstance(c.link, Logit) and c._canonical_factor is not None
 
