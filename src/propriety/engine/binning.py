@@ -34,7 +34,7 @@ _HASHED = 65536
 _MOST = np.iinfo(np.uint64).max
 _ROWS = 4096
 _MANY = 1 << 15  # rows from which grids pay, and kernels that have to be compiled
-_TOGETHER = 16
+_TOGETHER = 8  # features, or one a thread, whose values are sorted at the same time
 _SMOOTHING = 10.0
 _WAITING = 32  # batches whose distinct values are joined at once
 _SEARCH = 255  # edges per feature, padded with +inf; the search needs 2⁸ − 1
@@ -443,7 +443,7 @@ class Binner:
             edges[f, : len(ends)], n_bins[f] = ends, len(ends) + 1
 
         # Some at a time, for the memory that their values take; but a pass over batches is not made twice.
-        together = d if isinstance(table, StreamedTable) else _TOGETHER
+        together = d if isinstance(table, StreamedTable) else max(_TOGETHER, n_jobs)
         for first in range(0, d, together):
             features = range(first, min(first + together, d))
             read = _Reading(weights.values, target, counts, sample, n_jobs)
