@@ -1,23 +1,34 @@
 """Histograms against np.bincount."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from numba import njit
 
 from propriety.engine import histogram
 from propriety.engine.fixed_point import BLOCK, row_weights
-from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, NODE, WEIGHTS, Binned
+from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, NODE, ROOM, TILE, WEIGHTS, Binned
 from propriety.engine.quantize import Quantizer
 from propriety.weights import Weights
 
 D = 3
 
 
+class Work(NamedTuple):
+    """What counting needs of a workspace."""
+
+    block: int
+    block_cells: np.ndarray
+    rooms: np.ndarray
+
+
 @njit
-def _add_rows(binned, signal, index, nodes, cells, sums):
-    for f in range(D):
+def _add_rows(binned, signal, index, nodes, first, work, sums):
+    d = binned.n_bins.size
+    for f in range(first, d):
         histogram.clear(binned, f, nodes[0], sums)
-    histogram.add_rows(binned, signal, index, 0, index.size, nodes[0], 0, D, cells, sums)
+    histogram.add_rows(binned, signal, index, 0, index.size, nodes[0], first, d, work, 1, sums)
 
 
 @njit
@@ -33,17 +44,17 @@ def _count_together(binned, packed, index, features, cells, out):
         out[k, 0], out[k, 1], out[k, 2] = histogram.apart(cells[k])
 
 
-def table(n, seed=0):
+def table(n, d=D, seed=0):
     rng = np.random.default_rng(seed)
-    n_bins = np.array([255, 7, 1])
+    n_bins = np.resize([255, 7, 1], d)
     rows = np.column_stack([rng.integers(0, b + 1, n) for b in n_bins]).astype(np.uint8)
     binned = Binned(
         rows,
         np.ascontiguousarray(rows.T),
         n_bins,
-        np.zeros(D, dtype=np.uint8),
-        np.zeros((D, 256)),
-        np.ones(D),
+        np.zeros(d, dtype=np.uint8),
+        np.zeros((d, 256)),
+        np.ones(d),
     )
     return binned, rng.normal(size=n), rng.random(n), rng
 
@@ -66,10 +77,13 @@ def node_of(rows, signal, counted=True):
     return node
 
 
-def histogram_of(binned, signal, index, counted=True):
-    sums = np.full(D * CELLS, 99, dtype=np.int64)  # what another node has left
+def histogram_of(binned, signal, index, counted=True, first=0, block=BLOCK):
+    cells = binned.n_bins.size * CELLS
+    sums = np.full(cells, 99, dtype=np.int64)  # what another node has left
     node = node_of(len(index), signal, counted)
-    _add_rows(binned, signal, index, node, np.zeros(D * BINS, dtype=np.int64), sums)
+    work = Work(block, np.zeros((2, cells), dtype=np.int64), np.zeros(2, dtype=ROOM))
+    _add_rows(binned, signal, index, node, first, work, sums)
+    assert not work.block_cells.any()
     return sums, node
 
 
@@ -79,8 +93,8 @@ def parts_of(sums, node, n_bins, f):
     return (g >> 32, g & 0xFFFFFFFF, w) if node["packed"][0] else (g, h, w)
 
 
-def check(binned, signal, index, sums, node, counted=True):
-    for f, n_bins in enumerate(binned.n_bins):
+def check(binned, signal, index, sums, node, counted=True, first=0):
+    for f, n_bins in list(enumerate(binned.n_bins))[first:]:
         parts = parts_of(sums, node, n_bins, f)
         for k, x in enumerate(numbers(signal).T[: 3 if counted else 2]):
             expected = np.bincount(binned.rows[index, f], x[index].astype(float), minlength=n_bins + 1)
@@ -103,6 +117,29 @@ def test_sums_are_those_of_bincount(n, kind, counted):
     index = rng.permutation(n)[: n - 100].astype(np.uint32)
     sums, node = histogram_of(binned, signal, index, counted)
     check(binned, signal, index, sums, node, counted)
+
+
+@pytest.mark.parametrize("d", [16, 23, 32, 150])
+@pytest.mark.parametrize("rows", [TILE - 1, 3 * TILE + 5, BLOCK + 5])
+@pytest.mark.parametrize("first", [0, 5])
+def test_so_are_those_of_many_columns(d, rows, first):
+    binned, g, h, rng = table(rows + 100, d)
+    signal = signal_of(g, h)
+    index = np.sort(rng.permutation(rows + 100)[:rows]).astype(np.uint32)
+    index[-1] = rows + 99  # the last row, beyond which there is nothing to read
+    sums, node = histogram_of(binned, signal, index, counted=False, first=first)
+    check(binned, signal, index, sums, node, counted=False, first=first)
+
+
+def test_bins_that_are_small_are_summed_at_once():
+    n = 2 * BLOCK
+    binned, _, _, _ = table(n)
+    binned.rows[:, :] = binned.columns.T[:] = (np.arange(n) % 2)[:, None]  # as many as fit in each bin
+    assert histogram.largest_bin(binned, 2) == BLOCK
+    signal = signal_of(np.where(np.arange(n) % 2, -1.0, 1.0), np.ones(n))  # the largest values there are
+    index = np.arange(n, dtype=np.uint32)
+    sums, node = histogram_of(binned, signal, index, counted=False, block=n)
+    check(binned, signal, index, sums, node, counted=False)
 
 
 @pytest.mark.parametrize("n", [900, BLOCK + 500, 3 * BLOCK])

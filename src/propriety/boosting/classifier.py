@@ -378,6 +378,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         gain, chosen = self._gain(X, y, sample_weight, training)
         lesson, copies = self._prepare(training, held_out, gain, again, expand=folds is None)
         lesson, loss, learned = from_folds(lesson, copies, training.n_rows, folds)
+        del copies  # a number for each row, which the rounds need no more
         for name in ("gain_", "gain_path_", "oof_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         costs, earlier = self._held_out_costs(lesson, X_val), self._forest if again else None

@@ -19,7 +19,7 @@ from propriety.boosting.objective import Objective, derivatives
 from propriety.boosting.reach import Reach
 from propriety.boosting.settings import BoostingSettings
 from propriety.data.folds import SALT, mixed
-from propriety.engine.binning import Binner
+from propriety.engine.binning import SAMPLE, Binner
 from propriety.engine.fixed_point import largest, row_weights, weighted_sum
 from propriety.engine.harvest import NO_HARVEST
 from propriety.engine.layout import Binned, Harvest
@@ -171,6 +171,8 @@ class Booster:
         curvature = np.array([self._sum(h) / total for h in self._H])
         square = np.array([self._sum(g * g) / total for g in self._G])
         gain = np.divide(0.5 * square, curvature, out=np.zeros_like(square), where=curvature > 0)
+        if len(self.scores) > SAMPLE:  # the squares are freed, and should not stand beside what trees need
+            memory.trim()
         return Units(curvature, gain)
 
     def _sum(self, values: Floats) -> float:

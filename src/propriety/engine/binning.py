@@ -23,6 +23,7 @@ from propriety.data.streamed import StreamedTable
 from propriety.engine.categories import noise_share
 from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
+from propriety.engine.placing import lay_grids, place_rows
 from propriety.engine.sorting import sort_numbers
 from propriety.weights import Weights
 
@@ -31,8 +32,9 @@ SAMPLE = 200_000
 _SPARE = 1.5 * 1.25  # times the sample: rows of low hash that are kept at hand, in case some are held out
 _HASHED = 65536
 _MOST = np.iinfo(np.uint64).max
-_ROWS = 2048
-_TOGETHER = 16
+_ROWS = 4096
+_MANY = 1 << 15  # rows from which grids pay, and kernels that have to be compiled
+_TOGETHER = 8  # features, or one a thread, whose values are sorted at the same time
 _SMOOTHING = 10.0
 _WAITING = 32  # batches whose distinct values are joined at once
 _SEARCH = 255  # edges per feature, padded with +inf; the search needs 2⁸ − 1
@@ -379,18 +381,11 @@ def _bin_rows(X, features, edges, n_bins, start, stop, first, columns):
             columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)
 
 
-def _bin_block(X, features, edges, n_bins, first, columns, start, stop):
-    _bin_rows(X, features, edges, n_bins, start, stop, first, columns)
-
-
-def _transpose_block(columns, rows, first, start, stop):
-    _transpose(columns, rows, first + start, first + stop)
-
-
 @kernel
-def _transpose(columns, rows, start, stop):
+def _transpose(columns, rows, features, start, stop):
     for first in range(start, stop, 64):
-        for f in range(columns.shape[0]):
+        for j in range(features.size):
+            f = features[j]
             for i in range(first, min(first + 64, stop)):
                 rows[i, f] = columns[f, i]
 
@@ -448,7 +443,7 @@ class Binner:
             edges[f, : len(ends)], n_bins[f] = ends, len(ends) + 1
 
         # Some at a time, for the memory that their values take; but a pass over batches is not made twice.
-        together = d if isinstance(table, StreamedTable) else _TOGETHER
+        together = d if isinstance(table, StreamedTable) else max(_TOGETHER, n_jobs)
         for first in range(0, d, together):
             features = range(first, min(first + together, d))
             read = _Reading(weights.values, target, counts, sample, n_jobs)
@@ -471,25 +466,35 @@ class Binner:
             memory.trim()
         rows, columns = memory.empty((n, d), np.uint8), memory.empty((d, n), np.uint8)
         categorical = np.array([b is not None for b in self.category_bins], dtype=np.uint8)
-        alone = list(range(d))
+        arrays = table.arrays if d > 1 else ()
+        numbers = (categorical == 0) & bool(arrays)
+        grids = lay_grids(self.edges, self.n_bins) if n >= _MANY else None
+        placed = numbers & grids.fine if grids else np.zeros(d, dtype=np.bool_)
+        fine, others = np.flatnonzero(placed), np.flatnonzero(numbers & ~placed)
+        alone, turned = np.flatnonzero(~numbers).tolist(), np.flatnonzero(~placed)
+
+        def bin_block(X: NDArray[np.floating], first: int, start: int, stop: int) -> None:
+            if len(fine):
+                place_rows(X, fine, self.edges, self.n_bins, grids, start, stop, first, columns, rows)
+            if len(others):
+                _bin_rows(X, others, self.edges, self.n_bins, start, stop, first, columns)
 
         def bin_one(column: Callable[[int], Any], start: int, f: int) -> None:
             x = column(f)
             x = x if self.category_bins[f] is None else self.codes_to_bins(f, x)
             _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, len(x), start, columns)
 
-        first, features = 0, np.flatnonzero(categorical == 0)
-        for X in table.arrays if d > 1 else ():
-            block = partial(_bin_block, X, features, self.edges, self.n_bins, first, columns)
-            parallel.for_blocks(block, len(X), n_jobs=n_jobs, block=_ROWS)
+        def turn(first: int, start: int, stop: int) -> None:
+            _transpose(columns, rows, turned, first + start, first + stop)
+
+        first = 0
+        for X in arrays:
+            parallel.for_blocks(partial(bin_block, X, first), len(X), n_jobs=n_jobs, block=_ROWS)
             first += len(X)
-        if first:
-            alone = np.flatnonzero(categorical).tolist()
-        for where, column in table.parts(alone):
+        for where, column in table.parts(alone) if len(turned) else ():
             start, size = where.start, where.stop - where.start
             parallel.run([partial(bin_one, column, start, f) for f in alone], n_jobs)
-            turn = partial(_transpose_block, columns, rows, start)
-            parallel.for_blocks(turn, size, n_jobs=n_jobs, block=65536)
+            parallel.for_blocks(partial(turn, start), size, n_jobs=n_jobs, block=65536)
         levels = self.levels if categorical.any() else None
         return Binned(rows, columns, self.n_bins, categorical, levels, self.noise)
 

@@ -18,7 +18,7 @@ from propriety.engine.compiling import inner, kernel
 from propriety.engine.drawing import allow, draw_rows, mix
 from propriety.engine.fixed_point import BLOCK
 from propriety.engine.harvest import NO_HARVEST, NO_TURN, add_value, give_values
-from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, subtract
+from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, largest_bin, subtract
 from propriety.engine.layout import (
     BINS,
     CELLS,
@@ -125,9 +125,9 @@ def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
         if n_blocks == 1 or counted_id < 0:
             return
         first, last = (start, start + n_left) if counted_id == node.left else (start + n_left, stop)
-    counted, d, cells = work.nodes[counted_id], binned.n_bins.size, work.block_cells[worker]
+    counted, d = work.nodes[counted_id], binned.n_bins.size
     target = work.histograms[0] if n_blocks == 1 else work.partials[worker]
-    add_rows(binned, signal, source, first, last, counted, _I(0), d, cells, target)
+    add_rows(binned, signal, source, first, last, counted, _I(0), d, work, worker, target)
     work.dirty[worker] = n_blocks > 1
 
 
@@ -163,10 +163,8 @@ def _complete(binned, signal, work, node_id, itself, first, last, worker):
         for f in range(first, last):
             clear(binned, f, counted, sums)
         if _n_blocks(work, node.stop - node.start, binned.n_bins.size) == 1:
-            cells = work.block_cells[worker]
-            add_rows(
-                binned, signal, work.rows, counted.start, counted.stop, counted, first, last, cells, sums
-            )
+            start, stop = counted.start, counted.stop
+            add_rows(binned, signal, work.rows, start, stop, counted, first, last, work, worker, sums)
     _add_partials(binned, work, counted, first, last)
     # 2. Its sibling has the rest of their parent.
     if not itself:
@@ -547,7 +545,8 @@ class Grower:
             candidates=np.zeros((2, n_chunks), dtype=NODE),
             candidate_sets=np.zeros((2, n_chunks, SET_WORDS), dtype=np.uint32),
             board=team.new_board(),
-            block_cells=np.zeros((workers, d * BINS if n > BLOCK or few_rows else 0), dtype=np.int64),
+            block=n if n > BLOCK and largest_bin(binned, n_jobs) <= BLOCK else BLOCK,
+            block_cells=np.zeros((workers, d * CELLS if n > BLOCK or few_rows else 0), dtype=np.int64),
             rooms=np.zeros(workers, dtype=ROOM),
         )
 

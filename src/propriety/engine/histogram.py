@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from propriety.engine.compiling import inner, small
-from propriety.engine.fixed_point import BLOCK
-from propriety.engine.intrinsics import prefetch
-from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
+from propriety import parallel
+from propriety.engine.compiling import inner, kernel, small
+from propriety.engine.intrinsics import LANES, copy_lanes, prefetch
+from propriety.engine.layout import BINS, CELLS, CURVATURES, SPAN, TILE, WEIGHTS, Binned
 
 _AHEAD = np.uint64(24)  # rows
-_TILE = np.uint64(256)  # rows that stay in the second cache while their features are added up in turns
-_WIDTH = np.uint64(36)  # features, at most, whose cells are added to at a time
+_LANES = np.uint64(LANES)  # features whose cells are added to at a time: these fit in the first cache
+_FEW = np.uint64(4)  # the same of the last features
+_TILE = np.uint64(TILE)
+_SPAN = np.uint64(SPAN)
 _LINE = np.uint64(64)  # bytes of the cache that are loaded together
 _ONE = np.uint64(1)
 _SHIFT = np.uint64(8)
@@ -29,32 +33,82 @@ def _prefetch_row(rows, row, first, last):
     prefetch(rows, start + last - _ONE)
 
 
-@small
-def _add_tile(rows, packed, index, start, stop, end, first, last, stride, cells):
-    """cells[f · stride + bin] += packed value, for the rows index[start:stop] and features first … last−1."""
-    for i in range(start, stop):
+@inner
+def _add_directly(rows, packed, index, start, stop, first, last, cells):
+    """cells[f · CELLS + bin] += packed value, for the rows index[start:stop] and features first … last−1."""
+    end = _U(stop - 1)
+    for i in range(_U(start), _U(stop)):
         later = _U(index[min(i + _AHEAD, end)])
         _prefetch_row(rows, later, first, last)
         prefetch(packed, later)
         row = _U(index[i])
         value = packed[row]
         for f in range(first, last):
-            cells[f * stride + _U(rows[row, f])] += value
+            cells[f * _U(CELLS) + _U(rows[row, f])] += value
+
+
+@inner
+def _collect(rows, packed, index, start, size, end, first, last, room):
+    """Copy bins and values of a tile: ``LANES`` features side by side, row after row, then the next ones.
+
+    The last ones end with the last feature, even if some are there twice.
+    """
+    bins, values, d = room.bins, room.values, _U(rows.shape[1])
+    n_more = (last - first - _ONE) // _LANES
+    for i in range(size):
+        prefetch(packed, _U(index[min(start + i + _TILE, end)]))
+        row, place = _U(index[start + i]), i * _LANES
+        values[i] = packed[row]
+        for k in range(n_more):
+            copy_lanes(rows, row * d + first + k * _LANES, bins, place)
+            place += _TILE * _LANES
+        copy_lanes(rows, row * d + last - _LANES, bins, place)
 
 
 @small
-def _add_packed(rows, packed, index, start, stop, first, last, stride, cells):
-    """The same tile by tile and, of a wide table, some features at a time.
+def _add_lanes(rows, index, start, size, end, f, count, ahead, place, room, cells):
+    """Add the values of a tile to the cells of the features f … f + count − 1, whose bins begin at ``place``.
 
-    The cells of all features would not stay in the first cache.
+    Meanwhile the bins of the next tile are loaded.
     """
-    turns = (last - first + _WIDTH - _ONE) // _WIDTH
-    width, end = (last - first + turns - _ONE) // turns, _U(stop - 1)
+    bins, values, d = room.bins, room.values, _U(rows.shape[1])
+    for i in range(size):
+        prefetch(rows, _U(index[min(start + i + _TILE, end)]) * d + ahead)
+        value = values[i]
+        for k in range(count):
+            cells[(f + k) * _U(CELLS) + _U(bins[place + i * _LANES + k])] += value
+
+
+@inner
+def _add_packed(rows, packed, index, start, stop, first, last, room, cells):
+    """The same, tile by tile and, of a tile, some features at a time.
+
+    A processor adds to a cell in every cycle if the cells are in its first cache, else in every second one.
+    """
+    if last - first < _LANES:
+        _add_directly(rows, packed, index, start, stop, first, last, cells)
+        return
+    end = _U(stop - 1)
+    n_spans = (last - first + _SPAN - _ONE) // _SPAN
+    width = (last - first + n_spans - _ONE) // n_spans
     for tile in range(_U(start), _U(stop), _TILE):
-        tile_end = min(tile + _TILE, _U(stop))
+        size = min(tile + _TILE, _U(stop)) - tile
         for left in range(first, last, width):
-            right = min(left + width, last)
-            _add_tile(rows, packed, index, tile, tile_end, end, left, right, stride, cells)
+            f, right, place = left, min(left + width, last), _U(0)
+            _collect(rows, packed, index, tile, size, end, f, right, room)
+            while f + _LANES <= right:
+                _add_lanes(rows, index, tile, size, end, f, _LANES, f, place, room, cells)
+                f += _LANES
+                place += _TILE * _LANES
+            place += _LANES - (right - f)
+            while f + _FEW <= right:
+                _add_lanes(rows, index, tile, size, end, f, _FEW, right - _ONE, place, room, cells)
+                f += _FEW
+                place += _FEW
+            while f < right:
+                _add_lanes(rows, index, tile, size, end, f, _ONE, right - _ONE, place, room, cells)
+                f += _ONE
+                place += _ONE
 
 
 @inner
@@ -94,32 +148,52 @@ def _carry(cells, first, last, sums):
     """Move packed sums over to 64 bits each, and clear them."""
     for f in range(first, last):
         for b in range(_U(BINS)):
-            value = cells[f * _U(BINS) + b]
+            value = cells[f * _U(CELLS) + b]
             sums[f * _U(CELLS) + b] += value >> 32
             sums[f * _U(CELLS) + b + _CURVATURE] += value & LOW
-            cells[f * _U(BINS) + b] = 0
+            cells[f * _U(CELLS) + b] = 0
+
+
+@kernel
+def _count_bins(column, counts):
+    for i in range(_U(column.size)):
+        counts[column[i]] += 1
+
+
+def largest_bin(binned: Binned, n_jobs: int) -> int:
+    """The largest number of rows in a bin of any feature."""
+    tops: list[int] = []
+
+    def count(f: int) -> None:
+        counts = np.zeros(BINS, dtype=np.int64)
+        _count_bins(binned.columns[f], counts)
+        tops.append(int(counts.max()))
+
+    parallel.run([partial(count, f) for f in range(len(binned.columns))], n_jobs)
+    return max(tops)
 
 
 @inner
-def add_rows(binned, signal, index, start, stop, node, first, last, cells, sums):
+def add_rows(binned, signal, index, start, stop, node, first, last, work, worker, sums):
     """Add the rows index[start:stop], some of a node's, to its histogram, for the features first … last−1.
 
     A node of at most ``BLOCK`` rows of unit weight is *packed*: one addition per cell, and gradient and
-    curvature stay together until its splits are scored. A larger one is summed block by block, in ``cells``,
-    which are zero and stay so.
+    curvature stay together until its splits are scored. A larger one is summed block by block, in cells of
+    the worker, which are zero and stay so.
     """
-    one, end = _U(first), _U(last)
+    one, end, room, cells = _U(first), _U(last), work.rooms[worker], work.block_cells[worker]
     if signal.packed.size == 0:
         _add_parts(binned.rows, signal.parts, index, start, stop, one, end, sums)
     elif node.packed and node.counted:
         _add_packed_counted(binned.rows, signal.packed, index, start, stop, one, end, sums)
-    elif node.packed:
-        _add_packed(binned.rows, signal.packed, index, start, stop, one, end, _U(CELLS), sums)
     else:
-        for first_row in range(start, stop, BLOCK):
-            last_row = min(first_row + BLOCK, stop)
-            _add_packed(binned.rows, signal.packed, index, first_row, last_row, one, end, _U(BINS), cells)
-            _carry(cells, one, end, sums)
+        block = stop - start if node.packed else work.block
+        for first_row in range(start, stop, block):
+            last_row = min(first_row + block, stop)
+            target = sums if node.packed else cells
+            _add_packed(binned.rows, signal.packed, index, first_row, last_row, one, end, room, target)
+            if not node.packed:
+                _carry(cells, one, end, sums)
 
 
 @inner

@@ -9,6 +9,8 @@ from numba.extending import intrinsic
 
 from propriety.engine.compiling import instead
 
+LANES = 16  # bytes of a vector that every processor has
+
 
 @instead(lambda array, position: None)
 @intrinsic
@@ -28,6 +30,27 @@ def prefetch(typingctx, array, position):
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
         builder.call(function, [address, word(0), word(2), word(1)])
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def _copy_bytes(source, position, target, place):
+    target[int(place) : int(place) + LANES] = source.reshape(-1)[int(position) : int(position) + LANES]
+
+
+@instead(_copy_bytes)
+@intrinsic
+def copy_lanes(typingctx, source, position, target, place):
+    """Copy ``LANES`` bytes of a contiguous array to another, by two instructions."""
+    signature = types.void(source, types.uint64, target, types.uint64)
+
+    def codegen(context, builder, signature, arguments):
+        lanes, addresses = ir.VectorType(ir.IntType(8), LANES).as_pointer(), []
+        for k in (0, 2):
+            data = context.make_array(signature.args[k])(context, builder, arguments[k]).data
+            addresses.append(builder.bitcast(builder.gep(data, [arguments[k + 1]]), lanes))
+        builder.store(builder.load(addresses[0], align=1), addresses[1], align=1)
         return context.get_dummy_value()
 
     return signature, codegen

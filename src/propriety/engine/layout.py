@@ -19,6 +19,8 @@ BINS = 256  # cells per feature: at most 255 bins of values and one for missing 
 #: numbers it has. The padding keeps a bin's sums from lying 4096 bytes apart, where processors take a load of
 #: one for a load of the other that was just stored.
 WEIGHTS, CURVATURES, CELLS = 264, 528, 792
+#: Rows whose bins are copied side by side, at most for so many features, before they are added up.
+TILE, SPAN = 512, 128
 GROUP = 16  # features counted at once for a node of few rows: their cells fit in the first cache
 SET_WORDS = 8  # a set of bins is 8 words of 32 bits
 
@@ -64,6 +66,8 @@ ROOM = records(
         ("cells", "i8", (CELLS,)),  # one feature's
         ("features", "u8", (GROUP,)),  # counted at once for a node of few rows
         ("together", "i8", (GROUP * BINS,)),  # their cells
+        ("bins", "u1", (TILE * SPAN,)),  # of a tile of a node of many rows
+        ("values", "i8", (TILE,)),  # their packed gradients
         ("sides", "u1", (BINS,)),  # 1 for bins that go left
         ("apart", "u1", (64,)),  # keeps two workers' numbers off one line of the cache
     ],
@@ -138,7 +142,8 @@ class Workspace(NamedTuple):
     candidates: NDArray[np.void]  # (2, chunks) of NODE: best split per chunk of features
     candidate_sets: NDArray[np.uint32]  # (2, chunks, SET_WORDS)
     board: NDArray[np.int64]
-    block_cells: NDArray[np.int64]  # (workers, d · BINS): packed sums of a block of a large node, else 0
+    block: int  # so many rows of a large node fit into packed cells: all of them if all bins are small
+    block_cells: NDArray[np.int64]  # (workers, d · CELLS): these sums, else 0
     rooms: NDArray[np.void]  # (workers,) of ROOM
 
 

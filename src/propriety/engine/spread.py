@@ -28,7 +28,6 @@ from propriety.engine.layout import CELLS, CURVATURES, WEIGHTS, Binned, Rules, S
 from propriety.engine.splitting import COUNTED_ROWS, best_split
 
 _ROWS = 65_536  # of a block of a partition
-_FEATURES = 8  # that one thread counts
 _I = np.int64
 Ints = NDArray[np.int64]
 
@@ -66,12 +65,12 @@ def _children(signal, rules, work, node_id, n_left, all_left):
 
 
 @kernel
-def _count(binned, signal, work, start, stop, like, first, last, sums):
+def _count(binned, signal, work, start, stop, like, first, last, worker, sums):
     """Sums of some rows of this process for some features, in the form of the histogram of node ``like``."""
     node = work.nodes[like]
     for f in range(first, last):
         clear(binned, f, node, sums)
-    add_rows(binned, signal, work.rows, start, stop, node, first, last, work.block_cells[0], sums)
+    add_rows(binned, signal, work.rows, start, stop, node, first, last, work, worker, sums)
 
 
 @kernel
@@ -284,12 +283,13 @@ class SpreadGrower(Grower):
 
     def _count_rows(self, start: int, stop: int, like: int, histogram: Ints) -> None:
         d = len(self.binned.n_bins)
+        width = d if (stop - start) * d < _ROWS else -(-d // self.n_workers)
 
         def count(first: int, last: int) -> None:
-            _count(self.binned, self._signal, self.work, start, stop, like, first, last, histogram)
+            worker = first // width  # each has a room of its own
+            _count(self.binned, self._signal, self.work, start, stop, like, first, last, worker, histogram)
 
-        few = (stop - start) * d < _ROWS
-        parallel.for_blocks(count, d, n_jobs=self._n_jobs, block=d if few or self._n_jobs == 1 else _FEATURES)
+        parallel.for_blocks(count, d, n_jobs=self._n_jobs, block=width)
 
     def _run(self, task: object, n: int) -> None:
         parallel.for_blocks(lambda k, _: task(k), n, n_jobs=self._n_jobs, block=1)  # type: ignore[operator]
