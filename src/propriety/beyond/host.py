@@ -179,22 +179,41 @@ class Host:
 
     def gather(self, part: Part) -> list[Part]:
         """The processes' parts, in the order of their ranks."""
-        mine = pickle.dumps(part, protocol=pickle.HIGHEST_PROTOCOL)
-        lengths = self._shown(np.array([len(mine)]))[:, 0].copy()
-        pieces: list[list[bytes]] = [[] for _ in range(self.size)]
-        for start in range(0, int(lengths.max()), _PLACE):
-            piece = np.zeros(-(-min(_PLACE, int(lengths.max()) - start) // 8), dtype=np.int64)
-            own = mine[start : start + _PLACE]
-            piece.view(np.uint8)[: len(own)] = np.frombuffer(own, dtype=np.uint8)
-            shown = self._shown(piece).view(np.uint8)
-            for rank, length in enumerate(lengths.tolist()):
-                pieces[rank].append(shown[rank, : max(0, min(_PLACE, length - start))].tobytes())
-        return [pickle.loads(b"".join(bytes_)) for bytes_ in pieces]
+        mine = _pickled(part)
+        lengths = self._shown(np.array([len(mine)]))[:, 0].tolist()
+        return self._read(mine, [0] * self.size, lengths, max(lengths))
+
+    def exchange(self, parts: list[Part]) -> list[Part]:
+        """What each process has for this one."""
+        mine = [_pickled(part) for part in parts]
+        lengths = self._shown(np.array([len(part) for part in mine])).copy()
+        ends = lengths.cumsum(axis=1)
+        stops = ends[:, self.rank]
+        starts = stops - lengths[:, self.rank]
+        return self._read(b"".join(mine), starts.tolist(), stops.tolist(), int(ends[:, -1].max()))
+
+    def _read(self, mine: bytes, starts: list[int], stops: list[int], longest: int) -> list[Any]:
+        """Show bytes, place by place, and read what of the others' lies between start and stop."""
+        numbers = np.frombuffer(mine, dtype=np.int64)
+        pieces = [np.empty(stop - start, dtype=np.uint8) for start, stop in zip(starts, stops, strict=True)]
+        for first in range(0, longest, _PLACE):
+            shown = self._meet(numbers[first // 8 : (first + _PLACE) // 8]).view(np.uint8)
+            for rank, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+                begin, end = max(start, first), min(stop, first + _PLACE)
+                if begin < end:
+                    pieces[rank][begin - start : end - start] = shown[rank, begin - first : end - first]
+        return [pickle.loads(piece.data) for piece in pieces]
 
     def tell(self, done: int, of: int, score: float | None) -> None:
         """Pass it on."""
         if self._told is not None:
             self._told(done, of, score)
+
+
+def _pickled(part: Any) -> bytes:
+    """A part as bytes, as many as eight divides."""
+    content = pickle.dumps(part, protocol=pickle.HIGHEST_PROTOCOL)
+    return content + bytes(-len(content) % 8)
 
 
 def _alive(pid: int) -> bool:

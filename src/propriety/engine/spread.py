@@ -13,6 +13,7 @@ few rows on a side is looked for once more, with rows counted per bin.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -26,6 +27,10 @@ from propriety.engine.trips import GROWN, HELP, PLACED, advance, begin, new_trip
 
 Ints = NDArray[np.int64]
 _NONE = np.empty(0, dtype=np.int64)
+
+
+def _note(sizes: list[int], worker: int, lead: Callable[[Ints, int], int]) -> None:
+    sizes[worker] = lead(_NONE, worker)
 
 
 class SpreadGrower(Grower):
@@ -80,10 +85,9 @@ class SpreadGrower(Grower):
         lead = partial(advance, self.binned, signal, rules, self.work, self._trip)
         size = lead(totals, 0) if len(totals) or self.n_workers == 1 else HELP
         while size == HELP:
-            sizes: list[int] = []
-            helpers = [partial(lead, _NONE, k) for k in range(1, self.n_workers)]
-            parallel.run([lambda sizes=sizes: sizes.append(lead(_NONE, 0)), *helpers], self.n_workers)
-            (size,) = sizes
+            sizes = [0] * self.n_workers
+            parallel.run([partial(_note, sizes, k, lead) for k in range(self.n_workers)], self.n_workers)
+            size = sizes[0]
         return size
 
     def _make_room(self) -> None:
