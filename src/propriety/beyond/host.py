@@ -26,6 +26,9 @@ from propriety.engine.compiling import kernel
 
 _BANKS = 2  # a place is written again only when everybody has read what was in it
 _LINE = 8  # numbers of a line of the cache, so that two counters never share one
+Bytes = NDArray[np.uint8]
+_ALIGNED = 8  # bytes: numbers begin where they can be read at once
+_ZEROS = np.zeros(_ALIGNED, dtype=np.uint8)
 _NOTHING = np.empty(0, dtype=np.int64)
 _HEAD = 2 * _LINE  # numbers before the counters: whether it is over
 _SPINS = 200  # looks before a process that waits sleeps: some hundred microseconds
@@ -179,30 +182,34 @@ class Host:
 
     def gather(self, part: Part) -> list[Part]:
         """The processes' parts, in the order of their ranks."""
-        mine = _pickled(part)
-        lengths = self._shown(np.array([len(mine)]))[:, 0].tolist()
-        return self._read(mine, [0] * self.size, lengths, max(lengths))
+        mine = _flat(part)
+        lengths = self._shown(np.array([_length(mine)]))[:, 0].tolist()
+        parts = self._read(mine, [0] * self.size, lengths, max(lengths))
+        return [part if rank == self.rank else _part_of(parts[rank]) for rank in range(self.size)]
 
     def exchange(self, parts: list[Part]) -> list[Part]:
         """What each process has for this one."""
-        mine = [_pickled(part) for part in parts]
-        lengths = self._shown(np.array([len(part) for part in mine])).copy()
+        empty = np.empty(0, dtype=np.uint8)
+        mine = [[empty] if rank == self.rank else _flat(part) for rank, part in enumerate(parts)]
+        lengths = self._shown(np.array([_length(pieces) for pieces in mine])).copy()
         ends = lengths.cumsum(axis=1)
         stops = ends[:, self.rank]
         starts = stops - lengths[:, self.rank]
-        return self._read(b"".join(mine), starts.tolist(), stops.tolist(), int(ends[:, -1].max()))
+        pieces = [piece for part in mine for piece in part]
+        read = self._read(pieces, starts.tolist(), stops.tolist(), int(ends[:, -1].max()))
+        return [parts[rank] if rank == self.rank else _part_of(read[rank]) for rank in range(self.size)]
 
-    def _read(self, mine: bytes, starts: list[int], stops: list[int], longest: int) -> list[Any]:
+    def _read(self, mine: list[Bytes], starts: list[int], stops: list[int], longest: int) -> list[Bytes]:
         """Show bytes, place by place, and read what of the others' lies between start and stop."""
-        numbers = np.frombuffer(mine, dtype=np.int64)
-        pieces = [np.empty(stop - start, dtype=np.uint8) for start, stop in zip(starts, stops, strict=True)]
+        found = [np.empty(stop - start, dtype=np.uint8) for start, stop in zip(starts, stops, strict=True)]
         for first in range(0, longest, _PLACE):
-            shown = self._meet(numbers[first // 8 : (first + _PLACE) // 8]).view(np.uint8)
+            _copy(mine, first, self._places[self._count % _BANKS, self.rank].view(np.uint8))
+            shown = self._meet().view(np.uint8)
             for rank, (start, stop) in enumerate(zip(starts, stops, strict=True)):
                 begin, end = max(start, first), min(stop, first + _PLACE)
-                if begin < end:
-                    pieces[rank][begin - start : end - start] = shown[rank, begin - first : end - first]
-        return [pickle.loads(piece.data) for piece in pieces]
+                if begin < end and rank != self.rank:
+                    found[rank][begin - start : end - start] = shown[rank, begin - first : end - first]
+        return found
 
     def tell(self, done: int, of: int, score: float | None) -> None:
         """Pass it on."""
@@ -210,10 +217,39 @@ class Host:
             self._told(done, of, score)
 
 
-def _pickled(part: Any) -> bytes:
-    """A part as bytes, as many as eight divides."""
-    content = pickle.dumps(part, protocol=pickle.HIGHEST_PROTOCOL)
-    return content + bytes(-len(content) % 8)
+def _flat(part: Any) -> list[Bytes]:
+    """A part as bytes: how long its pieces are, its pickle, and the arrays in it as they lie in memory."""
+    arrays: list[pickle.PickleBuffer] = []
+    content = pickle.dumps(part, protocol=5, buffer_callback=arrays.append)
+    pieces = [memoryview(content), *(array.raw() for array in arrays)]
+    flat = [np.array([len(pieces), *map(len, pieces)]).view(np.uint8)]
+    for piece in pieces:
+        flat += [np.frombuffer(piece, dtype=np.uint8), _ZEROS[: -len(piece) % _ALIGNED]]
+    return flat
+
+
+def _part_of(flat: Bytes) -> Any:
+    """The part again; its arrays are not copied."""
+    n = int(flat[:8].view(np.int64)[0])
+    start, pieces = 8 * (n + 1), []
+    for length in flat[8:start].view(np.int64).tolist():
+        pieces.append(flat[start : start + length].data)
+        start += length + -length % _ALIGNED
+    return pickle.loads(pieces[0], buffers=pieces[1:])
+
+
+def _length(pieces: list[Bytes]) -> int:
+    return sum(map(len, pieces))
+
+
+def _copy(pieces: list[Bytes], first: int, place: Bytes) -> None:
+    """Copy what there is in a place's length of bytes, from the byte ``first`` on."""
+    start = -first
+    for piece in pieces:
+        begin, end = max(start, 0), min(start + len(piece), len(place))
+        if begin < end:
+            place[begin:end] = piece[begin - start : end - start]
+        start += len(piece)
 
 
 def _alive(pid: int) -> bool:
