@@ -64,10 +64,8 @@ def test_totals_are_the_same_for_all(size):
         process.join(60)
     expected = sum(np.random.default_rng(r).integers(-(2**40), 2**40, 700_000).sum() for r in range(size))
     lengths = [(rank, 9_000_000 if rank == 1 else 3) for rank in range(size)]
-    exchanged = [
-        [(r, to, np.arange(to * 700_001.0).sum(), True, [True] * 3) for r in range(size)]
-        for to in range(size)
-    ]
+    sums = [np.arange(to * 700_001.0).sum() for to in range(size)]
+    exchanged = [[(r, to, sums[to], True, [True] * 3) for r in range(size)] for to in range(size)]
     assert sorted(answer[-1] for answer in answers) == exchanged
     for large, small, largest, gathered, many, _ in answers:
         assert large == expected
