@@ -26,6 +26,7 @@ import propriety.dask
 from propriety import BoostingClassifier
 
 PARTITIONS = 8
+OURS = ("ours, workers", "ours, threads")
 
 
 def rows_of(n: int) -> tuple[da.Array, da.Array]:
@@ -80,19 +81,16 @@ def processor_time(client: Client) -> float:
     return time.process_time() + sum(client.run(time.process_time).values())
 
 
-def boosting(given: Options) -> Iterator[Table]:
-    """One fit on the workers, ours beside our threads and the others."""
-    warnings.simplefilter("ignore")
-    client = propriety.dask.local(given.workers)
-    n = given.size(given.rows)
-    X, y = rows_of(n)
-    here = X.compute(), y.compute()
-    fits = contenders(given.rounds, given.workers)
-    if given.ours:
-        fits = {name: fit for name, fit in fits.items() if name.startswith("ours")}
-    for name, fit in contenders(1, given.workers).items():  # to compile and import
-        if name in fits:
-            fit(client, X, y, here)
+def chosen(rounds: int, given: Options) -> dict[str, Callable[..., object]]:
+    """What is fitted."""
+    fits = contenders(rounds, given.workers)
+    return {name: fit for name, fit in fits.items() if name in OURS or not given.ours}
+
+
+def measured(
+    client: Client, fits: dict[str, Callable[..., object]], X: da.Array, y: da.Array, here: object, times: int
+) -> tuple[dict[str, float], dict[str, float], dict[str, object]]:
+    """Seconds and processor seconds of each fit, the best of several, and what it has made."""
     busy = dict.fromkeys(fits, np.inf)
 
     def call(name: str) -> object:
@@ -101,15 +99,29 @@ def boosting(given: Options) -> Iterator[Table]:
         busy[name] = min(busy[name], processor_time(client) - used)
         return model
 
-    best, models = best_of({name: partial(call, name) for name in fits}, given.times(3))
-    scores = [models[name].decision_function(here[0][:10_000]) for name in fits if name.startswith("ours")]
-    assert np.array_equal(*scores), "the model depends on where its rows are"
-    title = f"{n:,} × {D}, {given.rounds} rounds, {given.workers} workers"
-    columns = ["fit", Column("seconds", "s", ".2f"), Column("÷ our threads", format=".2f")]
-    columns += [Column("processor", "s", ".2f"), Column("processor ÷ our threads", format=".2f")]
-    ours = "ours, threads"
-    rows = [[k, best[k], best[k] / best[ours], busy[k], busy[k] / busy[ours]] for k in fits]
-    yield Table("boosting", title, columns, rows)
+    best, models = best_of({name: partial(call, name) for name in fits}, times)
+    return best, busy, models
+
+
+def boosting(given: Options) -> Iterator[Table]:
+    """One fit on the workers, ours beside our threads and the others; and what one round takes: the start."""
+    warnings.simplefilter("ignore")
+    client = propriety.dask.local(given.workers)
+    n = given.size(given.rows)
+    X, y = rows_of(n)
+    here = X.compute(), y.compute()
+    for fit in chosen(1, given).values():  # to compile and import
+        fit(client, X, y, here)
+    for key, rounds in (("start", 1), ("boosting", given.rounds)):
+        best, busy, models = measured(client, chosen(rounds, given), X, y, here, given.times(3))
+        scores = [models[name].decision_function(here[0][:10_000]) for name in best if name in OURS]
+        assert np.array_equal(*scores), "the model depends on where its rows are"
+        title = f"{n:,} × {D}, {rounds} round{'s' * (rounds > 1)}, {given.workers} workers"
+        columns = ["fit", Column("seconds", "s", ".2f"), Column("÷ our threads", format=".2f")]
+        columns += [Column("processor", "s", ".2f"), Column("processor ÷ our threads", format=".2f")]
+        base = OURS[1]
+        rows = [[k, best[k], best[k] / best[base], busy[k], busy[k] / busy[base]] for k in best]
+        yield Table(key, title, columns, rows)
     client.close()
     client.cluster.close()
 

@@ -53,6 +53,10 @@ class Collective(Protocol):
         """The processes' parts, small objects, in an order that is the same everywhere."""
         ...
 
+    def exchange(self, parts: list[Part]) -> list[Part]:
+        """What each process has for this one: part number ``rank`` of everybody's."""
+        ...
+
     def tell(self, done: int, of: int, score: float | None) -> None:
         """Let whoever waits for the fit know how far it is."""
         ...
@@ -78,6 +82,10 @@ class Alone:
     def gather(self, part: Part) -> list[Part]:
         """The only part."""
         return [part]
+
+    def exchange(self, parts: list[Part]) -> list[Part]:
+        """The only part."""
+        return parts
 
     def tell(self, done: int, of: int, score: float | None) -> None:
         """Nobody waits."""

@@ -21,6 +21,8 @@ def totals(path, rank, size, results):
     numbers = np.random.default_rng(rank).integers(-(2**40), 2**40, 700_000)
     large, small = host.sum(numbers), host.sum(np.array([[0.5, rank]]))
     gathered = host.gather({"rank": rank, "text": "x" * (9_000_000 if rank == 1 else 3)})
+    # Of odd lengths, longer than a place.
+    swapped = host.exchange([(rank, to, np.arange(to * 700_001.0), np.ones(3, bool)) for to in range(size)])
     results.put(
         (
             int(large.sum()),
@@ -28,6 +30,7 @@ def totals(path, rank, size, results):
             host.max((float(rank), -float(rank))),
             [(part["rank"], len(part["text"])) for part in gathered],
             [host.sum(np.array([k]))[0].item() for k in range(50)],
+            [(*part[:2], part[2].sum(), part[2].flags.aligned, part[3].tolist()) for part in swapped],
         )
     )
 
@@ -61,7 +64,10 @@ def test_totals_are_the_same_for_all(size):
         process.join(60)
     expected = sum(np.random.default_rng(r).integers(-(2**40), 2**40, 700_000).sum() for r in range(size))
     lengths = [(rank, 9_000_000 if rank == 1 else 3) for rank in range(size)]
-    for large, small, largest, gathered, many in answers:
+    sums = [np.arange(to * 700_001.0).sum() for to in range(size)]
+    exchanged = [[(r, to, sums[to], True, [True] * 3) for r in range(size)] for to in range(size)]
+    assert sorted(answer[-1] for answer in answers) == exchanged
+    for large, small, largest, gathered, many, _ in answers:
         assert large == expected
         assert small == [[0.5 * size, sum(range(size))]]
         assert largest == (size - 1.0, 0.0)

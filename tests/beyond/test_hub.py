@@ -45,11 +45,14 @@ def test_totals_are_the_same_for_all(size):
             seen += total.tolist()
             total += 1  # may be written in place: nobody else sees it
             seen += [relay.max((float(relay.rank), -1.0)), relay.gather(str(relay.rank))]
+            seen.append(relay.exchange([f"{relay.rank} to {k}" for k in range(size)]))
         return seen
 
     everyone = [str(k) for k in range(size)]
-    once = [(size * (size - 1) // 2, size * k, (size - 1.0, -1.0), everyone) for k in range(5)]
-    assert run(tree(size), ask) == [[x for line in once for x in line]] * size
+    for rank, seen in enumerate(run(tree(size), ask)):
+        mine = [f"{k} to {rank}" for k in range(size)]
+        once = [(size * (size - 1) // 2, size * k, (size - 1.0, -1.0), everyone, mine) for k in range(5)]
+        assert seen == [x for line in once for x in line]
 
 
 def test_every_process_but_the_first_is_below_one():

@@ -122,6 +122,27 @@ def test_many_rows_are_counted_in_blocks():
         np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
 
 
+def test_threads_that_share_a_trip_do_not_change_the_tree():
+    """Enough cells for two threads in each of two places, and categories, which are weighed."""
+    rng = np.random.default_rng(4)
+    n = 36_000
+    X = rng.normal(size=(n, 8)).round(2)
+    X[:, 7] = rng.integers(0, 300, n)
+    y = (X[:, 0] + X[:, 1] * (X[:, 7] % 3 == 0) + rng.normal(size=n) > 0).astype(int)
+    data = SimpleNamespace(X=X, y=y, weight=None)
+    estimator = BoostingClassifier(
+        max_iter=2, max_leaf_nodes=40, min_samples_leaf=60, n_jobs=2, categorical_features=[7]
+    )
+    whole = clone(estimator).fit(data.X, data.y)
+    for model in spread(estimator, data, np.split(rng.permutation(n), [17_000])):
+        np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+
+
+def test_everybody_gets_what_the_others_have_for_it():
+    told = meet([lambda member: member.exchange([(member.rank, k) for k in range(3)]) for _ in range(3)])
+    assert told == [[(rank, k) for rank in range(3)] for k in range(3)]
+
+
 def test_an_interrupted_fit_goes_on_from_its_rounds():
     rng = np.random.default_rng(2)
     data = table("missing", rng)

@@ -47,6 +47,23 @@ def test_many_files_make_a_model_that_is_judged_and_kept(few, folder, tmp_path, 
     assert (tmp_path / "decided.csv").exists()
 
 
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [("tree", ["ccp_alpha=0.001"]), ("forest", ["n_estimators=5", "max_leaf_nodes=20"])],
+)
+def test_trees_and_forests_read_many_files_too(model, settings, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "FEW", 0)
+    saved, given = tmp_path / "m.propriety", [word for one in settings for word in ("--set", one)]
+    asked = ("fit", folder, "-t", "late", "--fn-cost", "3", "--model", model)
+    told = as_json(*asked, *given, "-o", saved)
+    cost = {judged["model"]: judged["cost_per_1000"] for judged in told["judgements"]}
+    assert cost[f"propriety {model}"] < 0.7 * cost["never 'yes'"]
+    assert propriety.load(saved).summary["rows"] == 3 * N
+    if model == "tree":
+        refused = run(*asked, code=2).stderr
+        assert "ccp_alpha='one_se' learns from folds" in refused
+
+
 def test_it_says_beforehand_what_it_will_take(folder, monkeypatch):
     monkeypatch.setattr(parts, "FEW", 0)
     told = run("fit", folder, "-t", "late", "--set", "max_iter=2", "--memory", "4GB").stdout
@@ -85,7 +102,7 @@ def test_what_is_not_available_is_refused(folder):
         (("--report", "r.html"), "--report needs a table in memory"),
         (("--by", "kind"), "--by needs a table in memory"),
         (("--format", "csv"), "--format is not available"),
-        (("--model", "linear"), "--model boosting"),
+        (("--model", "linear"), "got 'linear'"),
         (("--memory", "much"), "--memory must be a number of bytes"),
     ):
         assert words in run("fit", folder, "-t", "late", *more, code=2).stderr

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propriety.data.table import Schema
+from propriety.data.table import Schema, Stacked
 from propriety.engine import binning
 from propriety.engine.binning import (
     Binner,
@@ -31,6 +31,27 @@ def bins_of(X, weights=None, max_bins=255, n_jobs=1):
     weights = Weights.read(weights, len(X))
     binner = Binner.fit(table, weights, np.zeros(len(X)), schema.n_categories, max_bins, n_jobs)
     return binner, binner.transform(table, n_jobs)
+
+
+@given(st.lists(st.lists(st.integers(-9, 9), max_size=12), min_size=1, max_size=5), st.booleans())
+def test_distinct_values_of_parts_are_merged(parts, weighted):
+    values = [np.array(part, dtype=float) for part in parts]
+    weights = [1.0 + np.arange(len(part)) if weighted else np.ones(len(part)) for part in parts]
+    merged = binning._merged([distinct_values(*pair) for pair in zip(values, weights, strict=True)])
+    whole = distinct_values(np.concatenate(values), np.concatenate(weights))
+    np.testing.assert_array_equal(merged.values, whole.values)
+    np.testing.assert_array_equal(merged.mass, whole.mass)
+
+
+def test_sampled_rows_of_stacked_arrays_are_those_of_one(rng):
+    X = rng.normal(size=(50, 6)).astype(np.float32)
+    one, stacked = table_of(X)[1], table_of(Stacked([X[:20], X[20:21], X[21:]]))[1]
+    rows = np.array([0, 3, 19, 20, 21, 49])
+    for table in (one, stacked):
+        ((where, column),) = table.parts([1, 4], rows)
+        assert where is rows
+        for f in (1, 4):
+            np.testing.assert_array_equal(column(f), X[rows, f])
 
 
 def test_few_distinct_values_get_a_bin_each():

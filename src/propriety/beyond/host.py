@@ -26,29 +26,48 @@ from propriety.engine.compiling import kernel
 
 _BANKS = 2  # a place is written again only when everybody has read what was in it
 _LINE = 8  # numbers of a line of the cache, so that two counters never share one
+Bytes = NDArray[np.uint8]
+_ALIGNED = 8  # bytes: numbers begin where they can be read at once
+_ZEROS = np.zeros(_ALIGNED, dtype=np.uint8)
+_NOTHING = np.empty(0, dtype=np.int64)
 _HEAD = 2 * _LINE  # numbers before the counters: whether it is over
-_SPINS = 20_000
+_SPINS = 200  # looks before a process that waits sleeps: some hundred microseconds
+_NAP, _LONG_NAP = 5e-5, 1e-3  # seconds between two looks after that
+_LOOK = 0.01  # seconds between two looks at whether the others are alive
 _PATIENCE = 600.0  # seconds that a process which is alive may take for its share of the work
 _PLACE = 1 << 22  # bytes
-_FEW = 1 << 12  # numbers that everybody adds up alone
+_FEW = 1 << 16  # numbers, of all processes together, that everybody adds up alone
 
 
 @kernel
-def _arrive(board, at, count):
+def _give(mine, place, board, at, count):
+    """Put numbers in a place, and tell that they are there."""
+    for i in range(mine.size):
+        place[i] = mine[i]
     team.put(board, at, count)
 
 
 @kernel
-def _wait(board, first, members, count, spins):
-    """Spin until all members have arrived, at most so many times; returns who has not, or −1."""
+def _wait(board, first, members, count):
+    """Spin until all members have arrived, for a little while; returns who has not, or −1."""
     late = 0
-    for _ in range(spins):
+    for _ in range(_SPINS):
         while late < members and team.get(board, first + late * 8) >= count:
             late += 1
         if late == members:
             return -1
         team.breathe()
     return late
+
+
+@kernel
+def _add_up(bank, first, last, total):
+    """Sum of what all members have shown at the places first … last−1."""
+    for i in range(np.uint64(first), np.uint64(last)):
+        total[i] = bank[0, i]
+    for member in range(1, bank.shape[0]):
+        for i in range(np.uint64(first), np.uint64(last)):
+            total[i] += bank[member, i]
 
 
 def open_place(members: int) -> str:
@@ -100,56 +119,58 @@ class Host:
         """Tell everybody that it is over."""
         self._board[0] = 1
 
-    def _meet(self) -> None:
-        """Wait for all to come to the same point."""
+    def _meet(self, mine: NDArray[np.int64] = _NOTHING) -> NDArray[np.int64]:
+        """Wait for all to come to the same point; returns the places where they show something."""
+        # Whoever is here has read what was shown two meetings ago, or it could not have come to the last one.
+        bank = self._places[self._count % _BANKS]
         self._count += 1
-        _arrive(self._board, _HEAD + self.rank * _LINE, self._count)
-        began = time.monotonic()
-        while True:
-            late = _wait(self._board, _HEAD, self.size, self._count, _SPINS)
-            if self._board[0]:
-                raise Parted("the fit was told to stop")
-            if late < 0:
-                return
-            pid = int(self._board[_HEAD + late * _LINE + 1])
-            if pid and not _alive(pid):
-                self.stop()
-                raise Parted(f"process {pid} is gone")
-            waited = time.monotonic() - began
-            if waited > _PATIENCE:
-                self.stop()
-                raise Parted(f"process {pid} has not come within {_PATIENCE:g} seconds")
-            if waited > 1e-3:
-                time.sleep(min(1e-3, waited / 100))
+        _give(mine, bank[self.rank], self._board, _HEAD + self.rank * _LINE, self._count)
+        late = _wait(self._board, _HEAD, self.size, self._count)
+        if late >= 0:
+            self._sleep()
+        elif self._board[0]:
+            raise Parted("the fit was told to stop")
+        return bank
+
+    def _sleep(self) -> None:
+        """Wait for somebody who takes longer, and look after the others."""
+        began = looked = time.monotonic()
+        while (late := _wait(self._board, _HEAD, self.size, self._count)) >= 0 and not self._board[0]:
+            now = time.monotonic()
+            if now - looked > _LOOK:
+                looked, pid = now, int(self._board[_HEAD + late * _LINE + 1])
+                if pid and not _alive(pid):
+                    self.stop()
+                    raise Parted(f"process {pid} is gone")
+                if now - began > _PATIENCE:
+                    self.stop()
+                    raise Parted(f"process {pid} has not come within {_PATIENCE:g} seconds")
+            time.sleep(min(_LONG_NAP, max(_NAP, (now - began) / 10)))
+        if self._board[0]:
+            raise Parted("the fit was told to stop")
 
     def _shown(self, mine: NDArray[Any]) -> NDArray[Any]:
         """What everybody shows, one row each; at most as much as a place holds."""
-        bank, n = self._places[self._count % _BANKS], len(mine)
-        bank[self.rank, :n] = mine.view(np.int64)
-        self._meet()
-        return bank[:, :n].view(mine.dtype)
+        return self._meet(mine.view(np.int64))[:, : len(mine)].view(mine.dtype)
 
     def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
         """Sum of the processes' arrays."""
         flat = np.ascontiguousarray(parts).ravel()
         total = np.empty_like(flat)
         for start in range(0, max(len(flat), 1), _PLACE // 8):
-            piece = flat[start : start + _PLACE // 8]
-            shown = self._shown(piece)
-            if len(piece) <= _FEW or self.size == 1:
-                total[start : start + len(piece)] = shown.sum(axis=0)
-                continue
-            # Each adds up one part of it for all.
-            ends = np.linspace(0, len(piece), self.size + 1).astype(int)
-            own, everyone = (
-                slice(*ends[self.rank : self.rank + 2]),
-                self._total[: len(piece)].view(flat.dtype),
-            )
-            shown[:, own].sum(axis=0, out=everyone[own])
-            self._meet()
-            total[start : start + len(piece)] = everyone
-            self._meet()
+            self._sum(flat[start : start + _PLACE // 8], total[start : start + _PLACE // 8])
         return total.reshape(np.shape(parts))
+
+    def _sum(self, piece: NDArray[Any], total: NDArray[Any]) -> None:
+        """Sum of the processes' arrays that fit in a place; of long ones each adds up one part for all."""
+        n, bank = len(piece), self._meet(piece.view(np.int64)).view(piece.dtype)
+        if n * self.size <= _FEW:
+            _add_up(bank, 0, n, total)
+            return
+        everyone, each = self._total[:n].view(piece.dtype), -(-n // self.size)
+        _add_up(bank, min(n, self.rank * each), min(n, (self.rank + 1) * each), everyone)
+        self._meet()
+        total[:] = everyone
 
     def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
         """Largest of the processes' numbers, place by place."""
@@ -161,22 +182,74 @@ class Host:
 
     def gather(self, part: Part) -> list[Part]:
         """The processes' parts, in the order of their ranks."""
-        mine = pickle.dumps(part, protocol=pickle.HIGHEST_PROTOCOL)
-        lengths = self._shown(np.array([len(mine)]))[:, 0].copy()
-        pieces: list[list[bytes]] = [[] for _ in range(self.size)]
-        for start in range(0, int(lengths.max()), _PLACE):
-            piece = np.zeros(-(-min(_PLACE, int(lengths.max()) - start) // 8), dtype=np.int64)
-            own = mine[start : start + _PLACE]
-            piece.view(np.uint8)[: len(own)] = np.frombuffer(own, dtype=np.uint8)
-            shown = self._shown(piece).view(np.uint8)
-            for rank, length in enumerate(lengths.tolist()):
-                pieces[rank].append(shown[rank, : max(0, min(_PLACE, length - start))].tobytes())
-        return [pickle.loads(b"".join(bytes_)) for bytes_ in pieces]
+        mine = _flat(part)
+        lengths = self._shown(np.array([_length(mine)]))[:, 0].tolist()
+        parts = self._read(mine, [0] * self.size, lengths, max(lengths))
+        return [part if rank == self.rank else _part_of(parts[rank]) for rank in range(self.size)]
+
+    def exchange(self, parts: list[Part]) -> list[Part]:
+        """What each process has for this one."""
+        empty = np.empty(0, dtype=np.uint8)
+        mine = [[empty] if rank == self.rank else _flat(part) for rank, part in enumerate(parts)]
+        lengths = self._shown(np.array([_length(pieces) for pieces in mine])).copy()
+        ends = lengths.cumsum(axis=1)
+        stops = ends[:, self.rank]
+        starts = stops - lengths[:, self.rank]
+        pieces = [piece for part in mine for piece in part]
+        read = self._read(pieces, starts.tolist(), stops.tolist(), int(ends[:, -1].max()))
+        return [parts[rank] if rank == self.rank else _part_of(read[rank]) for rank in range(self.size)]
+
+    def _read(self, mine: list[Bytes], starts: list[int], stops: list[int], longest: int) -> list[Bytes]:
+        """Show bytes, place by place, and read what of the others' lies between start and stop."""
+        found = [np.empty(stop - start, dtype=np.uint8) for start, stop in zip(starts, stops, strict=True)]
+        for first in range(0, longest, _PLACE):
+            _copy(mine, first, self._places[self._count % _BANKS, self.rank].view(np.uint8))
+            shown = self._meet().view(np.uint8)
+            for rank, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+                begin, end = max(start, first), min(stop, first + _PLACE)
+                if begin < end and rank != self.rank:
+                    found[rank][begin - start : end - start] = shown[rank, begin - first : end - first]
+        return found
 
     def tell(self, done: int, of: int, score: float | None) -> None:
         """Pass it on."""
         if self._told is not None:
             self._told(done, of, score)
+
+
+def _flat(part: Any) -> list[Bytes]:
+    """A part as bytes: how long its pieces are, its pickle, and the arrays in it as they lie in memory."""
+    arrays: list[pickle.PickleBuffer] = []
+    content = pickle.dumps(part, protocol=5, buffer_callback=arrays.append)
+    pieces = [memoryview(content), *(array.raw() for array in arrays)]
+    flat = [np.array([len(pieces), *map(len, pieces)]).view(np.uint8)]
+    for piece in pieces:
+        flat += [np.frombuffer(piece, dtype=np.uint8), _ZEROS[: -len(piece) % _ALIGNED]]
+    return flat
+
+
+def _part_of(flat: Bytes) -> Any:
+    """The part again; its arrays are not copied."""
+    n = int(flat[:8].view(np.int64)[0])
+    start, pieces = 8 * (n + 1), []
+    for length in flat[8:start].view(np.int64).tolist():
+        pieces.append(flat[start : start + length].data)
+        start += length + -length % _ALIGNED
+    return pickle.loads(pieces[0], buffers=pieces[1:])
+
+
+def _length(pieces: list[Bytes]) -> int:
+    return sum(map(len, pieces))
+
+
+def _copy(pieces: list[Bytes], first: int, place: Bytes) -> None:
+    """Copy what there is in a place's length of bytes, from the byte ``first`` on."""
+    start = -first
+    for piece in pieces:
+        begin, end = max(start, 0), min(start + len(piece), len(place))
+        if begin < end:
+            place[begin:end] = piece[begin - start : end - start]
+        start += len(piece)
 
 
 def _alive(pid: int) -> bool:

@@ -130,6 +130,10 @@ class Relay:
         """The processes' parts, in the order of their ranks."""
         return [own for _, own in sorted(self._ask("gather", [(self.rank, part)]), key=lambda pair: pair[0])]
 
+    def exchange(self, parts: list[Part]) -> list[Part]:
+        """What each process has for this one; all of it passes through the tree."""
+        return [theirs[self.rank] for theirs in self.gather(parts)]
+
     def tell(self, done: int, of: int, score: float | None) -> None:
         """The driver looks at the stations for that."""
 
@@ -195,6 +199,10 @@ class Nested:
         own = self._inner.gather(part)
         everyone = self._through(lambda outer: outer.gather(own))
         return [part for machine in everyone for part in machine]
+
+    def exchange(self, parts: list[Part]) -> list[Part]:
+        """What each process has for this one; all of it passes through the tree."""
+        return [theirs[self.rank] for theirs in self.gather(parts)]
 
     def tell(self, done: int, of: int, score: float | None) -> None:
         """Pass it on."""

@@ -97,6 +97,10 @@ class Member:
             self._rest()
         return self._meeting.show(self.rank, part)
 
+    def exchange(self, parts: list[Part]) -> list[Part]:
+        """What each thread has for this one."""
+        return [theirs[self.rank] for theirs in self.gather(parts)]
+
     def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
         """Sum of the threads' arrays."""
         everyone = self.gather(parts)

@@ -379,7 +379,7 @@ class _Watched:
     """One process alone that tells how far it is."""
 
     size, rank, ahead = 1, 0, 1
-    sum, max, gather = ALONE.sum, ALONE.max, ALONE.gather
+    sum, max, gather, exchange = ALONE.sum, ALONE.max, ALONE.gather, ALONE.exchange
 
     def __init__(self, told: Callable[[int, int, float | None], None]) -> None:
         self.tell = told

@@ -197,7 +197,7 @@ class _Told:
     """One process alone, whose driver wants to know how far it is."""
 
     size, rank, ahead = 1, 0, 1
-    sum, max, gather = ALONE.sum, ALONE.max, ALONE.gather
+    sum, max, gather, exchange = ALONE.sum, ALONE.max, ALONE.gather, ALONE.exchange
 
     def __init__(self, told: Any) -> None:
         self.tell = told

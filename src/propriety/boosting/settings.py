@@ -20,9 +20,9 @@ N_FOLDS, MOST_ROUNDS = 4, 500
 #: Of ``max_iter="auto"``: the total weight times scores up to which folds find the rounds; the rounds above.
 FEW_ROWS, ROUNDS = 20_000.0, 100
 #: The most leaves of a tree, and rounds that may pass without a gain.
-LEAVES, PATIENCE = 31, 10
-#: What "auto" is where rounds are found by folds: trees that are small, shrunken and differ. Leaves of one row
-#: do no harm to trees that are shrunk by ten.
+_LEAVES, _PATIENCE = 31, 10
+#: What "auto" is where rounds are found by folds: trees that are small, shrunken and differ. Leaves of one
+#: row do no harm where leaves are shrunk by ten.
 _LEAVES_BY_FOLDS, _PATIENCE_BY_FOLDS = 16, 20
 _LEAF_BY_FOLDS, _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 1.0, 10.0, 0.7, 0.5
 #: Models whose mean is the one that is kept, where folds find the rounds and each model draws by itself.
@@ -104,8 +104,8 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     by_folds = _asks_folds(model, total * n_scores_of(training.n_classes))
     if by_folds and isinstance(model.min_samples_leaf, str):
         least = min(least, _LEAF_BY_FOLDS)
-    leaves = given.number_or_auto("max_leaf_nodes", _LEAVES_BY_FOLDS if by_folds else LEAVES, 2, whole=True)
-    patience = _PATIENCE_BY_FOLDS if by_folds else PATIENCE
+    leaves = given.number_or_auto("max_leaf_nodes", _LEAVES_BY_FOLDS if by_folds else _LEAVES, 2, whole=True)
+    patience = _PATIENCE_BY_FOLDS if by_folds else _PATIENCE
     rare = _rows_if_rare(model, training)
     l2 = max(rare, _L2_BY_FOLDS if by_folds else 0.0)
     drawn = by_folds and weak_learner == "tree"

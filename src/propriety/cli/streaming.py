@@ -33,6 +33,7 @@ from propriety.cli.splitting import Split
 from propriety.cli.study import Study, importance_of, summary
 from propriety.cli.training import TrainingTable
 from propriety.data.folds import mixed
+from propriety.model.catalogue import ESTIMATORS
 from propriety.tables import Findings, Source, TableCosts, TableError, TableModel, infer
 from propriety.tables.errors import no_such_column
 from propriety.tables.roles import weights_of
@@ -206,9 +207,10 @@ def check(asking: Asking, opening: Opening, order: Order, recipe: Recipe) -> Non
     unfit = [name for name, value in given.items() if value is not None]
     if unfit:
         raise UsageError(f"{unfit[0]} is not available for a table that is read in batches; leave it out")
-    if recipe.name != "boosting":
+    able = [entry.key for entry in ESTIMATORS if entry.type._reads_streams]
+    if recipe.name not in able:
         raise UsageError(
-            f"a table that is read in batches can be fitted by --model boosting, got {recipe.name!r}"
+            f"a table that is read in batches can be fitted by --model {', '.join(able)}, got {recipe.name!r}"
         )
 
 
@@ -265,19 +267,23 @@ def _fit(
     bar = int(out.shows and sys.stderr.isatty())
     try:
         with out.collected_warnings():
-            estimator.set_params(verbose=bar)
-            _say(out, scan, rows, estimator)
+            _say(out, scan, rows, _drawing(estimator, bar))
             estimator.fit(scan)
     except (ValueError, TypeError) as error:
         raise UsageError(f"{recipe.title} cannot be fitted: {error}") from None
-    return Fitted(estimator.set_params(verbose=0), recipe, FRAME, None)
+    return Fitted(_drawing(estimator, 0), recipe, FRAME, None)
+
+
+def _drawing(estimator: Any, bar: int) -> Any:
+    """The estimator, which will draw a bar or not, if it has rounds to draw."""
+    return estimator.set_params(verbose=bar) if hasattr(estimator, "verbose") else estimator
 
 
 def _say(out: Output, scan: Scan, rows: Encoded, estimator: Any) -> None:
     """How much there is, and what that will take."""
     if rows.n_rows <= parts.FEW:
         out.say(f"{rows.n_rows:,} rows of {len(scan.features)} columns: few enough to be read into memory")
-    elif not estimator.verbose:
+    elif not getattr(estimator, "verbose", 0):
         out.say(parts.plan(scan, len(rows.findings.target.classes), **parts.asked_of(estimator)).words)
 
 
@@ -297,13 +303,13 @@ def _fit_on_workers(out: Output, estimator: Any, scan: Scan, recipe: Recipe, sch
     bar = int(out.shows)
     try:
         with client, out.collected_warnings():
-            fit_scan(estimator.set_params(verbose=bar), scan, client)
+            fit_scan(_drawing(estimator, bar), scan, client)
     except (ValueError, TypeError) as error:
         raise UsageError(f"{recipe.title} cannot be fitted: {error}") from None
     finally:
         if scheduler == "local":
             client.cluster.close()
-    return Fitted(estimator.set_params(verbose=0), recipe, FRAME, None)
+    return Fitted(_drawing(estimator, 0), recipe, FRAME, None)
 
 
 def _study(judging: TrainingTable, rows: Encoded, order: Order, fitted: Fitted) -> Study:

@@ -169,7 +169,17 @@ class Table:
         self, features: Sequence[int], rows: NDArray[np.intp] | None = None
     ) -> Iterator[tuple[Any, Callable[[int], NDArray[np.floating]]]]:
         """Which rows, and their columns by number, at least the ``rows`` asked for: here all at once."""
-        yield slice(0, self.n_rows), self.column
+        if rows is None or not self.arrays or any(self._schema.categories[f] is not None for f in features):
+            yield slice(0, self.n_rows), self.column
+            return
+        # Rows lie all over memory, and a row is read for all of its columns at once.
+        chosen, first = [], 0
+        for X in self.arrays:
+            here = rows[slice(*np.searchsorted(rows, [first, first + len(X)]))]
+            chosen.append(X[np.ix_(here - first, np.asarray(features))])
+            first += len(X)
+        values, place = np.concatenate(chosen), {f: k for k, f in enumerate(features)}
+        yield rows, lambda f: values[:, place[f]]
 
     def column(self, f: int) -> NDArray[np.floating]:
         """Column ``f`` as numbers: NaN is missing or unknown, categories are their index."""

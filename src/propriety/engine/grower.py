@@ -40,7 +40,7 @@ from propriety.engine.splitting import COUNTED_ROWS, best_split, best_split_of_r
 
 _MAX_BLOCKS = 64
 _CHUNK = 8  # features
-_NODES, _SLOTS, _LEAVES = range(3)
+NODES, SLOTS, LEAVES = range(3)
 _PARTITION, _COUNT, _SEARCH, _DIRECT = range(4)
 #: Literal numbers are wrapped in this where they are arguments, or Numba compiles the callee anew.
 _I = np.int64
@@ -50,7 +50,8 @@ _I = np.int64
 
 
 @inner
-def _block(start, stop, n_blocks, k):
+def block(start, stop, n_blocks, k):
+    """Where block number k of several begins and ends."""
     size = -(-(stop - start) // n_blocks)
     return min(start + k * size, stop), min(start + (k + 1) * size, stop)
 
@@ -91,10 +92,10 @@ def _sides(node, bins_left, missing_bin, side):
 
 
 @inner
-def partition(binned, work, node_id, n_blocks, k, worker):
+def partition(binned, work, lefts, node_id, n_blocks, k, worker):
     """Put a block's left rows at the front of its scratch space, the right ones, reversed, at its back."""
     node = work.nodes[node_id]
-    start, stop = _block(node.start, node.stop, n_blocks, k)
+    start, stop = block(node.start, node.stop, n_blocks, k)
     column, side = binned.columns[node.feature], work.rooms[worker].sides
     _sides(node, work.sets[node_id], binned.n_bins[node.feature], side)
     left, right = np.uint64(start), np.uint64(stop - 1)
@@ -105,7 +106,7 @@ def partition(binned, work, node_id, n_blocks, k, worker):
         work.scratch[right] = row
         left += s
         right -= np.uint64(1) - s
-    work.lefts[k] = np.int64(left) - start
+    lefts[k] = np.int64(left) - start
 
 
 @inner
@@ -116,11 +117,11 @@ def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
     node itself is counted and nothing moved.
     """
     node = work.nodes[node_id]
-    start, stop = _block(node.start, node.stop, n_blocks, k)
+    start, stop = block(node.start, node.stop, n_blocks, k)
     counted_id, source, first, last = node_id, work.rows, start, stop
     if not itself:
         n_left = work.lefts[k]
-        move(work, node, work.nodes[node.right].start, n_blocks, k)
+        move(work, work.lefts, node, work.nodes[node.right].start, n_blocks, k)
         counted_id, source = _small_child(work, node_id), work.scratch
         if n_blocks == 1 or counted_id < 0:
             return
@@ -132,13 +133,13 @@ def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
 
 
 @inner
-def move(work, node, middle, n_blocks, k):
+def move(work, lefts, node, middle, n_blocks, k):
     """Move the rows of block number k to their final places, those on the right from ``middle`` on."""
-    start, stop = _block(node.start, node.stop, n_blocks, k)
+    start, stop = block(node.start, node.stop, n_blocks, k)
     before = np.int64(0)
     for b in range(k):
-        before += work.lefts[b]
-    n_left = work.lefts[k]
+        before += lefts[b]
+    n_left = lefts[k]
     to_left = np.uint64(node.start + before)
     to_right = np.uint64(middle + (start - node.start) - before)
     for i in range(np.uint64(n_left)):
@@ -188,7 +189,7 @@ def _add_partials(binned, work, node, first, last):
 @inner
 def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker):
     """Complete the histograms of a chunk of features, then find the best split of each node there."""
-    first, last = _block(_I(0), binned.n_bins.size, n_chunks, chunk)
+    first, last = block(_I(0), binned.n_bins.size, n_chunks, chunk)
     _complete(binned, signal, work, node_id, itself, first, last, worker)
     for i in range(1 if itself else 2):
         candidate, bins_left = work.candidates[i, chunk], work.candidate_sets[i, chunk]
@@ -205,8 +206,8 @@ def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worke
 def _select(rules, work):
     """The leaf whose split gains most; −1 when the tree is complete."""
     best, chosen = 0.0, -1
-    if work.counts[_LEAVES] < rules.max_leaves:
-        for i in range(work.counts[_NODES]):
+    if work.counts[LEAVES] < rules.max_leaves:
+        for i in range(work.counts[NODES]):
             node = work.nodes[i]
             if node.left < 0 and node.gain > best:
                 best, chosen = node.gain, i
@@ -222,7 +223,7 @@ def _new_node(signal, work, node_id, parent, start, stop, gradient, curvature, w
     node.left, node.right, node.feature, node.slot = -1, -1, -1, -1
     node.by_set, node.missing_left, node.missing_seen, node.counted = 0, 0, 0, 0
     node.packed, node.parent = signal.packed.size > 0 and weight <= BLOCK, parent
-    work.counts[_NODES] = node_id + 1
+    work.counts[NODES] = node_id + 1
     return node
 
 
@@ -232,7 +233,7 @@ def new_root(signal, work, n_rows, all_rows):
     zero = _I(0)
     root = _new_node(signal, work, zero, _I(-1), zero, n_rows, zero, zero, all_rows, zero, np.uint64(0))
     root.slot, root.counted = 0, signal.packed.size == 0 or all_rows <= COUNTED_ROWS
-    work.counts[_SLOTS], work.counts[_LEAVES] = 1, 1
+    work.counts[SLOTS], work.counts[LEAVES] = 1, 1
     for slot in range(work.slots.size):
         work.slots[slot] = slot
     work.path_groups[0] = 1
@@ -242,7 +243,7 @@ def new_root(signal, work, n_rows, all_rows):
 def make_children(signal, rules, work, node_id, n_left, all_left):
     """Make the children of a node, the left one of so many rows, here and in all processes."""
     node = work.nodes[node_id]
-    left_id = work.counts[_NODES]
+    left_id = work.counts[NODES]
     middle, depth = node.start + n_left, node.depth + 1
     g, h = node.left_gradient, node.left_curvature
     w = all_left if signal.packed.size > 0 else node.left_weight
@@ -251,7 +252,7 @@ def make_children(signal, rules, work, node_id, n_left, all_left):
     g, h, w = node.gradient - g, node.curvature - h, node.weight - w
     b = _new_node(signal, work, left_id + 1, node_id, middle, node.stop, g, h, w, depth, ~key)
     node.left, node.right = left_id, left_id + 1
-    work.counts[_LEAVES] += 1
+    work.counts[LEAVES] += 1
     if not node.missing_seen and not node.by_set:
         node.missing_left = a.weight >= b.weight
     for k in range(rules.groups.shape[0]):
@@ -270,13 +271,13 @@ def _give_slots(signal, rules, work, node_id):
     """
     node = work.nodes[node_id]
     a, b = work.nodes[node.left], work.nodes[node.right]
-    last = work.counts[_LEAVES] >= rules.max_leaves or not (may_split(a, rules) or may_split(b, rules))
+    last = work.counts[LEAVES] >= rules.max_leaves or not (may_split(a, rules) or may_split(b, rules))
     if last or max(a.stop - a.start, b.stop - b.start) <= DIRECT_ROWS:
-        _free_slot(work, node)
+        free_slot(work, node)
         return
     small, large = (a, b) if a.stop - a.start <= b.stop - b.start else (b, a)
-    small.slot = work.slots[work.counts[_SLOTS]]
-    work.counts[_SLOTS] += 1
+    small.slot = work.slots[work.counts[SLOTS]]
+    work.counts[SLOTS] += 1
     small.counted = signal.packed.size == 0 or small.stop - small.start <= COUNTED_ROWS
     large.slot = node.slot
     large.counted = small.counted and node.counted
@@ -284,11 +285,11 @@ def _give_slots(signal, rules, work, node_id):
 
 
 @inner
-def _free_slot(work, node):
+def free_slot(work, node):
     """Leave a node's histogram to others."""
     if node.slot >= 0:
-        work.counts[_SLOTS] -= 1
-        work.slots[work.counts[_SLOTS]] = node.slot
+        work.counts[SLOTS] -= 1
+        work.slots[work.counts[SLOTS]] = node.slot
         node.slot = -1
 
 
@@ -312,7 +313,7 @@ def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
     """One task of a phase; the argument is a node and whether it, or its children, are meant."""
     node_id, itself = argument >> 1, argument & 1
     if phase == _PARTITION:
-        partition(binned, work, node_id, n_tasks, task, worker)
+        partition(binned, work, work.lefts, node_id, n_tasks, task, worker)
     elif phase == _COUNT:
         _count(binned, signal, work, node_id, itself, n_tasks, task, worker)
     elif phase == _DIRECT:
@@ -388,7 +389,7 @@ def _end_search(rules, work, node_id, itself):
                 work.sets[meant, word] = work.candidate_sets[i, best, word]
         # Children of few rows are searched directly: nothing will be subtracted from this histogram.
         if meant >= 0 and not itself and work.nodes[meant].stop - work.nodes[meant].start <= DIRECT_ROWS:
-            _free_slot(work, work.nodes[meant])
+            free_slot(work, work.nodes[meant])
 
 
 @inner
@@ -427,7 +428,7 @@ def _follow(binned, signal, rules, work, phase, argument):
             _sum_root(binned, signal, work, node)
         if may_split(node, rules) if itself else _small_child(work, node_id) >= 0:
             return _I(_SEARCH), argument, _begin_search(rules, work, node_id, itself)
-        if not itself and work.counts[_LEAVES] < rules.max_leaves:
+        if not itself and work.counts[LEAVES] < rules.max_leaves:
             return _I(_DIRECT), argument, _I(2)
     elif phase == _SEARCH:
         _end_search(rules, work, node_id, itself)
@@ -457,14 +458,14 @@ def _sum_root(binned, signal, work, root):
 def _let_others_follow(binned, harvest, turn, work, n_rows):
     """Send the rows that the tree has not seen down its splits, and give them the values of their leaves."""
     work.nodes[0].start, work.nodes[0].stop = n_rows, work.rows.size
-    for i in range(work.counts[_NODES]):
+    for i in range(work.counts[NODES]):
         node = work.nodes[i]
         if node.left < 0:
             add_value(harvest, turn, work.rows, node, harvest.nodes[i].value)
             continue
-        partition(binned, work, i, _I(1), _I(0), _I(0))
+        partition(binned, work, work.lefts, i, _I(1), _I(0), _I(0))
         middle = node.start + work.lefts[0]
-        move(work, node, middle, _I(1), _I(0))
+        move(work, work.lefts, node, middle, _I(1), _I(0))
         a, b = work.nodes[node.left], work.nodes[node.right]
         a.start, a.stop, b.start, b.stop = node.start, middle, middle, node.stop
 
@@ -497,7 +498,7 @@ def _grow(binned, signal, rules, work, harvest, turn, n_rows, every):
             return
         phase, argument, n_tasks = _follow(binned, signal, rules, work, phase, argument)
     if harvest.wanted:
-        give_values(harvest, turn, signal, work, work.counts[_NODES])
+        give_values(harvest, turn, signal, work, work.counts[NODES])
         if harvest.every_row and n_rows < work.rows.size:
             _let_others_follow(binned, harvest, turn, work, n_rows)
 
@@ -521,7 +522,7 @@ class Grower:
         self.binned = binned
         self.n_workers = n_threads(binned, n_jobs)
         # Each leaf has a row. Leaves of more than a few rows keep a histogram, one more is being searched.
-        if few_rows:  # of many more, which others have
+        if few_rows:  # of many more, which others have; histograms are made when they are needed
             n_histograms = 0
         else:
             max_leaves = min(max_leaves, n)
@@ -560,12 +561,12 @@ class Grower:
         if rows is not None:
             work.rows[:n_rows] = rows
         self._call(signal, rules, NO_HARVEST, NO_TURN, n_rows, rows is None)
-        return work.nodes[: work.counts[_NODES]]
+        return work.nodes[: work.counts[NODES]]
 
     def harvest(self, signal: Signal, rules: Rules, harvest: Harvest, turn: Turn) -> TreeNodes:
         """Draw the rows of a tree, grow it, add its values to the scores and return it, in one call."""
         self._call(signal, rules, harvest, turn, len(self.work.rows), False)
-        nodes = copy_of(harvest.nodes[: self.work.counts[_NODES]])
+        nodes = copy_of(harvest.nodes[: self.work.counts[NODES]])
         if self.binned.levels is None:
             return TreeNodes(nodes, NO_SETS)
         return TreeNodes(nodes, self.work.sets[np.flatnonzero(nodes["set"] >= 0)])
