@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -41,5 +42,17 @@ def trailing_zeros(typingctx, word):
 
     def codegen(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return signature, codegen
+
+
+@instead(lambda number: np.float64(number).view(np.int64))
+@intrinsic
+def bits_of(typingctx, number):
+    """The 64 bits of a number as an integer; Numba's own way, a view of the array, takes long to compile."""
+    signature = types.int64(types.float64)
+
+    def codegen(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.IntType(64))
 
     return signature, codegen

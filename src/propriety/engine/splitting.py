@@ -13,6 +13,7 @@ import numpy as np
 from propriety.engine.categories import real_share
 from propriety.engine.compiling import inner, small
 from propriety.engine.histogram import LOW, apart, count_feature, count_together
+from propriety.engine.intrinsics import bits_of
 from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
 
 #: A histogram that was not counted holds no meaningful weights, so nothing is asked of them.
@@ -145,11 +146,10 @@ def _none_beats(room, size):
 
     By their bits, which are in the same order: so this too is compiled to vector instructions.
     """
-    bits, top = room.scores.view(np.int64), _I(-1)
+    scores, top = room.scores, _I(-1)
     for i in range(_U(size)):
-        top = max(top, bits[i])
-    room.left.view(np.float64)[0] = room.best
-    return top <= room.left[0]
+        top = max(top, bits_of(scores[i]))
+    return top <= bits_of(room.best)
 
 
 @inner
