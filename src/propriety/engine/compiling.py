@@ -52,6 +52,9 @@ _UNUSED = frozenset(
         "LiteralUnroll",
         "LiteralPropagationSubPipelinePass",
         "NopythonRewrites",
+        "InlineOverloads",
+        "NoPythonSupportedFeatureValidation",
+        "DumpParforDiagnostics",
     }
 )
 
