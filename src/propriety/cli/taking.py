@@ -50,9 +50,7 @@ class Taken(Source):
             near = self._frame.slice(low, int(places.max()) + 1 - low)
             within = pa.array(places - low)
             arrays = {
-                name: pa.array(self._own[name][rows])
-                if name in self._own
-                else near.column(name).take(within)
+                name: pa.array(self._own[name][rows]) if name in self._own else near.column(name).take(within)
                 for name in columns
             }
             yield from pa.table(arrays).combine_chunks().to_batches()
