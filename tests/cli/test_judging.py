@@ -31,7 +31,7 @@ def test_a_row_of_weight_k_is_k_rows():
     copies = np.repeat(np.arange(90), weight)
     weighted = Judgement("m", y, p, Weights.read(weight, 90), COSTS)
     repeated = Judgement("m", y[copies], p[copies], Weights(len(copies)), COSTS)
-    one, other = weighted.numbers(), repeated.numbers()
+    one, other = weighted.numbers, repeated.numbers
     assert one.pop("model") == other.pop("model")
     assert one == pytest.approx(other, rel=1e-12)
 
@@ -39,12 +39,12 @@ def test_a_row_of_weight_k_is_k_rows():
 def test_the_numbers_are_those_of_the_decisions():
     y = np.array([True, True, False, False, False])
     judged = Judgement("m", y, np.array([0.1, 0.9, 0.2, 0.1, 0.1]), Weights(5), COSTS)
-    numbers = judged.numbers()
+    numbers = judged.numbers
     assert numbers["cost_per_1000"] == pytest.approx(1000 * (4 + 1) / 5)
     assert (numbers["false_alarms_per_1000"], numbers["misses_per_1000"]) == (200, 200)
     never, always = baselines(("well", "sick"), judged)
-    assert never.numbers()["cost_per_1000"] == pytest.approx(1600)
-    assert always.numbers()["cost_per_1000"] == pytest.approx(600)
+    assert never.numbers["cost_per_1000"] == pytest.approx(1600)
+    assert always.numbers["cost_per_1000"] == pytest.approx(600)
 
 
 @pytest.mark.parametrize(

@@ -115,3 +115,14 @@ def test_nothing_is_a_number_unless_asked(tmp_path):
     with open_source(str(path)) as source:
         assert source.numbers.likely == ("plain", "whole", "gaps", "late", "codes", "y")
         assert {str(field.type) for field in source.read().schema} == {"string"}
+
+
+@pytest.mark.parametrize("others", [texts(np.arange(4) / 8), ["a", "b", "a", "b"]])
+def test_a_row_may_be_longer_than_a_chunk(others, tmp_path):
+    path = tmp_path / "table.csv"
+    notes = ["x" * (loading._CHUNK + 1), "y", "z", "y"]
+    rows = [",".join(row) for row in zip(notes, others, "0101", strict=True)] * 5
+    path.write_text("note,other,y\n" + "\n".join(rows) + "\n")
+    read = load(path)
+    assert read.frame.num_rows == 20
+    assert [c.name for c in read.findings.columns.columns] == ["note", "other"]

@@ -159,6 +159,9 @@ def test_one_pass_and_pairs_of_classes_are_the_same_numbers(loss, F, y):
     np.testing.assert_allclose(gradients, loss.gradient(labels, F), rtol=1e-12, atol=1e-14)
     matrices, (first, second) = loss.fisher(F), np.triu_indices(4)
     np.testing.assert_allclose(loss.fisher_pairs(F), matrices[:, first, second].T, rtol=1e-12, atol=1e-14)
+    # Many rows go another way.
+    many = loss.fisher_pairs(np.tile(F, (300, 1)))
+    np.testing.assert_allclose(many[:, : len(F)], loss.fisher_pairs(F), rtol=1e-12, atol=1e-14)
 
 
 @given(F=scores)

@@ -74,7 +74,7 @@ def compare_command(
             "judged_by": split.text,
             "costs": training.stated.document(),
             "threshold": costs.threshold if has_threshold(costs) else None,
-            "judgements": [j.numbers() for j in everything],
+            "judgements": [j.numbers for j in everything],
             "differences": [difference(judged[0], j) for j in judged[1:]],
         }
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,7 @@ class Judgement:
         order = np.argsort([self.weights.mean(row) for row in rows], kind="stable")
         return [(int(k), rows[k]) for k in order]
 
+    @cached_property
     def numbers(self) -> dict[str, Any]:
         """Cost of 1,000 decisions with a 95% interval, mistakes in 1,000, quality of probabilities."""
         cost, mean, decided = self.estimate(self.row_costs, scale=1000), self.weights.mean, self.decided

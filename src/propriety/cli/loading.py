@@ -25,12 +25,14 @@ from propriety.tables import (
 )
 from propriety.tables.conversion import MISSING, as_text
 from propriety.tables.costs import LabelledMatrix, read_matrix
-from propriety.tables.errors import NotNumbers, no_such_column
+from propriety.tables.errors import LongRow, NotNumbers, no_such_column
 from propriety.tables.inference import find_decimal
 from propriety.tables.roles import groups_of, times_of, weights_of
 
 _SHOWN = 30  # columns in the table of columns
 _LEVELS = 10  # different numbers up to which each is a subgroup
+#: Bytes of text at a time, and where a row is longer; Arrow reads some twenty of them ahead.
+_CHUNK, _LARGE_CHUNK = 1 << 20, 8 << 20
 _ATTEMPTS = 3  # at reading columns as numbers before all are read as text
 
 
@@ -47,7 +49,7 @@ def load_table(
     showing = Showing() if showing is None else showing
     overrides = meaning.overrides
     matrix = None if asking.cost_matrix is None else _matrix(asking)
-    with opening.open(path) as source:
+    with opening.open(path, _CHUNK if path != "-" else _LARGE_CHUNK) as source:
         if target not in source.column_names:
             raise no_such_column(target, source.column_names)
         showing.check(source.column_names)
@@ -119,19 +121,31 @@ def _read(
     missing = MISSING if overrides.missing is None else ("", *overrides.missing)
     for _ in range(_ATTEMPTS):
         if path == "-" or overrides.decimal == "," or not source.numbers.ask(as_written, missing):
-            return source.read()
+            return _rows(source, path, opening)
         try:
             table = source.read()
         except NotNumbers as error:
             if "," in error.value:
                 break
             as_written = {*as_written, error.column}
+        except LongRow:
+            break
         else:
             if overrides.decimal == "." or find_decimal(table, apart, missing) == ".":
                 return table
             break
-        source = opening.open(path)
-    return opening.open(path).read()
+        source = opening.open(path, _CHUNK)
+    return opening.open(path, _LARGE_CHUNK).read()
+
+
+def _rows(source: Source, path: str, opening: Opening) -> Any:
+    """All rows, by larger chunks if one is too long for those of the source."""
+    try:
+        return source.read()
+    except LongRow:
+        if path == "-":
+            raise
+        return opening.open(path, _LARGE_CHUNK).read()
 
 
 def _matrix(asking: Asking) -> LabelledMatrix:

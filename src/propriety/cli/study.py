@@ -176,7 +176,7 @@ def summary(study: Study) -> dict[str, Any]:
         "loss": repr(study.model.loss_),
         "chosen": study.verdict if study.order.search else "",
         "judged_by": study.split.text,
-        "judgement": {k: v for k, v in study.judgement.numbers().items() if k not in ("model", "seconds")},
+        "judgement": {k: v for k, v in study.judgement.numbers.items() if k not in ("model", "seconds")},
         "importances": {name: [e.value, e.low, e.high] for name, e in study.importances.items()},
         **({} if study.order.budget is None else {"budget": study.order.budget}),
         "left_out": dict(table.findings.left_out),
@@ -231,7 +231,7 @@ _SHOWN = (
 
 def show_judgements(out: Output, title: str, judged: list[Judgement]) -> None:
     """A table of costs, mistakes and quality; the cheapest in bold."""
-    numbers = [j.numbers() for j in judged]
+    numbers = [j.numbers for j in judged]
     columns = [column for column in _SHOWN if any(n.get(column[0]) is not None for n in numbers)]
     rows = []
     for n in numbers:
@@ -255,7 +255,7 @@ def show_judgements(out: Output, title: str, judged: list[Judgement]) -> None:
 
 def summed_up(judged: Judgement, classes: tuple[str, ...]) -> list[str]:
     """The total, what is saved, and what a budget allows, in sentences; nothing of two plain costs."""
-    numbers, lines = judged.numbers(), []
+    numbers, lines = judged.numbers, []
     if judged.costs.by_row or len(classes) > 2:
         lines.append(f"In all, {shown(numbers['total_cost'])} on {judged.weights.total:,.0f} rows.")
         if "savings" in numbers:
@@ -298,7 +298,7 @@ def document(study: Study) -> dict[str, Any]:
         "budget": study.order.budget,
         "offset": None if model.offset is None else model.offset.text,
         "judged_by": study.split.text,
-        "judgements": [j.numbers() for j in (study.judgement, *study.baselines)],
+        "judgements": [j.numbers for j in (study.judgement, *study.baselines)],
         "importances": {name: e.value for name, e in study.importances.items()},
         "importance_intervals": {name: [e.low, e.high] for name, e in study.importances.items()},
     }

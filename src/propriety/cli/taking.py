@@ -44,11 +44,13 @@ class Taken(Source):
     def _read(self, columns: list[str], start: int, size: int) -> Iterator[Any]:
         for first in range(start, self.n_rows, size):
             rows = slice(first, first + size)
-            places = pa.array(self._rows[rows])
+            places = self._rows[rows]
+            # Of a column in many chunks, Arrow joins all that it is given before it takes some.
+            low = int(places.min())
+            near = self._frame.slice(low, int(places.max()) + 1 - low)
+            within = pa.array(places - low)
             arrays = {
-                name: pa.array(self._own[name][rows])
-                if name in self._own
-                else self._frame.column(name).take(places)
+                name: pa.array(self._own[name][rows]) if name in self._own else near.column(name).take(within)
                 for name in columns
             }
             yield from pa.table(arrays).combine_chunks().to_batches()

@@ -160,23 +160,22 @@ def sample_rows(
     return None if kept is None else np.flatnonzero(kept)
 
 
-@allocating
-def _close_bins(weights, max_bins):
-    """Positions of the values that end a bin, for distinct values in order with their weights.
+@kernel
+def _close_bins(weights, ends):
+    """Find the values that end a bin, for distinct values in order with their weights; returns their number.
 
     A value with more than an equal share has a bin of its own; what is left is shared out among the others,
     so that a frequent value does not eat their bins. Weights that lack a rounding error to a share have it.
     """
-    ends = np.empty(max_bins, dtype=np.int64)
-    left, bins = 0.0, max_bins
-    for w in weights:
-        left += w
-    equal, left = left / max_bins * (1.0 - _TIE), 0.0
-    for w in weights:
-        if w >= equal:
+    max_bins, left = ends.size, 0.0
+    for i in range(weights.size):
+        left += weights[i]
+    bins, equal, left = max_bins, left / max_bins * (1.0 - _TIE), 0.0
+    for i in range(weights.size):
+        if weights[i] >= equal:
             bins -= 1
         else:
-            left += w
+            left += weights[i]
     inside, count = 0.0, 0
     for i in range(weights.size - 1):
         alone = weights[i] >= equal
@@ -191,7 +190,13 @@ def _close_bins(weights, max_bins):
             inside = 0.0
             if count == max_bins - 1:
                 break
-    return ends[:count]
+    return count
+
+
+def bin_ends(weights: Floats, max_bins: int) -> NDArray[np.int64]:
+    """Positions of the values that end a bin, of at most so many bins."""
+    ends = np.empty(max_bins, dtype=np.int64)
+    return ends[: _close_bins(weights, ends)]
 
 
 class Distinct(NamedTuple):
@@ -340,7 +345,7 @@ def quantile_edges(distinct: Distinct, max_bins: int) -> Floats:
     array([1.5, 3. ])
     """
     values, mass = distinct
-    ends = np.arange(max(len(values) - 1, 0)) if len(values) <= max_bins else _close_bins(mass, max_bins)
+    ends = np.arange(max(len(values) - 1, 0)) if len(values) <= max_bins else bin_ends(mass, max_bins)
     below, above = values[ends], values[ends + 1]
     with np.errstate(over="ignore", invalid="ignore"):
         middle = below + 0.5 * (above - below)
@@ -365,7 +370,7 @@ def merge_counted(counts: Floats, max_bins: int) -> Floats:
     score = (total + _SMOOTHING * total.sum() / mass.sum()) / (mass + _SMOOTHING)
     # Means that only rounding tells apart keep the order of the categories.
     order = np.argsort(np.round(score, 9), kind="stable")
-    ends = _close_bins(mass[order], max_bins)
+    ends = bin_ends(mass[order], max_bins)
     bins = np.empty(len(mass))
     bins[order] = np.searchsorted(ends, np.arange(len(mass)), side="left")
     return bins

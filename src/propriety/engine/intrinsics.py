@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -80,5 +81,17 @@ def occupied(typingctx, array, start):
         address = builder.bitcast(builder.gep(data, [arguments[1]]), together.as_pointer())
         numbers = builder.load(address, align=8)
         return builder.bitcast(builder.icmp_unsigned("!=", numbers, together(None)), ir.IntType(64))
+
+    return signature, codegen
+
+
+@instead(lambda number: np.float64(number).view(np.int64))
+@intrinsic
+def bits_of(typingctx, number):
+    """The 64 bits of a number as an integer; Numba's own way, a view of the array, takes long to compile."""
+    signature = types.int64(types.float64)
+
+    def codegen(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.IntType(64))
 
     return signature, codegen

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.engine.binning import Binner
-from propriety.engine.compiling import allocating, inner, kernel, records
+from propriety.engine.compiling import inner, kernel, records
 from propriety.engine.layout import SET_WORDS, Binned
 from propriety.engine.masks import LeafMasks, contains
 from propriety.export.formula import Trees
@@ -218,7 +218,9 @@ class Forest:
             steps, depths = self._steps
 
             def add(start: int, stop: int) -> None:
-                _score(X, self.nodes, steps, depths, self.roots, self.sets, first, last, start, stop, scores)
+                at = np.empty(_TOGETHER, dtype=np.uint64)
+                trees = self.nodes, steps, depths, self.roots, self.sets
+                _score(X, *trees, first, last, start, stop, at, scores)
 
         block = -(-len(X) // (8 * n_jobs * _ROWS)) * _ROWS
         parallel.for_blocks(add, len(X), n_jobs=n_jobs, block=block)
@@ -276,10 +278,9 @@ def _at_leaves(at, steps):
     return moving == 0
 
 
-@allocating
-def _score(X, nodes, steps, depths, roots, sets, first, last, start, stop, scores):
+@kernel
+def _score(X, nodes, steps, depths, roots, sets, first, last, start, stop, at, scores):
     n_scores, any_set = scores.shape[1], sets.shape[0] > 0
-    at = np.empty(_TOGETHER, dtype=np.uint64)
     for block in range(start, stop, _ROWS):
         end = min(block + _ROWS, stop)
         for t in range(first, last):

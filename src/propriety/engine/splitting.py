@@ -13,7 +13,7 @@ import numpy as np
 from propriety.engine.categories import real_share
 from propriety.engine.compiling import inner, small
 from propriety.engine.histogram import LOW, apart, count_feature, count_together
-from propriety.engine.intrinsics import occupied, trailing_zeros
+from propriety.engine.intrinsics import bits_of, occupied, trailing_zeros
 from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
 
 #: A histogram that was not counted holds no meaningful weights, so nothing is asked of them.
@@ -164,9 +164,9 @@ def _top_score(room, size):
     Bits of numbers that are not negative are in the order of the numbers, and −1 is before all: so this too
     is compiled to vector instructions.
     """
-    bits, top = room.scores.view(np.int64), _I(-1)
+    scores, top = room.scores, _I(-1)
     for i in range(_U(size)):
-        top = max(top, bits[i])
+        top = max(top, bits_of(scores[i]))
     return top
 
 
@@ -175,16 +175,15 @@ def _best_cut(room, size, form, node, signal, rules, sign):
     """The position of the best cut if it beats ``room.best``, else −1; its sums go to ``room.left``."""
     _score_cuts(room, size, form, node, signal, rules)
     left, scores, top = room.left, room.scores, _top_score(room, size)
-    left.view(np.float64)[0] = room.best  # which is not negative
-    if top <= left[0]:
+    if top <= bits_of(room.best):  # which is not negative
         return _I(-1)
     if rules.any_monotone:
         cut = _best_monotone(room, size, form, node, signal, rules, sign)
         if cut < 0:
             return cut
     else:
-        cut, bits = _I(0), scores.view(np.int64)
-        while bits[_U(cut)] != top:
+        cut = _I(0)
+        while bits_of(scores[_U(cut)]) != top:
             cut += 1
         room.best = scores[cut]
     left[0], left[1], left[2] = _sums_at(room.sums, _U(cut), form)

@@ -210,17 +210,19 @@ def calibration_slope(
             raise ValueError("y has one class, so that its calibration has no slope")
         if negative.max() < positive.min() or positive.max() < negative.min():
             return float(np.copysign(np.inf, positive.min() - negative.max()))
-    scores = np.log(np.clip(P, _SURE, 1.0))
-    chosen = np.arange(len(codes)), codes
+    scores = np.ascontiguousarray(np.log(np.clip(P, _SURE, 1.0)).T)
+    chosen, share = (codes, np.arange(len(codes))), weight / weight.sum()
 
     def evaluate(theta: Array) -> tuple[float, Array]:
-        F = theta[0] * scores + np.append(0.0, theta[1:])
-        total = special.logsumexp(F, axis=1)
-        G = np.exp(F - total[:, None])
+        F = theta[0] * scores + np.append(0.0, theta[1:])[:, None]
+        F -= F.max(axis=0)
+        G = np.exp(F)
+        total = G.sum(axis=0)
+        G /= total
         G[chosen] -= 1.0
-        G *= (weight / weight.sum())[:, None]
-        slopes = np.append(np.sum(G * scores), G.sum(axis=0)[1:])
-        return float(np.average(total - F[chosen], weights=weight)), slopes
+        G *= share
+        slopes = np.append(np.vdot(G, scores), G.sum(axis=1)[1:])
+        return float(share @ (np.log(total) - F[chosen])), slopes
 
     start = np.append(1.0, np.zeros(P.shape[1] - 1))
     options: Any = {"maxiter": 500, "ftol": 1e-15, "gtol": 1e-9}

@@ -43,6 +43,16 @@ def upper(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return first, second
 
 
+@lru_cache(maxsize=64)
+def _edges(n: int, parts: int) -> tuple[int, ...]:
+    """Where so many parts of n begin and end.
+
+    >>> _edges(10, 4)
+    (0, 2, 5, 7, 10)
+    """
+    return tuple(int(edge) for edge in np.linspace(0, n, parts + 1))
+
+
 def _products_of_pairs(x: Floats) -> Floats:
     """x_j x_k of the rows of a matrix, in the order of `upper`."""
     out, at = np.empty((len(x) * (len(x) + 1) // 2, x.shape[1])), 0
@@ -225,7 +235,7 @@ class Design:
     def for_parts(self, work: Callable[[int, int, int], object], parts: int | None = None) -> None:
         """Call ``work(part, start, stop)`` for every block: parts in parallel, blocks in order."""
         parts = self.parts if parts is None else parts
-        edges = np.linspace(0, self.n, parts + 1).astype(np.intp)
+        edges = _edges(self.n, parts)
 
         def task(part: int) -> None:
             for start in range(edges[part], edges[part + 1], self.block):
@@ -267,7 +277,7 @@ class Design:
         size = max(64, _PAIR_VALUES // max(m, len(first))) * stride
         starts = range(0, self.n, size)
         parts = max(1, min(_PARTS, len(starts), _PAIR_VALUES // (m * len(first) + 1)))
-        edges = np.linspace(0, len(starts), parts + 1).astype(np.intp)
+        edges = _edges(len(starts), parts)
         sums = np.zeros((parts, m, len(first)))
 
         def task(part: int) -> None:
@@ -304,7 +314,7 @@ class Design:
         n = len(h)
         block = max(256, _BLOCK_VALUES // max(q, 1))
         parts = max(1, min(_PARTS if q <= NARROW else 1, n // block))
-        edges = np.linspace(0, n, parts + 1).astype(np.intp)
+        edges = _edges(n, parts)
         sums = np.zeros((parts, q, q))
 
         def task(part: int) -> None:

@@ -152,18 +152,29 @@ class BinaryLoss:
         return BinaryLoss(self.composite, self.y[::stride].copy(), offset)
 
 
+@lru_cache(maxsize=256)
+def _simplex_unit(loss: SimplexLoss, n_classes: int) -> float:
+    """The same of a loss on the simplex: stating the uniform distribution costs so many log K."""
+    uniform = np.full((1, n_classes), 1 / n_classes)
+    return float(loss.entropy(uniform)[0]) / float(np.log(n_classes))
+
+
+@lru_cache(maxsize=256)
+def _is_canonical(loss: SimplexLoss) -> bool:
+    form = loss.margin_form
+    if form is None or form.kind != "multinomial":
+        return False
+    return form.composite._canonical_factor is not None
+
+
 class SimplexRows:
     """A loss on the simplex of labels 0 … K−1, at scores that may have an offset of shape (n, K)."""
 
     def __init__(self, loss: SimplexLoss, y: Codes, n_classes: int, offset: Floats | None = None) -> None:
         self.loss, self.y, self.n_scores, self.offset = loss, y.astype(np.intp), n_classes, offset
-        uniform = np.full((1, n_classes), 1 / n_classes)
-        self.scale = float(loss.entropy(uniform)[0]) / np.log(n_classes)
-        form = loss.margin_form
+        self.scale = _simplex_unit(loss, n_classes)
         #: Whether the link is the loss's own, so that Fisher's matrices are the Hessians.
-        self.canonical = (
-            form is not None and form.kind == "multinomial" and form.composite._canonical_factor is not None
-        )
+        self.canonical = _is_canonical(loss)
 
     def values(self, rows: slice, F: Floats) -> Floats:
         """Loss of each row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ DATE_FORMATS = (
     "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%d %b %Y", "%b %d, %Y", "%d-%b-%Y",
     "%d.%m.%y", "%m/%d/%y", "%d/%m/%y",
 )  # fmt: skip
+_FEW = 1000  # values that are tried before all are
 TIMES = ("", " %H:%M", " %H:%M:%S")
 ISO, ISO_ZONE = "iso", "iso with zone"
 
@@ -49,10 +50,15 @@ def text_or_missing(array: Any, markers: Sequence[str]) -> Any:
     array = _plain(array)
     if not pa.types.is_string(array.type):
         return with_missing(as_text(array), markers)
-    whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    return _each_once(array, lambda text: with_missing(as_text(text), markers))
+
+
+def _each_once(text: Any, function: Callable[[Any], Any]) -> Any:
+    """A function of text, called with the different ones."""
+    whole = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     encoded = whole.dictionary_encode()
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    return pa.chunked_array([with_missing(as_text(encoded.dictionary), markers).take(encoded.indices)])
+    return pa.chunked_array([function(encoded.dictionary).take(encoded.indices)])
 
 
 def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
@@ -64,13 +70,16 @@ def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
         return pc.cast(array, pa.float64(), safe=False)
     if decimal == "." and pa.types.is_string(array.type):
         try:
+            pc.cast(array.slice(0, _FEW), pa.float64())
             return pc.cast(array, pa.float64())  # nothing but numbers: by far the most common
         except pa.ArrowInvalid:
             pass
-    text = text_or_missing(array, markers)
-    if decimal == ",":
-        text = pc.replace_substring(text, ",", ".")
-    return pc.cast(text, pa.float64())
+
+    def number(text: Any) -> Any:
+        text = with_missing(as_text(text), markers)
+        return pc.cast(pc.replace_substring(text, ",", ".") if decimal == "," else text, pa.float64())
+
+    return _each_once(array, number) if pa.types.is_string(array.type) else number(array)
 
 
 def as_date(array: Any, markers: Sequence[str], form: str) -> Any:

@@ -29,6 +29,10 @@ class NotNumbers(TableError):
         return type(self), (self.column, self.value)
 
 
+class LongRow(TableError):
+    """A row of text is longer than the chunks that are read."""
+
+
 def no_such_column(name: str, known: Iterable[str], instead: Iterable[str] | None = None) -> TableError:
     """The error for a column that is not in the table, with the nearest names, of those that may be meant."""
     known = list(known)

@@ -17,7 +17,7 @@ import pyarrow.csv as pacsv
 
 from propriety.tables.arrow_files import read_arrow, read_parquet
 from propriety.tables.conversion import MISSING
-from propriety.tables.errors import NotNumbers, TableError
+from propriety.tables.errors import LongRow, NotNumbers, TableError
 from propriety.tables.excel import read_excel
 from propriety.tables.json_files import read_json
 from propriety.tables.reading import Numbers, Read, Reading, names_of
@@ -111,8 +111,8 @@ def _csv_chunks(
         if bad is not None:
             raise NotNumbers(names[int(bad[1])], bad[2]) from None
         if "straddling" in str(error) or "too small" in str(error):
-            raise TableError(
-                f"{how.name} has a row of more than {how.chunk_bytes >> 20} MB",
+            raise LongRow(
+                f"{how.name} has a row of more than {how.chunk_bytes / 2**20:g} MB",
                 "is there a quote that is not closed?",
             ) from None
         raise

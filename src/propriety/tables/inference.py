@@ -256,7 +256,7 @@ def try_date(
 
 def _date_form(name: str, array: Any, missing: Sequence[str], result: Findings) -> str | None:
     """The first format that fits every value; a second one that fits as well is noted."""
-    text = conversion.text_or_missing(array, missing).drop_null()
+    text = pc.unique(conversion.text_or_missing(array, missing).drop_null())
     if len(text) == 0 or not pc.all(pc.match_substring_regex(text, r"\d")).as_py():
         return None
     few = text.slice(0, 1000)

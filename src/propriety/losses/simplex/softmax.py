@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -25,6 +26,15 @@ from propriety.losses.simplex.base import (
     with_diagonal,
 )
 from propriety.losses.value import number
+
+_FEW = 200  # rows
+
+
+@lru_cache(maxsize=64)
+def _pairs_of(n_classes: int) -> tuple[Any, Any, Any]:
+    """Both classes of each pair, row by row of a matrix on and above its diagonal, and where that lies."""
+    first, second = np.triu_indices(n_classes)
+    return first, second, np.flatnonzero(first == second)
 
 
 class _Softmax(SimplexLoss):
@@ -144,6 +154,11 @@ class Log(_Softmax):
         p = self.inverse(F)
         by_class, others = np.ascontiguousarray(p.T), sum_of_others(p).T
         n_classes, n = by_class.shape
+        if n < _FEW:  # all pairs at once: what counts is the number of calls
+            first, second, diagonal = _pairs_of(n_classes)
+            pairs = by_class[first] * -by_class[second]
+            pairs[diagonal] = by_class * others
+            return pairs
         pairs, at = np.empty((n_classes * (n_classes + 1) // 2, n)), 0
         for k in range(n_classes):
             np.multiply(by_class[k], others[k], out=pairs[at])
