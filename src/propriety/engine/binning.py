@@ -23,6 +23,9 @@ from propriety.data.streamed import StreamedTable
 from propriety.engine.categories import noise_share
 from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
+from propriety.engine.placing import place
+from propriety.engine.quantiles import TIE as _TIE
+from propriety.engine.quantiles import middles, sorted_edges
 from propriety.engine.sorting import sort_numbers
 from propriety.weights import Weights
 
@@ -31,12 +34,10 @@ SAMPLE = 200_000
 _SPARE = 1.5 * 1.25  # times the sample: rows of low hash that are kept at hand, in case some are held out
 _HASHED = 65536
 _MOST = np.iinfo(np.uint64).max
-_ROWS = 2048
 _TOGETHER = 16
 _SMOOTHING = 10.0
 _WAITING = 32  # batches whose distinct values are joined at once
 _SEARCH = 255  # edges per feature, padded with +inf; the search needs 2⁸ − 1
-_TIE = 1e-9  # relative; weights w and c·w differ by less, and equal shares must not be told apart
 Floats = NDArray[np.float64]
 
 
@@ -221,7 +222,8 @@ def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Dis
 class _Reading:
     """What a process knows of the columns: distinct values of sampled rows, weights of categories.
 
-    Of rows that come in batches the parts are joined, which is exact: weights have exact sums.
+    Of rows that come in batches the parts are joined, which is exact: weights have exact sums. Values that
+    have no weights and are `complete` are sorted, and told apart only where a bin may end.
     """
 
     def __init__(
@@ -231,9 +233,11 @@ class _Reading:
         counts: list[int],
         sample: NDArray[np.intp] | None,
         n_jobs: int,
+        complete: bool,
     ) -> None:
         self._weights, self._target, self._counts = weights, target, counts
         self._sample, self._n_jobs = sample, n_jobs
+        self._only_sort = complete and weights is None
         self.parts: dict[int, Any] = {}
 
     def numbers(self, table: ColumnSource, features: list[int]) -> None:
@@ -260,6 +264,9 @@ class _Reading:
 
     def _distinct(self, part: dict[int, Any], where: Any, column: Callable[[int], Any], f: int) -> None:
         weights, sample, x = self._weights, self._sample, column(f)
+        if self._only_sort:
+            part[f] = sort_numbers(x if sample is None else x[sample])
+            return
         if sample is None:
             part[f] = distinct_values(x, None if weights is None else weights[where])
             return
@@ -298,11 +305,7 @@ def quantile_edges(distinct: Distinct, max_bins: int) -> Floats:
     """
     values, mass = distinct
     ends = np.arange(max(len(values) - 1, 0)) if len(values) <= max_bins else _close_bins(mass, max_bins)
-    below, above = values[ends], values[ends + 1]
-    with np.errstate(over="ignore", invalid="ignore"):
-        middle = below + 0.5 * (above - below)
-    # Between neighbouring floats, and beside an infinity, the value below is the only edge.
-    return np.where((middle >= below) & (middle < above), middle, below)
+    return middles(values[ends], values[ends + 1])
 
 
 def count_categories(
@@ -361,26 +364,6 @@ def count_levels(category_bins: Iterable[Floats | None], n_bins: NDArray[np.int6
             levels[f] = np.bincount(bins.astype(np.int64), minlength=BINS)
             levels[f, n_bins[f]] = 1.0
     return levels
-
-
-@kernel
-def _bin_rows(X, features, edges, n_bins, start, stop, first, columns):
-    """Bin a block of rows, X[0] being row ``first``: the number of edges below x, by eight halvings."""
-    for j in range(features.size):
-        f = features[j]
-        table = edges[f]
-        missing = np.uint8(n_bins[f])
-        column = f if X.shape[1] > 1 else 0
-        for i in range(start, stop):
-            x = np.float64(X[i, column])
-            at = np.uint64(0)
-            for step in (128, 64, 32, 16, 8, 4, 2, 1):
-                at += np.uint64(step) * np.uint64(x > table[at + np.uint64(step - 1)])
-            columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)
-
-
-def _bin_block(X, features, edges, n_bins, first, columns, start, stop):
-    _bin_rows(X, features, edges, n_bins, start, stop, first, columns)
 
 
 def _transpose_block(columns, rows, first, start, stop):
@@ -444,14 +427,17 @@ class Binner:
                 noise[f] = noise_share(mass, ones, overdispersion)
                 category_bins[f], ends = bins, np.arange(int(bins.max())) + 0.5
             else:
-                ends = quantile_edges(totals[f], max_bins)
+                ends = (quantile_edges if isinstance(totals[f], Distinct) else sorted_edges)(
+                    totals[f], max_bins
+                )
             edges[f, : len(ends)], n_bins[f] = ends, len(ends) + 1
 
         # Some at a time, for the memory that their values take; but a pass over batches is not made twice.
-        together = d if isinstance(table, StreamedTable) else _TOGETHER
+        streamed = isinstance(table, StreamedTable)
+        together, complete = d if streamed else _TOGETHER, collective.size == 1 and not streamed
         for first in range(0, d, together):
             features = range(first, min(first + together, d))
-            read = _Reading(weights.values, target, counts, sample, n_jobs)
+            read = _Reading(weights.values, target, counts, sample, n_jobs, complete)
             read.numbers(table, [f for f in features if not counts[f]])
             read.categories(table, [f for f in features if counts[f]])
             gathered = collective.gather(read.parts)
@@ -464,32 +450,32 @@ class Binner:
                     edges[f], n_bins[f], category_bins[f], noise[f] = ends, count, bins, share
         return cls(edges, n_bins, tuple(category_bins), noise)
 
-    def transform(self, table: ColumnSource, n_jobs: int) -> Binned:
-        """Bin a table."""
+    def transform(self, table: ColumnSource, n_jobs: int, *, by_rows: bool = True) -> Binned:
+        """Bin a table; by columns alone if `by_rows` is False."""
         n, d = table.n_rows, table.n_features
         if n > SAMPLE:  # what `fit` has sorted is freed, and should not stand beside the bins
             memory.trim()
-        rows, columns = memory.empty((n, d), np.uint8), memory.empty((d, n), np.uint8)
+        rows, columns = memory.empty((n if by_rows else 0, d), np.uint8), memory.empty((d, n), np.uint8)
         categorical = np.array([b is not None for b in self.category_bins], dtype=np.uint8)
         alone = list(range(d))
 
         def bin_one(column: Callable[[int], Any], start: int, f: int) -> None:
             x = column(f)
             x = x if self.category_bins[f] is None else self.codes_to_bins(f, x)
-            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, len(x), start, columns)
+            place(x[:, None], np.array([f]), self.edges, self.n_bins, columns, start, 1)
 
         first, features = 0, np.flatnonzero(categorical == 0)
         for X in table.arrays if d > 1 else ():
-            block = partial(_bin_block, X, features, self.edges, self.n_bins, first, columns)
-            parallel.for_blocks(block, len(X), n_jobs=n_jobs, block=_ROWS)
+            place(X, features, self.edges, self.n_bins, columns, first, n_jobs)
             first += len(X)
         if first:
             alone = np.flatnonzero(categorical).tolist()
         for where, column in table.parts(alone):
             start, size = where.start, where.stop - where.start
             parallel.run([partial(bin_one, column, start, f) for f in alone], n_jobs)
-            turn = partial(_transpose_block, columns, rows, start)
-            parallel.for_blocks(turn, size, n_jobs=n_jobs, block=65536)
+            if by_rows:
+                turn = partial(_transpose_block, columns, rows, start)
+                parallel.for_blocks(turn, size, n_jobs=n_jobs, block=65536)
         levels = self.levels if categorical.any() else None
         return Binned(rows, columns, self.n_bins, categorical, levels, self.noise)
 

@@ -41,7 +41,8 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
     binner = Binner.fit(
         training.table, training.weights, training.target, schema.n_categories, settings.max_bins, jobs
     )
-    ordered = ordered_sample(training, binner, binner.transform(training.table, jobs).columns)
+    binned = binner.transform(training.table, jobs, by_rows=False)
+    ordered = ordered_sample(training, binner, binned.columns)
     base_rates = training.class_weights / training.weights.total
     overdispersion = training.weights.overdispersion
     growth = _Growth(ordered, settings, binner, base_rates, overdispersion, training.collective)

@@ -64,7 +64,7 @@ def _binned(
     from propriety.tree.search import BINNED, CATEGORICAL, SearchColumns
 
     binner = Binner.fit(table, weights, target, schema.n_categories, max_bins, n_jobs)
-    codes = binner.transform(table, n_jobs).columns
+    codes = binner.transform(table, n_jobs, by_rows=False).columns
     codes = codes if kept is None else memory.kept(np.ascontiguousarray(codes[:, kept]))
     d = len(codes)
     is_set = np.array([b is not None for b in binner.category_bins])
