@@ -1,7 +1,7 @@
 """Values to bins: the number of edges below a value.
 
-Eight halvings find it among all edges. Of many rows the leading bits of a value say where to begin: a table has
-the number of edges whose leading bits are lower, which lie below the value, and few edges have the same ones.
+Eight halvings find it among all edges. Of many rows the leading bits of a value say where to begin: a table
+has the number of edges whose leading bits are lower, which lie below the value, and few have the same ones.
 """
 
 from __future__ import annotations
