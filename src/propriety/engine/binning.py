@@ -26,7 +26,7 @@ from propriety.engine.layout import BINS, Binned
 from propriety.engine.placing import place
 from propriety.engine.quantiles import TIE as _TIE
 from propriety.engine.quantiles import middles, sorted_edges
-from propriety.engine.sorting import sort_numbers
+from propriety.engine.sorting import Sorter, sort_numbers
 from propriety.weights import Weights
 
 #: Distinct rows that the quantiles are taken from.
@@ -222,8 +222,8 @@ def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Dis
 class _Reading:
     """What a process knows of the columns: distinct values of sampled rows, weights of categories.
 
-    Of rows that come in batches the parts are joined, which is exact: weights have exact sums. Values that
-    have no weights and are `complete` are sorted, and told apart only where a bin may end.
+    Of rows that come in batches the parts are joined, which is exact: weights have exact sums. Values without
+    weights that no others will join are sorted, and their edges found where a bin may end: ``sorter`` does.
     """
 
     def __init__(
@@ -233,11 +233,12 @@ class _Reading:
         counts: list[int],
         sample: NDArray[np.intp] | None,
         n_jobs: int,
-        complete: bool,
+        max_bins: int,
+        sorter: Sorter | None,
     ) -> None:
         self._weights, self._target, self._counts = weights, target, counts
         self._sample, self._n_jobs = sample, n_jobs
-        self._only_sort = complete and weights is None
+        self._max_bins, self._sorter = max_bins, sorter
         self.parts: dict[int, Any] = {}
 
     def numbers(self, table: ColumnSource, features: list[int]) -> None:
@@ -264,8 +265,9 @@ class _Reading:
 
     def _distinct(self, part: dict[int, Any], where: Any, column: Callable[[int], Any], f: int) -> None:
         weights, sample, x = self._weights, self._sample, column(f)
-        if self._only_sort:
-            part[f] = sort_numbers(x if sample is None else x[sample])
+        if self._sorter is not None:
+            with self._sorter.sorted(x if sample is None else x[sample]) as ordered:
+                part[f] = sorted_edges(ordered, self._max_bins)
             return
         if sample is None:
             part[f] = distinct_values(x, None if weights is None else weights[where])
@@ -427,17 +429,17 @@ class Binner:
                 noise[f] = noise_share(mass, ones, overdispersion)
                 category_bins[f], ends = bins, np.arange(int(bins.max())) + 0.5
             else:
-                ends = (quantile_edges if isinstance(totals[f], Distinct) else sorted_edges)(
-                    totals[f], max_bins
-                )
+                known = isinstance(totals[f], np.ndarray)
+                ends = totals[f] if known else quantile_edges(totals[f], max_bins)
             edges[f, : len(ends)], n_bins[f] = ends, len(ends) + 1
 
         # Some at a time, for the memory that their values take; but a pass over batches is not made twice.
         streamed = isinstance(table, StreamedTable)
         together, complete = d if streamed else _TOGETHER, collective.size == 1 and not streamed
+        sorter = Sorter() if complete and weights.values is None else None
         for first in range(0, d, together):
             features = range(first, min(first + together, d))
-            read = _Reading(weights.values, target, counts, sample, n_jobs, complete)
+            read = _Reading(weights.values, target, counts, sample, n_jobs, max_bins, sorter)
             read.numbers(table, [f for f in features if not counts[f]])
             read.categories(table, [f for f in features if counts[f]])
             gathered = collective.gather(read.parts)

@@ -6,6 +6,8 @@ turned so that they rise with it, and missing values come last.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from propriety.engine.compiling import kernel, small
 _MANY = 1 << 15  # numbers from which the passes pay, and a kernel that has to be compiled
 _BITS = 11
 _DIGITS = 3  # of four bytes
+_KINDS: dict[int, Any] = {4: np.uint32, 8: np.uint64}  # of bits, by the width of a number
 _U = np.uint64
 
 
@@ -25,11 +28,48 @@ def sort_numbers(values: NDArray[np.floating]) -> NDArray[np.floating]:
     >>> sort_numbers(np.array([2.0, np.nan, -1.0]))
     array([-1.,  2., nan])
     """
-    width = values.dtype.itemsize
-    if not _MANY <= len(values) < 2**32 or width not in (4, 8):
+    if not _by_digits(values):
         return np.sort(values)
-    kind: Any = np.uint32 if width == 4 else np.uint64
-    bits, spare = (np.empty(len(values), dtype=kind) for _ in range(2))
+    kind = _KINDS[values.dtype.itemsize]
+    return _sort(values, np.empty(len(values), kind), np.empty(len(values), kind))
+
+
+class Sorter:
+    """Sorts one column after the other in memory that it uses again; by any number of threads.
+
+    >>> with Sorter().sorted(np.array([2.0, np.nan, -1.0])) as ordered:
+    ...     print(ordered)
+    [-1.  2. nan]
+    """
+
+    def __init__(self) -> None:
+        self._free: list[tuple[NDArray[Any], NDArray[Any]]] = []
+
+    @contextmanager
+    def sorted(self, values: NDArray[np.floating]) -> Iterator[NDArray[np.floating]]:
+        """The values in order, as long as the context lasts."""
+        if not _by_digits(values):
+            yield np.sort(values)
+            return
+        kind = _KINDS[values.dtype.itemsize]
+        try:
+            room = self._free.pop()
+        except IndexError:
+            room = np.empty(0, np.uint64), np.empty(0, np.uint64)
+        if len(room[0]) < len(values):
+            room = np.empty(len(values), np.uint64), np.empty(len(values), np.uint64)
+        bits, spare = (part.view(kind)[: len(values)] for part in room)
+        yield _sort(values, bits, spare)
+        self._free.append(room)
+
+
+def _by_digits(values: NDArray[np.floating]) -> bool:
+    return _MANY <= len(values) < 2**32 and values.dtype.itemsize in _KINDS
+
+
+def _sort(values: NDArray[np.floating], bits: NDArray[Any], spare: NDArray[Any]) -> NDArray[np.floating]:
+    """Sort into one of two arrays."""
+    width, kind = values.dtype.itemsize, bits.dtype
     infinity = _U(np.array(np.inf, values.dtype).view(kind))
     counts = np.zeros((_DIGITS * width // 4, 1 << _BITS), dtype=np.uint32)
     _sort_bits(values.view(kind), bits, spare, _U(8 * width - 1), infinity, counts)
