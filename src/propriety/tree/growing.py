@@ -27,6 +27,7 @@ from propriety.tree.search import (
     Sample,
     Scratch,
     mark_bins,
+    mark_order,
     partition,
     scratch,
     search,
@@ -334,13 +335,10 @@ class Growth:
         low: Any = np.nan
         high: Any = np.nan
         if kind == SORTED:
-            order = (self.columns.order[place, leaf.start : leaf.stop] & _ROW).astype(np.intp)
-            self.side[order[: split.cut]] = 1
-            self.side[order[split.cut :]] = 0
-            seen = bool(np.isnan(x[order[-1]]))
-            if seen and missing_left:
-                self.side[order[np.isnan(x[order])]] = 1
-            low, high = x[order[split.cut - 1]], x[order[split.cut]] if split.cut < len(order) else np.nan
+            last, beyond, n_missing = mark_order(
+                self.columns.order[place], leaf.start, leaf.stop, split.cut, missing_left, self.side
+            )
+            seen, low, high = n_missing > 0, x[last], x[beyond] if beyond >= 0 else np.nan
         elif kind == CATEGORICAL:
             rows = self.sample.rows[leaf.start : leaf.stop] & _ROW
             codes, n_bins = self.columns.codes[place, rows], self.columns.n_bins[feature]
@@ -398,21 +396,22 @@ class Growth:
         nodes["depth"] = [leaf.depth for leaf in self.leaves]
         gap, missing_seen = np.full((m, 2), np.nan), np.zeros(m, dtype=bool)
         sets: list[NDArray[np.uint32]] = []
-        child = 1
-        for node in self.made:  # in the order in which their children were added
-            gap[node], nodes["missing_left"][node], missing_seen[node], chosen = self.made[node]
-            gap[node] += 0.0  # of −0.0 and 0.0 which one was met depends on the order of rows
-            split = self._cut(node)
-            nodes["feature"][node], nodes["left"][node] = split.feature, child
-            nodes["threshold"][node], nodes["gain"][node] = (
-                _middle(*gap[node].tolist()),
-                split.drop * self.unit,
-            )
-            child += 2
-            if chosen is not None:
-                nodes["threshold"][node], nodes["set"][node] = 0.0, len(sets)
-                bits = chosen[: 32 * SET_WORDS].reshape(SET_WORDS, 32).astype(np.uint32)
-                sets.append((bits << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32))
+        if self.made:
+            split = list(self.made)  # in the order in which their children were added
+            cuts, made = [self._cut(node) for node in split], list(self.made.values())
+            gaps = np.array([each.gap for each in made]) + 0.0  # of −0.0 and 0.0 either may have been met
+            numbers = [-1] * len(split)
+            for k, each in enumerate(made):
+                if each.left_bins is not None:
+                    numbers[k] = len(sets)
+                    bits = each.left_bins[: 32 * SET_WORDS].reshape(SET_WORDS, 32).astype(np.uint32)
+                    sets.append((bits << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32))
+            middles = [_middle(*pair) for pair in gaps.tolist()]
+            gap[split], missing_seen[split] = gaps, [each.missing_seen for each in made]
+            nodes["missing_left"][split] = [each.missing_left for each in made]
+            nodes["feature"][split], nodes["left"][split] = [c.feature for c in cuts], range(1, m, 2)
+            nodes["gain"][split], nodes["set"][split] = [c.drop * self.unit for c in cuts], numbers
+            nodes["threshold"][split] = [t if s < 0 else 0.0 for t, s in zip(middles, numbers, strict=True)]
         losses, left = np.array(self.losses) * self.unit, nodes["left"]
         return Tree(
             nodes,

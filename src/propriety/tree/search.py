@@ -435,6 +435,22 @@ def search(columns, sample, nodes, first, last, least, room, places, counted):
 
 
 @kernel
+def mark_order(order, start, stop, cut, missing_left, side):
+    """Set the sides of a node's rows in the order of their values: the first `cut` of them go left.
+
+    Returns the last row on the left, the first beyond it, −1 if there is none, and how many are missing.
+    """
+    n_missing = 0
+    for i in range(start, stop):
+        entry = order[i]
+        missing = entry >> 32 == MISSING
+        side[_U(entry) & _UROW] = missing_left if missing else np.uint8(i - start < cut)
+        n_missing += missing
+    beyond = order[start + cut] & _ROW if start + cut < stop else np.int64(-1)
+    return order[start + cut - 1] & _ROW, beyond, n_missing
+
+
+@kernel
 def mark_bins(rows, start, stop, codes, cut, missing, missing_left, side, beside):
     """Set the sides of a node's rows by their bins: those below the cut go left, missing values either way.
 
