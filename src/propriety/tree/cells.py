@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import kernel
-from propriety.tree.search import Sample, SearchColumns, count_bins
+from propriety.engine.compiling import inner, kernel
+from propriety.tree.search import Sample, SearchColumns, count_bins, count_two
 
 _MANY = 2048  # rows of a node, for each class, from which its sums are kept: they take less memory than bins
 
@@ -88,6 +88,13 @@ def _size(node: NewNode) -> int:
     return node.n_rows
 
 
+@inner
+def _subtract(cells, whole):
+    for b in range(cells.shape[0]):
+        for k in range(cells.shape[1]):
+            whole[b, k] -= cells[b, k]
+
+
 @kernel
 def count_slots(
     columns: SearchColumns,
@@ -99,14 +106,17 @@ def count_slots(
     array: NDArray[np.float64],
 ) -> None:
     """Count the bins of the features first … last−1, and take them from the sums of a parent."""
-    for feature in range(first, last):
-        codes, n_bins = columns.codes[columns.places[feature]], columns.n_bins[feature]
-        begin, end = places[feature], places[feature] + n_bins + 1
+    for f in range(first, last, 2):
+        g = min(f + 1, last - 1)  # the feature counted with it; an odd one out, itself
+        n_f, n_g = columns.n_bins[f], columns.n_bins[g]
+        f_codes, g_codes = columns.codes[columns.places[f]], columns.codes[columns.places[g]]
+        f_end, g_end = places[f] + n_f + 1, places[g] + n_g + 1
         for i in range(counts.shape[0]):
-            cells = array[counts[i, 2], begin:end]
-            count_bins(codes, sample, counts[i, 0], counts[i, 1], cells, n_bins)
-            if counts[i, 3] >= 0:
-                whole = array[counts[i, 3], begin:end]
-                for b in range(n_bins + 1):
-                    for k in range(cells.shape[1]):
-                        whole[b, k] -= cells[b, k]
+            start, stop, cells, whole = counts[i, 0], counts[i, 1], array[counts[i, 2]], counts[i, 3]
+            f_cells, g_cells = cells[places[f] : f_end], cells[places[g] : g_end]
+            if g > f:
+                count_two(f_codes, g_codes, sample, start, stop, f_cells, g_cells, n_f, n_g)
+            else:
+                count_bins(f_codes, sample, start, stop, f_cells, n_f)
+            if whole >= 0:
+                _subtract(cells[places[f] : g_end], array[whole, places[f] : g_end])

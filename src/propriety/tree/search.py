@@ -238,20 +238,39 @@ def _block(room, nodes, node, feature, how, least, any_missing, before, cut, pre
     return count
 
 
-@inner
-def count_bins(codes, sample, start, stop, cells, last):
-    """Class sums of each bin."""
+@small
+def _amount(sample, row):
+    """The weight of a row."""
+    return 1.0 if sample.weights.size == 0 else sample.weights[row]
+
+
+@small
+def _empty(cells, last):
     for b in range(last + 1):
         for k in range(cells.shape[1]):
             cells[b, k] = 0.0
-    if sample.weights.size == 0:
-        for i in range(start, stop):
-            entry = np.uint64(sample.rows[i])
-            cells[np.uint64(codes[entry & _UROW]), entry >> _USHIFT] += 1.0
-    else:
-        for i in range(start, stop):
-            entry = np.uint64(sample.rows[i])
-            cells[np.uint64(codes[entry & _UROW]), entry >> _USHIFT] += sample.weights[entry & _UROW]
+
+
+@inner
+def count_bins(codes, sample, start, stop, cells, last):
+    """Class sums of each bin."""
+    _empty(cells, last)
+    for i in range(start, stop):
+        entry = _U(sample.rows[i])
+        cells[_U(codes[entry & _UROW]), entry >> _USHIFT] += _amount(sample, entry & _UROW)
+
+
+@inner
+def count_two(codes, others, sample, start, stop, cells, other_cells, last, other_last):
+    """The same of two columns, so that each row is looked up once."""
+    _empty(cells, last)
+    _empty(other_cells, other_last)
+    for i in range(start, stop):
+        entry = _U(sample.rows[i])
+        row, label = entry & _UROW, entry >> _USHIFT
+        amount = _amount(sample, row)
+        cells[_U(codes[row]), label] += amount
+        other_cells[_U(others[row]), label] += amount
 
 
 @inner
