@@ -1,10 +1,10 @@
 """One tree, any entropy.
 
 ``classifier`` is what users see; ``settings`` checks what they give, and ``learning`` grows and prunes;
-``columns`` puts the table in the form in which ``search`` finds cuts, ``cells`` keeps the sums of large nodes;
+``columns`` puts the table in the form in which ``search`` finds cuts; ``cells`` keeps sums of large nodes;
 ``growing`` makes the splits of a tree of ``nodes``, ``leaves`` its probabilities, ``pruning`` its subtrees;
-``conditions`` puts it in words, ``export`` on paper, ``linearize`` in the form of a linear model; ``state`` is
-what a file keeps.
+``conditions`` puts it in words, ``export`` on paper, ``linearize`` in the form of a linear model;
+``state`` is what a file keeps.
 """
 
 from __future__ import annotations
