@@ -1,52 +1,57 @@
-"""Bins by a grid against a search among the edges."""
+"""Bins of values, against NumPy's search."""
 
 import numpy as np
 import pytest
 
-from propriety.engine.placing import lay_grids, place_rows
+from propriety.engine import placing
+from propriety.engine.placing import place
 
-D, N = 4, 700
+SPECIAL = [np.inf, -np.inf, 0.0, -0.0, 1e-320, -1e-320, 1e300, -1e300, 3.5e38]
 
 
-def edges_of(values, count):
-    """Quantiles, as edges of ``count`` + 1 bins, padded."""
-    edges = np.full((D, 255), np.inf)
-    edges[:, :count] = np.quantile(values, np.arange(1, count + 1) / (count + 1), axis=0).T
-    return edges, np.full(D, count + 1)
+def placed(X, edges, n_jobs=1):
+    """Bins of columns that have these edges; missing values come after the last."""
+    table, n_bins = np.full((len(edges), 255), np.inf), np.array([len(e) + 1 for e in edges])
+    for row, own in zip(table, edges, strict=True):
+        row[: len(own)] = own
+    columns = np.full(X.shape[::-1], 99, dtype=np.uint8)
+    place(X, np.arange(X.shape[1]), table, n_bins, columns, 0, n_jobs)
+    return columns
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("count", [1, 2, 60, 254])
-def test_values_are_placed_as_by_a_search(dtype, count):
-    rng = np.random.default_rng(count)
-    X = rng.normal(size=(N, D)).astype(dtype)
-    edges, n_bins = edges_of(X.astype(np.float64), count)
-    X[:count] = edges[:, :count].T  # a value at an edge belongs below it
-    X[-5:] = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30])[:, None]
-    grids = lay_grids(edges, n_bins)
-    assert grids.fine.any()
-    features = np.flatnonzero(grids.fine)
-    columns, rows = np.zeros((D, N + 3), dtype=np.uint8), np.zeros((N + 3, D), dtype=np.uint8)
-    place_rows(X, features, edges, n_bins, grids, 0, N, 3, columns, rows)
-    for f in features:
-        expected = np.searchsorted(edges[f], X[:, f].astype(np.float64), side="left")
-        expected[np.isnan(X[:, f])] = n_bins[f]
-        np.testing.assert_array_equal(columns[f, 3:], expected)
-    np.testing.assert_array_equal(rows, columns.T)
+@pytest.mark.parametrize("n", [500, placing._MANY + 77])
+def test_as_numpy_searches(dtype, n):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    x[: len(SPECIAL)] = SPECIAL
+    with np.errstate(over="ignore"):
+        X = np.column_stack(
+            [x, x * 10.0 ** rng.integers(-30, 30, n), 1000 + x / 1000, np.round(x, 1), -np.abs(x)]
+        ).astype(dtype)
+    X[3::11, 0] = np.nan
+    edges = [np.unique(column[~np.isnan(column)][50:300]).astype(float)[:254] for column in X.T]
+    edges[1][np.abs(edges[1]).argmin()] = -0.0
+    edges[1].sort()
+    edges[4] = np.empty(0)
+    for f, column in enumerate(placed(X, edges, 2)):
+        missing = np.isnan(X[:, f])
+        expected = np.where(missing, len(edges[f]) + 1, np.searchsorted(edges[f], X[:, f].astype(float)))
+        np.testing.assert_array_equal(column, expected)
 
 
-@pytest.mark.parametrize(
-    ("edges", "fine"),
-    [
-        ([0.0, 1.0, 2.0], True),
-        ([5.0], True),
-        ([], True),
-        ([0.0, 1e-6, 1.0], False),  # two edges in a cell
-        ([-np.inf, 0.0, 1.0], False),  # no cell has a width
-        ([-1.7e308, 0.0, 1.7e308], False),
-    ],
-)
-def test_a_grid_is_fine_if_no_cell_holds_two_edges(edges, fine):
-    table = np.full((1, 255), np.inf)
-    table[0, : len(edges)] = edges
-    assert lay_grids(table, np.array([len(edges) + 1])).fine[0] == fine
+def test_more_columns_than_tables(monkeypatch):
+    monkeypatch.setattr(placing, "_TOGETHER", 2)
+    monkeypatch.setattr(placing, "_MANY", 100)
+    X = np.random.default_rng(1).normal(size=(300, 5))
+    edges = [np.sort(column[:k]) for k, column in zip((3, 254, 20, 1, 60), X.T, strict=True)]
+    for own, x, column in zip(edges, X.T, placed(X, edges), strict=True):
+        np.testing.assert_array_equal(column, np.searchsorted(own, x))
+
+
+def test_a_single_column_of_another_number():
+    x, columns = np.array([[0.5], [2.0], [np.nan]]), np.zeros((3, 5), dtype=np.uint8)
+    edges = np.full((3, 255), np.inf)
+    edges[2, 0] = 1.0
+    place(x, np.array([2]), edges, np.array([1, 1, 2]), columns, 2, 1)
+    assert columns.tolist() == [[0] * 5, [0] * 5, [0, 0, 0, 1, 2]]

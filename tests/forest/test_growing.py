@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from propriety import ForestClassifier, TreeClassifier, losses
-from propriety.forest import layout, shelf
+from propriety.forest import joining, layout, spread
 from propriety.forest.entropy import FEW, entropy_table
 from propriety.model.measure import NodeLoss, measure_of
 
@@ -228,11 +228,20 @@ def test_copies_of_lines_change_no_tree(extra, weighted, monkeypatch):
     np.testing.assert_array_equal(answers[0], answers[2])
 
 
-def test_a_shelf_keeps_copies_apart(monkeypatch):
-    monkeypatch.setattr(shelf, "_BLOCK", 4096)
-    rng, place = np.random.default_rng(0), shelf.Shelf()
-    arrays = [rng.random((rng.integers(0, 20), 3)) for _ in range(60)]
-    kept = [place.keep(array) for array in arrays]
-    for array, copy in zip(arrays, kept, strict=True):
-        np.testing.assert_array_equal(array, copy)
-        assert not np.shares_memory(array, copy)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_trees_are_joined_in_their_order(n_classes, monkeypatch):
+    """Whichever is grown first, and whether there is room for all of them at once or not."""
+    X, y = data(200, n_classes, missing=True, categories=True)
+
+    def forest():
+        grown = ForestClassifier(n_estimators=7, random_state=0, n_jobs=1).fit(X, y)._grown
+        shares = grown.shares if n_classes > 2 else np.empty(0)
+        return grown.forest.nodes, grown.forest.roots, grown.forest.sets, shares
+
+    expected = forest()
+    monkeypatch.setattr(spread.parallel, "run", lambda tasks, _: [task() for task in tasks[::-1]])
+    reversed_order = forest()
+    monkeypatch.setattr(joining, "_MORE", 0.5)
+    for parts in (reversed_order, forest()):
+        for part, same in zip(parts, expected, strict=True):
+            np.testing.assert_array_equal(part, same)

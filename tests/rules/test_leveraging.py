@@ -45,7 +45,7 @@ def test_the_edge_on_the_new_weights_is_zero(rows, loss, weighted):
 
 def test_weights_that_have_all_but_vanished_are_still_weights():
     sample = sample_of(np.array([0, 1, 1], dtype=np.uint8))
-    point = leveraging.ScoredRows(np.zeros(3), np.array([1e-300, -1e-300, 0.0]), np.zeros(3))
+    point = leveraging.ScoredRows(np.zeros(3), np.array([1e-300, -1e-300, 0.0]), np.zeros(3), (1e-300, 0.0))
     first, second, third = sample.quantized(point)
     assert first == second > 0
     assert third == 0

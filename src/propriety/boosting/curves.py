@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.engine.binning import Binner, _bin_rows
+from propriety.engine.binning import Binner
 from propriety.engine.layout import BINS, SET_WORDS, Binned
+from propriety.engine.placing import place
 from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes, copy_of
 from propriety.export.formula import Trees
 
@@ -74,13 +75,7 @@ class Curves:
     def columns(self, X: NDArray[np.floating], n_jobs: int) -> NDArray[np.uint8]:
         """Bins of values, (d, n); categories come as the numbers of their bins."""
         columns = np.empty(X.shape[::-1], dtype=np.uint8)
-        every, binner = np.arange(X.shape[1]), self.binner
-        parallel.for_blocks(
-            lambda s, e: _bin_rows(X, every, binner.edges, binner.n_bins, s, e, 0, columns),
-            len(X),
-            n_jobs=n_jobs,
-            block=_ROWS,
-        )
+        place(X, np.arange(X.shape[1]), self.binner.edges, self.binner.n_bins, columns, 0, n_jobs)
         return columns
 
     def add_columns(self, columns: NDArray[np.uint8], scores: Floats, first: int, last: int) -> None:

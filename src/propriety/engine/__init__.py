@@ -1,6 +1,7 @@
 """Compiled kernels shared by trees and boosting.
 
-Data flows through the files in this order: ``binning`` (values to bins) → ``quantize`` (gradients to
+Data flows through the files in this order: ``binning`` (values to bins: ``sorting``,
+``quantiles`` and ``placing``) → ``quantize`` (gradients to
 whole numbers) → ``histogram`` (sums per bin) → ``splitting`` (best split of a node) → ``grower`` (a tree, on
 the threads of a ``team``) → ``predictor`` (scores of new rows) and ``contributions`` (what each feature
 added). ``layout`` names the arrays they share, ``fixed_point`` has the one rule for weights and scales, and

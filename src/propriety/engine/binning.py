@@ -22,8 +22,10 @@ from propriety.data.streamed import StreamedTable
 from propriety.engine.categories import noise_share
 from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
-from propriety.engine.placing import lay_grids, place_rows
-from propriety.engine.sorting import sort_numbers
+from propriety.engine.placing import place
+from propriety.engine.quantiles import TIE as _TIE
+from propriety.engine.quantiles import middles, sorted_edges
+from propriety.engine.sorting import Sorter, sort_numbers
 from propriety.weights import Weights
 
 #: Distinct rows that the quantiles are taken from.
@@ -31,13 +33,10 @@ SAMPLE = 200_000
 _SPARE = 1.5 * 1.25  # times the sample: rows of low hash that are kept at hand, in case some are held out
 _HASHED = 65536
 _MOST = np.iinfo(np.uint64).max
-_ROWS = 4096
-_MANY = 1 << 15  # rows from which grids pay, and kernels that have to be compiled
 _TOGETHER = 8  # features, or one a thread, whose values are sorted at the same time
 _SMOOTHING = 10.0
 _WAITING = 32  # batches whose distinct values are joined at once
 _SEARCH = 255  # edges per feature, padded with +inf; the search needs 2⁸ − 1
-_TIE = 1e-9  # relative; weights w and c·w differ by less, and equal shares must not be told apart
 Floats = NDArray[np.float64]
 
 
@@ -233,7 +232,8 @@ def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Dis
 class _Reading:
     """What a process knows of the columns: distinct values of sampled rows, weights of categories.
 
-    Of rows that come in batches the parts are joined, which is exact: weights have exact sums.
+    Of rows that come in batches the parts are joined, which is exact: weights have exact sums. Values without
+    weights that no others will join are sorted, and their edges found where a bin may end: ``sorter`` does.
     """
 
     def __init__(
@@ -243,9 +243,12 @@ class _Reading:
         counts: list[int],
         sample: NDArray[np.intp] | None,
         n_jobs: int,
+        max_bins: int,
+        sorter: Sorter | None,
     ) -> None:
         self._weights, self._target, self._counts = weights, target, counts
         self._sample, self._n_jobs = sample, n_jobs
+        self._max_bins, self._sorter = max_bins, sorter
         self.parts: dict[int, Any] = {}
 
     def numbers(self, table: ColumnSource, features: list[int]) -> None:
@@ -272,6 +275,10 @@ class _Reading:
 
     def _distinct(self, part: dict[int, Any], where: Any, column: Callable[[int], Any], f: int) -> None:
         weights, sample, x = self._weights, self._sample, column(f)
+        if self._sorter is not None:
+            with self._sorter.sorted(x if sample is None else x[sample]) as ordered:
+                part[f] = sorted_edges(ordered, self._max_bins)
+            return
         if sample is None:
             part[f] = distinct_values(x, None if weights is None else weights[where])
             return
@@ -346,11 +353,7 @@ def quantile_edges(distinct: Distinct, max_bins: int) -> Floats:
     """
     values, mass = distinct
     ends = np.arange(max(len(values) - 1, 0)) if len(values) <= max_bins else bin_ends(mass, max_bins)
-    below, above = values[ends], values[ends + 1]
-    with np.errstate(over="ignore", invalid="ignore"):
-        middle = below + 0.5 * (above - below)
-    # Between neighbouring floats, and beside an infinity, the value below is the only edge.
-    return np.where((middle >= below) & (middle < above), middle, below)
+    return middles(values[ends], values[ends + 1])
 
 
 def count_categories(
@@ -411,27 +414,14 @@ def count_levels(category_bins: Iterable[Floats | None], n_bins: NDArray[np.int6
     return levels
 
 
-@kernel
-def _bin_rows(X, features, edges, n_bins, start, stop, first, columns):
-    """Bin a block of rows, X[0] being row ``first``: the number of edges below x, by eight halvings."""
-    for j in range(features.size):
-        f = features[j]
-        table = edges[f]
-        missing = np.uint8(n_bins[f])
-        column = f if X.shape[1] > 1 else 0
-        for i in range(start, stop):
-            x = np.float64(X[i, column])
-            at = np.uint64(0)
-            for step in (128, 64, 32, 16, 8, 4, 2, 1):
-                at += np.uint64(step) * np.uint64(x > table[at + np.uint64(step - 1)])
-            columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)
+def _transpose_block(columns, rows, first, start, stop):
+    _transpose(columns, rows, first + start, first + stop)
 
 
 @kernel
-def _transpose(columns, rows, features, start, stop):
+def _transpose(columns, rows, start, stop):
     for first in range(start, stop, 64):
-        for j in range(features.size):
-            f = features[j]
+        for f in range(columns.shape[0]):
             for i in range(first, min(first + 64, stop)):
                 rows[i, f] = columns[f, i]
 
@@ -485,14 +475,17 @@ class Binner:
                 noise[f] = noise_share(mass, ones, overdispersion)
                 category_bins[f], ends = bins, np.arange(int(bins.max())) + 0.5
             else:
-                ends = quantile_edges(totals[f], max_bins)
+                known = isinstance(totals[f], np.ndarray)
+                ends = totals[f] if known else quantile_edges(totals[f], max_bins)
             edges[f, : len(ends)], n_bins[f] = ends, len(ends) + 1
 
         # Some at a time, for the memory that their values take; but a pass over batches is not made twice.
-        together = d if isinstance(table, StreamedTable) else max(_TOGETHER, n_jobs)
+        streamed = isinstance(table, StreamedTable)
+        together, complete = d if streamed else max(_TOGETHER, n_jobs), collective.size == 1 and not streamed
+        sorter = Sorter() if complete and weights.values is None else None
         for first in range(0, d, together):
             features = range(first, min(first + together, d))
-            read = _Reading(weights.values, target, counts, sample, n_jobs)
+            read = _Reading(weights.values, target, counts, sample, n_jobs, max_bins, sorter)
             read.numbers(table, [f for f in features if not counts[f]])
             read.categories(table, [f for f in features if counts[f]])
             shares = [[f for f in features if f % collective.size == rank] for rank in range(collective.size)]
@@ -505,42 +498,32 @@ class Binner:
                     edges[f], n_bins[f], category_bins[f], noise[f] = ends, count, bins, share
         return cls(edges, n_bins, tuple(category_bins), noise)
 
-    def transform(self, table: ColumnSource, n_jobs: int) -> Binned:
-        """Bin a table."""
+    def transform(self, table: ColumnSource, n_jobs: int, *, by_rows: bool = True) -> Binned:
+        """Bin a table; by columns alone if `by_rows` is False."""
         n, d = table.n_rows, table.n_features
         if n > SAMPLE:  # what `fit` has sorted is freed, and should not stand beside the bins
             memory.trim()
-        rows, columns = memory.empty((n, d), np.uint8), memory.empty((d, n), np.uint8)
+        rows, columns = memory.empty((n if by_rows else 0, d), np.uint8), memory.empty((d, n), np.uint8)
         categorical = np.array([b is not None for b in self.category_bins], dtype=np.uint8)
-        arrays = table.arrays if d > 1 else ()
-        numbers = (categorical == 0) & bool(arrays)
-        grids = lay_grids(self.edges, self.n_bins) if n >= _MANY else None
-        placed = numbers & grids.fine if grids else np.zeros(d, dtype=np.bool_)
-        fine, others = np.flatnonzero(placed), np.flatnonzero(numbers & ~placed)
-        alone, turned = np.flatnonzero(~numbers).tolist(), np.flatnonzero(~placed)
-
-        def bin_block(X: NDArray[np.floating], first: int, start: int, stop: int) -> None:
-            if len(fine):
-                place_rows(X, fine, self.edges, self.n_bins, grids, start, stop, first, columns, rows)
-            if len(others):
-                _bin_rows(X, others, self.edges, self.n_bins, start, stop, first, columns)
+        alone = list(range(d))
 
         def bin_one(column: Callable[[int], Any], start: int, f: int) -> None:
             x = column(f)
             x = x if self.category_bins[f] is None else self.codes_to_bins(f, x)
-            _bin_rows(x[:, None], np.array([f]), self.edges, self.n_bins, 0, len(x), start, columns)
+            place(x[:, None], np.array([f]), self.edges, self.n_bins, columns, start, 1)
 
-        def turn(first: int, start: int, stop: int) -> None:
-            _transpose(columns, rows, turned, first + start, first + stop)
-
-        first = 0
-        for X in arrays:
-            parallel.for_blocks(partial(bin_block, X, first), len(X), n_jobs=n_jobs, block=_ROWS)
+        first, features = 0, np.flatnonzero(categorical == 0)
+        for X in table.arrays if d > 1 else ():
+            place(X, features, self.edges, self.n_bins, columns, first, n_jobs)
             first += len(X)
-        for where, column in table.parts(alone) if len(turned) else ():
+        if first:
+            alone = np.flatnonzero(categorical).tolist()
+        for where, column in table.parts(alone):
             start, size = where.start, where.stop - where.start
             parallel.run([partial(bin_one, column, start, f) for f in alone], n_jobs)
-            parallel.for_blocks(partial(turn, start), size, n_jobs=n_jobs, block=65536)
+            if by_rows:
+                turn = partial(_transpose_block, columns, rows, start)
+                parallel.for_blocks(turn, size, n_jobs=n_jobs, block=65536)
         levels = self.levels if categorical.any() else None
         return Binned(rows, columns, self.n_bins, categorical, levels, self.noise)
 

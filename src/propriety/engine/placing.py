@@ -1,85 +1,92 @@
-"""Many values to bins at once, by a grid over each feature's edges.
+"""Values to bins: the number of edges below a value.
 
-A cell of the grid knows how many edges lie in the cells before it. If it holds one edge at most, a value is
-compared with one edge instead of eight; most features are like that, and those that are not are left to the
-search by halves.
+Eight halvings find it among all edges. Of many rows the leading bits of a value say where to begin: a table
+has the number of edges whose leading bits are lower, which lie below the value, and few have the same ones.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import parallel
 from propriety.engine.compiling import kernel, small
 
-_CELLS = 2048
-_LAST = _CELLS - 1.0
-_ROWS = np.uint64(256)  # rows whose values stay in the second cache while their features take turns
+_MANY = 1 << 15  # rows from which a table pays
+_LEADING = 1 << 16
+_STEPS = 4  # edges with the same leading bits up to which it pays
+_TOGETHER = 32  # features whose tables there are at a time
+_ROWS = 2048
 _U = np.uint64
 
 
-class Grids(NamedTuple):
-    """Equal cells between the first and the last edge of each feature; `lay_grids` makes them."""
-
-    below: NDArray[np.uint8]  # (d, cells): edges in the cells before
-    low: NDArray[np.float64]  # (d,): where the cells begin
-    scale: NDArray[np.float64]  # (d,): cells per unit
-    fine: NDArray[np.bool_]  # (d,): whether no cell holds two edges
-
-
-def lay_grids(edges: NDArray[np.float64], n_bins: NDArray[np.int64]) -> Grids:
-    """The grids over the edges of bins, n_bins − 1 of each feature.
-
-    >>> edges = np.array([[0.5, 1.5, 2.5], [0.0, 1e-9, 1.0]])
-    >>> lay_grids(edges, np.array([4, 4])).fine
-    array([ True, False])
-    """
-    d = len(n_bins)
-    below, low, scale = np.empty((d, _CELLS), dtype=np.uint8), np.empty(d), np.empty(d)
-    fine = np.empty(d, dtype=np.bool_)
-    _lay(edges, n_bins, below, low, scale, fine)
-    return Grids(below, low, scale, fine)
+def place(
+    X: NDArray[np.floating],
+    features: NDArray[np.intp],
+    edges: NDArray[np.float64],
+    n_bins: NDArray[np.int64],
+    columns: NDArray[np.uint8],
+    first: int,
+    n_jobs: int,
+) -> None:
+    """Write the bins of some columns of X, or of its only one, to ``columns[feature, first:]``."""
+    for group in range(0, len(features), _TOGETHER):
+        some = features[group : group + _TOGETHER]
+        begins, steps = np.empty((0, _LEADING), np.uint8), np.zeros(len(some), np.int64)
+        if len(X) >= _MANY:
+            begins = np.empty((len(some), _LEADING), np.uint8)
+            _tabulate(edges, n_bins, some, begins, steps)
+        block = partial(_place_block, X, some, edges, n_bins, begins, steps, first, columns)
+        parallel.for_blocks(block, len(X), n_jobs=n_jobs, block=_ROWS)
 
 
 @small
-def _cell(x, low, scale):
-    """The cell of a value: a larger value is in no earlier one. A missing value is in the first."""
-    at = (x - low) * scale
-    at = at if at > 0.0 else 0.0
-    return _U(np.int64(at if at < _LAST else _LAST))
+def _leading(x):
+    """The leading bits of a number, which do not fall as it rises."""
+    bits = np.int64(np.float32(x).view(np.int32))
+    return 32768 + (bits >> 16) if bits >= 0 else 32767 - ((bits & 0x7FFFFFFF) >> 16)
 
 
 @kernel
-def _lay(edges, n_bins, below, low, scale, fine):
-    for f in range(n_bins.size):
-        count = n_bins[f] - 1
-        extent = edges[f, count - 1] - edges[f, 0] if count > 1 else 0.0
-        low[f] = edges[f, 0]
-        scale[f] = _LAST / extent if 0.0 < extent < np.inf else 0.0
-        at, most = 0, 0
-        for cell in range(_CELLS):
-            below[f, cell] = at
-            while at < count and _cell(edges[f, at], low[f], scale[f]) == _U(cell):
-                at += 1
-            most = max(most, at - below[f, cell])
-        fine[f] = most <= 1
+def _tabulate(edges, n_bins, features, begins, steps):
+    """How many edges have lower leading bits, and how many at most the same; 0: too many."""
+    for j in range(features.size):
+        n_edges, at, same, last = n_bins[features[j]] - 1, 0, 0, -1
+        for e in range(n_edges):
+            leading = _leading(edges[features[j], e] + 0.0)  # −0.0 becomes 0.0
+            for k in range(at, leading + 1):
+                begins[j, k] = e
+            at, same, last = leading + 1, same + 1 if leading == last else 1, leading
+            steps[j] = max(steps[j], same)
+        for k in range(at, begins.shape[1]):
+            begins[j, k] = n_edges
+        steps[j] = steps[j] if steps[j] <= _STEPS else 0
+
+
+def _place_block(X, features, edges, n_bins, begins, steps, first, columns, start, stop):
+    _place_rows(X, features, edges, n_bins, begins, steps, start, stop, first, columns)
 
 
 @kernel
-def place_rows(X, features, edges, n_bins, grids, start, stop, first, columns, rows):
-    """Bin some features of fine grids of the rows start … stop−1 of X, whose row 0 is number ``first``."""
-    for begin in range(_U(start), _U(stop), _ROWS):
-        end = min(begin + _ROWS, _U(stop))
-        for j in range(_U(features.size)):
-            f = _U(features[j])
-            ends, below, missing = edges[f], grids.below[f], np.uint8(n_bins[f])
-            low, scale = grids.low[f], grids.scale[f]
-            for i in range(begin, end):
-                x = np.float64(X[i, f])
-                at = _U(below[_cell(x, low, scale)])
-                at += _U(x > ends[at])
-                bin_ = missing if np.isnan(x) else np.uint8(at)
-                columns[f, _U(first) + i] = bin_
-                rows[_U(first) + i, f] = bin_
+def _place_rows(X, features, edges, n_bins, begins, steps, start, stop, first, columns):
+    """Bin a block of rows, X[0] being row ``first``."""
+    for j in range(features.size):
+        f, many = features[j], steps[j]
+        table, missing, column = edges[f], np.uint8(n_bins[f]), f if X.shape[1] > 1 else 0
+        if many > 0:
+            begin = begins[j]
+            for i in range(start, stop):
+                x = X[i, column]
+                at = _U(begin[_U(_leading(x))])
+                for _ in range(many):
+                    at += _U(np.float64(x) > table[at])
+                columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)
+        else:
+            for i in range(start, stop):
+                x = np.float64(X[i, column])
+                at = _U(0)
+                for step in (128, 64, 32, 16, 8, 4, 2, 1):
+                    at += _U(step) * _U(x > table[at + _U(step - 1)])
+                columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)

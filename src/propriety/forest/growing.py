@@ -237,21 +237,22 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
 
 @kernel
 def finish_tree(grown, sums, columns, edges, unit, base_rates, root, first_set, nodes, shares):
-    """Write a grown tree among the nodes of the forest, from ``root`` on, with features of the table.
+    """Write a grown tree to its place among the nodes of the forest, with features of the table.
 
-    ``shares`` are empty for two classes. A tree without a split says the base rates, not those of its bag.
+    Its root is node ``root`` of the forest. ``shares`` are empty for two classes. A tree without a split says
+    the base rates, not those of its bag.
     """
     K = sums.shape[1]
-    nodes[root].depth = 0
+    nodes[0].depth = 0
     for i in range(grown.size):
-        old, new, total = grown[i], nodes[root + i], 0.0
+        old, new, total = grown[i], nodes[i], 0.0
         for k in range(K):
             total += np.float64(sums[i, k])
         new.weight, new.value = total * unit, np.float64(sums[i, 1]) / total
         if grown.size == 1:
             new.value = base_rates[1]
         for k in range(shares.shape[1]):
-            shares[root + i, k] = base_rates[k] if grown.size == 1 else np.float64(sums[i, k]) / total
+            shares[i, k] = base_rates[k] if grown.size == 1 else np.float64(sums[i, k]) / total
         new.threshold, new.gain, new.bin, new.missing_left = 0.0, old.gain, old.cut, old.missing_left
         new.feature, new.left, new.set = -1, root + old.left, -1
         if old.left < 0:
@@ -262,7 +263,7 @@ def finish_tree(grown, sums, columns, edges, unit, base_rates, root, first_set, 
         else:
             new.threshold = edges[new.feature, min(np.int64(old.cut), edges.shape[1] - 1)]
         for child in range(2):
-            nodes[root + old.left + child].depth = new.depth + 1
+            nodes[old.left + child].depth = new.depth + 1
 
 
 @inner

@@ -88,6 +88,14 @@ class Sample(NamedTuple):
     unit: float
 
 
+class GrownTree(NamedTuple):
+    """A tree as it is grown, or room for one."""
+
+    nodes: NDArray[np.void]  # of GROWN
+    sums: NDArray[np.int64]  # (nodes, K)
+    sets: NDArray[np.uint32]  # (sets, SET_WORDS)
+
+
 class Room(NamedTuple):
     """What one thread needs to grow a tree."""
 
@@ -110,10 +118,20 @@ class Room(NamedTuple):
     voters: NDArray[np.int64]  # (n,) or (0,)
 
 
-def make_room(sample: Sample, n_classes: int, max_nodes: int, out_of_bag: bool) -> Room:
-    """Room for trees of at most `max_nodes` nodes."""
-    n, d, K, waiting = len(sample.labels), len(sample.columns), n_classes, max_nodes // 2 + 2
-    any_set = bool(np.any(sample.columns["categorical"]))
+def make_tree(sample: Sample, n_classes: int, max_nodes: int) -> GrownTree:
+    """Room for a tree of at most `max_nodes` nodes."""
+    most_sets = max_nodes if np.any(sample.columns["categorical"]) else 0
+    return GrownTree(
+        np.empty(max_nodes, dtype=GROWN),
+        np.empty((max_nodes, n_classes), dtype=np.int64),
+        np.empty((most_sets, SET_WORDS), dtype=np.uint32),
+    )
+
+
+def make_room(sample: Sample, tree: GrownTree, out_of_bag: bool) -> Room:
+    """Room to grow such trees in."""
+    n, d, K, waiting = len(sample.labels), len(sample.columns), tree.sums.shape[1], len(tree.nodes) // 2 + 2
+    any_set = len(tree.sets) > 0
     return Room(
         np.empty(n, dtype=np.uint64),
         np.empty(n, dtype=np.uint64),
@@ -124,9 +142,9 @@ def make_room(sample: Sample, n_classes: int, max_nodes: int, out_of_bag: bool) 
         np.empty((waiting, K), dtype=np.int64),
         np.empty((waiting if any_set else 0, SET_WORDS), dtype=np.uint32),
         np.arange(waiting),
-        np.empty((max_nodes, K), dtype=np.int64),
-        np.empty(max_nodes, dtype=GROWN),
-        np.empty((max_nodes if any_set else 0, SET_WORDS), dtype=np.uint32),
+        tree.sums,
+        tree.nodes,
+        tree.sets,
         np.zeros(BINS * K, dtype=np.int64),
         np.empty((2, K), dtype=np.int64),
         np.zeros(1, dtype=SCRATCH),

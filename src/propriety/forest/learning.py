@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from propriety import parallel
 from propriety.collective import Collective
 from propriety.data.training import Training
 from propriety.forest.settings import ForestSettings
-from propriety.forest.shelf import Shelf
 from propriety.forest.votes import GrownForest
+
+if TYPE_CHECKING:
+    from propriety.forest.layout import GrownTree
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +43,8 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
     binner = Binner.fit(
         training.table, training.weights, training.target, schema.n_categories, settings.max_bins, jobs
     )
-    ordered = ordered_sample(training, binner, binner.transform(training.table, jobs).columns)
+    binned = binner.transform(training.table, jobs, by_rows=False)
+    ordered = ordered_sample(training, binner, binned.columns)
     base_rates = training.class_weights / training.weights.total
     overdispersion = training.weights.overdispersion
     growth = _Growth(ordered, settings, binner, base_rates, overdispersion, training.collective)
@@ -97,62 +100,56 @@ class _Growth:
         self.max_nodes = 2 * leaves - 1
         self.rooms: list[Any] = []
         self.idle: list[Any] = []
-        self.shelf = Shelf()
-        self.trees: list[Any] = [None] * settings.n_estimators  # nodes, class sums and sets
+        self.idle_trees: list[Any] = []
         self.seeds = np.random.SeedSequence(settings.seed).generate_state(settings.n_estimators, np.uint64)
 
     def grow(self) -> GrownForest:
         """All trees, joined; features and thresholds are those of the table."""
-        from propriety.engine.predictor import TREE_NODE, Forest
-        from propriety.forest.growing import finish_tree
+        from propriety.forest.joining import Joined, Translation
         from propriety.forest.spread import grow_together
 
-        count, jobs = len(self.trees), self.settings.n_jobs
-        grow_together(self.trees, self._grow, jobs, self.collective)
-        roots, first_sets = (
-            np.concatenate(([0], np.cumsum([len(parts[k]) for parts in self.trees]))) for k in (0, 2)
-        )
-        nodes = np.empty(roots[-1], dtype=TREE_NODE)
-        shares = np.empty((roots[-1], self.n_classes) if self.n_classes > 2 else (0, 0))
-        columns, unit, edges, rates = (
-            self.ordered.columns,
-            self.sample.unit,
-            self.binner.edges,
-            self.base_rates,
+        settings, rates = self.settings, self.base_rates
+        given = Translation(self.ordered.columns, self.binner.edges, self.sample.unit, rates)
+        joined = Joined(settings.n_estimators, given)
+        grow_together(settings.n_estimators, self._grow, joined, settings.n_jobs, self.collective)
+        forest, shares = joined.forest()
+        return GrownForest(
+            forest, shares if self.n_classes > 2 else None, rates, self.binner, settings.smoothing
         )
 
-        def finish(t: int) -> None:
-            grown, sums, _ = self.trees[t]
-            finish_tree(grown, sums, columns, edges, unit, rates, roots[t], first_sets[t], nodes, shares)
-
-        parallel.run([partial(finish, t) for t in range(count)], jobs)
-        forest = Forest(nodes, roots, np.concatenate([parts[2] for parts in self.trees]), 1)
-        any_shares = shares if self.n_classes > 2 else None
-        return GrownForest(forest, any_shares, rates, self.binner, self.settings.smoothing)
-
-    def _grow(self, t: int) -> None:
+    def _grow(self, t: int) -> tuple[GrownTree, Callable[[], object]]:
+        """Tree number t, and what gives back the arrays that it is in."""
         from propriety.forest.growing import grow_tree, vote_out_of_bag
 
-        room = self._room()
-        seed = self.seeds[t]
+        arrays, seed = self._arrays(), self.seeds[t]
+        room = self._room(arrays)
         with np.errstate(over="ignore"):  # hashes overflow; only kernels that are not compiled would say so
             n_nodes, n_sets = grow_tree(
                 self.sample, self.levels, self.random, self.rules, self.poisson, self.table, seed, room
             )
             if self.settings.out_of_bag:
                 vote_out_of_bag(self.sample, self.poisson, seed, self.base_rates, room)
-        grown = room.nodes[:n_nodes], room.sums[:n_nodes], room.sets[:n_sets]
-        self.trees[t] = tuple(self.shelf.keep(part) for part in grown)
         self.idle.append(room)
+        tree = type(arrays)(arrays.nodes[:n_nodes], arrays.sums[:n_nodes], arrays.sets[:n_sets])
+        return tree, partial(self.idle_trees.append, arrays)
 
-    def _room(self) -> Any:
-        """A room that no thread is using."""
+    def _arrays(self) -> GrownTree:
+        """Arrays for a tree that no other is in."""
+        from propriety.forest.layout import make_tree
+
+        try:
+            return self.idle_trees.pop()
+        except IndexError:
+            return make_tree(self.sample, self.n_classes, self.max_nodes)
+
+    def _room(self, arrays: GrownTree) -> Any:
+        """A room that no thread is using, for a tree in these arrays."""
         from propriety.forest.layout import make_room
 
         try:
-            return self.idle.pop()
+            return self.idle.pop()._replace(**arrays._asdict())
         except IndexError:
-            room = make_room(self.sample, self.n_classes, self.max_nodes, self.settings.out_of_bag)
+            room = make_room(self.sample, arrays, self.settings.out_of_bag)
             self.rooms.append(room)
             return room
 

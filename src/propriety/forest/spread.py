@@ -11,7 +11,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,14 @@ from propriety import memory, parallel
 from propriety.collective import Collective, NotSpread
 from propriety.data.streamed import StreamedTable
 from propriety.data.training import Training
+from propriety.forest.layout import GrownTree
 from propriety.forest.settings import ForestSettings
 
+if TYPE_CHECKING:
+    from propriety.forest.joining import Joined
+
+#: Grows a tree, in arrays that are needed until the function beside it is called.
+Grow = Callable[[int], tuple[GrownTree, Callable[[], object]]]
 _TREES = 4  # that a thread grows before processes tell each other
 
 
@@ -62,15 +68,28 @@ def check_spread(training: Training, settings: ForestSettings) -> None:
         )
 
 
-def grow_together(trees: list[Any], grow: Callable[[int], None], n_jobs: int, collective: Collective) -> None:
-    """Grow all trees, each process every so manyth of them; ``grow(t)`` writes ``trees[t]``."""
+def grow_together(n_trees: int, grow: Grow, joined: Joined, n_jobs: int, collective: Collective) -> None:
+    """Grow all trees, each process every so manyth of them, and join them."""
     size, rank = collective.size, collective.rank
-    together = len(trees) if size == 1 else _TREES * n_jobs * size
-    for first in range(0, len(trees), together):
-        last = min(first + together, len(trees))
-        own = range(first + rank, last, size)
-        parallel.run([partial(grow, t) for t in own], n_jobs)
-        for part in collective.gather({t: trees[t] for t in own}):
-            for t, tree in part.items():
-                trees[t] = tree
-        collective.tell(last, len(trees), None)
+    together = n_trees if size == 1 else _TREES * n_jobs * size
+
+    def keep(t: int) -> None:
+        tree, release = grow(t)
+        if size == 1:
+            joined.add(t, tree, release)
+        else:
+            kept[t] = tuple(part.copy() for part in tree)
+            release()
+
+    for first in range(0, n_trees, together):
+        last = min(first + together, n_trees)
+        kept: dict[int, Any] = {}
+        parallel.run([partial(keep, t) for t in range(first + rank, last, size)], n_jobs)
+        for part in collective.gather(kept):
+            for t, arrays in part.items():
+                joined.add(t, GrownTree(*arrays), _nothing)
+        collective.tell(last, n_trees, None)
+
+
+def _nothing() -> None:
+    """Arrays that came from another process serve no other tree."""

@@ -376,15 +376,12 @@ class RuleGrower:
 
     def _cumulated(self, sums: Integers, order: Integers | None) -> Integers:
         """Sums of (class 0, class 1) over the bins of each candidate."""
-        missing = sums[self._d, self.n_bins]
-        values = sums
+        missing, values = sums[self._d, self.n_bins], sums
         if order is not None:
             values = sums.copy()
             values[self._categorical] = np.take_along_axis(sums[self._categorical], order[:, :, None], axis=1)
-        features, last, with_missing = self._cuts
-        running = np.cumsum(values[:, : int(last.max()) + 1], axis=1)[features, last]
-        if with_missing.any():
-            running[with_missing] += missing[features[with_missing]]
+        running = np.empty((len(self._cuts[0]), 2), dtype=np.int64)
+        kernels.cumulate(values, missing, *self._cuts, running)
         return running
 
     def _middle(self, within: Integers, at: int, k: int) -> int:

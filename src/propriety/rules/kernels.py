@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.engine.compiling import kernel
+from propriety.engine.fixed_point import RowWeights, Scale, fix, weight_of
 
 _ROWS = 4096  # rows whose weights stay in the first cache while all features pass over them
 _U = np.uint64
@@ -35,15 +36,20 @@ def quantize(g: Floats, weight: Floats, copies: bool, a: float, start: int, stop
 def add_all(columns: Bytes, first: int, last: int, zeros: int, w: Integers, sums: Integers) -> None:
     """sums[f, 2 · bin + y] += w over all rows, `zeros` of class 0 before those of class 1.
 
-    For the features first … last−1.
+    For the features first … last−1, by pairs, so that a weight is read once for two of them.
     """
     for y in range(2):
         begin, end = (0, zeros) if y == 0 else (zeros, columns.shape[1])
         for start in range(begin, end, _ROWS):
             stop = min(start + _ROWS, end)
-            for f in range(first, last):
-                column = columns[f]
-                cells = sums[f]
+            for f in range(first, last - 1, 2):
+                column, other, cells, other_cells = columns[f], columns[f + 1], sums[f], sums[f + 1]
+                for i in range(_U(start), _U(stop)):
+                    amount = w[i]
+                    cells[(_U(column[i]) << _U(1)) + _U(y)] += amount
+                    other_cells[(_U(other[i]) << _U(1)) + _U(y)] += amount
+            if (last - first) % 2 == 1:
+                column, cells = columns[last - 1], sums[last - 1]
                 for i in range(_U(start), _U(stop)):
                     cells[(_U(column[i]) << _U(1)) + _U(y)] += w[i]
 
@@ -61,6 +67,66 @@ def add_some(
             for k in range(_U(start), _U(stop)):
                 i = _U(rows[k])
                 cells[(_U(column[i]) << _U(1)) + _U(y[i])] += w[i]
+
+
+@kernel
+def cumulate(
+    sums: Integers,
+    missing: Integers,
+    features: Integers,
+    last: Integers,
+    with_missing: NDArray[np.bool_],
+    out: Integers,
+) -> None:
+    """out[k] = sums[features[k], : last[k] + 1] in all, and missing[features[k]] where missing values are in.
+
+    Where last[k] is not 0, k − 1 is the cut before it of the same feature.
+    """
+    zeros = ones = np.int64(0)
+    for k in range(features.size):
+        f = features[k]
+        if last[k] == 0:
+            zeros = ones = np.int64(0)
+        zeros += sums[f, last[k], 0]
+        ones += sums[f, last[k], 1]
+        out[k, 0] = zeros + (missing[f, 0] if with_missing[k] else 0)
+        out[k, 1] = ones + (missing[f, 1] if with_missing[k] else 0)
+
+
+@kernel
+def sum_sides(
+    holds: Bytes,
+    y: Bytes,
+    g: Floats,
+    h: Floats,
+    weights: RowWeights,
+    scale: Scale,
+    start: int,
+    stop: int,
+    sums: Integers,
+) -> None:
+    """sums[holds, y] = gradient and curvature of the rows, in fixed point.
+
+    Summed without a branch: of all rows, of those where the rule holds, of class 1, and of both kinds.
+    """
+    all_g = all_h = held_g = held_h = ones_g = ones_h = both_g = both_h = np.int64(0)
+    for i in range(_U(start), _U(stop)):
+        w = weight_of(weights, i)
+        gradient = fix(g[i], w, scale.gradient, weights.folded)
+        curvature = fix(h[i], w, scale.curvature, weights.folded)
+        held, one = -np.int64(holds[i]), -np.int64(y[i])
+        all_g += gradient
+        all_h += curvature
+        held_g += gradient & held
+        held_h += curvature & held
+        ones_g += gradient & one
+        ones_h += curvature & one
+        both_g += gradient & held & one
+        both_h += curvature & held & one
+    sums[1, 1, 0], sums[1, 1, 1] = both_g, both_h
+    sums[1, 0, 0], sums[1, 0, 1] = held_g - both_g, held_h - both_h
+    sums[0, 1, 0], sums[0, 1, 1] = ones_g - both_g, ones_h - both_h
+    sums[0, 0, 0], sums[0, 0, 1] = all_g - held_g - ones_g + both_g, all_h - held_h - ones_h + both_h
 
 
 @kernel

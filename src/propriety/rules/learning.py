@@ -60,7 +60,7 @@ def _boost_class(
     y = (rows.codes == code)[order].astype(np.uint8)
     weights = rows.weights.take(order)
     grower = RuleGrower(
-        rows.binned._replace(columns=rows.columns[:, order]),
+        rows.binned._replace(columns=np.take(rows.columns, order, axis=1)),
         y,
         _counts(weights) if settings.least_weight > 1 else None,
         max_literals=settings.max_literals,

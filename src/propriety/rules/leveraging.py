@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses, parallel
-from propriety.engine.fixed_point import largest, row_weights, sum_cells, weighted_sum, wide_scale
+from propriety.engine.fixed_point import largest, row_weights, weighted_sum, wide_scale
 from propriety.rules import kernels
 from propriety.separators import uls
 from propriety.separators.margins import Margins
@@ -32,18 +32,18 @@ _STEPS = 200
 _LARGEST_POWER = 1023  # of 2, that a float holds
 _ROWS = 1 << 17  # rows that are not worth a second thread,
 _FEW = 1 << 16  # even where each takes longest
-_EVERY = np.empty(0, dtype=np.uint32)  # no list of rows: all of them
 Floats = NDArray[np.float64]
 Holds = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Scores of the rows, with gradient and curvature of the loss there."""
+    """Scores of the rows, with gradient and curvature of the loss there, and the largest of these."""
 
     F: Floats
     g: Floats
     h: Floats
+    tops: tuple[float, float]
 
 
 class RuleSample:
@@ -75,12 +75,13 @@ class RuleSample:
 
     def at(self, composite: losses.Composite, F: Floats) -> ScoredRows:
         """Gradient and curvature at scores."""
-        return ScoredRows(F, *_derivatives(composite, self.y, F, self._n_slow))
+        g, h = _derivatives(composite, self.y, F, self._n_slow)
+        return ScoredRows(F, g, h, largest(g, h, self._n_jobs))
 
     def quantized(self, point: ScoredRows) -> NDArray[np.int64]:
         """Weights of the rows, |gradient| times their own, in fixed point."""
         out = np.empty(len(self.y), dtype=np.int64)
-        a = _scale(max(float(point.g.max()), -float(point.g.min())), self.weights.total)
+        a = _scale(point.tops[0], self.weights.total)
         weight, copies = self._weight, self.weights.copies
         self._blocks(lambda s, e: kernels.quantize(point.g, weight, copies, a, s, e, out))
         return out
@@ -110,31 +111,30 @@ class RuleSample:
         """
         if self._last is not None and self._last[0] is point and self._last[1] is holds:
             return self._last[2]
-        cells = 2 * holds + self.y
-        tops = largest(point.g, point.h, self._n_jobs)
-        sums = self._exact(point, cells, tops) if np.all(np.isfinite(tops)) else self._beyond(point, cells)
-        self._last = (point, holds, sums.reshape(2, 2, 2))
-        return self._last[2]
+        sums = (self._exact if all(map(math.isfinite, point.tops)) else self._beyond)(point, holds)
+        self._last = (point, holds, sums)
+        return sums
 
-    def _exact(self, point: ScoredRows, cells: Holds, tops: tuple[float, float]) -> Floats:
-        """Sums of the cells in fixed point: the same in any order of the rows."""
-        scale = wide_scale(*tops, self.weights.total)
+    def _exact(self, point: ScoredRows, holds: Holds) -> Floats:
+        """Sums of the parts in fixed point: the same in any order of the rows."""
+        scale = wide_scale(*point.tops, self.weights.total)
         parts: list[NDArray[np.int64]] = []
 
         def add(start: int, stop: int) -> None:
-            part = np.zeros((4, 2), dtype=np.int64)
-            sum_cells(cells, _EVERY, point.g, point.h, self._row_weights, scale, start, stop, part)
+            part = np.empty((2, 2, 2), dtype=np.int64)
+            kernels.sum_sides(holds, self.y, point.g, point.h, self._row_weights, scale, start, stop, part)
             parts.append(part)
 
         self._blocks(add)
         # The gradients of a class have one sign.
-        return np.abs(np.sum(parts, axis=0) / np.array([scale.gradient, scale.curvature]))
+        total: Floats = np.sum(parts, axis=0) / np.array([scale.gradient, scale.curvature])
+        return np.abs(total)
 
-    def _beyond(self, point: ScoredRows, cells: Holds) -> Floats:
+    def _beyond(self, point: ScoredRows, holds: Holds) -> Floats:
         """The same of scores so far off that a loss is infinite: that, and no digit, is what counts."""
-        weight = self.weights.array
+        weight, cells = self.weights.array, 2 * holds + self.y
         columns = [np.bincount(cells, weight * np.abs(values), minlength=4) for values in (point.g, point.h)]
-        return np.column_stack(columns)
+        return np.asarray(np.column_stack(columns).reshape(2, 2, 2), dtype=np.float64)
 
     def errs(self, holds: Holds) -> bool:
         """Whether a rule is right on some rows and wrong on others."""
@@ -175,7 +175,7 @@ def _scale(top: float, total: float) -> float:
     Rules that together make no mistake drive the weights towards 0, where that power would be infinite.
     """
     top *= max(total, 1.0)
-    return 2.0 ** min(math.floor(61 - math.log2(top)), _LARGEST_POWER) if top > 0 else 1.0
+    return 2.0 ** min(math.floor(61 - math.log2(top)), _LARGEST_POWER) if 0 < top < math.inf else 1.0
 
 
 # --- one rule -------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ class BinnedRows:
         """Bin the table, and keep the rows of positive weight."""
         weights, schema = training.weights, training.schema
         binner = Binner.fit(training.table, weights, training.target, schema.n_categories, max_bins, n_jobs)
-        binned = binner.transform(training.table, n_jobs)
+        binned = binner.transform(training.table, n_jobs, by_rows=False)
         kept: Any = slice(None)
         if weights.kept is not None:
             kept = weights.kept

@@ -1,9 +1,9 @@
 """One tree, any entropy.
 
 ``classifier`` is what users see; ``settings`` checks what they give, and ``learning`` grows and prunes;
-``columns`` puts the table in the form in which ``search`` finds
-cuts; ``growing`` makes the splits of a tree of ``nodes``, ``leaves`` its probabilities, ``pruning`` its
-subtrees; ``conditions`` puts it in words, ``export`` on paper, ``linearize`` in the form of a linear model;
+``columns`` puts the table in the form in which ``search`` finds cuts; ``cells`` keeps sums of large nodes;
+``growing`` makes the splits of a tree of ``nodes``, ``leaves`` its probabilities, ``pruning`` its subtrees;
+``conditions`` puts it in words, ``export`` on paper, ``linearize`` in the form of a linear model;
 ``state`` is what a file keeps.
 """
 

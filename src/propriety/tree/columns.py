@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Values of a column up to which exact splits need no order of rows: each value has a bin.
 FEW = 255
+_AWAKE = 30_000  # values to sort from which a second thread pays
 Floats = NDArray[np.float64]
 
 
@@ -64,7 +65,7 @@ def _binned(
     from propriety.tree.search import BINNED, CATEGORICAL, SearchColumns
 
     binner = Binner.fit(table, weights, target, schema.n_categories, max_bins, n_jobs)
-    codes = binner.transform(table, n_jobs).columns
+    codes = binner.transform(table, n_jobs, by_rows=False).columns
     codes = codes if kept is None else memory.kept(np.ascontiguousarray(codes[:, kept]))
     d = len(codes)
     is_set = np.array([b is not None for b in binner.category_bins])
@@ -121,7 +122,7 @@ def _exact(
                 rank[present:] = MISSING
                 found[f] = SORTED, (rank << 32) + order, int(present < n)
 
-    parallel.run([partial(read, f) for f in range(d)], n_jobs)
+    parallel.run([partial(read, f) for f in range(d)], n_jobs if n * d >= _AWAKE else 1)
     kinds = np.array([kind for kind, _, _ in found], dtype=np.int64)
     is_sorted = kinds == SORTED
     places = np.where(is_sorted, np.cumsum(is_sorted) - 1, np.cumsum(~is_sorted) - 1)

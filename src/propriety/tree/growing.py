@@ -16,6 +16,7 @@ from propriety import memory, parallel
 from propriety.engine.layout import SET_WORDS
 from propriety.engine.predictor import TREE_NODE
 from propriety.model.measure import NodeLoss
+from propriety.tree.cells import KeptCells, NewNode, count_slots
 from propriety.tree.columns import Prepared
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import collapse_prices
@@ -25,6 +26,8 @@ from propriety.tree.search import (
     Nodes,
     Sample,
     Scratch,
+    mark_bins,
+    mark_order,
     partition,
     scratch,
     search,
@@ -80,6 +83,9 @@ def grow_tree(prepared: Prepared, sample: Sample, settings: TreeSettings, n_clas
 class Growth:
     """A tree that is growing over the rows of this process."""
 
+    #: Whether class sums of bins are kept, where no column is sorted.
+    keeps_cells = True
+
     def __init__(self, prepared: Prepared, sample: Sample, settings: TreeSettings, n_classes: int) -> None:
         self.prepared, self.sample, self.settings = prepared, sample, settings
         self.loss_of = NodeLoss(settings.measure, n_classes)
@@ -95,6 +101,7 @@ class Growth:
         self.ranges = _ranges(self.d, min(settings.n_jobs, self.d))
         self.sorted_ranges = _ranges(len(self.columns.order), len(self.ranges))
         self.any_sorted = len(self.columns.order) > 0
+        self.kept = KeptCells(self.columns, n_classes)
         self.rooms = [scratch(self.n, n_classes, _CUTS, self.any_sorted) for _ in self.ranges]
         spare = len(self.ranges) if self.any_sorted else 1
         self.spare = [memory.empty(self.n, np.int64) for _ in range(spare)]
@@ -105,7 +112,7 @@ class Growth:
         root = np.bincount(labels, None if len(weights) == 0 else weights, self.n_classes).astype(float)
         root = self._total(root)
         self.root_loss = float(self.loss_of(root[None, :])[0])
-        self._add([_Leaf(0, self.n, 0, 0.0, 1.0)], [root], [self.root_loss])
+        self._add([None], [_Leaf(0, self.n, 0, 0.0, 1.0)], [root], [self.root_loss])
         if self.settings.max_leaves is None:
             self._all()
         else:
@@ -168,12 +175,12 @@ class Growth:
             self._mark(node)
         where = np.array([self.leaves[i][:2] for i in nodes])
         starts, stops = where[:, 0].copy(), where[:, 1].copy()
-        rows = self.sample.rows[None, :]
-        partition(rows, 0, 1, starts, stops, self.side, self.spare[0])
+        rows, middles = self.sample.rows[None, :], np.empty(len(nodes), dtype=np.int64)
+        partition(rows, 0, 1, starts, stops, self.side, self.spare[0], middles)
         if self.any_sorted:
             self._run(
                 [
-                    partial(partition, self.columns.order, s, e, starts, stops, self.side, room)
+                    partial(partition, self.columns.order, s, e, starts, stops, self.side, room, middles)
                     for (s, e), room in zip(self.sorted_ranges, self.spare, strict=True)
                 ],
                 stops - starts,
@@ -181,25 +188,45 @@ class Growth:
         children: list[_Leaf] = []
         sums: list[Floats] = []
         losses: list[float] = []
-        for node in nodes:
-            pair, pair_sums = self._children(node)
+        for node, middle in zip(nodes, middles.tolist(), strict=True):
+            pair, pair_sums = self._children(node, middle)
             children += pair
             sums += pair_sums
             losses += self._cut(node).losses
-        self._add(children, sums, losses, search)
+        self._add(nodes, children, sums, losses, search)
 
     # -- looking for splits --------------------------------------------------------------------------
 
-    def _add(self, leaves: list[_Leaf], sums: list[Floats], losses: list[float], search: bool = True) -> None:
+    def _add(
+        self,
+        parents: Sequence[int | None],
+        leaves: list[_Leaf],
+        sums: list[Floats],
+        losses: list[float],
+        search: bool = True,
+    ) -> None:
+        """Add the children of nodes, and look for their splits."""
         first = len(self.leaves)
         self.losses += losses
         self.leaves += leaves
         self.sums += sums
         self.splits += [None] * len(leaves)
-        if search:
-            able = [first + i for i in range(len(leaves)) if self._may_split(first + i)]
-            if able:
-                self._search(able)
+        able = [first + i for i in range(len(leaves)) if search and self._may_split(first + i)]
+        if self.keeps_cells and not self.any_sorted:
+            self._plan_cells(parents, first, set(able))
+        if able:
+            self._search(able)
+        self.kept.forget([node for node in able if self.splits[node] is None])
+
+    def _plan_cells(self, parents: Sequence[int | None], first: int, able: set[int]) -> None:
+        """Say where the class sums of the newest nodes, the children of `parents`, come from."""
+        new = [
+            NewNode(first + i, leaf.start, leaf.stop, first + i in able)
+            for i, leaf in enumerate(self.leaves[first:])
+        ]
+        each = len(new) // len(parents)
+        for k, parent in enumerate(parents):
+            self.kept.plan(parent, new[each * k : each * (k + 1)])
 
     def _cut(self, node: int) -> BestCut:
         """The split of a node that has one."""
@@ -221,6 +248,7 @@ class Growth:
             np.array([self.sums[i] for i in able]),
             np.array([leaf.lower for leaf in leaves]),
             np.array([leaf.upper for leaf in leaves]),
+            self.kept.slots(able),
         )
         candidates: dict[int, tuple[NDArray[np.int64], Floats, Floats]] = {}
         find = self._finder(able, nodes)
@@ -242,9 +270,16 @@ class Growth:
 
     def _finder(self, able: list[int], nodes: Nodes) -> Callable[[int, int, Scratch], int]:
         """What writes the cuts of some features to a scratch, and returns their number."""
-        return lambda first, last, room: search(
-            self.columns, self.sample, nodes, first, last, self.least, room
-        )
+        counts, kept, counted = self.kept.counts(), self.kept, set()
+
+        def find(first: int, last: int, room: Scratch) -> int:
+            if len(counts) and first not in counted:
+                count_slots(self.columns, self.sample, counts, first, last, kept.places, kept.array)
+                counted.add(first)
+            columns, sample = self.columns, self.sample
+            return search(columns, sample, nodes, first, last, self.least, room, kept.places, kept.array)
+
+        return find
 
     def _choose(
         self, able: list[int], sums: Floats, cuts: NDArray[np.int64], left: Floats, worth: Floats
@@ -254,34 +289,30 @@ class Growth:
         `worth` is the part of what a cut gains that counts.
         """
         node, m = cuts[:, 0], len(cuts)
-        total = sums[node]
-        right = total - left
-        after = self.loss_of(np.concatenate([left, right]))
+        after = self.loss_of(np.concatenate([left, sums[node] - left]))
         before = np.array([self.losses[i] for i in able])
         drop = before[node] - after[:m] - after[m:]
         gain = worth * drop
         equal = _EQUAL * before + 1e-300
-        weight_left, weight_right = left.sum(axis=1), right.sum(axis=1)
-        apart = left / weight_left[:, None] - right / weight_right[:, None]
-        second = worth * weight_left * weight_right / total.sum(axis=1) * np.sum(apart**2, axis=1)
         best = np.full(len(sums), -np.inf)
         np.maximum.at(best, node, gain)
         among = np.flatnonzero(gain >= (best - equal)[node])
+        second = worth[among] * _squared_gain(left[among], sums[node[among]])
         clearest = np.full(len(sums), -np.inf)
-        np.maximum.at(clearest, node[among], second[among])
-        among = among[second[among] >= (clearest * (1 - _EQUAL))[node[among]]]
+        np.maximum.at(clearest, node[among], second)
+        clear = np.flatnonzero(second >= (clearest * (1 - _EQUAL))[node[among]])
         first = np.full(len(sums), np.iinfo(np.int64).max)
-        np.minimum.at(first, node[among], among)  # cuts come in the order of columns
+        np.minimum.at(first, node[among[clear]], clear)  # cuts come in the order of columns
         least = self.settings.min_gain * self.root_loss
-        for i in np.flatnonzero(first < m).tolist():
-            at = first[i]
+        for i in np.flatnonzero(first < len(among)).tolist():
+            at = among[first[i]]
             value = float(gain[at]) if gain[at] > equal[i] else 0.0
             if value >= least:
                 _, feature, cut, how = cuts[at].tolist()
                 losses = float(after[at]), float(after[m + at])
                 fall = float(drop[at]) if value > 0.0 else 0.0
                 self.splits[able[i]] = BestCut(
-                    value, fall, float(second[at]), feature, cut, how, left[at].copy(), losses
+                    value, fall, float(second[first[i]]), feature, cut, how, left[at].copy(), losses
                 )
 
     def _run(self, tasks: Sequence[Callable[[], object]], rows: NDArray[np.int64]) -> None:
@@ -296,7 +327,7 @@ class Growth:
     def _mark(self, node: int) -> None:
         """Set the sides of the node's rows, and note what a new row needs to find its side."""
         leaf, split = self.leaves[node], self._cut(node)
-        rows, feature = self.sample.rows[leaf.start : leaf.stop] & _ROW, split.feature
+        feature = split.feature
         kind, place = self.columns.kinds[feature], self.columns.places[feature]
         x = self.prepared.values(feature)
         heavier_left = bool(2 * split.left.sum() >= self.sums[node].sum())
@@ -304,28 +335,26 @@ class Growth:
         low: Any = np.nan
         high: Any = np.nan
         if kind == SORTED:
-            order = (self.columns.order[place, leaf.start : leaf.stop] & _ROW).astype(np.intp)
-            self.side[order[: split.cut]] = 1
-            self.side[order[split.cut :]] = 0
-            seen = bool(np.isnan(x[order[-1]]))
-            if seen and missing_left:
-                self.side[order[np.isnan(x[order])]] = 1
-            low, high = x[order[split.cut - 1]], x[order[split.cut]] if split.cut < len(order) else np.nan
-        else:
+            last, beyond, n_missing = mark_order(
+                self.columns.order[place], leaf.start, leaf.stop, split.cut, missing_left, self.side
+            )
+            seen, low, high = n_missing > 0, x[last], x[beyond] if beyond >= 0 else np.nan
+        elif kind == CATEGORICAL:
+            rows = self.sample.rows[leaf.start : leaf.stop] & _ROW
             codes, n_bins = self.columns.codes[place, rows], self.columns.n_bins[feature]
-            seen = bool(np.any(codes == n_bins))
-            if kind == CATEGORICAL:
-                counts = np.zeros((256, self.n_classes))
-                weights = self.sample.weights
-                np.add.at(counts, (codes, self.sample.labels[rows]), weights[rows] if len(weights) else 1.0)
-                chosen = self._left_bins(counts, split, heavier_left)
-                self.side[rows], missing_left = chosen[codes], bool(chosen[n_bins])
-            else:
-                left = codes < split.cut
-                above = codes[~left].min(initial=n_bins)
-                low = x[rows[codes == split.cut - 1]].max()
-                high = x[rows[codes == above]].min() if above < n_bins else np.nan
-                self.side[rows] = left | (codes == n_bins) if seen and missing_left else left
+            seen, counts = bool(np.any(codes == n_bins)), np.zeros((256, self.n_classes))
+            weights = self.sample.weights
+            np.add.at(counts, (codes, self.sample.labels[rows]), weights[rows] if len(weights) else 1.0)
+            chosen = self._left_bins(counts, split, heavier_left)
+            self.side[rows], missing_left = chosen[codes], bool(chosen[n_bins])
+        else:
+            n_low, n_high, n_missing = mark_bins(
+                self.sample.rows, leaf.start, leaf.stop, self.columns.codes[place], split.cut,
+                self.columns.n_bins[feature], missing_left, self.side, self.spare[0],
+            )  # fmt: skip
+            seen, beside = n_missing > 0, self.spare[0]
+            low = x[beside[:n_low]].max()
+            high = x[beside[len(beside) - n_high :]].min() if n_high else np.nan
         missing_left = missing_left if seen else heavier_left
         self.made[node] = Made((float(low), float(high)), missing_left, seen, chosen)
 
@@ -343,10 +372,9 @@ class Growth:
         chosen[order[split.cut :]] = False
         return chosen
 
-    def _children(self, node: int) -> tuple[list[_Leaf], list[Floats]]:
+    def _children(self, node: int, middle: int) -> tuple[list[_Leaf], list[Floats]]:
+        """The two parts of a node, the second with the rows from `middle` on."""
         leaf, split = self.leaves[node], self._cut(node)
-        rows = self.sample.rows[leaf.start : leaf.stop] & _ROW
-        middle = leaf.start + int(np.count_nonzero(self.side[rows]))
         lower, upper = [leaf.lower, leaf.lower], [leaf.upper, leaf.upper]
         sums = [split.left, self.sums[node] - split.left]
         sign = self.columns.monotone[split.feature]
@@ -368,21 +396,22 @@ class Growth:
         nodes["depth"] = [leaf.depth for leaf in self.leaves]
         gap, missing_seen = np.full((m, 2), np.nan), np.zeros(m, dtype=bool)
         sets: list[NDArray[np.uint32]] = []
-        child = 1
-        for node in self.made:  # in the order in which their children were added
-            gap[node], nodes["missing_left"][node], missing_seen[node], chosen = self.made[node]
-            gap[node] += 0.0  # of −0.0 and 0.0 which one was met depends on the order of rows
-            split = self._cut(node)
-            nodes["feature"][node], nodes["left"][node] = split.feature, child
-            nodes["threshold"][node], nodes["gain"][node] = (
-                _middle(*gap[node].tolist()),
-                split.drop * self.unit,
-            )
-            child += 2
-            if chosen is not None:
-                nodes["threshold"][node], nodes["set"][node] = 0.0, len(sets)
-                bits = chosen[: 32 * SET_WORDS].reshape(SET_WORDS, 32).astype(np.uint32)
-                sets.append((bits << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32))
+        if self.made:
+            split = list(self.made)  # in the order in which their children were added
+            cuts, made = [self._cut(node) for node in split], list(self.made.values())
+            gaps = np.array([each.gap for each in made]) + 0.0  # of −0.0 and 0.0 either may have been met
+            numbers = [-1] * len(split)
+            for k, each in enumerate(made):
+                if each.left_bins is not None:
+                    numbers[k] = len(sets)
+                    bits = each.left_bins[: 32 * SET_WORDS].reshape(SET_WORDS, 32).astype(np.uint32)
+                    sets.append((bits << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32))
+            middles = [_middle(*pair) for pair in gaps.tolist()]
+            gap[split], missing_seen[split] = gaps, [each.missing_seen for each in made]
+            nodes["missing_left"][split] = [each.missing_left for each in made]
+            nodes["feature"][split], nodes["left"][split] = [c.feature for c in cuts], range(1, m, 2)
+            nodes["gain"][split], nodes["set"][split] = [c.drop * self.unit for c in cuts], numbers
+            nodes["threshold"][split] = [t if s < 0 else 0.0 for t, s in zip(middles, numbers, strict=True)]
         losses, left = np.array(self.losses) * self.unit, nodes["left"]
         return Tree(
             nodes,
@@ -393,6 +422,14 @@ class Growth:
             losses,
             collapse_prices(left, losses),
         )
+
+
+def _squared_gain(left: Floats, total: Floats) -> Floats:
+    """Gains in squared loss of cuts with the class sums `left` on their left."""
+    right = total - left
+    weight_left, weight_right = left.sum(axis=1), right.sum(axis=1)
+    apart = left / weight_left[:, None] - right / weight_right[:, None]
+    return weight_left * weight_right / total.sum(axis=1) * np.sum(apart**2, axis=1)
 
 
 def _ranges(total: int, parts: int) -> list[tuple[int, int]]:

@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.engine.categories import real_share, whole_step
-from propriety.engine.compiling import inner, kernel
+from propriety.engine.compiling import inner, kernel, small
 
 BINNED, CATEGORICAL, SORTED = 0, 1, 2
 MISSING = np.int64(2**31 - 1)  # the rank of a missing value
 _ROW = np.int64(2**32 - 1)
+_U = np.uint64
 _UROW, _USHIFT = np.uint64(2**32 - 1), np.uint64(32)  # unsigned indices need no test for negative ones
 CELLS = 256
 
@@ -58,6 +59,9 @@ class Nodes(NamedTuple):
     sums: NDArray[np.float64]  # (m, K)
     lower: NDArray[np.float64]  # bounds on the share of class 1, from monotone constraints above
     upper: NDArray[np.float64]
+    slots: NDArray[
+        np.int64
+    ]  # (m,): where their class sums are, if they are counted already; −1: they are not
 
 
 class Scratch(NamedTuple):
@@ -108,17 +112,23 @@ def _fits(a, b, A, B, least, lower, upper, sign):
     return sign * (q - p) >= 0 and p >= lower and p <= upper and q >= lower and q <= upper
 
 
-@inner
-def _push(room, which, turn, a, b, cut):
-    """Add a point to a hull whose points come with both coordinates rising."""
-    x, y, top = room.points[which, 0], room.points[which, 1], room.tops[which]
+@small
+def _push(x, y, cuts, top, turn, a, b, cut):
+    """Add a point to a hull of `top` points, both coordinates rising; returns how many it has then."""
     while top >= 2:
         cross = (x[top - 1] - x[top - 2]) * (b - y[top - 2]) - (y[top - 1] - y[top - 2]) * (a - x[top - 2])
         if turn * cross > 0:
             break
         top -= 1
-    x[top], y[top], room.cuts[which, top] = a, b, cut
-    room.tops[which] = top + 1
+    x[top], y[top], cuts[top] = a, b, cut
+    return top + 1
+
+
+@inner
+def _push_to(room, which, turn, a, b, cut):
+    """Add a point to one of the hulls in the room."""
+    points = room.points[which]
+    room.tops[which] = _push(points[0], points[1], room.cuts[which], room.tops[which], turn, a, b, cut)
 
 
 @inner
@@ -139,11 +149,42 @@ def _offer(room, a, b, nodes, node, least, sign, any_missing, cut):
             if fits and room.fits[side, 1]:
                 turn = (last[0] - before[0]) * (y - last[1]) - (last[1] - before[1]) * (x - last[0])
             if turn > 0 or not (fits and room.fits[side, 1]):
-                _push(room, 2 * side, 1, last[0], last[1], room.fits[side, 0] - 1)
+                _push_to(room, 2 * side, 1, last[0], last[1], room.fits[side, 0] - 1)
             if turn < 0 or not (fits and room.fits[side, 1]):
-                _push(room, 2 * side + 1, -1, last[0], last[1], room.fits[side, 0] - 1)
+                _push_to(room, 2 * side + 1, -1, last[0], last[1], room.fits[side, 0] - 1)
         before[0], before[1], room.fits[side, 1] = last[0], last[1], room.fits[side, 0]
         last[0], last[1], room.fits[side, 0] = x, y, cut + 1 if fits else 0
+
+
+@inner
+def _offer_bins(room, nodes, node, least, sign, n_bins):
+    """`_offer` every cut between the bins of a column without missing values, and decide about all of them.
+
+    The same in less time, since nothing that is carried from bin to bin goes through the room.
+    """
+    A, B, lower, upper = nodes.sums[node, 0], nodes.sums[node, 1], nodes.lower[node], nodes.upper[node]
+    below, above, cells = room.points[0], room.points[1], room.cells
+    below_cuts, above_cuts, n_below, n_above = room.cuts[0], room.cuts[1], room.tops[0], room.tops[1]
+    a = b = x = y = last_x = last_y = 0.0
+    cut, fits, fitted = np.int64(0), False, False
+    for bin in range(np.uint64(0), np.uint64(n_bins + 1)):
+        ends = bin == n_bins
+        if not ends and cells[bin, 0] + cells[bin, 1] <= 0:
+            continue
+        fits_now = False
+        if not ends:
+            a, b = a + cells[bin, 0], b + cells[bin, 1]
+            fits_now = _fits(a, b, A, B, least, lower, upper, sign)
+        if fits:
+            inside, turn = fits_now and fitted, 0.0
+            if inside:
+                turn = (x - last_x) * (b - y) - (y - last_y) * (a - x)
+            if turn > 0 or not inside:
+                n_below = _push(below[0], below[1], below_cuts, n_below, 1, x, y, cut)
+            if turn < 0 or not inside:
+                n_above = _push(above[0], above[1], above_cuts, n_above, -1, x, y, cut)
+        last_x, last_y, fitted, x, y, fits, cut = x, y, fits, a, b, fits_now, np.int64(bin) + 1
+    room.tops[0], room.tops[1] = n_below, n_above
 
 
 @inner
@@ -197,20 +238,39 @@ def _block(room, nodes, node, feature, how, least, any_missing, before, cut, pre
     return count
 
 
-@inner
-def _count(codes, sample, start, stop, cells, last):
-    """Class sums of each bin."""
+@small
+def _amount(sample, row):
+    """The weight of a row."""
+    return 1.0 if sample.weights.size == 0 else sample.weights[row]
+
+
+@small
+def _empty(cells, last):
     for b in range(last + 1):
         for k in range(cells.shape[1]):
             cells[b, k] = 0.0
-    if sample.weights.size == 0:
-        for i in range(start, stop):
-            entry = np.uint64(sample.rows[i])
-            cells[np.uint64(codes[entry & _UROW]), entry >> _USHIFT] += 1.0
-    else:
-        for i in range(start, stop):
-            entry = np.uint64(sample.rows[i])
-            cells[np.uint64(codes[entry & _UROW]), entry >> _USHIFT] += sample.weights[entry & _UROW]
+
+
+@inner
+def count_bins(codes, sample, start, stop, cells, last):
+    """Class sums of each bin."""
+    _empty(cells, last)
+    for i in range(start, stop):
+        entry = _U(sample.rows[i])
+        cells[_U(codes[entry & _UROW]), entry >> _USHIFT] += _amount(sample, entry & _UROW)
+
+
+@inner
+def count_two(codes, others, sample, start, stop, cells, other_cells, last, other_last):
+    """The same of two columns, so that each row is looked up once."""
+    _empty(cells, last)
+    _empty(other_cells, other_last)
+    for i in range(start, stop):
+        entry = _U(sample.rows[i])
+        row, label = entry & _UROW, entry >> _USHIFT
+        amount = _amount(sample, row)
+        cells[_U(codes[row]), label] += amount
+        other_cells[_U(others[row]), label] += amount
 
 
 @inner
@@ -262,19 +322,24 @@ def _worth(columns, sample, sums, feature, room):
 
 
 @inner
-def _search_bins(columns, sample, nodes, node, feature, least, room, count):
+def _search_bins(columns, sample, nodes, node, feature, least, room, places, counted, count):
     """Cuts of a binned or categorical column, with their worth."""
-    codes = columns.codes[columns.places[feature]]
-    _count(codes, sample, nodes.starts[node], nodes.stops[node], room.cells, columns.n_bins[feature])
-    return _search_cells(columns, sample, nodes, node, feature, least, room, count)
-
-
-@inner
-def _search_cells(columns, sample, nodes, node, feature, least, room, count):
-    """The same of a column whose class sums are in ``room.cells``."""
-    worth, first = 1.0, count
+    slot, n_bins, worth, first = nodes.slots[node], columns.n_bins[feature], 1.0, count
+    if slot < 0:
+        codes = columns.codes[columns.places[feature]]
+        count_bins(codes, sample, nodes.starts[node], nodes.stops[node], room.cells, n_bins)
+    else:
+        for b in range(n_bins + 1):
+            for k in range(room.cells.shape[1]):
+                room.cells[b, k] = counted[slot, places[feature] + b, k]
     if columns.kinds[feature] == CATEGORICAL:
         worth = _worth(columns, sample, nodes.sums[node], feature, room)
+    elif room.cells.shape[1] == 2 and room.cells[n_bins, 0] + room.cells[n_bins, 1] == 0:
+        _clear(room)
+        _offer_bins(room, nodes, node, least, columns.monotone[feature], n_bins)
+        count = _take_hulls(room, nodes, node, feature, False, count)
+        _price(room, first, count, 1.0)
+        return count
     if worth > 0.0:
         count = _cuts_of_bins(columns, nodes, node, feature, least, room, count)
     _price(room, first, count, worth)
@@ -370,10 +435,11 @@ def _search_sorted(columns, sample, nodes, node, feature, least, room, count):
 
 
 @kernel
-def search(columns, sample, nodes, first, last, least, room):
+def search(columns, sample, nodes, first, last, least, room, places, counted):
     """Find the cuts of the features first … last−1 that can be best in each node.
 
-    Returns their number; if it is larger than the room for them, some were not kept.
+    Nodes with a slot have their class sums in ``counted[slot]``, those of a feature from ``places[feature]``
+    on. Returns the number of cuts; if it is larger than the room for them, some were not kept.
     """
     count = np.int64(0)
     for feature in range(first, last):
@@ -381,8 +447,52 @@ def search(columns, sample, nodes, first, last, least, room):
             if columns.kinds[feature] == SORTED:
                 count = _search_sorted(columns, sample, nodes, node, feature, least, room, count)
             else:
-                count = _search_bins(columns, sample, nodes, node, feature, least, room, count)
+                count = _search_bins(
+                    columns, sample, nodes, node, feature, least, room, places, counted, count
+                )
     return count
+
+
+@kernel
+def mark_order(order, start, stop, cut, missing_left, side):
+    """Set the sides of a node's rows in the order of their values: the first `cut` of them go left.
+
+    Returns the last row on the left, the first beyond it, −1 if there is none, and how many are missing.
+    """
+    n_missing = 0
+    for i in range(start, stop):
+        entry = order[i]
+        missing = entry >> 32 == MISSING
+        side[_U(entry) & _UROW] = missing_left if missing else np.uint8(i - start < cut)
+        n_missing += missing
+    beyond = order[start + cut] & _ROW if start + cut < stop else np.int64(-1)
+    return order[start + cut - 1] & _ROW, beyond, n_missing
+
+
+@kernel
+def mark_bins(rows, start, stop, codes, cut, missing, missing_left, side, beside):
+    """Set the sides of a node's rows by their bins: those below the cut go left, missing values either way.
+
+    Lists the rows of the last bin on the left at the beginning of `beside`, and at its end, backwards, those
+    of the first bin on the right that holds values. Returns the numbers of both, and of missing values.
+    """
+    above, n_low, n_high, n_missing = np.int64(missing), 0, 0, 0
+    for i in range(start, stop):
+        row = _U(rows[i]) & _UROW
+        code = np.int64(codes[row])
+        side[row] = missing_left if code == missing else np.uint8(code < cut)
+        n_missing += code == missing
+        above = min(above, code if code >= cut else above)
+    for i in range(start, stop):
+        row = _U(rows[i]) & _UROW
+        code = np.int64(codes[row])
+        if code == cut - 1:
+            beside[n_low] = row
+            n_low += 1
+        if code == above and code != missing:
+            n_high += 1
+            beside[beside.size - n_high] = row
+    return n_low, n_high, n_missing
 
 
 @kernel
@@ -392,35 +502,26 @@ def count_cells(columns, sample, starts, stops, first, last, places, totals):
         codes, n_bins = columns.codes[columns.places[feature]], columns.n_bins[feature]
         for node in range(starts.size):
             cells = totals[node, places[feature] : places[feature] + n_bins + 1]
-            _count(codes, sample, starts[node], stops[node], cells, n_bins)
+            count_bins(codes, sample, starts[node], stops[node], cells, n_bins)
 
 
 @kernel
-def search_counted(columns, sample, nodes, first, last, least, room, places, totals):
-    """As `search`, of columns whose class sums are counted already, as `count_cells` does."""
-    count = np.int64(0)
-    for feature in range(first, last):
-        for node in range(nodes.starts.size):
-            for b in range(columns.n_bins[feature] + 1):
-                for k in range(room.cells.shape[1]):
-                    room.cells[b, k] = totals[node, places[feature] + b, k]
-            count = _search_cells(columns, sample, nodes, node, feature, least, room, count)
-    return count
+def partition(order, first, last, starts, stops, side, room, middles):
+    """Move the rows with side 1 of each node before the others, keeping the order of each group.
 
-
-@kernel
-def partition(order, first, last, starts, stops, side, room):
-    """Move the rows with side 1 of each node before the others, keeping the order of each group."""
+    Where the others begin is written to `middles`.
+    """
     for f in range(first, last):
+        entries = order[f]
         for node in range(starts.size):
-            left, right = starts[node], np.int64(0)
-            for i in range(starts[node], stops[node]):
-                entry = order[f, i]
-                if side[entry & _ROW] != 0:
-                    order[f, left] = entry
-                    left += 1
-                else:
-                    room[right] = entry
-                    right += 1
+            left, right = _U(starts[node]), _U(0)
+            for i in range(_U(starts[node]), _U(stops[node])):
+                entry = entries[i]
+                goes = _U(side[_U(entry) & _UROW] != 0)
+                entries[left] = entry
+                room[right] = entry
+                left += goes
+                right += _U(1) - goes
             for i in range(right):
-                order[f, left + i] = room[i]
+                entries[left + i] = room[i]
+            middles[node] = left

@@ -22,7 +22,7 @@ from propriety.data.training import Training
 from propriety.tree.columns import Prepared
 from propriety.tree.growing import Floats, Growth, Made
 from propriety.tree.nodes import Tree
-from propriety.tree.search import CATEGORICAL, Nodes, Sample, Scratch, count_cells, search_counted
+from propriety.tree.search import CATEGORICAL, Nodes, Sample, Scratch, count_cells, search
 from propriety.tree.settings import TreeSettings
 
 _ROW = 0xFFFFFFFF
@@ -63,6 +63,8 @@ class SpreadGrowth(Growth):
         Those of the table that are in the sample.
     collective : Collective
     """
+
+    keeps_cells = False  # those of all processes come together anew
 
     def __init__(
         self,
@@ -105,7 +107,8 @@ class SpreadGrowth(Growth):
         self._run(tasks, nodes.stops - nodes.starts)
         totals = self._total(totals)
         self._totals = totals
-        return lambda first, last, room: search_counted(
+        nodes = nodes._replace(slots=np.arange(len(able)))
+        return lambda first, last, room: search(
             columns, sample, nodes, first, last, self.least, room, places, totals
         )
 

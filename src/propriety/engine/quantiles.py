@@ -1,0 +1,127 @@
+"""Edges between bins of about equal weight, from sorted numbers that count once each.
+
+The bins are those that `binning.quantile_edges` finds by a walk over all distinct values. Here each end is
+looked for where it must be: so many places further on, at the end of a run of equal values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.engine.compiling import inner, kernel
+
+#: Relative; weights w and c·w differ by less, and equal shares must not be told apart.
+TIE = 1e-9
+Floats = NDArray[np.float64]
+
+
+def sorted_edges(values: NDArray[np.floating], max_bins: int) -> Floats:
+    """Edges of at most ``max_bins`` bins of sorted values, the missing ones last.
+
+    >>> sorted_edges(np.array([1.0, 2.0, 2.0, 4.0, np.nan]), 255)
+    array([1.5, 3. ])
+    """
+    missing = len(values) > 0 and np.isnan(values[-1])
+    values = values[: np.searchsorted(values, np.nan)] if missing else values
+    ends = np.empty(max_bins, dtype=np.int64)
+    count = _end_runs(values, ends)
+    if count == max_bins:
+        count = _end_bins(values, np.empty((max_bins, 2), dtype=np.int64), ends)
+    last = ends[: max(count, 0)]
+    return middles(values[last].astype(np.float64), values[last + 1].astype(np.float64))
+
+
+def middles(below: Floats, above: Floats) -> Floats:
+    """Edges half way between neighbouring values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = below + 0.5 * (above - below)
+    # Between neighbouring floats, and beside an infinity, the value below is the only edge.
+    return np.where((middle >= below) & (middle < above), middle, below)
+
+
+@inner
+def _run_end(values, at):
+    """Where the values that equal ``values[at]`` end, for values in order."""
+    step = 1
+    while at + step < values.size and values[at + step] == values[at]:
+        step *= 2
+    low, high = at + step // 2, min(at + step, values.size)  # the last that is equal, one that is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if values[middle] == values[at]:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@inner
+def _run_start(values, at):
+    """Where they begin."""
+    low, high = -1, at  # one that is not equal, one that is
+    while high - low > 1:
+        middle = (low + high) // 2
+        if values[middle] == values[at]:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@kernel
+def _end_runs(values, ends):
+    """Ends of distinct values, all but the last or as many as there is room for; returns their number."""
+    count, at = -1, 0
+    while at < values.size and count < ends.size:
+        at = _run_end(values, at)
+        count += 1
+        if count < ends.size:
+            ends[count] = at - 1
+    return count
+
+
+@inner
+def _find_frequent(values, equal, runs):
+    """Runs of values that have an equal share, of two or more, each; returns their number."""
+    count, step = 0, np.int64(np.ceil(equal))
+    for at in range(0, values.size, step):
+        after = values[at + 1] == values[at] if at + 1 < values.size else False
+        before = values[at - 1] == values[at] if at > 0 else False
+        if (before or after) and (count == 0 or at >= runs[count - 1, 1]):
+            start, stop = _run_start(values, at), _run_end(values, at)
+            if stop - start >= equal:
+                runs[count, 0], runs[count, 1] = start, stop
+                count += 1
+    return count
+
+
+@kernel
+def _end_bins(values, runs, ends):
+    """Ends of bins of more distinct values than there may be bins; returns their number.
+
+    A value with more than an equal share has a bin of its own; what is left is shared out among the others.
+    """
+    n, bins, at, count, k = values.size, ends.size, 0, 0, 0
+    n_frequent, left, waiting = _find_frequent(values, n / bins * (1.0 - TIE), runs), n, 0
+    for frequent in range(n_frequent):
+        left -= runs[frequent, 1] - runs[frequent, 0]
+    bins -= n_frequent
+    while count < ends.size - 1:
+        barrier, share = runs[k, 0] if k < n_frequent else n, left / max(bins, 1)
+        full = at + np.int64(np.ceil(share * (1.0 - TIE))) - 1
+        if at == barrier and k < n_frequent:  # has a bin with what was too little for one before it
+            at, left, waiting, k = runs[k, 1], left - waiting, 0, k + 1
+        elif full < barrier or (barrier < n and barrier - at > 0.5 * share * (1.0 + TIE)):
+            stop = _run_end(values, full) if full < barrier else barrier
+            at, left, bins = stop, left - (stop - at), bins - 1
+        elif barrier < n:
+            at, waiting = barrier, barrier - at
+            continue
+        else:
+            break
+        if at == n:
+            break
+        ends[count] = at - 1
+        count += 1
+    return count
