@@ -143,7 +143,7 @@ def mixed(x: Hashes) -> Hashes:
 def mixed_number(x: int) -> int:
     """`mixed` of one number.
 
-    >>> mixed_number(5) == mixed(np.array([5], dtype=np.uint64))[0]
+    >>> mixed_number(5) == int(mixed(np.array([5], dtype=np.uint64))[0])
     True
     """
     x = (x + int(SALT)) % 2**64
