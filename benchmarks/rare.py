@@ -1,7 +1,7 @@
 """Rare classes: average precision, log loss and cost of boosting, by default and with parts of it left out.
 
-Every model is fitted to 70 % of the rows and judged on the others; sets of up to `FEW` rows, which leave some
-ten rows of the rare class to judge by, are split five times. Of rows that are copies of each other one is kept:
+Every model is fitted to 70 % of the rows and judged on the others; sets of up to `FEW` rows, which leave
+some ten rows of the rare class to judge by, are split five times. Of rows that are copies one is kept:
 a model that is judged by copies of what it has learned wins by learning them by heart. Costs are those of a
 false alarm, c, and of a miss, 1 − c, decided at p ≥ c, in parts of what the better of "never" and "always"
 costs:
