@@ -236,7 +236,9 @@ def fit_boosting(task: Task) -> Fitted:
     model = BoostingClassifier(
         "Log",
         max_iter="cv",
+        n_iter_no_change=10,
         max_depth=6,
+        max_leaf_nodes=31,
         min_samples_leaf=1,
         l2_regularization=3.0,
         max_features=0.6,

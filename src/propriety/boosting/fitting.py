@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,7 @@ class BoostingFit:
     ) -> None:
         self._known = lesson.known or known
         self._lesson, self._settings = lesson, lesson.settings
+        self._booster: Booster | None = None
         self._learners: list[Any] = [] if earlier is None else earlier.split()
         self._validation = lesson.validation(costs)
         if earlier is not None:
@@ -52,18 +52,18 @@ class BoostingFit:
             self._validation.add(self._learners, self._settings.n_jobs)
         self._progress = Progress(estimator, lesson, self, X, y)
 
-    @cached_property
+    @property
     def booster(self) -> Booster:
-        """The rounds; nobody needs it where all of them are known, and nobody watches."""
-        lesson = self._lesson
-        return Booster(
-            lesson.binned,
-            lesson.binner,
-            lesson.objective,
-            lesson.weights,
-            lesson.settings,
-            lesson.start_scores,
-        )
+        """The rounds; nobody needs it where all of them are known, and nobody watches.
+
+        Not a `cached_property`: before Python 3.12 that has one lock for all fits, and those of processes that
+        take turns in one would wait for each other for ever.
+        """
+        if self._booster is None:
+            lesson = self._lesson
+            parts = lesson.binned, lesson.binner, lesson.objective, lesson.weights, lesson.settings
+            self._booster = Booster(*parts, lesson.start_scores)
+        return self._booster
 
     def run(self) -> None:
         """Boost until the rounds are done, or the held-out rows or a callback say so."""

@@ -29,7 +29,7 @@ BLOCK = 8192
 LEVELS = 261_733.71
 #: Whole weights up to this keep a row of weight k equal to k copies in every bit.
 MAX_COPIES = 4096
-_reduceED_LEVELS = 1_072_693_247.3  # of a value times its weight; LEVELS · MAX_COPIES is as large
+_FOLDED_LEVELS = 1_072_693_247.3  # of a value times its weight; LEVELS · MAX_COPIES is as large
 _WIDE = 2.0**61
 _NO_SIGN = np.int64(2**63 - 1)
 _INFINITE = np.float64(np.inf).view(np.int64)
@@ -102,7 +102,7 @@ def wide_scale(top_gradient: float, top_curvature: float, total: float) -> Scale
 
 def narrow_scale(top_gradient: float, top_curvature: float, weights: RowWeights) -> Scale:
     """The scale of histograms of trees; values that are 0 everywhere have the factor 0."""
-    levels, top = (_reduceED_LEVELS, weights.top) if weights.folded else (LEVELS, 1.0)
+    levels, top = (_FOLDED_LEVELS, weights.top) if weights.folded else (LEVELS, 1.0)
     return Scale(
         levels / (top_gradient * top) if top_gradient > 0 else 0.0,
         levels / (top_curvature * top) if top_curvature > 0 else 0.0,

@@ -187,7 +187,7 @@ def add_rows(binned, signal, index, start, stop, node, first, last, work, worker
     elif node.packed and node.counted:
         _add_packed_counted(binned.rows, signal.packed, index, start, stop, one, end, sums)
     else:
-        block = stop - start if node.packed else work.block
+        block = max(stop - start, 1) if node.packed else work.block
         for first_row in range(start, stop, block):
             last_row = min(first_row + block, stop)
             target = sums if node.packed else cells
