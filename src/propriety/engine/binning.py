@@ -276,7 +276,7 @@ class _Reading:
     def _distinct(self, part: dict[int, Any], where: Any, column: Callable[[int], Any], f: int) -> None:
         weights, sample, x = self._weights, self._sample, column(f)
         if self._sorter is not None:
-            with self._sorter.sorted(x if sample is None else x[sample]) as ordered:
+            with self._sorter.sorted(x if sample is None or where is sample else x[sample]) as ordered:
                 part[f] = sorted_edges(ordered, self._max_bins)
             return
         if sample is None:
