@@ -70,12 +70,19 @@ def test_the_rounds_are_those_of_least_pooled_loss(data, folded):
     curve = -folded.validation_score_
     rounds = int(np.argmin(curve))
     assert folded.n_iter_ == 3 * rounds > 0
-    assert len(curve) == rounds + 10 + 1
+    assert len(curve) == rounds + 20 + 1
     assert curve[0] == pytest.approx(np.log(2), abs=0.01)
 
 
 def test_three_models_are_averaged_round_by_round(data, folded, monkeypatch):
-    small = {"l2_regularization": 5, "min_samples_leaf": 5, "subsample": 0.7, "max_features": 0.5}
+    drawn = {"subsample": 0.7, "max_features": 0.5}
+    small = {
+        "l2_regularization": 10,
+        "min_samples_leaf": 1,
+        "max_leaf_nodes": 16,
+        "learning_rate": 0.2,
+        **drawn,
+    }
     alone = BoostingClassifier(max_iter=folded.n_iter_ // 3, random_state=0, **small)
     scores = []
     for seed in range(folded._seed, folded._seed + 3):

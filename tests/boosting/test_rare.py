@@ -21,7 +21,7 @@ def test_leaves_hold_as_many_rows_as_tell_a_rare_class():
     assert settings(0.02).l2_regularization == pytest.approx(rare.l2_regularization)
     common = settings(0.06, max_iter=10)
     assert (common.min_weight_leaf, common.l2_regularization) == (1e-3, 0.0)
-    assert settings(0.06).l2_regularization == 5.0
+    assert settings(0.06).l2_regularization == 10.0
     assert settings(0.001, max_iter=10).l2_regularization == 200.0  # no more than a fifth of all rows
 
 

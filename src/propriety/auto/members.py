@@ -237,6 +237,7 @@ def fit_boosting(task: Task) -> Fitted:
         "Log",
         max_iter="cv",
         n_iter_no_change=10,
+        learning_rate=0.1,
         max_depth=6,
         max_leaf_nodes=31,
         min_samples_leaf=1,

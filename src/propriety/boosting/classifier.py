@@ -99,7 +99,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         slope of the log-probabilities and a shift for each class, "beta" a slope for each class too, and the
         loss must have the softmax link. A prior about no change keeps few rows from bending it much.
         ``loss_`` has the bent link; scores and contributions do not change.
-    learning_rate : float, default=0.1
+    learning_rate : float or "auto", default="auto"
+        "auto" is 0.2 where rounds are found by folds for a total weight of up to 2,000 rows, else 0.1.
     max_step : float or None, default=1.5
         The most that a round may move the log-odds of a row it is fitted to, before the learning rate; None
         is any distance, as in the papers on boosting. Without a bound, leaves of a rare class take a
@@ -209,7 +210,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         init: str = "base_rate",
         max_iter: Any = "auto",
         calibrate: str | None = None,
-        learning_rate: float = 0.1,
+        learning_rate: Any = "auto",
         max_step: float | None = 1.5,
         max_leaf_nodes: Any = "auto",
         max_depth: int | None = None,
@@ -241,10 +242,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     ) -> None:
         self.loss = loss
         self.link = link
-        self.fp_cost = fp_cost
-        self.fn_cost = fn_cost
-        self.tp_benefit = tp_benefit
-        self.tn_benefit = tn_benefit
+        self.fp_cost, self.fn_cost = fp_cost, fn_cost
+        self.tp_benefit, self.tn_benefit = tp_benefit, tn_benefit
         self.cost_matrix = cost_matrix
         self.pos_label = pos_label
         self.abstain_label = abstain_label
@@ -264,10 +263,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self.max_intervals = max_intervals
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_leaf = min_weight_leaf
-        self.l2_regularization = l2_regularization
-        self.min_split_gain = min_split_gain
-        self.subsample = subsample
-        self.max_features = max_features
+        self.l2_regularization, self.min_split_gain = l2_regularization, min_split_gain
+        self.subsample, self.max_features = subsample, max_features
         self.max_features_tree = max_features_tree
         self.max_bins = max_bins
         self.categorical_features = categorical_features

@@ -25,6 +25,8 @@ _LEAVES, _PATIENCE = 31, 10
 #: row do no harm where leaves are shrunk by ten.
 _LEAVES_BY_FOLDS, _PATIENCE_BY_FOLDS = 16, 20
 _LEAF_BY_FOLDS, _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 1.0, 10.0, 0.7, 0.5
+#: The learning rate, and that of rounds by folds of at most so much weight, where half the rounds do as well.
+_RATE, _RATE_OF_FEW, _FEW = 0.1, 0.2, 2_000.0
 #: Models whose mean is the one that is kept, where folds find the rounds and each model draws by itself.
 _MODELS_BY_FOLDS = 3
 #: A class of two is rare if more rows than this make up the curvature 1 of the log loss, 1/(pq): p < 5 %. A
@@ -106,6 +108,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         least = min(least, _LEAF_BY_FOLDS)
     leaves = given.number_or_auto("max_leaf_nodes", _LEAVES_BY_FOLDS if by_folds else _LEAVES, 2, whole=True)
     patience = _PATIENCE_BY_FOLDS if by_folds else _PATIENCE
+    rate = _RATE_OF_FEW if by_folds and total <= _FEW else _RATE
     rare = _rows_if_rare(model, training)
     l2 = max(rare, _L2_BY_FOLDS if by_folds else 0.0)
     drawn = by_folds and weak_learner == "tree"
@@ -123,7 +126,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         rounds_by_folds=by_folds,
         n_models=_MODELS_BY_FOLDS if by_folds and model.coefficient != "corrective" else 1,
         calibrate=_calibration(model, training),
-        learning_rate=given.number("learning_rate", 0, above=True),
+        learning_rate=given.number_or_auto("learning_rate", rate, 0, above=True),
         max_step=given.number_or_none("max_step", 0, above=True),
         max_leaf_nodes=2 if weak_learner == "stump" else leaves,
         max_depth=given.number_or_none("max_depth", 1, whole=True),
