@@ -56,8 +56,8 @@ class BoostingFit:
     def booster(self) -> Booster:
         """The rounds; nobody needs it where all of them are known, and nobody watches.
 
-        Not a `cached_property`: before Python 3.12 that has one lock for all fits, and those of processes that
-        take turns in one would wait for each other for ever.
+        Not a `cached_property`: before Python 3.12 that has one lock for all fits, and fits that meet each
+        other, as threads of one process, would wait for ever.
         """
         if self._booster is None:
             lesson = self._lesson
