@@ -374,6 +374,22 @@ def prediction(given):
     yield Table("prediction", "Prediction", columns, rows, goals=reached)
 
 
+def memory(given):
+    """The largest memory beyond the data, which ten rounds reach as well as a hundred."""
+    n = given.size(2_000_000)
+    X, y, _ = smooth(n, 50)
+    used = {}
+    for name in ("propriety", "LightGBM", "XGBoost"):
+        make = partial(of_rounds, 10, {"propriety": ours, **PEERS}[name])
+        make().fit(X[:2000], y[:2000])
+        with Memory() as memory:
+            make().fit(X, y)
+        used[name] = memory.peak / 1e6
+    reached = {"boosting memory": used["propriety"]}
+    title = f"{n:,} × 50 float32, 10 rounds: memory"
+    yield Table("memory", title, ["model", MEMORY], [list(row) for row in used.items()], goals=reached)
+
+
 def growth(given):
     rows, base = [], None
     for n in map(given.size, (100_000, 1_000_000, 10_000_000)):
@@ -399,6 +415,7 @@ CASES = {
     "categories": categorical,
     "classes": classes,
     "prediction": prediction,
+    "memory": memory,
     "growth": growth,
 }
 
