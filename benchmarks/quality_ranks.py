@@ -4,12 +4,14 @@ Every model with its defaults on every set of `quality_data`, at most ``--rows``
 c = 0.01 to 0.5 of a false alarm, 1 − c of a miss. Choices about this library were made on one half of the
 sets, a fixed list by a seed; both halves are reported.
 
-    python benchmarks/quality_ranks.py --seconds 3600 --rows 2000    # go on where the last run stopped
+    python benchmarks/quality_ranks.py --seconds 3600                # go on where the last run stopped
     python benchmarks/quality_ranks.py --seconds 0                   # the tables of what has been measured
+    python benchmarks/quality_ranks.py --again --models "propriety boosting"
 
 Seconds are processor time of the fits, to be compared with ``--threads 1``: threads that wait for each other
-count too. One line is added to ``--results`` for each data set and model, smaller sets first. The peers are
-in the extra "benchmark".
+count too. One line is added to ``--results`` for each data set and model, smaller sets first; the lines are
+kept beside the tables, since the peers take an hour of processor time. ``--again`` measures models anew that
+are there. The peers are in the extra "bench".
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import quality_data
-from measuring import Column, Part, Table, add_line, read_lines
+from measuring import RESULTS, Column, Part, Table, add_line, read_lines
 from quality import CLIP, numbers
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -39,7 +41,7 @@ from propriety.evaluation import calibration_slope, compare, holm, mean_loss
 
 COSTS = (0.01, 0.05, 0.1, 0.2, 0.5)
 FOLDS = 3
-RESULTS = Path(tempfile.gettempdir()) / "propriety-ranks.jsonl"
+KEPT = RESULTS / "quality_ranks.jsonl"
 OURS = ("propriety auto", "propriety boosting")
 warnings.filterwarnings("ignore")
 
@@ -137,16 +139,17 @@ def measure(name, model, n_rows, n_jobs):
         seconds += time.process_time() - started
         p[test] = fitted.predict_proba(judge)[:, 1]
     p = np.clip(p, CLIP, 1 - CLIP)
-    cost = {str(c): 1000 * np.mean(np.where(y == 1, (1 - c) * (p < c), c * (p >= c))) for c in COSTS}
+    mean = {c: np.mean(np.where(y == 1, (1 - c) * (p < c), c * (p >= c))) for c in COSTS}
+    cost = {str(c): round(1000 * value, 6) for c, value in mean.items()}
     slope = calibration_slope(y, p)
     return {
         "name": name,
         "model": model,
         "rows": len(y),
         "cost": cost,
-        "log loss": mean_loss(y, p, "Log"),
-        "slope": slope if np.isfinite(slope) else None,
-        "seconds": seconds,
+        "log loss": round(mean_loss(y, p, "Log"), 9),
+        "slope": round(slope, 4) if np.isfinite(slope) else None,
+        "seconds": round(seconds, 3),
     }
 
 
@@ -199,8 +202,13 @@ def sets(given):
     """Measure what is not yet in the file, until the time is over, smaller sets first; then the tables."""
     path = Path(tempfile.mkdtemp()) / "quick.jsonl" if given.quick else given.results
     started = time.perf_counter()
-    done = {(r["name"], r["model"]) for r in read_lines(path)}
     models = [m for m in MODELS if not given.models or m in given.models]
+    if given.again:
+        lines = [r for r in read_lines(path) if r["model"] not in models]
+        path.unlink(missing_ok=True)
+        for line in lines:
+            add_line(path, line)
+    done = {(r["name"], r["model"]) for r in read_lines(path)}
     names = sorted(given.sets or quality_data.names(), key=quality_data.rows)
     for name in names[:4] if given.quick else names:
         for model in models[-3:] + models[:1] if given.quick else models:
@@ -216,7 +224,8 @@ def arguments(parser):
     parser.add_argument("--sets", nargs="+", help="data sets; all by default")
     parser.add_argument("--models", nargs="*")
     parser.add_argument("--rows", type=int, default=50_000)
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--results", type=Path, default=KEPT)
+    parser.add_argument("--again", action="store_true", help="measure models anew that are in the file")
     parser.add_argument("--seconds", type=float, default=np.inf)
     parser.add_argument("--threads", type=int, default=2)
 
