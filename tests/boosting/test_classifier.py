@@ -378,6 +378,22 @@ def test_ctrl_c_leaves_the_rounds_so_far(data, monkeypatch):
     )
 
 
+def test_ctrl_c_before_the_first_round_leaves_an_earlier_fit(data, monkeypatch):
+    from propriety.boosting import rounds
+
+    X, y = data
+    model = BoostingClassifier(max_iter=3).fit(X, y)
+    before = model.predict_proba(X)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rounds.Booster, "__init__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, 1 - y)
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
 def test_losses_on_the_simplex_do_for_two_classes():
     X, y = make_classification(200, 4, random_state=1)
     for many, two in ((losses.simplex.Log(), "Log"), (losses.simplex.PairwiseExponential(), "Exponential")):

@@ -68,3 +68,24 @@ def test_the_larger_child_is_what_is_left(monkeypatch):
     assert kept.slots([1, 2]).tolist() == [-1, larger]
     assert count(2, (3, 2, 4, False), (4, 4, 6, False)) == 0  # none of them will be searched
     assert kept.slots([2, 3, 4]).tolist() == [-1, -1, -1]
+
+
+def test_a_node_that_is_not_split_gives_its_slot_back(monkeypatch):
+    monkeypatch.setattr(cells, "_MANY", 1)
+    made = []
+    monkeypatch.setattr(KeptCells, "__init__", _noting(KeptCells.__init__, made))
+    rng = np.random.default_rng(0)
+    X = np.arange(400.0)[:, None]
+    y = (np.arange(400) // 10) % 2  # pure leaves of ten rows, one split off after the other
+    TreeClassifier(splits="histogram", max_leaf_nodes=None, min_samples_leaf=1).fit(X, y, rng.random(400))
+    (kept,) = made
+    assert len(kept.array) > 0
+    assert not kept._slots
+
+
+def _noting(init, made):
+    def noting(self, *given):
+        init(self, *given)
+        made.append(self)
+
+    return noting

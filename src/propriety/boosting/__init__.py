@@ -4,7 +4,8 @@
   ``learning`` weighs, holds out and bins the rows, ``fitting`` is one fit, ``state`` is what a file keeps.
 - ``objective`` has the gradients of the loss, ``constraints`` and ``compatibility`` what is forbidden.
 - ``rounds`` fits one round after the other with the weak learners of ``learners`` and ``histograms``;
-  ``leaves`` finds their values, ``coefficients`` their coefficients.
+  ``draws`` says by which rows and features, ``leaves`` finds their values, ``coefficients`` their
+  coefficients. ``folding`` counts the rounds by folds.
 - ``curves`` and ``shapes`` are additive models.
 - ``paths`` and ``sweep`` try many gains at once.
 - ``validation`` follows held-out rows and ``progress`` tells of it.

@@ -112,9 +112,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         Of a histogram learner: join its bins to at most so many intervals (or sets of categories), which
         makes smoother curves; None leaves each bin its own value.
     min_samples_leaf : float or "auto", default="auto"
-        Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, 1 where rounds are found
-        by folds, or a third of the total weight if that is less. Histogram learners get as many bins as hold
-        that weight on average.
+        Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20; where rounds are found by
+        folds 1 if leaves are shrunk by 10 or more, else 5; or a third of the total weight if that is less.
+        Histogram learners get as many bins as hold that weight (5 by folds) on average.
     min_weight_leaf : float or "auto", default="auto"
         Least curvature of a leaf, in average rows at the start; "auto" is 1e-3, or 1/(p(1 − p)) for p < 5 %.
     l2_regularization : float or "auto", default="auto"
@@ -273,8 +273,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self.multiclass = multiclass
         self.class_weight = class_weight
         self.correct_class_weight = correct_class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
+        self.early_stopping, self.validation_fraction = early_stopping, validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.scoring = scoring
@@ -412,7 +411,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         fit = BoostingFit(self, lesson, costs, earlier, X, y, self._known_rounds)
         try:
             fit.run()
-        except (KeyboardInterrupt, Parted):
+        except (KeyboardInterrupt, Parted) as error:
+            if isinstance(error, KeyboardInterrupt) and not fit.has_begun:
+                raise  # an earlier fit stays
             self._keep(lesson.training, loss, **(fit.attributes() | chosen))
             raise
         self._keep(lesson.training, loss, **(fit.attributes() | chosen))

@@ -21,7 +21,7 @@ class Draws(NamedTuple):
     seeds: tuple[np.uint64, ...]  # for each score: of the features of its splits
 
 
-@lru_cache(maxsize=64)  # models of folds grow in lockstep
+@lru_cache(maxsize=8)  # models of folds grow in lockstep
 def draws_of(
     seed: int, number: int, n_scores: int, n_features: int, count: int, rows: bool, splits: bool
 ) -> Draws:
@@ -43,8 +43,14 @@ def draws_of(
 
 def _mask(rng: np.random.Generator, d: int, count: int) -> NDArray[np.uint8]:
     """A mask of ``count`` features, or of all."""
-    features = np.ones(d, dtype=np.uint8)
-    if count < d:
-        features[:] = 0
-        features[rng.permutation(d)[:count]] = 1
+    if count >= d:
+        return _every(d)
+    features = np.zeros(d, dtype=np.uint8)
+    features[rng.permutation(d)[:count]] = 1
     return features
+
+
+@lru_cache(maxsize=4)
+def _every(d: int) -> NDArray[np.uint8]:
+    """The mask of all features, one for all draws."""
+    return np.ones(d, dtype=np.uint8)

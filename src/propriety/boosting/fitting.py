@@ -65,6 +65,11 @@ class BoostingFit:
             self._booster = Booster(*parts, lesson.start_scores)
         return self._booster
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is something to keep, be it the score before the first round."""
+        return self._booster is not None or len(self._learners) > 0
+
     def run(self) -> None:
         """Boost until the rounds are done, or the held-out rows or a callback say so."""
         if self._lesson.known and self._validation is None and not self._progress.is_watched:
@@ -89,8 +94,8 @@ class BoostingFit:
 
     def attributes(self) -> dict[str, Any]:
         """What the model keeps of the rounds so far, or of the best ones."""
-        known = self._lesson.known
-        learners = self._learners if known else self.booster.finished(self._learners)
+        booster = self._booster
+        learners = self._learners if booster is None else booster.finished(self._learners)
         validation = self._validation
         if validation is not None and self._settings.early_stopping:
             rounds = self._lesson.rounds_done + validation.best(self._settings.tol)

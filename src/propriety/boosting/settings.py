@@ -22,9 +22,10 @@ FEW_ROWS, ROUNDS = 20_000.0, 100
 #: The most leaves of a tree, and rounds that may pass without a gain.
 _LEAVES, _PATIENCE = 31, 10
 #: What "auto" is where rounds are found by folds: trees that are small, shrunken and differ. Leaves of one
-#: row do no harm where leaves are shrunk by ten.
+#: row do no harm where leaves are shrunk by ten; others, and the bins of histogram learners, hold more.
 _LEAVES_BY_FOLDS, _PATIENCE_BY_FOLDS = 16, 20
-_LEAF_BY_FOLDS, _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 1.0, 10.0, 0.7, 0.5
+_LEAF_IF_SHRUNKEN, _LEAF_BY_FOLDS = 1.0, 5.0
+_L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 10.0, 0.7, 0.5
 #: The learning rate, and that of rounds by folds of at most so much weight, where half the rounds do as well.
 _RATE, _RATE_OF_FEW, _FEW = 0.1, 0.2, 2_000.0
 #: Models whose mean is the one that is kept, where folds find the rounds and each model draws by itself.
@@ -104,13 +105,14 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     criterion = given.choice("criterion", ("auto", "fisher", "newton", "gradient"))
     least = given.least_weight("min_samples_leaf", total)
     by_folds = _asks_folds(model, total * n_scores_of(training.n_classes))
+    rare = _rows_if_rare(model, training)
+    l2 = given.number_or_auto("l2_regularization", max(rare, _L2_BY_FOLDS if by_folds else 0.0), 0)
     if by_folds and isinstance(model.min_samples_leaf, str):
-        least = min(least, _LEAF_BY_FOLDS)
+        shrunken = weak_learner != "histogram" and l2 >= _L2_BY_FOLDS
+        least = min(least, _LEAF_IF_SHRUNKEN if shrunken else _LEAF_BY_FOLDS)
     leaves = given.number_or_auto("max_leaf_nodes", _LEAVES_BY_FOLDS if by_folds else _LEAVES, 2, whole=True)
     patience = _PATIENCE_BY_FOLDS if by_folds else _PATIENCE
     rate = _RATE_OF_FEW if by_folds and total <= _FEW else _RATE
-    rare = _rows_if_rare(model, training)
-    l2 = max(rare, _L2_BY_FOLDS if by_folds else 0.0)
     drawn = by_folds and weak_learner == "tree"
     subsample = given.number_or_auto("subsample", _ROWS_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
     features = given.number_or_auto("max_features", _FEATURES_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
@@ -133,7 +135,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         max_intervals=given.number_or_none("max_intervals", 2, 255, whole=True),
         min_samples_leaf=least,
         min_weight_leaf=given.number_or_auto("min_weight_leaf", max(rare, _LEAST_CURVATURE), 0),
-        l2_regularization=given.number_or_auto("l2_regularization", l2, 0),
+        l2_regularization=l2,
         min_gain=number("min_split_gain", given.renamed("min_gain", "min_split_gain"), 0),
         subsample=subsample,
         tree_features=max(1, round(given.number("max_features_tree", 0, 1, above=True) * d)),

@@ -152,8 +152,7 @@ def move(work, lefts, node, middle, n_blocks, k):
 def _complete(binned, signal, work, node_id, itself, first, last, worker):
     """Complete the histograms of the nodes to be searched, for some features: the node's or its children's.
 
-    The only place where a histogram becomes complete; :mod:`~propriety.engine.spread` does the same for rows
-    in several processes.
+    For rows in several processes :mod:`~propriety.engine.trips` does the same.
     """
     node = work.nodes[node_id]
     counted_id = node_id if itself else _small_child(work, node_id)

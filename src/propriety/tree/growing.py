@@ -126,7 +126,7 @@ class Growth:
     # -- the order of splits -------------------------------------------------------------------------
 
     def _all(self) -> None:
-        """BestCut whatever can be split, level by level."""
+        """Split whatever can be split, level by level."""
         first = 0
         while first < len(self.leaves):
             level = [i for i in range(first, len(self.leaves)) if self.splits[i] is not None]
@@ -135,7 +135,7 @@ class Growth:
                 self._split(level)
 
     def _one_by_one(self, max_leaves: int) -> None:
-        """BestCut the leaf of largest gain, or the leftmost one, until there are `max_leaves`.
+        """Split the leaf of largest gain, or the leftmost one, until there are `max_leaves`.
 
         Where there cannot be many more leaves, all are split first, since to look at the leaves of a level
         together takes fewer calls; then they are taken in their turn.
@@ -170,7 +170,7 @@ class Growth:
             self.losses, self.splits = [self.losses[i] for i in known], [self.splits[i] for i in known]
 
     def _split(self, nodes: list[int], search: bool = True) -> None:
-        """BestCut nodes by the best cuts found for them, and look for those of their children."""
+        """Split nodes by the best cuts found for them, and look for those of their children."""
         for node in nodes:
             self._mark(node)
         where = np.array([self.leaves[i][:2] for i in nodes])
@@ -216,7 +216,7 @@ class Growth:
             self._plan_cells(parents, first, set(able))
         if able:
             self._search(able)
-        self.kept.forget([node for node in able if self.splits[node] is None])
+        self.kept.forget([node for node in range(first, len(self.leaves)) if self.splits[node] is None])
 
     def _plan_cells(self, parents: Sequence[int | None], first: int, able: set[int]) -> None:
         """Say where the class sums of the newest nodes, the children of `parents`, come from."""

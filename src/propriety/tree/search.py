@@ -59,9 +59,7 @@ class Nodes(NamedTuple):
     sums: NDArray[np.float64]  # (m, K)
     lower: NDArray[np.float64]  # bounds on the share of class 1, from monotone constraints above
     upper: NDArray[np.float64]
-    slots: NDArray[
-        np.int64
-    ]  # (m,): where their class sums are, if they are counted already; −1: they are not
+    slots: NDArray[np.int64]  # (m,): where their class sums are; −1: not counted
 
 
 class Scratch(NamedTuple):
