@@ -1,8 +1,8 @@
 """Dask collections: the bits of one process, whatever the workers, the partitions and what befalls them."""
 
 import contextlib
-import hashlib
 import gc
+import hashlib
 import os
 import signal
 import time
