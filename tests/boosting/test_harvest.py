@@ -6,7 +6,6 @@ import pytest
 from propriety import BoostingClassifier
 from propriety.boosting import rounds
 from propriety.boosting.draws import draws_of
-from propriety.data.folds import mixed
 
 
 def table(n, classes=2):
@@ -58,10 +57,15 @@ def test_one_call_and_several_make_the_same_model(parameters, weights, monkeypat
     assert not any(calls)
 
 
-def test_draws_of_a_round_are_those_of_its_generator():
-    draws = draws_of(3, 7, n_scores=2, n_features=6, count=4, rows=True, splits=True)
-    rng = np.random.default_rng([3, 7])
-    assert draws.salt == mixed(rng.integers(2**63, size=1).astype(np.uint64))[0]
-    for mask, seed in zip(draws.features, draws.seeds, strict=True):
-        np.testing.assert_array_equal(np.flatnonzero(mask), np.sort(rng.permutation(6)[:4]))
-        assert seed == rng.integers(2**63)
+def test_draws_of_rounds_differ_and_features_are_drawn_alike():
+    rounds = [draws_of(3, k, n_scores=2, n_features=6, count=4, rows=True, splits=True) for k in range(2000)]
+    numbers = [draws.salt for draws in rounds] + [seed for draws in rounds for seed in draws.seeds]
+    assert len(set(numbers)) == 3 * len(rounds)
+    assert draws_of(4, 0, n_scores=2, n_features=6, count=4, rows=True, splits=True).salt not in numbers
+    for score in range(2):
+        masks = np.array([draws.features[score] for draws in rounds])
+        assert (masks.sum(axis=1) == 4).all()
+        # Each of two features is there in 2/3 of the rounds, both in 2/5.
+        np.testing.assert_allclose(masks.mean(axis=0), 2 / 3, atol=0.04)
+        together = (masks.T.astype(float) @ masks) / len(rounds)
+        np.testing.assert_allclose(together[~np.eye(6, dtype=bool)], 2 / 5, atol=0.04)

@@ -106,7 +106,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         is any distance, as in the papers on boosting. Without a bound, leaves of a rare class take a
         probability of 0.002 to 1 in one step.
     max_leaf_nodes : int or "auto", default="auto"
-        The most leaves of a tree. "auto" is 16 where rounds are found by folds, else 31.
+        The most leaves of a tree. "auto" is 31, or 16 where rounds are found by folds, or 8 with a weight of
+        at most 2,000 there.
     max_depth : int, default=None
     max_intervals : int, default=None
         Of a histogram learner: join its bins to at most so many intervals (or sets of categories), which
@@ -147,7 +148,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     validation_fraction : float, default=0.1
         Share of the rows held out for it, unless ``fit`` is given ``X_val``.
     n_iter_no_change : int or "auto", default="auto"
-        "auto" is 20 where rounds are found by folds, else 10.
+        "auto" is 10, and a quarter of the rounds so far more where they are found by folds.
     tol : float, default=1e-7
     scoring : "loss", scorer or its name, default="loss"
     warm_start : bool, default=False

@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.data.folds import mixed_number
-
-_LARGEST = 2**63
+from propriety.data.folds import mixed, mixed_number
 
 
 class Draws(NamedTuple):
@@ -31,22 +29,20 @@ def draws_of(
     >>> [int(mask.sum()) for mask in draws.features], draws.seeds
     ([2, 2], ())
     """
-    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, number])))
-    salt = np.uint64(mixed_number(int(rng.integers(_LARGEST))) if rows else 0)
-    features, seeds = [], []
-    for _ in range(n_scores):
-        features.append(_mask(rng, n_features, count))
-        if splits:
-            seeds.append(np.uint64(rng.integers(_LARGEST)))
-    return Draws(salt, tuple(features), tuple(seeds))
+    salt = mixed_number(mixed_number(seed) + number)
+    bases = [mixed_number(salt + k) for k in range(1, n_scores + 1)]
+    features = tuple(_mask(base, n_features, count) for base in bases)
+    seeds = tuple(np.uint64(mixed_number(base + 1)) for base in bases) if splits else ()
+    return Draws(np.uint64(salt if rows else 0), features, seeds)
 
 
-def _mask(rng: np.random.Generator, d: int, count: int) -> NDArray[np.uint8]:
+def _mask(base: int, d: int, count: int) -> NDArray[np.uint8]:
     """A mask of ``count`` features, or of all."""
     if count >= d:
         return _every(d)
+    numbers = mixed(np.uint64(base) + np.arange(2, d + 2, dtype=np.uint64))
     features = np.zeros(d, dtype=np.uint8)
-    features[rng.permutation(d)[:count]] = 1
+    features[np.argsort(numbers)[:count]] = 1
     return features
 
 

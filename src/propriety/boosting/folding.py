@@ -105,8 +105,9 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
     Parameters
     ----------
     lesson : Lesson
-        Its ``settings.n_iter_no_change`` is how many rounds may pass without a new least loss, and ``tol``
-        what makes one, in parts of the loss before the first round.
+        Its ``settings.n_iter_no_change`` is how many rounds may pass without a new least loss, and
+        ``patience_growth`` how many more for each round before; ``tol`` is what makes a new one, in parts of
+        the loss before the first round.
     folds : ndarray of shape (n,)
         The fold of each row, as `fold_numbers` gives it; a negative one is never held out.
     stop : bool
@@ -137,7 +138,7 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
         if not stop or curve[-1] < curve[rounds] - tol:
             rounds = number + 1
             best[:] = scores
-        elif number + 1 - rounds >= settings.n_iter_no_change:
+        elif number + 1 - rounds >= settings.n_iter_no_change + settings.patience_growth * rounds:
             break
     return FoldedRounds(rounds, best, np.array(curve))
 
@@ -207,13 +208,16 @@ class PooledLoss:
     def __init__(self, lesson: Lesson, folds: NDArray[np.intp]) -> None:
         self._objective, self._n_jobs = lesson.objective, lesson.settings.n_jobs
         weights = lesson.weights.without(folds < 0)
-        self._out = ~(weights.array > 0)
+        out = ~(weights.array > 0)
+        self._out = out if out.any() else None
         self._weights = row_weights(weights)
 
     def __call__(self, scores: Floats) -> float:
         """Of these scores."""
-        known = np.where(self._out[:, None], 0.0, scores)
-        values = np.where(self._out, 0.0, self._objective.values(known, self._n_jobs))
+        known = scores if self._out is None else np.where(self._out[:, None], 0.0, scores)
+        values = self._objective.values(known, self._n_jobs)
+        if self._out is not None:
+            values = np.where(self._out, 0.0, values)
         return weighted_sum(values, self._weights, self._n_jobs) / max(self._weights.total, 1.0)
 
 

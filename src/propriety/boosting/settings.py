@@ -23,11 +23,14 @@ FEW_ROWS, ROUNDS = 20_000.0, 100
 _LEAVES, _PATIENCE = 31, 10
 #: What "auto" is where rounds are found by folds: trees that are small, shrunken and differ. Leaves of one
 #: row do no harm where leaves are shrunk by ten; others, and the bins of histogram learners, hold more.
-_LEAVES_BY_FOLDS, _PATIENCE_BY_FOLDS = 16, 20
+_LEAVES_BY_FOLDS = 16
+#: How much longer folds wait for a lesser loss with every round that has brought one.
+_PATIENCE_GROWTH = 0.25
 _LEAF_IF_SHRUNKEN, _LEAF_BY_FOLDS = 1.0, 5.0
 _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 10.0, 0.7, 0.5
-#: The learning rate, and that of rounds by folds of at most so much weight, where half the rounds do as well.
-_RATE, _RATE_OF_FEW, _FEW = 0.1, 0.2, 2_000.0
+#: The learning rate, and that of rounds by folds of at most so much weight, where half the rounds do as well
+#: and trees of fewer leaves do better.
+_RATE, _RATE_OF_FEW, _LEAVES_OF_FEW, _FEW = 0.1, 0.2, 8, 2_000.0
 #: Models whose mean is the one that is kept, where folds find the rounds and each model draws by itself.
 _MODELS_BY_FOLDS = 3
 #: A class of two is rare if more rows than this make up the curvature 1 of the log loss, 1/(pq): p < 5 %. A
@@ -70,6 +73,7 @@ class BoostingSettings:
     early_stopping: bool
     validation_fraction: float
     n_iter_no_change: int
+    patience_growth: float
     tol: float
     scoring: Any
     verbose: int
@@ -110,9 +114,8 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     if by_folds and isinstance(model.min_samples_leaf, str):
         shrunken = weak_learner != "histogram" and l2 >= _L2_BY_FOLDS
         least = min(least, _LEAF_IF_SHRUNKEN if shrunken else _LEAF_BY_FOLDS)
-    leaves = given.number_or_auto("max_leaf_nodes", _LEAVES_BY_FOLDS if by_folds else _LEAVES, 2, whole=True)
-    patience = _PATIENCE_BY_FOLDS if by_folds else _PATIENCE
-    rate = _RATE_OF_FEW if by_folds and total <= _FEW else _RATE
+    most_leaves, rate = _size_and_rate(by_folds, total)
+    leaves = given.number_or_auto("max_leaf_nodes", most_leaves, 2, whole=True)
     drawn = by_folds and weak_learner == "tree"
     subsample = given.number_or_auto("subsample", _ROWS_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
     features = given.number_or_auto("max_features", _FEATURES_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
@@ -145,7 +148,8 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         groups=interaction_groups(model.interaction_cst, training.schema),
         early_stopping=bool(model.early_stopping),
         validation_fraction=given.number("validation_fraction", 0, 1, above=True),
-        n_iter_no_change=given.number_or_auto("n_iter_no_change", patience, 1, whole=True),
+        n_iter_no_change=given.number_or_auto("n_iter_no_change", _PATIENCE, 1, whole=True),
+        patience_growth=_PATIENCE_GROWTH if by_folds and isinstance(model.n_iter_no_change, str) else 0.0,
         tol=given.number("tol", 0),
         scoring=model.scoring,
         verbose=model.verbose,
@@ -162,6 +166,13 @@ def _asks_folds(model: Any, size: float) -> bool:
     return choice("max_iter", model.max_iter, ("auto", "cv")) == "cv" or (
         size <= FEW_ROWS and allows_folds(model)
     )
+
+
+def _size_and_rate(by_folds: bool, total: float) -> tuple[int, float]:
+    """The most leaves of a tree and the learning rate, if they are left to us."""
+    if not by_folds:
+        return _LEAVES, _RATE
+    return (_LEAVES_OF_FEW, _RATE_OF_FEW) if total <= _FEW else (_LEAVES_BY_FOLDS, _RATE)
 
 
 def _rows_if_rare(model: Any, training: Training) -> float:

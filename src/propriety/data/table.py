@@ -23,6 +23,7 @@ from propriety.data.lazy import is_dask
 from propriety.data.stream import Stream
 
 _CHUNK = 16384
+_FEW = 4096  # rows up to which the columns of a data frame are read once
 
 
 def is_sparse(X: Any) -> bool:
@@ -131,6 +132,7 @@ class Table:
         self._X: Any = X
         self._schema = schema
         self.shape = self.n_rows, self.n_features = X.shape
+        self._read: dict[int, NDArray[np.floating]] = {}  # columns of a data frame of few rows
 
     @property
     def dense(self) -> NDArray[np.floating] | None:
@@ -183,6 +185,14 @@ class Table:
 
     def column(self, f: int) -> NDArray[np.floating]:
         """Column ``f`` as numbers: NaN is missing or unknown, categories are their index."""
+        if not isinstance(self._X, nw.DataFrame) or self.n_rows > _FEW:
+            return self._numbers(f)
+        # A data frame takes longer to hand out a column of few rows than all that is done with it.
+        if f not in self._read:
+            self._read[f] = self._numbers(f)
+        return self._read[f]
+
+    def _numbers(self, f: int) -> NDArray[np.floating]:
         if isinstance(self._X, Stacked):
             return np.concatenate([Table(part, self._schema).column(f) for part in self._X.parts])
         categories = self._schema.categories[f]

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from propriety import parallel
 from propriety.losses.kept import has_function, kept
 from propriety.losses.links import Logit
-from propriety.losses.point import Array, Foreign, as_float, at_log_odds
+from propriety.losses.point import Array, Foreign, as_float, at_log_odds, product
 
 if TYPE_CHECKING:
     from propriety.losses.base import SmoothLoss
@@ -115,6 +115,10 @@ def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None, table: 
     y, F = _arrays(y, F)
     if table or len(F) >= SMALL:
         return values_and_gradients(c, y, F, n_jobs, table)[0]
+    if _is_logistic(c):  # log(1 + e⁻ᵗ) and log(1 + eᵗ), a fraction of the calls
+        t = F / c.link.scale  # type: ignore[attr-defined]
+        factor = c._canonical_factor * c.link.scale  # type: ignore[attr-defined,operator]
+        return factor * (product(y, np.logaddexp(0.0, -t)) + product(1 - y, np.logaddexp(0.0, t)))
     with np.errstate(all="ignore"):
         return c._value(np.asarray(y, dtype=np.float64), c._parts(F))
 
