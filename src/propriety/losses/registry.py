@@ -119,7 +119,11 @@ def parse(text: str) -> Any:
 
 @lru_cache(maxsize=256)
 def _parse(text: str) -> Any:
-    """Every fit reads its loss anew, and values never change, nor what they have found out about themselves."""
+    """Kept, since every fit reads its loss anew, and values never change.
+
+    >>> parse("Log()") is parse("Log()")
+    True
+    """
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
