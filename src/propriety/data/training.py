@@ -27,6 +27,7 @@ from propriety.weights import Weights
 #: What a learner reads: any table, with missing values and categories, or numbers in every cell.
 TABLE, NUMBERS = "table", "numbers"
 _MOST_COPIES = 200_000
+_FEW = 20  # rows, up to which scikit-learn takes no labels for numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +112,7 @@ class Training:
             check_classification_targets(distinct)
         weights = Weights.read(sample_weight, len(labels), collective=collective)
         classes, codes = encode_labels(labels, weights)
-        if certain and 2 * len(classes) > len(codes):
+        if certain and 2 * len(classes) > len(codes) > _FEW:
             check_classification_targets(distinct)  # which warns of what looks like numbers
         costs = (terms or CostTerms()).costs(classes, given)
         if stakes:
