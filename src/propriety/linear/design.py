@@ -305,9 +305,9 @@ class Design:
         factor[: len(real)] = self.inverse_scale[real]
         return total * factor[:, None] * factor
 
-    def grams(self, weights: Callable[[slice], Floats], m: int) -> Floats:
+    def grams(self, weights: Callable[[slice], Floats], m: int, stride: int = 1) -> Floats:
         """Xᵀ diag(h) X for each of `m` weightings h of the rows, shape (m, p, p); see `packed_grams`."""
-        return self.packed_grams(weights, m)[:, _pair_numbers(self.p)]
+        return self.packed_grams(weights, m, stride)[:, _pair_numbers(self.p)]
 
     def packed_grams(self, weights: Callable[[slice], Floats], m: int, stride: int = 1) -> Floats:
         """The places on and above the diagonals of Xᵀ diag(h) X for each of `m` weightings h of the rows.
@@ -341,12 +341,13 @@ class Design:
 
     def _row_products(self, rows: slice) -> Floats:
         """Products of pairs of columns of some rows; those of a small table are kept for the next step."""
-        if self._products is not None:
+        n_rows = len(range(*rows.indices(self.n)))
+        if self._products is not None and n_rows == self.n:
             return self._products
-        x = np.ones((self.p, len(range(*rows.indices(self.n)))))
+        x = np.ones((self.p, n_rows))
         x[: self.d] = self.X[rows].T if self.centre is None else (self.X[rows] - self.centre).T
         products = _products_of_pairs(x)
-        if x.shape[1] == self.n and products.size <= _PAIR_VALUES:
+        if n_rows == self.n and products.size <= _PAIR_VALUES:
             self._products = products
         return products
 

@@ -146,7 +146,7 @@ def _may_have_no_minimum(objective: Objective) -> bool:
 
 
 def _stretched(objective: Objective, point: Iterate, tol: float) -> Iterate | None:
-    """A multiple of θ with no gradient left, if θ has every row on its right side: the loss falls along it."""
+    """A multiple of θ with no gradient left, if θ has every row on its right side: the loss falls along θ."""
     loss = objective.loss
     assert isinstance(loss, SimplexRows)
     if loss.offset is not None or objective.design.collective.size > 1:
