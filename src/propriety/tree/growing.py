@@ -320,7 +320,7 @@ class Growth:
         feature = split.feature
         kind, place = self.columns.kinds[feature], self.columns.places[feature]
         x = self.prepared.values(feature)
-        heavier_left = bool(2 * split.left.sum() >= self.sums[node].sum())
+        heavier_left = 2 * sum(split.left.tolist()) >= sum(self.sums[node].tolist())
         missing_left, chosen = bool(split.how), None
         low: Any = np.nan
         high: Any = np.nan
