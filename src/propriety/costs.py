@@ -81,7 +81,7 @@ class Costs:
         """
         given = (fp_cost, fn_cost, tp_benefit, tn_benefit)
         plain = all(type(term) is float or type(term) is int for term in given)
-        return (_of_numbers if plain else _of_mistakes)(*given, positive)  # type: ignore[arg-type]
+        return _of_numbers(given, positive) if plain else _of_mistakes(*given, positive)
 
     @classmethod
     def of_matrix(cls, cost_matrix: ArrayLike, *, positive: int = 1) -> Costs:
@@ -310,9 +310,9 @@ def _of_mistakes(
 
 
 @lru_cache(maxsize=64)
-def _of_numbers(*terms: float) -> Costs:
+def _of_numbers(given: tuple[Any, Any, Any, Any], positive: int) -> Costs:
     """The same of plain numbers: those of one estimator are asked for again and again, so they are kept."""
-    costs = _of_mistakes(*terms)
+    costs = _of_mistakes(*given, positive)
     costs.matrix.flags.writeable = False
     return costs
 

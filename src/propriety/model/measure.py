@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -212,17 +211,11 @@ class NodeLoss:
 
     def __init__(self, measure: Measure, n_classes: int) -> None:
         self.measure = measure
-        self.pure = pure_entropies(measure, n_classes)
+        pure = measure.entropy(np.eye(n_classes))
+        self.pure = pure if np.any(pure) else None
 
     def __call__(self, sums: Floats) -> Floats:
         """Losses of the nodes, one a row of `sums`."""
         weight = sums.sum(axis=1)
         loss = weight * self.measure.entropy(sums / weight[:, None])
         return loss if self.pure is None else loss - sums @ self.pure
-
-
-@lru_cache(maxsize=256)
-def pure_entropies(measure: Measure, n_classes: int) -> Floats | None:
-    """H(e_k) of each class k: what is lost even if it is certain; None if that is nothing."""
-    pure = measure.entropy(np.eye(n_classes))
-    return pure if np.any(pure) else None

@@ -26,4 +26,4 @@ def rank_in_order(x: NDArray[np.floating], order: NDArray[np.int64]) -> tuple[in
             order[i] = (rank << 32) + row
             last = value
             present += 1
-    return present, rank + 1
+    return present, int(rank + 1)
