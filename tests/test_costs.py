@@ -115,3 +115,13 @@ def test_abstaining_is_one_decision_more(rng):
     assert costs.abstains
     np.testing.assert_array_equal(costs.decide(P) == 3, P.max(axis=1) <= 0.75)
     assert costs.of_rows([2], [3]) == 0.25
+
+
+def test_costs_of_the_same_numbers_are_kept_and_cannot_be_changed():
+    assert Costs.of_mistakes(1, 7.5) is Costs.of_mistakes(1.0, 7.5)
+    assert Costs.of_mistakes(1, 7.5) is not Costs.of_mistakes(1, 7.5, positive=0)
+    with pytest.raises(ValueError, match="read-only"):
+        Costs.of_mistakes(1, 7.5).matrix[0, 0] = 3.0
+    for _ in range(2):
+        with pytest.raises(ValueError, match="fp_cost must be positive and finite, got -1"):
+            Costs.of_mistakes(-1, 7.5)

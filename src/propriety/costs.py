@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -78,20 +79,9 @@ class Costs:
         >>> Costs.of_mistakes(1, 0, tp_benefit=4).threshold  # a letter costs 1, a buyer brings 4 net of it
         0.2
         """
-        terms = {
-            "fp_cost": _cost("fp_cost", fp_cost),
-            "fn_cost": _cost("fn_cost", fn_cost),
-            "tp_benefit": _amount("tp_benefit", tp_benefit),
-            "tn_benefit": _amount("tn_benefit", tn_benefit),
-        }
-        _check_same_rows(terms)
-        _check_excess(terms, "fp_cost", "tn_benefit")
-        _check_excess(terms, "fn_cost", "tp_benefit")
-        alarm, miss, hit, quiet = np.broadcast_arrays(*terms.values())
-        matrix = np.zeros((*alarm.shape, 2, 2))
-        matrix[..., 1 - positive, positive], matrix[..., positive, 1 - positive] = alarm, miss
-        matrix[..., positive, positive], matrix[..., 1 - positive, 1 - positive] = 0.0 - hit, 0.0 - quiet
-        return cls(matrix, positive, by_side=True)
+        given = (fp_cost, fn_cost, tp_benefit, tn_benefit)
+        plain = all(type(term) is float or type(term) is int for term in given)
+        return _of_numbers(given, positive) if plain else _of_mistakes(*given, positive)
 
     @classmethod
     def of_matrix(cls, cost_matrix: ArrayLike, *, positive: int = 1) -> Costs:
@@ -195,18 +185,7 @@ class Costs:
         >>> Costs.of_mistakes(1, 0, tp_benefit=[4, 1, -1]).threshold
         array([0.2, 0.5, inf])
         """
-        alarm, miss = np.asarray(self.fp_cost), np.asarray(self.fn_cost)
-        nothing = (alarm == 0) & (miss == 0)
-        if np.any((alarm < 0) & (miss <= 0)) or np.any((alarm <= 0) & (miss < 0)):
-            raise ValueError("costs must not make both wrong decisions cheaper than the right one")
-        if alarm.ndim == 0 and (alarm < 0 or miss < 0 or nothing):
-            raise ValueError("cost_matrix must not make a wrong decision cheaper than the right one")
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            c = alarm / (alarm + miss)
-            # Costs near the largest float have no sum; their ratio is what counts.
-            c = np.where(np.isfinite(alarm + miss), c, 1 / (1 + miss / np.where(alarm > 0, alarm, 1.0)))
-        c = np.select([nothing, alarm < 0, miss < 0], [0.5, 0.0, np.inf], c)
-        return float(c) if c.ndim == 0 else c
+        return (_threshold if self.by_row else _threshold_of_numbers)(self.fp_cost, self.fn_cost)
 
     @property
     def boundary(self) -> Any:
@@ -220,7 +199,7 @@ class Costs:
     @property
     def sided(self) -> bool:
         """Whether it matters which of two classes is positive: one mistake costs more than the other."""
-        return self.by_side and bool(np.any(np.asarray(self.threshold) != 0.5))
+        return self.by_side and bool(np.any(self.threshold != 0.5) if self.by_row else self.threshold != 0.5)
 
     def take(self, rows: Any) -> Costs:
         """The costs of some rows; the same if all rows have the same."""
@@ -308,6 +287,54 @@ class Costs:
         """Refuse costs of another number of rows."""
         if self.by_row and len(self.matrix) != n:
             raise ValueError(f"costs are given for {len(self.matrix)} rows, but there are {n}")
+
+
+def _of_mistakes(
+    fp_cost: ArrayLike, fn_cost: ArrayLike, tp_benefit: ArrayLike, tn_benefit: ArrayLike, positive: int
+) -> Costs:
+    """Costs of two classes; see `Costs.of_mistakes`."""
+    terms = {
+        "fp_cost": _cost("fp_cost", fp_cost),
+        "fn_cost": _cost("fn_cost", fn_cost),
+        "tp_benefit": _amount("tp_benefit", tp_benefit),
+        "tn_benefit": _amount("tn_benefit", tn_benefit),
+    }
+    _check_same_rows(terms)
+    _check_excess(terms, "fp_cost", "tn_benefit")
+    _check_excess(terms, "fn_cost", "tp_benefit")
+    alarm, miss, hit, quiet = np.broadcast_arrays(*terms.values())
+    matrix = np.zeros((*alarm.shape, 2, 2))
+    matrix[..., 1 - positive, positive], matrix[..., positive, 1 - positive] = alarm, miss
+    matrix[..., positive, positive], matrix[..., 1 - positive, 1 - positive] = 0.0 - hit, 0.0 - quiet
+    return Costs(matrix, positive, by_side=True)
+
+
+@lru_cache(maxsize=64)
+def _of_numbers(given: tuple[Any, Any, Any, Any], positive: int) -> Costs:
+    """The same of plain numbers: those of one estimator are asked for again and again, so they are kept."""
+    costs = _of_mistakes(*given, positive)
+    costs.matrix.flags.writeable = False
+    return costs
+
+
+def _threshold(fp_cost: ArrayLike, fn_cost: ArrayLike) -> Any:
+    """The threshold of what a false alarm and a miss cost more than the right decision."""
+    alarm, miss = np.asarray(fp_cost), np.asarray(fn_cost)
+    nothing = (alarm == 0) & (miss == 0)
+    if np.any((alarm < 0) & (miss <= 0)) or np.any((alarm <= 0) & (miss < 0)):
+        raise ValueError("costs must not make both wrong decisions cheaper than the right one")
+    if alarm.ndim == 0 and (alarm < 0 or miss < 0 or nothing):
+        raise ValueError("cost_matrix must not make a wrong decision cheaper than the right one")
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        c = alarm / (alarm + miss)
+        # Costs near the largest float have no sum; their ratio is what counts.
+        c = np.where(np.isfinite(alarm + miss), c, 1 / (1 + miss / np.where(alarm > 0, alarm, 1.0)))
+    c = np.select([nothing, alarm < 0, miss < 0], [0.5, 0.0, np.inf], c)
+    return float(c) if c.ndim == 0 else c
+
+
+#: The same of two numbers: every fit and every decision asks for it.
+_threshold_of_numbers = lru_cache(maxsize=64)(_threshold)
 
 
 def threshold(fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0) -> Any:

@@ -283,6 +283,22 @@ def test_partial_separation_is_said(problem):
         LinearClassifier(max_iter=50).fit(np.column_stack([X, marker]), y)
 
 
+def test_separated_rows_among_others_are_moved_away_in_few_steps():
+    """Classes 0 and 1 overlap, 2 is apart: each of Newton's steps would leave 1/e of the gradient."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    X = rng.standard_normal((120, 2)) + np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 9.0]])[y]
+    with pytest.warns(SeparationWarning):
+        model = LinearClassifier().fit(X, y)
+    assert model.n_iter_ <= 14
+    P = model.predict_proba(X)
+    residual = P - np.eye(3)[y]
+    assert np.abs(np.column_stack([X, np.ones(120)]).T @ residual).max() / 120 < 1e-7
+    both = y < 2
+    pair = LinearClassifier().fit(X[both], y[both])
+    np.testing.assert_allclose(P[both, 1], pair.predict_proba(X[both])[:, 1], atol=1e-6)
+
+
 def test_separated_classes_end_where_no_gradient_is_left_and_few_steps_get_there():
     X = np.random.default_rng(1).standard_normal((20, 4))
     with pytest.warns(SeparationWarning, match="perfectly separated"):

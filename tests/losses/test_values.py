@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from propriety import links, losses
-from propriety.losses import simplex
+from propriety.losses import registry, simplex
 from propriety.losses.base import Loss
 from propriety.model.base import ProperClassifier
 
@@ -37,6 +37,21 @@ def test_repr_parses_back_and_values_survive(value):
     assert copy.deepcopy(value) == value
     assert clone(value, safe=False) is value
     assert value != "something else"
+
+
+def test_a_text_that_was_read_before_means_the_class_that_is_registered_now(monkeypatch):
+    monkeypatch.setattr(registry.LOSSES, "classes", dict(registry.LOSSES.classes))
+    monkeypatch.setattr(registry.LOSSES, "_examples", dict(registry.LOSSES._examples))
+    made = []
+    for weight in (1.0, 2.0):
+
+        @losses.register
+        class Passing(type(losses.Squared())):
+            factor = weight
+
+        made.append(losses.parse("Passing()"))
+    registry._parse.cache_clear()
+    assert [loss.factor for loss in made] == [1.0, 2.0]
 
 
 def test_values_cannot_be_changed():

@@ -196,6 +196,16 @@ def test_smoothing():
     assert low(2.0) == pytest.approx((0 + 2 * 0.5) / (3 + 2))
 
 
+def test_smoothing_draws_every_node_to_its_parent(data):
+    model = TreeClassifier(smoothing=3.0, max_leaf_nodes=40, min_samples_leaf=2).fit(*data)
+    tree, P = model.tree_, model.node_probabilities_
+    np.testing.assert_array_equal(P[0], tree.shares[0])
+    for node in range(1, len(P)):
+        above = P[tree.parent[node]]
+        expected = (tree.sums[node] + 3.0 * above) / (tree.sums[node].sum() + 3.0)
+        np.testing.assert_allclose(P[node], expected, rtol=1e-14)
+
+
 # -- tables ------------------------------------------------------------------------------------------------
 
 

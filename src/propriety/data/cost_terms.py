@@ -58,10 +58,12 @@ class CostTerms:
     @classmethod
     def of(cls, estimator: Any) -> Self:
         """The parameters of an estimator; those it has not have their defaults."""
-        stated = {term.name: getattr(estimator, term.name, term.default) for term in fields(cls)}
+        stated = {name: getattr(estimator, name, default) for name, default in _DEFAULTS.items()}
         terms = cls(**stated | {"known_classes": getattr(estimator, "_known_classes", None)})
         for name in TERMS:
             value = getattr(terms, name)
+            if _is_plain(value):
+                continue
             if name == "cost_matrix":
                 for_rows = not callable(value) and value is not None and np.ndim(value) > 2
             else:
@@ -100,7 +102,7 @@ class CostTerms:
             for name, value in given.items()
             if value is not None
         }
-        return replace(self, **rows)
+        return replace(self, **rows) if rows else self
 
     @property
     def labels(self) -> NDArray[Any] | None:
@@ -119,8 +121,7 @@ class CostTerms:
         positive = self._positive(classes)
         given = {name: self._resolved(name, X) for name in TERMS}
         if len(classes) > 2 and given["cost_matrix"] is None:
-            defaults = {term.name: term.default for term in fields(self)}
-            if any(np.ndim(given[name]) or given[name] != defaults[name] for name in TERMS[:-1]):
+            if any(np.ndim(given[name]) or given[name] != _DEFAULTS[name] for name in TERMS[:-1]):
                 raise ValueError(
                     f"benefits, fp_cost and fn_cost are for two classes, got {len(classes)} classes; give "
                     "cost_matrix[true, predicted]"
@@ -138,7 +139,7 @@ class CostTerms:
         if X is not None:
             if not isinstance(X, Stream):
                 refuse_query(X)
-            costs.check_rows(_num_samples(X))
+            costs.check_rows(len(X) if type(X) is np.ndarray and X.ndim else _num_samples(X))
         if costs.n_classes == 2:
             costs.threshold  # noqa: B018 (it refuses a matrix that makes no sense)
         return costs
@@ -156,6 +157,8 @@ class CostTerms:
     def _resolved(self, name: str, X: Any) -> Any:
         """Numbers for a term."""
         value = getattr(self, name)
+        if _is_plain(value):
+            return value
         if _of_rows(value):
             if X is None:
                 raise CostsOfRowsError(
@@ -173,6 +176,10 @@ class CostTerms:
         if name != "cost_matrix" and uncertain.is_uncertain(value):
             return uncertain.mean(name, value)
         return value
+
+
+#: What is not stated.
+_DEFAULTS: dict[str, Any] = {term.name: term.default for term in fields(CostTerms)}
 
 
 def as_dict(matrix: Any) -> Any:
@@ -245,6 +252,11 @@ def _labelled_cells(matrix: Any) -> tuple[list[Any], list[Any], NDArray[np.float
         decided,
         np.array([[row[k] for k in decided] for row in matrix.values()], dtype=float),
     )
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a term is a number or is left out, so that nothing more need be asked of it."""
+    return value is None or type(value) is float or type(value) is int
 
 
 def _of_rows(value: Any) -> bool:

@@ -24,6 +24,8 @@ def warn_of_identifiers(schema: Schema, rows: float, stacklevel: int = 4) -> Non
     >>> print(seen[0].message)
     the column 'part' has 80 categories in 100 rows, too few rows of each to learn from; ...
     """
+    if all(categories is None for categories in schema.categories):
+        return
     for name, count in zip(schema.labels, schema.n_categories, strict=True):
         if count >= _FEW and count * _ROWS_EACH > rows:
             warnings.warn(

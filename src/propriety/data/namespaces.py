@@ -14,7 +14,7 @@ from sklearn import get_config
 
 def _is_foreign(array: Any) -> bool:
     """Whether this is another library's array, and scikit-learn was told to answer in kind."""
-    if isinstance(array, np.ndarray) or not get_config()["array_api_dispatch"]:
+    if array is None or isinstance(array, np.ndarray) or not get_config()["array_api_dispatch"]:
         return False
     return hasattr(array, "__dlpack__") and hasattr(array, "ndim")
 

@@ -27,6 +27,7 @@ from propriety.weights import Weights
 #: What a learner reads: any table, with missing values and categories, or numbers in every cell.
 TABLE, NUMBERS = "table", "numbers"
 _MOST_COPIES = 200_000
+_FEW = 20  # rows, up to which scikit-learn takes no labels for numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,14 +103,16 @@ class Training:
                 raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
             X, feature_names, schema, table = read_table(X, reads, categorical, collective)
             distinct = labels = as_labels(y)
-        assert_all_finite(distinct, input_name="y")
-        check_consistent_length(X, labels)
         certain = are_labels(distinct)
+        if not certain:
+            assert_all_finite(distinct, input_name="y")
+        if table.n_rows != len(labels):
+            check_consistent_length(X, labels)
         if not certain:
             check_classification_targets(distinct)
         weights = Weights.read(sample_weight, len(labels), collective=collective)
         classes, codes = encode_labels(labels, weights)
-        if certain and 2 * len(classes) > len(codes):
+        if certain and 2 * len(classes) > len(codes) > _FEW:
             check_classification_targets(distinct)  # which warns of what looks like numbers
         costs = (terms or CostTerms()).costs(classes, given)
         if stakes:
@@ -253,7 +256,9 @@ def read_table(
     X: Any, reads: str, categorical: Any, collective: Collective = ALONE
 ) -> tuple[Any, NDArray[Any] | None, Schema, Table]:
     """X as arrays or a frame, its names, its schema, and the table read by it."""
-    feature_names = _get_feature_names(X.parts[0] if isinstance(X, Stacked) else X)
+    first = X.parts[0] if isinstance(X, Stacked) else X
+    # An array has no names; to find that out takes scikit-learn as long as all the rest of reading it.
+    feature_names = None if type(first) is np.ndarray else _get_feature_names(first)
     if reads == NUMBERS:
         X = as_numbers(X)
         categorical = None
@@ -272,17 +277,20 @@ def encode_labels(
 
     Rows of weight 0 may hold other labels; they get index 0, and take no part.
     """
-    numbers = None
+    numbers, kept = None, weights.kept
     if isinstance(labels, CodedLabels):
         numbers, labels = labels.codes, labels.values
-        own = labels[np.bincount(numbers if weights.kept is None else numbers[weights.kept]).nonzero()]
+        own = np.unique(labels[np.bincount(numbers if kept is None else numbers[kept]).nonzero()])
     else:
-        own = np.unique(labels if weights.kept is None else labels[weights.kept])
-    classes = np.unique(np.concatenate(weights.collective.gather(own)))
+        own = np.unique(labels if kept is None else labels[kept])
+    parts = weights.collective.gather(own)
+    classes = own if len(parts) == 1 else np.unique(np.concatenate(parts))
     if len(classes) < 2:
         raise ValueError(
             f"y must hold at least two classes with positive weight, got 1 class: {classes.tolist()}"
         )
-    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    codes = np.where(classes[codes] == labels, codes, 0).astype(np.intp)
+    codes = np.searchsorted(classes, labels)
+    if kept is not None or numbers is not None:
+        codes = np.minimum(codes, len(classes) - 1)
+        codes = np.where(classes[codes] == labels, codes, 0).astype(np.intp)
     return classes, codes if numbers is None else memory.kept(codes[numbers])

@@ -95,7 +95,7 @@ def line_search(objective: Objective, point: Iterate, direction: Floats, most: i
     slope = float(np.vdot(point.gradient, direction))
     if not slope < 0:
         return None
-    step, size = 1.0, float(np.linalg.norm(point.gradient))
+    step = 1.0
     for _ in range(most):
         theta = point.theta + step * direction
         new = objective.at(theta)
@@ -105,6 +105,7 @@ def line_search(objective: Objective, point: Iterate, direction: Floats, most: i
             flat = -slope * step <= 64 * _ROUNDING * max(abs(point.value), 1e-300)
             if flat:
                 quiet = new.value <= point.value + _ROUNDING * abs(point.value)
-                return new if quiet and np.linalg.norm(new.gradient) < 0.9 * size else None
+                shrunk = np.linalg.norm(new.gradient) < 0.9 * np.linalg.norm(point.gradient)
+                return new if quiet and shrunk else None
         step *= 0.5
     return None

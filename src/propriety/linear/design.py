@@ -44,6 +44,43 @@ def upper(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 @lru_cache(maxsize=64)
+def _pair_numbers(size: int) -> NDArray[np.intp]:
+    """The number of each place of a symmetric matrix in the order of `upper`.
+
+    >>> _pair_numbers(2)
+    array([[0, 1],
+           [1, 2]])
+    """
+    first, second = upper(size)
+    numbers = np.empty((size, size), dtype=np.intp)
+    numbers[first, second] = numbers[second, first] = np.arange(len(first))
+    return numbers
+
+
+def _block_numbers(n_blocks: int, size: int) -> NDArray[np.intp]:
+    """The same of a symmetric matrix of symmetric blocks, whose places lie in a matrix of both pairs."""
+    outer, within = _pair_numbers(n_blocks), _pair_numbers(size)
+    n = n_blocks * size
+    return (outer[:, None, :, None] * (size * (size + 1) // 2) + within[:, None, :]).reshape(n, n)
+
+
+_few_block_numbers = lru_cache(maxsize=16)(_block_numbers)
+
+
+def joined_blocks(packed: Floats, n_blocks: int, size: int) -> Floats:
+    """A symmetric matrix of symmetric blocks, of pairs of blocks by pairs of places in them.
+
+    >>> joined_blocks(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]), 2, 2)
+    array([[1., 2., 4., 5.],
+           [2., 3., 5., 6.],
+           [4., 5., 7., 8.],
+           [5., 6., 8., 9.]])
+    """
+    numbers = _few_block_numbers if n_blocks * size <= NARROW else _block_numbers
+    return np.take(packed.ravel(), numbers(n_blocks, size))
+
+
+@lru_cache(maxsize=64)
 def _edges(n: int, parts: int) -> tuple[int, ...]:
     """Where so many parts of n begin and end.
 
@@ -108,6 +145,7 @@ class Design:
         per_row = max(1, self.X.nnz // max(self.n, 1)) if self.sparse else max(self.d, 1)
         self.block = max(256, _BLOCK_VALUES // per_row)
         self.parts = max(1, min(_PARTS, self.n // self.block))
+        self._products: Floats | None = None
 
     @property
     def p(self) -> int:
@@ -268,10 +306,15 @@ class Design:
         return total * factor[:, None] * factor
 
     def grams(self, weights: Callable[[slice], Floats], m: int, stride: int = 1) -> Floats:
-        """Xᵀ diag(h) X for each of `m` weightings h of the rows, shape (m, p, p), of every `stride`-th row.
+        """Xᵀ diag(h) X for each of `m` weightings h of the rows, shape (m, p, p); see `packed_grams`."""
+        return self.packed_grams(weights, m, stride)[:, _pair_numbers(self.p)]
 
-        ``weights(rows)`` are those of some rows, of shape (m, number of rows). Products of pairs of columns
-        are made once for all weightings, so that the rest is one product of matrices.
+    def packed_grams(self, weights: Callable[[slice], Floats], m: int, stride: int = 1) -> Floats:
+        """The places on and above the diagonals of Xᵀ diag(h) X for each of `m` weightings h of the rows.
+
+        Of every `stride`-th row. ``weights(rows)`` are those of some rows, of shape (m, number of rows).
+        Products of pairs of columns are made once for all weightings, so that the rest is one product of
+        matrices; the shape is (m, p (p + 1)/2), the columns in the order of `upper`.
         """
         first, second = upper(self.p)
         size = max(64, _PAIR_VALUES // max(m, len(first))) * stride
@@ -283,21 +326,30 @@ class Design:
         def task(part: int) -> None:
             for start in starts[edges[part] : edges[part + 1]]:
                 rows = slice(start, min(start + size, self.n), stride)
-                x = np.ones((self.p, len(range(*rows.indices(self.n)))))
-                x[: self.d] = self.X[rows].T if self.centre is None else (self.X[rows] - self.centre).T
-                sums[part] += weights(rows) @ _products_of_pairs(x).T
+                sums[part] += weights(rows) @ self._row_products(rows).T
 
         if self.sparse:
-            return self._sparse_grams(weights, m, size, stride)
+            return self._sparse_grams(weights, m, size, stride)[:, first, second]
         if parts == 1:
             task(0)
         else:
             with parallel.one_blas_thread():
                 parallel.run([partial(task, k) for k in range(parts)], self.n_jobs)
         factor = np.append(self.inverse_scale, np.ones(self.p - self.d))
-        total = np.empty((m, self.p, self.p))
-        total[:, first, second] = total[:, second, first] = sums.sum(axis=0) * factor[first] * factor[second]
-        return total
+        total: Floats = sums[0] if parts == 1 else sums.sum(axis=0)
+        return total * factor[first] * factor[second]
+
+    def _row_products(self, rows: slice) -> Floats:
+        """Products of pairs of columns of some rows; those of a small table are kept for the next step."""
+        n_rows = len(range(*rows.indices(self.n)))
+        if self._products is not None and n_rows == self.n:
+            return self._products
+        x = np.ones((self.p, n_rows))
+        x[: self.d] = self.X[rows].T if self.centre is None else (self.X[rows] - self.centre).T
+        products = _products_of_pairs(x)
+        if n_rows == self.n and products.size <= _PAIR_VALUES:
+            self._products = products
+        return products
 
     def _sparse_grams(self, weights: Callable[[slice], Floats], m: int, size: int, stride: int) -> Floats:
         total = np.zeros((m, self.p, self.p))

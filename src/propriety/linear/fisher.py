@@ -22,6 +22,8 @@ _ROWS_PER_COLUMN = 1500  # rows of the sample that gives the curvature when ther
 _COSTLY = 200  # coefficients from which a curvature that works is kept
 _SLOW = 0.3  # a step that leaves more of the gradient than this calls for a new curvature
 _MEMORY = 8
+_ALIKE = 0.1  # two gradients that differ by less than this share are the same but for their size
+_FARTHEST = 64  # times a step
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,7 @@ def step(state: FisherState, objective: Objective, kind: str = "fisher", tol: fl
     5. Off the canonical link Fisher's weights are not the Hessian: where a step leaves much of the gradient,
        the next one is by the Hessian if that is positive definite, and else made better by the steps seen.
     """
-    point = state.point
-    solve = state.solve
+    point, solve, (p, K) = state.point, state.solve, objective.shape
     if solve is None and state.slow and kind == "fisher" and is_dense(objective):
         solve = _hessian_solver(objective, point)
         state = state if solve is None else replace(state, pairs=Pairs())
@@ -101,12 +102,12 @@ def step(state: FisherState, objective: Objective, kind: str = "fisher", tol: fl
     moved = new.theta - point.theta, new.gradient - point.gradient
     if state.stride > 1 and after > _SLOW * before:
         return FisherState(new, None, state.stride if state.solve is not None else max(1, state.stride // 4))
-    kept = after <= _SLOW / 3 * before and is_dense(objective) and np.prod(objective.shape) > _COSTLY
+    kept = after <= _SLOW / 3 * before and is_dense(objective) and p * K > _COSTLY
     if state.stride > 1 or kept:
         return FisherState(new, solve, state.stride, state.pairs.add(*moved, _MEMORY))
     slow = bool(after > _SLOW / 3 * before)
-    if state.slow and slow:
-        new = _stretched(objective, new, tol) or new
+    if state.slow and slow and _may_have_no_minimum(objective):
+        new = _stretched(objective, new, tol) or _continued(objective, point, new, tol)
     pairs = state.pairs.add(*moved, _MEMORY) if slow else Pairs()
     return FisherState(new, None, 1, pairs, state.slow or slow)
 
@@ -134,15 +135,20 @@ def _hessian_solver(objective: Objective, point: Iterate) -> Solve | None:
     return None if solve is None else lambda g: solve(g.T.ravel()).reshape(K, p).T.copy()
 
 
-def _stretched(objective: Objective, point: Iterate, tol: float) -> Iterate | None:
-    """A multiple of θ with no gradient left, if θ has every row on its right side and nothing is penalized.
+def _may_have_no_minimum(objective: Objective) -> bool:
+    """Whether the loss falls like e⁻ᵐ for large margins m of several classes, and nothing is penalized.
 
-    Then the loss falls to 0 along θ, like e⁻ᵐ in the least margin m, and has its minimum at infinity: steps
-    would approach it at the same rate, one by one.
+    Then it has its minimum at infinity, if classes are separated: steps approach it one by one, and each
+    leaves 1/e of the gradient.
     """
     loss = objective.loss
-    if not (isinstance(loss, SimplexRows) and loss.canonical and objective.penalty.is_zero):
-        return None
+    return isinstance(loss, SimplexRows) and loss.canonical and objective.penalty.is_zero
+
+
+def _stretched(objective: Objective, point: Iterate, tol: float) -> Iterate | None:
+    """A multiple of θ with no gradient left, if θ has every row on its right side: the loss falls along θ."""
+    loss = objective.loss
+    assert isinstance(loss, SimplexRows)
     if loss.offset is not None or objective.design.collective.size > 1:
         return None
     margin = loss.least_margin(point.scores)
@@ -152,11 +158,29 @@ def _stretched(objective: Objective, point: Iterate, tol: float) -> Iterate | No
     return far if far.value <= point.value and objective.stationarity(far) <= tol else None
 
 
+def _continued(objective: Objective, point: Iterate, new: Iterate, tol: float) -> Iterate:
+    """The step from `point` to `new` gone on with, four times as far each time.
+
+    While it leaves 1/e of the whole gradient for each of its lengths: some rows are separated, and it does
+    nothing but move them away.
+    """
+    step, length, size = new.theta - point.theta, 1.0, np.linalg.norm(point.gradient)
+    while objective.stationarity(new) > tol and length < _FARTHEST:
+        if np.linalg.norm(np.exp(length) * new.gradient - point.gradient) > _ALIKE * size:
+            break
+        length *= 4
+        far = objective.at(point.theta + length * step)
+        if not (far.value <= new.value and objective.stationarity(far) < objective.stationarity(new)):
+            break
+        new = far
+    return new
+
+
 def _fix_gauge(matrix: Floats, p: int, K: int, objective: Objective) -> None:
     """Give the directions that move all K scores alike, which change nothing, a curvature of their own."""
-    size = np.maximum(np.diag(matrix).reshape(K, p).mean(axis=0), 1e-300)
-    free = np.flatnonzero(objective.penalty.l2[:, 0] == 0)
-    matrix.reshape(K, p, K, p)[:, free, :, free] += (size[free] / K)[:, None, None]
+    size = np.maximum(matrix.diagonal().reshape(K, p).sum(axis=0) / K, 1e-300)
+    alike: Floats = np.einsum("afbf->abf", matrix.reshape(K, p, K, p))  # a view
+    alike += np.where(objective.penalty.l2[:, 0] == 0, size / K, 0.0)
 
 
 def _conjugate_gradients(objective: Objective, point: Iterate, kind: str, tol: float) -> Solve:

@@ -367,13 +367,17 @@ def _separation(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> s
     right = np.where(own, P, 1 - P)
     if fit.converged and np.max(right) < 1 - _EXTREME:
         return None
-    design = Design(rows.X, settings.intercept, settings.n_jobs, fit.columns)
-    overlap = _overlap(design, rows.weight[:, None] * np.where(own, right - 1, 1 - right))
-    for k in np.flatnonzero(~overlap):
+    overlap = None
+    for k in range(right.shape[1]):
         if fit.converged and np.max(right[:, k]) < 1 - _EXTREME:
             continue
         # An offset may be what is right: then the columns have to be looked at.
         margins = right[:, k] - (0.5 if rows.offset is None else 1.0)
+        if overlap is None and np.min(margins) <= 0:
+            design = Design(rows.X, settings.intercept, settings.n_jobs, fit.columns)
+            overlap = _overlap(design, rows.weight[:, None] * np.where(own, right - 1, 1 - right))
+        if overlap is not None and overlap[k]:
+            continue
         message = separation.message(rows.X, own[:, k], margins, settings.intercept)
         if message is not None:
             return message

@@ -17,11 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from propriety.collective import ALONE, Collective
-from propriety.linear.design import Design, upper
+from propriety.linear.design import Design, joined_blocks, upper
 from propriety.linear.penalties import Penalty
 from propriety.losses import Composite, SmoothLoss, fused
 from propriety.losses.simplex import SimplexLoss
-from propriety.separators.linalg import Codes, Floats
+from propriety.separators.linalg import Codes, Floats, diagonal_of
 
 
 class RowsLoss(Protocol):
@@ -333,10 +333,7 @@ class Objective:
         design, (p, K) = self.design, self.shape
         if isinstance(self.loss, SimplexRows):
             of_rows = partial(self._pairs, self.loss, point, kind)
-            first, second = upper(K)
-            total = np.empty((K, p, K, p))
-            total[first, :, second, :] = blocks = design.grams(of_rows, len(first), stride)
-            total[second, :, first, :] = blocks
+            total = joined_blocks(design.packed_grams(of_rows, K * (K + 1) // 2, stride), K, p)
         else:
             total = np.zeros((p, p))
             for rows in self._pieces(0, design.n, stride):
@@ -344,9 +341,8 @@ class Objective:
         total = self._sum(total)
         if stride > 1:
             total *= float(self._sum(self.weight.sum()) / max(self._sum(self.weight[::stride].sum()), 1e-300))
-        matrix: Floats = total.reshape(K * p, K * p)
-        matrix[np.diag_indices(K * p)] += np.tile(self.penalty.l2[:, 0], K)
-        return matrix
+        diagonal_of(total).reshape(K, p)[...] += self.penalty.l2[:, 0]
+        return total
 
     def _pairs(self, loss: SimplexRows, point: Iterate, kind: str, rows: slice) -> Floats:
         """Weighted second derivatives of some rows by each pair of scores, shape (K (K + 1)/2, m)."""

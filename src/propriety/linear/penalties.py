@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,22 +33,27 @@ class Penalty:
         l2[: design.d, 0] = alpha * (1 - l1_ratio) * inverse**2
         return cls(l1, l2)
 
-    @property
+    @cached_property
     def has_l1(self) -> bool:
         """Whether there is a part that is not smooth."""
         return bool(np.any(self.l1 > 0))
 
-    @property
+    @cached_property
     def is_zero(self) -> bool:
         """Whether nothing is penalized."""
-        return not (np.any(self.l1 > 0) or np.any(self.l2 > 0))
+        return not (self.has_l1 or np.any(self.l2 > 0))
 
     def value(self, theta: Floats) -> float:
         """The whole penalty."""
-        return float(np.sum(self.l1 * np.abs(theta)) + 0.5 * np.sum(self.l2 * theta**2))
+        if self.is_zero:
+            return 0.0
+        absolute = np.sum(self.l1 * np.abs(theta)) if self.has_l1 else 0.0
+        return float(absolute + 0.5 * np.sum(self.l2 * theta**2))
 
     def violation(self, theta: Floats, gradient: Floats) -> Floats:
         """Distance of 0 from the subgradient, coordinate by coordinate; `gradient` has the smooth parts."""
+        if not self.has_l1:
+            return np.abs(gradient)
         at_zero = np.maximum(np.abs(gradient) - self.l1, 0.0)
         return np.where((theta == 0) & (self.l1 > 0), at_zero, np.abs(gradient + self.l1 * np.sign(theta)))
 

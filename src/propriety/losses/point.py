@@ -73,6 +73,11 @@ def at_probability(p: ArrayLike, q: ArrayLike | None = None) -> Point:
         q = check_probability("q", q)
         if not isinstance(q, Foreign) and not np.all(np.abs((p + q) - 1.0) <= 1e-9):
             raise ValueError("q must be 1 - p")
+    return point_of(p, q)
+
+
+def point_of(p: Array, q: Array) -> Point:
+    """The same of numbers that are known to be probabilities and 1 less them."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         lp = np.where(p < 0.5, np.log(p), np.log1p(-q))
         lq = np.where(q < 0.5, np.log(q), np.log1p(-p))

@@ -10,6 +10,7 @@ import ast
 import difflib
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Registry:
         def add(cls: type, examples: tuple[str, ...]) -> type:
             self.classes[cls.__name__] = cls
             self._examples[cls.__name__] = examples or (f"{self.prefix}{cls.__name__}()",)
+            _parse.cache_clear()  # a name may stand for another class now
             return cls
 
         if len(target) == 1 and isinstance(target[0], type):
@@ -112,6 +114,16 @@ def parse(text: str) -> Any:
     """
     if not isinstance(text, str):
         raise TypeError(f"a loss must be a loss, a composite or a string, got {text!r}")
+    return _parse(text)
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str) -> Any:
+    """Kept, since every fit reads its loss anew, and values never change.
+
+    >>> parse("Log()") is parse("Log()")
+    True
+    """
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

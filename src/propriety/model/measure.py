@@ -57,7 +57,7 @@ class BinaryMeasure:
 
     def entropy(self, P: Floats) -> Floats:
         """H(p), the least expected loss."""
-        return np.asarray(self.binary.entropy(P[:, 1], P[:, 0]))
+        return self.binary.entropy_of_shares(P[:, 1], P[:, 0])
 
     def score(self, P: Floats) -> Floats:
         """F(p), one column."""
@@ -133,7 +133,7 @@ class RestMeasure:
 
     def entropy(self, P: Floats) -> Floats:
         """factor · Σ_k H(p_k)."""
-        return self.factor * np.sum(self.binary.entropy(P, _rest(P)), axis=1)
+        return self.factor * np.sum(self.binary.entropy_of_shares(P, _rest(P)), axis=1)
 
     def score(self, P: Floats) -> Floats:
         """Links of the probabilities, or their centred logarithms."""
@@ -211,10 +211,11 @@ class NodeLoss:
 
     def __init__(self, measure: Measure, n_classes: int) -> None:
         self.measure = measure
-        self.pure = measure.entropy(np.eye(n_classes))
+        pure = measure.entropy(np.eye(n_classes))
+        self.pure = pure if np.any(pure) else None
 
     def __call__(self, sums: Floats) -> Floats:
         """Losses of the nodes, one a row of `sums`."""
         weight = sums.sum(axis=1)
         loss = weight * self.measure.entropy(sums / weight[:, None])
-        return loss - sums @ self.pure if np.any(self.pure) else loss
+        return loss if self.pure is None else loss - sums @ self.pure

@@ -37,6 +37,18 @@ def times_rows(factors: Floats, X: Any) -> Any:
     return (sparse.diags_array(factors) @ X).tocsr() if is_sparse(X) else X * factors[:, None]
 
 
+def diagonal_of(matrix: Floats) -> Floats:
+    """The diagonal of a square matrix without gaps in memory, to be written to.
+
+    >>> matrix = np.zeros((2, 2))
+    >>> diagonal_of(matrix)[:] = 3.0, 4.0
+    >>> matrix
+    array([[3., 0.],
+           [0., 4.]])
+    """
+    return matrix.reshape(-1)[:: len(matrix) + 1]
+
+
 def inverse_of(matrix: Floats) -> Solve:
     """x ↦ A⁻¹x for a symmetric A: by Cholesky's factor, or by eigenvalues where A is not well positive.
 
@@ -63,17 +75,20 @@ def inverse_of_positive(matrix: Floats) -> Solve | None:
     >>> inverse_of_positive(np.array([[1.0, 0.0], [0.0, -1.0]])) is None
     True
     """
-    if not np.all(np.diag(matrix) > 0):
+    if not (matrix.diagonal() > 0).all():
         return None
     return _by_factor(*_of_unit_diagonal(matrix))
 
 
 def _of_unit_diagonal(matrix: Floats) -> tuple[Floats, Floats]:
     """A scaled so that its diagonal is 1 or −1, and the roots that it was divided by."""
-    diagonal = np.abs(np.diag(matrix))
-    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    A = matrix / root[:, None] / root
-    A[np.diag_indices(len(A))] = np.where(diagonal > 0, np.diag(A), 1.0)
+    diagonal = np.abs(matrix.diagonal())
+    positive = diagonal > 0
+    root = np.sqrt(np.where(positive, diagonal, 1.0))
+    A = matrix / root[:, None]
+    A /= root
+    if not positive.all():
+        A[np.diag_indices(len(A))] = np.where(positive, A.diagonal(), 1.0)
     return A, root
 
 
@@ -81,7 +96,7 @@ def _by_factor(A: Floats, root: Floats) -> Solve | None:
     if len(A) == 0:
         return np.copy
     factor, failed = linalg.lapack.dpotrf(A, lower=1)
-    if failed or not np.min(np.diag(factor), initial=1.0) ** 2 > 100 * len(A) * np.finfo(float).eps:
+    if failed or not factor.diagonal().min() ** 2 > 100 * len(A) * np.finfo(float).eps:
         return None
     return lambda x: linalg.lapack.dpotrs(factor, x / root, lower=1)[0] / root
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Values of a column up to which exact splits need no order of rows: each value has a bin.
 FEW = 255
+_ROW = 0xFFFFFFFF
 _AWAKE = 30_000  # values to sort from which a second thread pays
 Floats = NDArray[np.float64]
 
@@ -89,7 +90,8 @@ def _exact(
     n_jobs: int,
 ) -> Prepared:
     from propriety.engine.binning import count_levels, merge_categories
-    from propriety.tree.search import BINNED, CATEGORICAL, MISSING, SORTED, SearchColumns
+    from propriety.tree.ranking import rank_in_order
+    from propriety.tree.search import BINNED, CATEGORICAL, SORTED, SearchColumns
 
     d = table.n_features
     n = table.n_rows if kept is None else len(kept)
@@ -107,20 +109,14 @@ def _exact(
             found[f] = CATEGORICAL, code, int(bins.max()) + 1
         else:
             values[f] = x = np.ascontiguousarray(_rows(x, kept))
-            order = np.argsort(x)
-            ordered = x[order]
-            present = n - int(np.count_nonzero(np.isnan(ordered)))
-            rank = np.zeros(n, dtype=np.int64)
-            np.cumsum(ordered[1:present] != ordered[: max(present - 1, 0)], out=rank[1:present])
-            distinct = int(rank[present - 1]) + 1 if present else 1
+            order = np.argsort(x).astype(np.int64, copy=False)
+            present, distinct = rank_in_order(x, order)
             if distinct <= FEW:
-                rank[present:] = distinct
                 code = np.empty(n, dtype=np.uint8)
-                code[order] = rank
+                code[order & _ROW] = np.minimum(order >> 32, distinct)  # a missing value is one more bin
                 found[f] = BINNED, code, distinct
             else:
-                rank[present:] = MISSING
-                found[f] = SORTED, (rank << 32) + order, int(present < n)
+                found[f] = SORTED, order, int(present < n)
 
     parallel.run([partial(read, f) for f in range(d)], n_jobs if n * d >= _AWAKE else 1)
     kinds = np.array([kind for kind, _, _ in found], dtype=np.int64)

@@ -17,6 +17,7 @@ from propriety.engine.layout import SET_WORDS
 from propriety.engine.predictor import TREE_NODE
 from propriety.model.measure import NodeLoss
 from propriety.tree.cells import KeptCells, NewNode, count_slots
+from propriety.tree.choosing import EQUAL, choose
 from propriety.tree.columns import Prepared
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import collapse_prices
@@ -35,8 +36,6 @@ from propriety.tree.search import (
 from propriety.tree.settings import TreeSettings
 
 Floats = NDArray[np.float64]
-#: Cuts whose gains differ by less than this share of the node's loss are equal; the squared loss decides.
-_EQUAL = 1e-12
 _AWAKE = 30_000  # values to look at from which a second thread pays
 _CUTS = 4096  # room for cuts at first
 _AHEAD = 2  # times the leaves asked for: that many there may be, to be split ahead of their turn
@@ -264,7 +263,9 @@ class Growth:
 
         self._run([partial(look, task) for task in range(len(self.ranges))], nodes.stops - nodes.starts)
         found = [candidates[task] for task in range(len(self.ranges))]
-        cuts, left, worth = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        cuts, left, worth = found[0]
+        if len(found) > 1:
+            cuts, left, worth = (np.concatenate(parts) for parts in zip(*found, strict=True))
         if len(cuts):
             self._choose(able, nodes.sums, cuts, left, worth)
 
@@ -284,35 +285,24 @@ class Growth:
     def _choose(
         self, able: list[int], sums: Floats, cuts: NDArray[np.int64], left: Floats, worth: Floats
     ) -> None:
-        """The best cut of each node: by the loss; among equals by the squared loss, then the first column.
-
-        `worth` is the part of what a cut gains that counts.
-        """
-        node, m = cuts[:, 0], len(cuts)
-        after = self.loss_of(np.concatenate([left, sums[node] - left]))
-        before = np.array([self.losses[i] for i in able])
-        drop = before[node] - after[:m] - after[m:]
-        gain = worth * drop
-        equal = _EQUAL * before + 1e-300
-        best = np.full(len(sums), -np.inf)
-        np.maximum.at(best, node, gain)
-        among = np.flatnonzero(gain >= (best - equal)[node])
-        second = worth[among] * _squared_gain(left[among], sums[node[among]])
-        clearest = np.full(len(sums), -np.inf)
-        np.maximum.at(clearest, node[among], second)
-        clear = np.flatnonzero(second >= (clearest * (1 - _EQUAL))[node[among]])
-        first = np.full(len(sums), np.iinfo(np.int64).max)
-        np.minimum.at(first, node[among[clear]], clear)  # cuts come in the order of columns
+        """Keep the best cut of each node."""
+        m, n = len(cuts), len(able)
+        after = self.loss_of(np.concatenate([left, sums[cuts[:, 0]] - left]))
+        losses = [self.losses[i] for i in able]
+        gains, seconds, best = np.empty(m), np.empty(m), np.empty(n, dtype=np.int64)
+        choose(cuts, left, worth, sums, np.array(losses), after, gains, seconds, np.empty((2, n)), best)
         least = self.settings.min_gain * self.root_loss
-        for i in np.flatnonzero(first < len(among)).tolist():
-            at = among[first[i]]
-            value = float(gain[at]) if gain[at] > equal[i] else 0.0
+        for node, before, at in zip(able, losses, best.tolist(), strict=True):
+            if at < 0:
+                continue
+            gain = gains.item(at)
+            value = gain if gain > EQUAL * before + 1e-300 else 0.0
             if value >= least:
                 _, feature, cut, how = cuts[at].tolist()
-                losses = float(after[at]), float(after[m + at])
-                fall = float(drop[at]) if value > 0.0 else 0.0
-                self.splits[able[i]] = BestCut(
-                    value, fall, float(second[first[i]]), feature, cut, how, left[at].copy(), losses
+                sides = after.item(at), after.item(m + at)
+                fall = before - sides[0] - sides[1] if value > 0.0 else 0.0
+                self.splits[node] = BestCut(
+                    value, fall, seconds.item(at), feature, cut, how, left[at].copy(), sides
                 )
 
     def _run(self, tasks: Sequence[Callable[[], object]], rows: NDArray[np.int64]) -> None:
@@ -330,7 +320,7 @@ class Growth:
         feature = split.feature
         kind, place = self.columns.kinds[feature], self.columns.places[feature]
         x = self.prepared.values(feature)
-        heavier_left = bool(2 * split.left.sum() >= self.sums[node].sum())
+        heavier_left = 2 * sum(split.left.tolist()) >= sum(self.sums[node].tolist())
         missing_left, chosen = bool(split.how), None
         low: Any = np.nan
         high: Any = np.nan
@@ -422,14 +412,6 @@ class Growth:
             losses,
             collapse_prices(left, losses),
         )
-
-
-def _squared_gain(left: Floats, total: Floats) -> Floats:
-    """Gains in squared loss of cuts with the class sums `left` on their left."""
-    right = total - left
-    weight_left, weight_right = left.sum(axis=1), right.sum(axis=1)
-    apart = left / weight_left[:, None] - right / weight_right[:, None]
-    return weight_left * weight_right / total.sum(axis=1) * np.sum(apart**2, axis=1)
 
 
 def _ranges(total: int, parts: int) -> list[tuple[int, int]]:

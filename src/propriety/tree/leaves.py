@@ -25,9 +25,10 @@ def node_probabilities(tree: Tree, smoothing: Any, monotone: NDArray[np.int64]) 
     else:
         P = sums / n
         if smoothing > 0:
-            for level in tree.levels[1:]:
-                P[level] = (sums[level] + smoothing * P[tree.parent[level]]) / (n[level] + smoothing)
-    if np.any(monotone[tree.feature[tree.feature >= 0]]):
+            from propriety.tree.smoothing import smooth
+
+            smooth(tree.left.copy(), sums, smoothing, P)
+    if monotone.any() and np.any(monotone[tree.feature[tree.feature >= 0]]):
         P = _monotone(tree, P[:, 1].copy(), monotone)
     return P
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,8 @@ class Tree:
         """The nodes of each depth."""
         depth = self.nodes["depth"]
         order = np.argsort(depth, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+        ends = np.cumsum(np.bincount(depth)).tolist()
+        return [order[first:last] for first, last in pairwise([0, *ends])]
 
     @property
     def shares(self) -> Floats:

@@ -154,6 +154,23 @@ def _offer(room, a, b, nodes, node, least, sign, any_missing, cut):
         last[0], last[1], room.fits[side, 0] = x, y, cut + 1 if fits else 0
 
 
+@small
+def _decide(room, tops, last_x, last_y, fitted, x, y, cut, a, b, fits):
+    """Add the cut at (x, y), between those at (last_x, last_y) and (a, b), to the hulls that it can be in.
+
+    `fitted` and `fits` say whether the other two are allowed. Returns how many points both hulls have then.
+    """
+    below, above, n_below, n_above = room.points[0], room.points[1], tops[0], tops[1]
+    inside, turn = fits and fitted, 0.0
+    if inside:
+        turn = (x - last_x) * (b - y) - (y - last_y) * (a - x)
+    if turn > 0 or not inside:
+        n_below = _push(below[0], below[1], room.cuts[0], n_below, 1, x, y, cut)
+    if turn < 0 or not inside:
+        n_above = _push(above[0], above[1], room.cuts[1], n_above, -1, x, y, cut)
+    return n_below, n_above
+
+
 @inner
 def _offer_bins(room, nodes, node, least, sign, n_bins):
     """`_offer` every cut between the bins of a column without missing values, and decide about all of them.
@@ -161,8 +178,7 @@ def _offer_bins(room, nodes, node, least, sign, n_bins):
     The same in less time, since nothing that is carried from bin to bin goes through the room.
     """
     A, B, lower, upper = nodes.sums[node, 0], nodes.sums[node, 1], nodes.lower[node], nodes.upper[node]
-    below, above, cells = room.points[0], room.points[1], room.cells
-    below_cuts, above_cuts, n_below, n_above = room.cuts[0], room.cuts[1], room.tops[0], room.tops[1]
+    cells, tops = room.cells, (room.tops[0], room.tops[1])
     a = b = x = y = last_x = last_y = 0.0
     cut, fits, fitted = np.int64(0), False, False
     for bin in range(np.uint64(0), np.uint64(n_bins + 1)):
@@ -174,15 +190,37 @@ def _offer_bins(room, nodes, node, least, sign, n_bins):
             a, b = a + cells[bin, 0], b + cells[bin, 1]
             fits_now = _fits(a, b, A, B, least, lower, upper, sign)
         if fits:
-            inside, turn = fits_now and fitted, 0.0
-            if inside:
-                turn = (x - last_x) * (b - y) - (y - last_y) * (a - x)
-            if turn > 0 or not inside:
-                n_below = _push(below[0], below[1], below_cuts, n_below, 1, x, y, cut)
-            if turn < 0 or not inside:
-                n_above = _push(above[0], above[1], above_cuts, n_above, -1, x, y, cut)
+            tops = _decide(room, tops, last_x, last_y, fitted, x, y, cut, a, b, fits_now)
         last_x, last_y, fitted, x, y, fits, cut = x, y, fits, a, b, fits_now, np.int64(bin) + 1
-    room.tops[0], room.tops[1] = n_below, n_above
+    room.tops[0], room.tops[1] = tops
+
+
+@inner
+def _offer_rows(room, sample, nodes, node, least, sign, order):
+    """The same between the values of a column without missing ones, whose rows are in their order."""
+    A, B, lower, upper = nodes.sums[node, 0], nodes.sums[node, 1], nodes.lower[node], nodes.upper[node]
+    start, stop, tops = _U(nodes.starts[node]), _U(nodes.stops[node]), (room.tops[0], room.tops[1])
+    a = b = x = y = last_x = last_y = 0.0
+    cut, fits, fitted = np.int64(0), False, False
+    following = _U(order[start])
+    for i in range(start, stop):
+        entry = following
+        amount = _amount(sample, entry & _UROW)
+        if sample.labels[entry & _UROW]:
+            b += amount
+        else:
+            a += amount
+        if i + _U(1) < stop:
+            following = _U(order[i + _U(1)])
+            if following >> _USHIFT == entry >> _USHIFT:
+                continue
+        fits_now = _fits(a, b, A, B, least, lower, upper, sign)
+        if fits:
+            tops = _decide(room, tops, last_x, last_y, fitted, x, y, cut, a, b, fits_now)
+        last_x, last_y, fitted, x, y, fits, cut = x, y, fits, a, b, fits_now, np.int64(i + _U(1) - start)
+    if fits:
+        tops = _decide(room, tops, last_x, last_y, fitted, x, y, cut, a, b, False)
+    room.tops[0], room.tops[1] = tops
 
 
 @inner
@@ -400,6 +438,11 @@ def _search_sorted(columns, sample, nodes, node, feature, least, room, count):
     K, start, stop, first = room.cells.shape[1], nodes.starts[node], nodes.stops[node], count
     order, unit = columns.order[columns.places[feature]], sample.weights.size == 0
     _clear(room)
+    if K == 2 and stop > start and order[stop - 1] >> 32 != MISSING:
+        _offer_rows(room, sample, nodes, node, least, columns.monotone[feature], order)
+        count = _take_hulls(room, nodes, node, feature, False, count)
+        _price(room, first, count, 1.0)
+        return count
     while stop > start and order[stop - 1] >> 32 == MISSING:
         stop -= 1
         row = order[stop] & _ROW

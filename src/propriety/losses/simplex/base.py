@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -247,7 +248,12 @@ class SimplexLoss(Value, ABC):
 
 def sum_of_others(values: Array) -> Array:
     """Σ_{l≠k} of each k, without the cancellation of Σ_l − k: 1 − p where p is all but 1."""
-    return values @ (1 - np.eye(values.shape[-1]))
+    return values @ _all_but_own(values.shape[-1])
+
+
+@lru_cache(maxsize=4)
+def _all_but_own(size: int) -> Array:
+    return 1 - np.eye(size)
 
 
 def with_diagonal(matrix: Array, diagonal: Array) -> Array:

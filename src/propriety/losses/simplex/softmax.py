@@ -58,8 +58,10 @@ class _Softmax(SimplexLoss):
 
     def inverse(self, F: ArrayLike) -> Array:
         """Probabilities of the scores."""
+        F = check_scores(F)
         with np.errstate(over="ignore"):
-            return special.softmax(check_scores(F), axis=-1)
+            powers = np.exp(F - F.max(axis=-1, keepdims=True))
+            return powers / powers.sum(axis=-1, keepdims=True)
 
     def link(self, P: ArrayLike) -> Array:
         """Scores of the probabilities."""
