@@ -127,8 +127,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     subsample : float or "auto", default="auto"
         Share of the rows that each round sees. "auto" is 0.7 for trees counted by folds, else 1.
     max_features : float or "auto", default="auto"
-        Share of the features that each split looks at. "auto" is 0.5 for trees counted by folds,
-        else 1.
+        Share of the features that each split looks at. "auto" is 0.3 for trees counted by folds, or as much
+        as makes three features, else 1.
     max_features_tree : float, default=1.0
         Share of the features that each tree looks at.
     max_bins : int, default=255

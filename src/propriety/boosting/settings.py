@@ -27,7 +27,8 @@ _LEAVES_BY_FOLDS = 16
 #: How much longer folds wait for a lesser loss with every round that has brought one.
 _PATIENCE_GROWTH = 0.25
 _LEAF_IF_SHRUNKEN, _LEAF_BY_FOLDS = 1.0, 5.0
-_L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 10.0, 0.7, 0.5
+_L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 10.0, 0.7, 0.3
+_FEWEST_FEATURES = 3  # that a split looks at then: with fewer, features that matter together are not found
 #: The learning rate, and that of rounds by folds of at most so much weight, where half the rounds do as well
 #: and trees of fewer leaves do better.
 _RATE, _RATE_OF_FEW, _LEAVES_OF_FEW, _FEW = 0.1, 0.2, 8, 2_000.0
@@ -118,7 +119,8 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     leaves = given.number_or_auto("max_leaf_nodes", most_leaves, 2, whole=True)
     drawn = by_folds and weak_learner == "tree"
     subsample = given.number_or_auto("subsample", _ROWS_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
-    features = given.number_or_auto("max_features", _FEATURES_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
+    drawn_share = min(1.0, max(_FEATURES_BY_FOLDS, _FEWEST_FEATURES / d))
+    features = given.number_or_auto("max_features", drawn_share if drawn else 1.0, 0, 1, above=True)
     check_learner(model, weak_learner)
     return BoostingSettings(
         weak_learner=weak_learner,
