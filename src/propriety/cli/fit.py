@@ -82,7 +82,7 @@ def fit_command(
     if streamed:
         study = fit_streamed(out, table, target, asking, opening, meaning, order, recipe, memory, scheduler)
     else:
-        training = load_table(table, opening, meaning, target, asking, showing)
+        training = load_table(table, opening, meaning, target, asking, showing, jobs)
         show_table(out, training)
         study = run_study(out, training, order, recipe, folds=asking.folds, holdout=asking.holdout)
     show_study(out, study)

@@ -92,6 +92,7 @@ def open_source(
     sheet: str | None = None,
     chunk_bytes: int = 8 << 20,
     max_expansion: float = EXPANSION,
+    n_jobs: int | None = None,
 ) -> Source:
     """Open a table; ``-`` is standard input. What it is follows from its name, or from its first bytes.
 
@@ -109,6 +110,8 @@ def open_source(
         About how much of a file is in memory at once.
     max_expansion : float
         How many times its own size a file may unpack to, beyond 1 GB.
+    n_jobs : int, optional
+        Threads that parse text; by default as many as there are cores.
     """
     name = "standard input" if path == "-" else path
     if format is not None and format not in FORMATS:
@@ -121,9 +124,8 @@ def open_source(
         kind = format or "table"
         try:
             kind, stream, delimiter = _unpack(path, raw, format, delimiter, limit, files)
-            read = READERS[kind](
-                stream, Reading(name, delimiter, encoding, header, sheet, chunk_bytes, limit, files)
-            )
+            how = Reading(name, delimiter, encoding, header, sheet, chunk_bytes, n_jobs, limit, files)
+            read = READERS[kind](stream, how)
         except TableError:
             raise
         except _DAMAGE as error:
