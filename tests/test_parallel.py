@@ -58,7 +58,8 @@ def test_results_come_in_order_and_few_items_are_asked_for_ahead(n_jobs):
             asked.append(i)
             yield i
 
-    for i, result in enumerate(parallel.in_order(lambda i: -i, items(), n_jobs)):
+    results = parallel.in_order(lambda i: -i, items(), n_jobs)
+    for i, result in enumerate(results):
         assert result == -i
         assert len(asked) <= i + 1 + n_jobs
     assert len(asked) == 50
@@ -73,9 +74,8 @@ def test_an_error_comes_in_its_turn_and_ends_what_was_begun():
         done.append(i)
         return i
 
-    seen = []
+    results = parallel.in_order(check, range(1000), 3)
+    assert [next(results) for _ in range(5)] == list(range(5))
     with pytest.raises(RuntimeError, match="broken item"):
-        for i in parallel.in_order(check, range(1000), 3):
-            seen.append(i)
-    assert seen == list(range(5))
+        next(results)
     assert len(done) < 12

@@ -20,7 +20,8 @@ from typing import TypeVar
 import joblib
 from threadpoolctl import ThreadpoolController
 
-Item, Result = TypeVar("Item"), TypeVar("Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 _pool: ThreadPoolExecutor | None = None
 _lock = Lock()
 

@@ -47,7 +47,7 @@ def load_table(
     showing: Showing | None = None,
     jobs: int | None = None,
 ) -> TrainingTable:
-    """Read a table by so many threads, work out its columns, and evaluate the costs of its rows; nothing is fitted."""
+    """Read a table, by so many threads, work out its columns and the costs of its rows; nothing is fitted."""
     asking.check()
     showing = Showing() if showing is None else showing
     overrides = meaning.overrides
