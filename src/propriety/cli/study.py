@@ -19,6 +19,7 @@ from propriety.cli.recipes import Fitted, Order, Recipe
 from propriety.cli.splitting import Split, split_rows
 from propriety.cli.training import Role, TrainingTable
 from propriety.cli.words import deciding, has_threshold
+from propriety.data.table import Rows
 from propriety.evaluation import Importance
 from propriety.report.reading import OFFSET_ALONE, offset_alone
 from propriety.tables import TableModel
@@ -139,6 +140,7 @@ def importance_of(fitted: Fitted, rows: TrainingTable, n_parts: int) -> Importan
     owners = np.asarray(columns.owners)
     frame = rows.frame
     if rows.offset is not None:  # goes with its row, and is never dealt out
+        frame = frame.taken() if isinstance(frame, Rows) else frame
         frame = frame.append_column(_OFFSET, pa.array(rows.offset))
 
     def predict(frame: Any) -> Any:
