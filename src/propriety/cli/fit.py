@@ -90,9 +90,9 @@ def fit_command(
         more: dict[str, Any] = {"rows": study.model.summary["rows"]}
     else:
         outline = outline_of(study, showing)
-        out.say(headline(outline))
-        show_findings(out, outline)
         more = {"headline": headline(outline)}
+        out.say(more["headline"])
+        show_findings(out, study, outline)
     if save is not None:
         study.model.save(save)
         out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")
