@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from propriety import memory
 from propriety.cli.options import Asking, Meaning, Opening, Showing, named_as_options
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import Role, TrainingTable
@@ -111,6 +112,8 @@ def load_table(
         of_rows = stated.of_rows(table, findings.columns, rows=findings.rows)
         result = replace(result, of_rows=of_rows)
         result.costs  # noqa: B018 (refuses costs that make no sense)
+    del table
+    memory.trim()
     return result
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from propriety import evaluation
+from propriety import evaluation, memory
 from propriety.cli.judging import Judgement, baselines, judge, left_out, train
 from propriety.cli.ordering import in_words, judged_by_time, sorted_by
 from propriety.cli.output import Output, shown
@@ -91,6 +91,7 @@ def run_study(
     all rows once more.
     """
     split = split_rows(table.y, folds, holdout, order.seed, groups=table.groups, time=table.time)
+    memory.trim()  # of many rows the split leaves much behind
     time = None if table.time is not None else sorted_by(table)
     parts = len(split.pairs) + (not split.is_holdout) + (time is not None)
     counted: list[Importance] = []

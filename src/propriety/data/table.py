@@ -216,7 +216,7 @@ class Table:
         """Column ``f`` as numbers: NaN is missing or unknown, categories are their index."""
         if isinstance(self._X, Stacked):
             return np.concatenate([Table(part, self._schema).column(f) for part in self._X.parts])
-        if isinstance(self._X, Rows):
+        if isinstance(self._X, Rows) and self._schema.categories[f] is None:
             return Table(self._X.frame, self._schema).column(f)[self._X.places]
         categories = self._schema.categories[f]
         if categories is not None:
@@ -406,8 +406,7 @@ def categories_of(X: Any, f: int) -> tuple[Any, ...]:
 def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
     """Codes, −1 for missing, into a list of values."""
     if isinstance(X, Rows):
-        codes, values = _factorize(X.frame, f)
-        return codes[X.places], values
+        return _factorize(X.frame[:, [f]][X.places], 0)
     if not isinstance(X, nw.DataFrame):
         column = Table(X, Schema((None,) * X.shape[1], None)).column(f)
         values, codes = np.unique(column, return_inverse=True)
@@ -421,7 +420,9 @@ def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
     if series.implementation.is_pyarrow():
         encoded = native.combine_chunks().dictionary_encode()
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
-        codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        indices = encoded.indices
+        indices = indices if str(indices.type).startswith("int") else indices.cast("int64")
+        codes = indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return codes.astype(np.intp), encoded.dictionary.to_pylist()
     category = series.cast(nw.String).cast(nw.Categorical)
     physical = category.to_native().to_physical().fill_null(2**32 - 1).to_numpy().astype(np.int64)
