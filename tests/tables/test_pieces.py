@@ -6,9 +6,10 @@ import csv
 import io
 import random
 
+import pyarrow as pa
 import pytest
 
-from propriety.tables import TableError, open_source
+from propriety.tables import TableError, open_source, sources
 from propriety.tables.text_files import Pieces
 
 PLAIN = ["1", "-2.5", "", "north", "é"]
@@ -50,9 +51,9 @@ def test_tables_do_not_depend_on_pieces(cells, n_jobs, tmp_path):
     whole = open_source(str(path)).read().to_pydict()
     assert len(whole["a"]) == 2100
     with open_source(str(path), chunk_bytes=512, n_jobs=n_jobs) as source:
-        parts = source.read()
-    assert parts.column(0).num_chunks > 20
-    assert parts.to_pydict() == whole
+        parts = list(source.chunks)
+    assert len(parts) > 20
+    assert pa.concat_tables(parts).to_pydict() == whole
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -62,6 +63,19 @@ def test_a_short_row_is_told_with_its_number(n_jobs, quote, tmp_path):
     path.write_text("a,b\n" + f"1,{quote}\n" * 500 + "2\n" + "3,4\n" * 500)
     with pytest.raises(TableError, match="row 502 has 1 fields and the header 2: '2'"):
         open_source(str(path), chunk_bytes=256, n_jobs=n_jobs).read()
+
+
+def test_numbers_of_a_training_table_are_one_array(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_ROWS", 100)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{i / 8},{'xyz'[i % 3]}\n" for i in range(1000)))
+    source = open_source(str(path), chunk_bytes=256)
+    assert source.numbers.ask({"b"}, [""])
+    table = source.read()
+    assert table.column("a").num_chunks == 1
+    assert 5 < table.column("b").num_chunks <= 10
+    assert table.column("a").to_pylist() == [i / 8 for i in range(1000)]
+    assert table.column("b").to_pylist() == ["xyz"[i % 3] for i in range(1000)]
 
 
 def test_blank_lines_may_fill_a_piece(tmp_path):
