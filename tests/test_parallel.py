@@ -47,3 +47,35 @@ def test_many_callers_at_once():
 def test_bad_n_jobs(bad):
     with pytest.raises(ValueError, match="n_jobs must be a non-zero integer or None"):
         parallel.n_threads(bad)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_results_come_in_order_and_few_items_are_asked_for_ahead(n_jobs):
+    asked = []
+
+    def items():
+        for i in range(50):
+            asked.append(i)
+            yield i
+
+    results = parallel.in_order(lambda i: -i, items(), n_jobs)
+    for i, result in enumerate(results):
+        assert result == -i
+        assert len(asked) <= i + 1 + n_jobs
+    assert len(asked) == 50
+
+
+def test_an_error_comes_in_its_turn_and_ends_what_was_begun():
+    done = []
+
+    def check(i):
+        if i == 5:
+            raise RuntimeError("broken item")
+        done.append(i)
+        return i
+
+    results = parallel.in_order(check, range(1000), 3)
+    assert [next(results) for _ in range(5)] == list(range(5))
+    with pytest.raises(RuntimeError, match="broken item"):
+        next(results)
+    assert len(done) < 12

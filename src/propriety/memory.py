@@ -69,9 +69,11 @@ def _c_library() -> Any:
 
 
 def trim() -> None:
-    """Give back to the system what the allocator of C keeps of freed memory, for each thread some."""
+    """Give back to the system what the allocators of C, for each thread some, and of Arrow keep."""
     if hasattr(_c_library(), "malloc_trim"):
         _c_library().malloc_trim(0)
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
 
 
 @contextmanager

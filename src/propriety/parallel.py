@@ -9,15 +9,19 @@ section.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache, partial
 from threading import Lock
+from typing import TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 _pool: ThreadPoolExecutor | None = None
 _lock = Lock()
 
@@ -95,6 +99,32 @@ def for_blocks(function: Callable[[int, int], object], n: int, *, n_jobs: int | 
         function(0, n)
         return
     run([partial(function, start, min(start + block, n)) for start in range(0, n, block)], n_jobs)
+
+
+def in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None
+) -> Iterator[Result]:
+    """Yield the function's value of each item, in their order, while the next ones are worked on.
+
+    The items are asked for by the calling thread, ``n_jobs`` of them ahead.
+
+    >>> list(in_order(abs, [-1, 2, -3], 2))
+    [1, 2, 3]
+    """
+    threads = n_threads(n_jobs)
+    if threads == 1:
+        yield from map(function, items)
+        return
+    ahead: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            if len(ahead) == threads:
+                yield ahead.popleft().result()
+            ahead.append(_executor().submit(function, item))
+        while ahead:
+            yield ahead.popleft().result()
+    finally:
+        wait([future for future in ahead if not future.cancel()])
 
 
 def _executor() -> ThreadPoolExecutor:

@@ -1,6 +1,8 @@
 """What BoostingClassifier can do, each against an oracle or a law."""
 
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -399,3 +401,17 @@ def test_losses_on_the_simplex_do_for_two_classes():
     for many, two in ((losses.simplex.Log(), "Log"), (losses.simplex.PairwiseExponential(), "Exponential")):
         p = BoostingClassifier(many, max_iter=5).fit(X, y).predict_proba(X)
         assert np.array_equal(p, BoostingClassifier(two, max_iter=5).fit(X, y).predict_proba(X))
+
+
+def test_a_fit_lets_its_arrays_go_when_it_ends():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    gc.collect()
+    gc.disable()
+    try:
+        model = BoostingClassifier(max_iter=2).fit(X, X[:, 0] > 0)
+        kept = weakref.ref(X)
+        del X
+        assert kept() is None
+    finally:
+        gc.enable()
+    assert model.n_iter_ == 2

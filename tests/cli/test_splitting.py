@@ -1,8 +1,10 @@
 """Splits: no group on both sides, and what judges is later than what was learned from."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from propriety.cli.ordering import _direction, _is_mixed
 from propriety.cli.output import UsageError
 from propriety.cli.splitting import split_rows
 from propriety.cli.training import Role
@@ -67,3 +69,18 @@ def test_a_class_that_comes_last_cannot_be_split_by_time():
     y = (TIME.values > 45).astype(np.intp)
     with pytest.raises(UsageError, match="so that the earlier ones have every class"):
         split_rows(y, None, 0.3, 0, time=TIME)
+
+
+def test_a_column_that_is_sorted_is_never_taken_for_a_mixed_one():
+    rng = np.random.default_rng(0)
+    for n in (10, 100, 5_000):
+        for share in (0.0, 0.004, 0.02, 0.5):
+            values = np.arange(n, dtype=float)
+            moved = rng.random(n) < share
+            moved[n // 40 :] = False  # all of the disorder comes first
+            values[moved] = rng.permutation(n)[: moved.sum()]
+            for column in (values, -values, rng.permutation(values)):
+                if _is_mixed(pa.chunked_array([column])):
+                    assert _direction(column) == 0
+    assert _is_mixed(pa.chunked_array([rng.normal(size=1000)]))
+    assert not _is_mixed(pa.chunked_array([np.arange(1000.0)]))

@@ -1,4 +1,4 @@
-"""Rows that are fitted in batches, without a copy, give the model that a copy gives."""
+"""Rows that are fitted where they are give the model that a copy of them gives."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 from propriety.cli import recipes
+from propriety.cli.output import UsageError
 from propriety.cli.recipes import Arguments, Order
-from propriety.cli.taking import Taken
+from propriety.data.table import Rows
 
 BOOSTING = recipes.named(["boosting"])[0]
 
@@ -33,28 +34,54 @@ def rows():
     )
 
 
+@pytest.fixture
+def noted(monkeypatch):
+    """What kind of table each fit was given."""
+    kinds, made = [], recipes._fit
+
+    def fit(recipe, order, frame, y, given):
+        kinds.append(type(frame))
+        return made(recipe, order, frame, y, given)
+
+    monkeypatch.setattr(recipes, "_fit", fit)
+    return kinds
+
+
 @pytest.mark.parametrize("weighted", [False, True])
-def test_no_copy_gives_the_same_bits(rows, weighted):
+@pytest.mark.parametrize("settings", [{}, {"early_stopping": True}, {"subsample": 0.5}])
+def test_no_copy_gives_the_same_bits(rows, weighted, settings, noted):
     frame, chosen, y, weight = rows
-    order = Order(settings={"max_iter": 3, "max_leaf_nodes": 7})
+    order = Order(settings={"max_iter": 3, "max_leaf_nodes": 7} | settings)
     given = Arguments(weight if weighted else None)
-    lazy = recipes.fit_taken(BOOSTING, order, Taken(frame, chosen, y, given.weight), given)
+    lazy = recipes.fit(BOOSTING, order, Rows(frame, chosen), y, given)
     plain = recipes.fit(BOOSTING, order, frame.take(pa.array(chosen)), y, given)
+    assert noted == [Rows, pa.Table]
     np.testing.assert_array_equal(lazy.probabilities(frame), plain.probabilities(frame))
 
 
+def test_rows_are_predicted_in_pieces(rows, monkeypatch):
+    monkeypatch.setattr(recipes, "_PIECE", 7_001)
+    frame, chosen, y, _ = rows
+    fitted = recipes.fit(BOOSTING, Order(settings={"max_iter": 3}), Rows(frame, chosen), y)
+    alone = fitted.probabilities(frame.take(pa.array(chosen)))
+    np.testing.assert_array_equal(fitted.probabilities(Rows(frame, chosen)), alone)
+
+
 @pytest.mark.parametrize(
-    ("recipe", "order", "given"),
+    ("recipe", "order"),
     [
-        ("tree", Order(), Arguments()),
-        ("boosting", Order(search=True), Arguments()),
-        ("boosting", Order(), Arguments(offset=np.zeros(3))),
-        ("boosting", Order(settings={"max_iter": "cv"}), Arguments()),
-        ("boosting", Order(settings={"max_bins": -1}), Arguments()),
+        ("tree", Order(settings={"max_depth": 2})),
+        ("boosting", Order(search=True, settings={"max_iter": 1})),
     ],
 )
-def test_what_needs_all_rows_at_once_is_left_to_fit(rows, recipe, order, given):
+def test_others_get_a_copy(rows, recipe, order, noted):
     frame, chosen, y, _ = rows
-    assert recipes.fit_taken(recipes.named([recipe])[0], order, Taken(frame, chosen, y, None), given) is None
-    few = Taken(frame, chosen[:100], y[:100], None)
-    assert recipes.fit_taken(BOOSTING, Order(), few, Arguments()) is None
+    recipes.fit(recipes.named([recipe])[0], order, Rows(frame, chosen[:300]), y[:300])
+    assert noted == [pa.Table]
+
+
+def test_errors_are_told_of_a_copy(rows, noted):
+    frame, chosen, y, _ = rows
+    with pytest.raises(UsageError, match="max_bins"):
+        recipes.fit(BOOSTING, Order(settings={"max_bins": -1}), Rows(frame, chosen), y)
+    assert noted == [Rows, pa.Table]

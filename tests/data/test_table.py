@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 
 from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier
-from propriety.data.table import Schema
+from propriety.data import table as tables
+from propriety.data.table import Rows, Schema
 
 
 @pytest.fixture(scope="module")
@@ -248,3 +249,39 @@ def test_nullable_labels_keep_their_type(labels, kind):
     missing[0] = pd.NA
     with pytest.raises(ValueError, match="1 of 4 labels are missing"):
         LinearClassifier().fit([[0.0], [1.0], [2.0], [3.0]], missing)
+
+
+def mixed(n=50):
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n))
+    kind = np.array(["a", "b", None, "c"], dtype=object)[rng.integers(0, 4, n)]
+    return pa.table(
+        {"x": pa.array(x, from_pandas=True), "kind": pa.array(kind).dictionary_encode(), "z": x + 1}
+    )
+
+
+@pytest.mark.parametrize("make", [lambda t: t, lambda t: t.to_pandas(), pl.from_arrow])
+def test_a_frame_is_converted_in_pieces(make, monkeypatch):
+    frame = make(mixed())
+    table = Schema.fit(frame)[1]
+    encode = [None, lambda codes: 10 * codes, None]
+    ((_, _, whole),) = table.chunks(encode)
+    monkeypatch.setattr(tables, "_FRAME_CHUNK", 7)
+    pieces = list(table.chunks(encode))
+    assert [(start, stop) for start, stop, _ in pieces] == [(k, min(k + 7, 50)) for k in range(0, 50, 7)]
+    np.testing.assert_array_equal(np.concatenate([values for _, _, values in pieces]), whole)
+
+
+def test_rows_of_a_frame_are_as_a_copy_of_them():
+    frame = pa.concat_tables([mixed(20), mixed(30)])
+    places = np.random.default_rng(1).permutation(50)[:25]
+    places = places[np.array(frame.column("kind").take(pa.array(places)).to_pylist()) != "c"]
+    view, copy = Rows(frame, places), frame.take(pa.array(places))
+    (schema, table), (same, other) = Schema.fit(view), Schema.fit(copy)
+    assert schema == same
+    assert schema.categories[1] == ("a", "b")
+    for f in range(3):
+        np.testing.assert_array_equal(table.column(f), other.column(f))
+    few = frame.take(pa.array(places[3:5])).select(["x", "kind"])
+    assert view[3:5].taken().select(["x", "kind"]).equals(few)
+    assert view[:0].taken().num_rows == 0

@@ -194,6 +194,23 @@ def test_drift_is_seen_where_it_is_and_not_where_it_is_not():
     assert checks.parts_differ(parts, costs + (parts == 2), Weights(2000).without(parts == 2)) == []
 
 
+def test_of_many_rows_some_are_looked_at_for_drift(monkeypatch):
+    monkeypatch.setattr(checks, "_SAMPLE", 1000)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(5000)
+    few = checks.in_order(order)
+    assert len(few) == 1000
+    assert np.all(np.diff(order[few]) > 0)
+    assert order[few[0]] == 0
+    assert order[few[-1]] == 4999
+    columns = {"up": order + rng.normal(size=5000), "noise": rng.normal(size=5000)}
+    # A terminal has these rows alone, a page has all.
+    alone = {name: values[few] for name, values in columns.items()}
+    found = checks.columns_drift(columns, order)
+    assert found == checks.columns_drift(alone, np.arange(1000))
+    assert "one column drifts" in found[0]
+
+
 def test_a_model_no_better_than_none_is_called_so_first():
     rng = np.random.default_rng(0)
     y = rng.uniform(size=2000) < 0.3

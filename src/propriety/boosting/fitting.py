@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,7 +51,8 @@ class BoostingFit:
             self.booster.resume(earlier)
         if self._validation is not None:
             self._validation.add(self._learners, self._settings.n_jobs)
-        self._progress = Progress(estimator, lesson, self, X, y)
+        # A proxy: in a cycle the arrays of the fit would stay until Python looks for garbage.
+        self._progress = Progress(estimator, lesson, weakref.proxy(self), X, y)
 
     @property
     def booster(self) -> Booster:

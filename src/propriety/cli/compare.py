@@ -53,7 +53,7 @@ def compare_command(
     recipes = named(every if models == "all" else [m.strip() for m in models.split(",") if m.strip()])
     if asking.offset is not None:
         check_takes_offset(recipes, order)
-    training = load_table(table, opening, meaning, target, asking)
+    training = load_table(table, opening, meaning, target, asking, jobs=jobs)
     show_table(out, training, brief=True)
     split = split_rows(
         training.y, asking.folds, asking.holdout, seed, groups=training.groups, time=training.time

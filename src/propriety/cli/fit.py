@@ -82,7 +82,7 @@ def fit_command(
     if streamed:
         study = fit_streamed(out, table, target, asking, opening, meaning, order, recipe, memory, scheduler)
     else:
-        training = load_table(table, opening, meaning, target, asking, showing)
+        training = load_table(table, opening, meaning, target, asking, showing, jobs)
         show_table(out, training)
         study = run_study(out, training, order, recipe, folds=asking.folds, holdout=asking.holdout)
     show_study(out, study)
@@ -90,9 +90,9 @@ def fit_command(
         more: dict[str, Any] = {"rows": study.model.summary["rows"]}
     else:
         outline = outline_of(study, showing)
-        out.say(headline(outline))
-        show_findings(out, outline)
         more = {"headline": headline(outline)}
+        out.say(more["headline"])
+        show_findings(out, study, outline)
     if save is not None:
         study.model.save(save)
         out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")

@@ -9,14 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from propriety import losses
-from propriety.cli.recipes import Arguments, Fitted, Order, Recipe, fit, fit_taken
+from propriety.cli.recipes import Arguments, Fitted, Order, Recipe, fit
 from propriety.cli.splitting import FOLDS, Split, split_rows
-from propriety.cli.taking import Taken
 from propriety.cli.training import TrainingTable
 from propriety.costs import Costs
 from propriety.evaluation.savings import savings_estimate
@@ -191,7 +189,7 @@ def judge(
 
 def train(recipe: Recipe, order: Order, table: TrainingTable, rows: NDArray[np.intp]) -> Fitted:
     """Fit a model to some rows."""
-    part = table.take(rows, frame=False)
+    part = table.take(rows)
     ordered = part.groups is not None or part.time is not None
     given = Arguments(
         part.weight,
@@ -201,10 +199,7 @@ def train(recipe: Recipe, order: Order, table: TrainingTable, rows: NDArray[np.i
         _inner(part, order).pairs if ordered and order.search else FOLDS,
         part.offset,
     )
-    in_batches = fit_taken(recipe, order, Taken(table.frame, rows, part.y, part.weight), given)
-    if in_batches is not None:
-        return in_batches
-    return fit(recipe, order, table.frame.take(pa.array(rows)), part.y, given)
+    return fit(recipe, order, part.frame, part.y, given)
 
 
 def _inner(part: TrainingTable, order: Order) -> Split:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from propriety import memory
 from propriety.cli.options import Asking, Meaning, Opening, Showing, named_as_options
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import Role, TrainingTable
@@ -31,7 +34,7 @@ from propriety.tables.roles import groups_of, times_of, weights_of
 
 _SHOWN = 30  # columns in the table of columns
 _LEVELS = 10  # different numbers up to which each is a subgroup
-#: Bytes of text at a time, and where a row is longer; Arrow reads some twenty of them ahead.
+#: Bytes of text at a time, for each thread, and where a row is longer.
 _CHUNK, _LARGE_CHUNK = 1 << 20, 8 << 20
 _ATTEMPTS = 3  # at reading columns as numbers before all are read as text
 
@@ -43,13 +46,15 @@ def load_table(
     target: str,
     asking: Asking,
     showing: Showing | None = None,
+    jobs: int | None = None,
 ) -> TrainingTable:
-    """Read a table, work out its columns, and evaluate the costs of its rows; nothing is fitted."""
+    """Read a table, by so many threads, work out its columns and the costs of its rows; nothing is fitted."""
     asking.check()
     showing = Showing() if showing is None else showing
     overrides = meaning.overrides
     matrix = None if asking.cost_matrix is None else _matrix(asking)
-    with opening.open(path, _CHUNK if path != "-" else _LARGE_CHUNK) as source:
+    opened = partial(opening.open, path, jobs=jobs)
+    with opened(_CHUNK if path != "-" else _LARGE_CHUNK) as source:
         if target not in source.column_names:
             raise no_such_column(target, source.column_names)
         showing.check(source.column_names)
@@ -69,7 +74,7 @@ def load_table(
             *overrides.dates,
         }
         apart = {target, *roles} - (set(overrides.keep) - {target})
-        table = _read(source, path, opening, overrides, as_written, apart)
+        table = _read(source, path, opened, overrides, as_written, apart)
     for what, used in (("costs use", stated.columns), ("offset uses", of_offset)):
         if target in used:
             raise TableError(f"the {what} the target {target!r}, which is not known when it is decided")
@@ -107,11 +112,18 @@ def load_table(
         of_rows = stated.of_rows(table, findings.columns, rows=findings.rows)
         result = replace(result, of_rows=of_rows)
         result.costs  # noqa: B018 (refuses costs that make no sense)
+    del table
+    memory.trim()
     return result
 
 
 def _read(
-    source: Source, path: str, opening: Opening, overrides: Overrides, as_written: set[str], apart: set[str]
+    source: Source,
+    path: str,
+    opened: Callable[[int], Source],
+    overrides: Overrides,
+    as_written: set[str],
+    apart: set[str],
 ) -> Any:
     """All rows, columns of text that begin with numbers as numbers, but for those wanted `as_written`.
 
@@ -121,7 +133,7 @@ def _read(
     missing = MISSING if overrides.missing is None else ("", *overrides.missing)
     for _ in range(_ATTEMPTS):
         if path == "-" or overrides.decimal == "," or not source.numbers.ask(as_written, missing):
-            return _rows(source, path, opening)
+            return _rows(source, path, opened)
         try:
             table = source.read()
         except NotNumbers as error:
@@ -134,18 +146,18 @@ def _read(
             if overrides.decimal == "." or find_decimal(table, apart, missing) == ".":
                 return table
             break
-        source = opening.open(path, _CHUNK)
-    return opening.open(path, _LARGE_CHUNK).read()
+        source = opened(_CHUNK)
+    return opened(_LARGE_CHUNK).read()
 
 
-def _rows(source: Source, path: str, opening: Opening) -> Any:
+def _rows(source: Source, path: str, opened: Callable[[int], Source]) -> Any:
     """All rows, by larger chunks if one is too long for those of the source."""
     try:
         return source.read()
     except LongRow:
         if path == "-":
             raise
-        return opening.open(path, _LARGE_CHUNK).read()
+        return opened(_LARGE_CHUNK).read()
 
 
 def _matrix(asking: Asking) -> LabelledMatrix:

@@ -218,8 +218,8 @@ class Opening:
         float, _reading(help="How many times its size a file may unpack to, beyond 1 GB.")
     ] = EXPANSION
 
-    def open(self, path: str, chunk_bytes: int = 8 << 20) -> Source:
-        """Open a table."""
+    def open(self, path: str, chunk_bytes: int = 8 << 20, jobs: int | None = None) -> Source:
+        """Open a table, whose text will be parsed by so many threads."""
         if self.delimiter is not None:
             delimiter = {"\\t": "\t", "tab": "\t"}.get(self.delimiter, self.delimiter)
             if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
@@ -235,6 +235,7 @@ class Opening:
             sheet=self.sheet,
             chunk_bytes=chunk_bytes,
             max_expansion=self.max_expansion,
+            n_jobs=jobs,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,10 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from propriety.beyond.parts import FEW
 from propriety.cli.output import UsageError
-from propriety.cli.taking import Taken
 from propriety.data.numbers import Numbers
+from propriety.data.table import Rows
 from propriety.model.catalogue import ESTIMATORS, Entry
 from propriety.model.offsets import OffsetClassifier
 from propriety.tuning import LossSearchCV
@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 #: What a model takes: columns and categories; filled and scaled numbers with indicators; or categories as
 #: numbers, missing values as NaN.
 FRAME, NUMBERS, CODES = "frame", "numbers", "codes"
+FEW = 50_000  # rows that are copied to be fitted
+_PIECE = 131_072  # rows that are predicted at once
 #: The model that is fitted when none is asked for.
 AUTO = "auto"
 
@@ -89,6 +91,14 @@ class Fitted:
 
     def probabilities(self, frame: Any, offset: Floats | None = None) -> Floats:
         """Of the positive one of two classes, else of every class."""
+        if not isinstance(frame, Rows):
+            return self._probabilities(frame, offset)
+        pieces = [slice(start, start + _PIECE) for start in range(0, len(frame), _PIECE)]
+        return np.concatenate(
+            [self._probabilities(frame[p].taken(), None if offset is None else offset[p]) for p in pieces]
+        )
+
+    def _probabilities(self, frame: Any, offset: Floats | None) -> Floats:
         starting = {} if offset is None else {"offset": offset}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -113,8 +123,17 @@ class Arguments:
 
 
 def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Arguments | None = None) -> Fitted:
-    """Fit a model to an encoded table."""
+    """Fit a model to an encoded table, or to some rows of one."""
     given = Arguments() if given is None else given
+    if isinstance(frame, Rows):
+        if recipe.name == "boosting" and not order.search and len(frame) > FEW:
+            with suppress(UsageError):  # of parameters that need a table, or what will be said again
+                return _fit(recipe, order, frame, y, given)
+        frame = frame.taken()
+    return _fit(recipe, order, frame, y, given)
+
+
+def _fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Arguments) -> Fitted:
     estimator = _made(recipe, order, given, len(y))
     reads = recipe.reads_of(estimator)
     numbers = Numbers.fit(frame, given.weight) if reads == NUMBERS else None
@@ -136,19 +155,6 @@ def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Argume
     return Fitted(estimator, recipe, reads, numbers)
 
 
-def fit_taken(recipe: Recipe, order: Order, taken: Taken, given: Arguments) -> Fitted | None:
-    """Fit boosting to many rows without a copy of them, bit for bit as `fit`; None if that cannot be."""
-    by_row = given.of_rows or given.groups is not None or given.offset is not None
-    if recipe.name != "boosting" or order.search or by_row or taken.n_rows <= FEW:
-        return None
-    estimator = _made(recipe, order, given, taken.n_rows)
-    try:
-        estimator.fit(taken.scan)
-    except (ValueError, TypeError):  # parameters that need all rows at once, or errors that `fit` will tell
-        return None
-    return Fitted(estimator, recipe, FRAME, None)
-
-
 def _made(recipe: Recipe, order: Order, given: Arguments, n_rows: int) -> Any:
     """The estimator, with the settings that were asked for."""
     estimator = recipe.make(order, given.costs, n_rows)
@@ -166,6 +172,8 @@ def _table(frame: Any, reads: str, numbers: Numbers | None) -> Any:
 
 def _mark_categories(name: str, estimator: Any, frame: Any) -> dict[str, Any]:
     """Say which codes are categories, each package in its own way; returns what goes to its fit."""
+    if name not in ("lightgbm", "xgboost", "hist"):
+        return {}
     categorical = [f for f, column in enumerate(frame.columns) if pa.types.is_dictionary(column.type)]
     if name == "lightgbm" and categorical:
         return {"categorical_feature": categorical}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from propriety import losses
 from propriety.cli.flipping import flips_of
@@ -19,7 +20,7 @@ from propriety.cli.options import Showing
 from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import RECIPES
 from propriety.cli.study import Study
-from propriety.report import ColumnFacts, Effects, Report
+from propriety.report import ColumnFacts, Effects, Report, checks
 from propriety.report.reading import sample
 from propriety.tables.expressions import Expression
 
@@ -42,7 +43,9 @@ def check_can_report() -> None:
 def report_of(study: Study, showing: Showing | None = None, step: Step = lambda _: None) -> Report:
     """The report of a study; `step` is called after each rival."""
     rivals, same = _rivals(study, step)
-    outline = outline_of(study, showing)
+    features = features_of(study, study.split.rows)
+    columns = _columns(study, features)
+    outline = replace(outline_of(study, showing), features=features, columns=columns)
     allowed = None if showing is None else showing.change
     flips = flips_of(study, outline, allowed)
     return replace(outline, rivals=rivals, same=same, flips=flips, effects=_effects(study))
@@ -54,25 +57,25 @@ def _effects(study: Study) -> Effects | None:
         return None
     rows = study.split.rows
     few = sample(len(rows))
-    frame = study.table.frame.take(pa.array(rows[few]))
+    frame = study.table.take(rows[few]).frame.taken()
     return Effects(few, study.model.feature_contributions(frame)[:, :-1])
 
 
-def show_findings(out: Output, report: Report) -> None:
+def show_findings(out: Output, study: Study, outline: Report) -> None:
     """The warnings of a report that the table alone did not bring about, on a terminal."""
-    for text in replace(report, warnings=()).findings:
+    places = checks.in_order(outline.order)
+    features = features_of(study, study.split.rows[places])
+    for text in (*outline.found, *checks.columns_drift(features, np.arange(len(places)))):
         out.warn(text)
 
 
 def outline_of(study: Study, showing: Showing | None = None) -> Report:
-    """The report of a study without what takes long: rivals, effects, and what would turn a decision."""
+    """The report of a study without what takes long: columns, rivals, effects, what would turn a decision."""
     showing = Showing() if showing is None else showing
     time = study.sorted_by if study.table.time is None else study.table.time
     table, findings, judged = study.table, study.table.findings, study.judgement
     model, target = study.model, study.table.findings.target
     rows = study.split.rows
-    frame = table.frame.take(pa.array(rows))
-    features = {name: _values(frame.column(name)) for name in frame.column_names}
     sides = {"positive": target.positive, "negative": target.negative}
     return Report(
         judged.y,
@@ -99,8 +102,6 @@ def outline_of(study: Study, showing: Showing | None = None) -> Report:
         model=model.estimator,
         of_model=table.classes,
         importances=study.importances,
-        features=features,
-        columns=_columns(study, features),
         left_out=findings.left_out,
         notes=findings.notes,
         warnings=findings.warnings,
@@ -122,6 +123,12 @@ def _costs(study: Study) -> dict[str, Any]:
         for name, term in table.stated.terms.items()
     }
     return {**terms, "stated": table.stated.texts}
+
+
+def features_of(study: Study, rows: NDArray[np.intp]) -> dict[str, Any]:
+    """The features of some rows: floats, or text for categories."""
+    frame = study.table.take(rows).frame.taken()
+    return {name: _values(frame.column(name)) for name in frame.column_names}
 
 
 def _columns(study: Study, features: dict[str, Any]) -> list[ColumnFacts]:

@@ -71,13 +71,16 @@ def split_rows(
         return Split(pairs, f"{folds}-fold cross-validation")
     assert holdout is not None
     try:
-        train, test = train_test_split(np.arange(len(y)), test_size=holdout, stratify=y, random_state=seed)
+        _, test = train_test_split(np.arange(len(y)), test_size=holdout, stratify=y, random_state=seed)
     except ValueError:
         raise UsageError(
             f"--holdout {holdout:g} of {len(y)} rows leaves no row of each class in both parts"
         ) from None
+    judges = np.zeros(len(y), dtype=bool)
+    judges[test] = True
     return Split(
-        [(np.sort(train), np.sort(test))], f"{holdout:.0%} of the rows, which the model has not seen"
+        [(np.flatnonzero(~judges), np.flatnonzero(judges))],
+        f"{holdout:.0%} of the rows, which the model has not seen",
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from propriety import evaluation
+from propriety import evaluation, memory
 from propriety.cli.judging import Judgement, baselines, judge, left_out, train
 from propriety.cli.ordering import in_words, judged_by_time, sorted_by
 from propriety.cli.output import Output, shown
@@ -19,6 +19,7 @@ from propriety.cli.recipes import Fitted, Order, Recipe
 from propriety.cli.splitting import Split, split_rows
 from propriety.cli.training import Role, TrainingTable
 from propriety.cli.words import deciding, has_threshold
+from propriety.data.table import Rows
 from propriety.evaluation import Importance
 from propriety.report.reading import OFFSET_ALONE, offset_alone
 from propriety.tables import TableModel
@@ -90,6 +91,7 @@ def run_study(
     all rows once more.
     """
     split = split_rows(table.y, folds, holdout, order.seed, groups=table.groups, time=table.time)
+    memory.trim()  # of many rows the split leaves much behind
     time = None if table.time is not None else sorted_by(table)
     parts = len(split.pairs) + (not split.is_holdout) + (time is not None)
     counted: list[Importance] = []
@@ -139,6 +141,7 @@ def importance_of(fitted: Fitted, rows: TrainingTable, n_parts: int) -> Importan
     owners = np.asarray(columns.owners)
     frame = rows.frame
     if rows.offset is not None:  # goes with its row, and is never dealt out
+        frame = frame.taken() if isinstance(frame, Rows) else frame
         frame = frame.append_column(_OFFSET, pa.array(rows.offset))
 
     def predict(frame: Any) -> Any:

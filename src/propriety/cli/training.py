@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from propriety.costs import Costs
+from propriety.data.table import Rows
 from propriety.tables import Findings, Source, TableCosts, TableOffset
 from propriety.weights import Weights
 
@@ -34,6 +34,8 @@ class TrainingTable:
 
     Attributes
     ----------
+    frame : Arrow table, or Rows of one
+        The features.
     y : array of shape (n,)
         The place of each row's class in ``findings.target.classes``.
     stated : TableCosts
@@ -78,11 +80,11 @@ class TrainingTable:
         """What decisions about its rows cost."""
         return self.stated.of_terms(self.of_rows, self.classes)
 
-    def take(self, rows: NDArray[np.intp], *, frame: bool = True) -> TrainingTable:
-        """Some of its rows; without the `frame`, all features stay where they are."""
+    def take(self, rows: NDArray[np.intp]) -> TrainingTable:
+        """Some of its rows; the features stay where they are."""
         return replace(
             self,
-            frame=self.frame.take(pa.array(rows)) if frame else self.frame,
+            frame=self.frame[rows] if isinstance(self.frame, Rows) else Rows(self.frame, rows),
             y=self.y[rows],
             weight=None if self.weight is None else self.weight[rows],
             of_rows={name: values[rows] for name, values in self.of_rows.items()},

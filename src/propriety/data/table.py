@@ -24,6 +24,7 @@ from propriety.data.stream import Stream
 
 _CHUNK = 16384
 _FEW = 4096  # rows up to which the columns of a data frame are read once
+_FRAME_CHUNK = 65536  # rows of a data frame: each of its columns is converted once for so many
 
 
 def is_sparse(X: Any) -> bool:
@@ -58,6 +59,35 @@ class Stacked:
 
     def __len__(self) -> int:
         return int(self.shape[0])
+
+
+class Rows:
+    """Some rows of a data frame, which stays where it is: a learner takes its columns one at a time.
+
+    >>> import pyarrow as pa
+    >>> rows = Rows(pa.table({"x": [5.0, 6.0, 7.0]}), np.array([2, 0]))
+    >>> rows.shape, rows.taken().to_pydict(), Schema.fit(rows)[1].column(0)
+    ((2, 1), {'x': [7.0, 5.0]}, array([7., 5.]))
+    """
+
+    def __init__(self, frame: Any, places: NDArray[np.intp]) -> None:
+        self.frame, self.places = frame, places
+        self.shape = len(places), frame.shape[1]
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, rows: Any) -> Rows:
+        return Rows(self.frame, self.places[rows])
+
+    def taken(self) -> Any:
+        """A data frame of these rows alone."""
+        frame = nw.from_native(self.frame, eager_only=True)
+        if not len(self):
+            return frame[:0].to_native()
+        # Of a column in many chunks, Arrow joins all that it is given before it takes some.
+        first = int(self.places.min())
+        return frame[first : int(self.places.max()) + 1][self.places - first].to_native()
 
 
 @dataclass(frozen=True)
@@ -96,10 +126,11 @@ class Schema:
 
     @classmethod
     def _of(cls, X: Any, categorical: Any) -> Schema:
-        named = isinstance(X, nw.DataFrame) and all(isinstance(name, str) for name in X.columns)
-        names = tuple(X.columns) if named else None
+        frame = X.frame if isinstance(X, Rows) else X
+        named = isinstance(frame, nw.DataFrame) and all(isinstance(name, str) for name in frame.columns)
+        names = tuple(frame.columns) if named else None
         d = X.shape[1]
-        chosen = categorical_columns(X, names, d, categorical)
+        chosen = categorical_columns(frame, names, d, categorical)
         return cls(tuple(categories_of(X, f) if f in chosen else None for f in range(d)), names)
 
     def read(self, X: Any) -> Table:
@@ -195,6 +226,8 @@ class Table:
     def _numbers(self, f: int) -> NDArray[np.floating]:
         if isinstance(self._X, Stacked):
             return np.concatenate([Table(part, self._schema).column(f) for part in self._X.parts])
+        if isinstance(self._X, Rows) and self._schema.categories[f] is None:
+            return Table(self._X.frame, self._schema).column(f)[self._X.places]
         categories = self._schema.categories[f]
         if categories is not None:
             codes, values = _factorize(self._X, f)
@@ -220,12 +253,20 @@ class Table:
             for start in range(0, self.n_rows, _CHUNK):
                 stop = min(start + _CHUNK, self.n_rows)
                 yield start, stop, rows[start:stop].toarray().astype(np.float64)
+        elif isinstance(self._X, nw.DataFrame):
+            for start in range(0, self.n_rows, _FRAME_CHUNK):
+                part = Table(self._X[start : start + _FRAME_CHUNK], self._schema)
+                yield start, start + part.n_rows, part._values(encode)
         else:
-            values = np.empty((self.n_rows, self.n_features))
-            for f in range(self.n_features):
-                column = self.column(f)
-                values[:, f] = column if encode[f] is None else encode[f](column)
-            yield 0, self.n_rows, values
+            yield 0, self.n_rows, self._values(encode)
+
+    def _values(self, encode: Sequence[Any]) -> NDArray[np.floating]:
+        """All rows as a C-contiguous array."""
+        values = np.empty((self.n_rows, self.n_features))
+        for f in range(self.n_features):
+            column = self.column(f)
+            values[:, f] = column if encode[f] is None else encode[f](column)
+        return values
 
 
 def join_schemas(schemas: list[Schema]) -> Schema:
@@ -256,6 +297,8 @@ def _as_columns(X: Any) -> Any:
     """A narwhals data frame, a float array or a CSC matrix; anything else is refused with the reason."""
     if isinstance(X, Stacked):
         return Stacked([_as_columns(part) for part in X.parts])
+    if isinstance(X, Rows):
+        return Rows(_as_columns(X.frame), X.places)
     if is_frame(X):
         frame = nw.from_native(X, eager_only=True)
         if min(frame.shape) == 0:
@@ -372,6 +415,8 @@ def categories_of(X: Any, f: int) -> tuple[Any, ...]:
 
 def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
     """Codes, −1 for missing, into a list of values."""
+    if isinstance(X, Rows):
+        return _factorize(X.frame[:, [f]][X.places], 0)
     if not isinstance(X, nw.DataFrame):
         column = Table(X, Schema((None,) * X.shape[1], None)).column(f)
         values, codes = np.unique(column, return_inverse=True)
@@ -385,7 +430,9 @@ def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
     if series.implementation.is_pyarrow():
         encoded = native.combine_chunks().dictionary_encode()
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
-        codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        indices = encoded.indices
+        indices = indices if str(indices.type).startswith("int") else indices.cast("int64")
+        codes = indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return codes.astype(np.intp), encoded.dictionary.to_pylist()
     category = series.cast(nw.String).cast(nw.Categorical)
     physical = category.to_native().to_physical().fill_null(2**32 - 1).to_numpy().astype(np.int64)

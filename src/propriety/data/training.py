@@ -21,7 +21,7 @@ from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy
 from propriety.data.stream import Stream
 from propriety.data.streamed import first_pass
-from propriety.data.table import Schema, Stacked, Table, as_array, is_frame
+from propriety.data.table import Rows, Schema, Stacked, Table, as_array, is_frame
 from propriety.weights import Weights
 
 #: What a learner reads: any table, with missing values and categories, or numbers in every cell.
@@ -256,13 +256,13 @@ def read_table(
     X: Any, reads: str, categorical: Any, collective: Collective = ALONE
 ) -> tuple[Any, NDArray[Any] | None, Schema, Table]:
     """X as arrays or a frame, its names, its schema, and the table read by it."""
-    first = X.parts[0] if isinstance(X, Stacked) else X
+    first = X.parts[0] if isinstance(X, Stacked) else X.frame if isinstance(X, Rows) else X
     # An array has no names; to find that out takes scikit-learn as long as all the rest of reading it.
     feature_names = None if type(first) is np.ndarray else _get_feature_names(first)
     if reads == NUMBERS:
         X = as_numbers(X)
         categorical = None
-    elif not is_frame(X) and not isinstance(X, Stacked):
+    elif not is_frame(X) and not isinstance(X, Stacked | Rows):
         X = as_array(X)
     schema, table = Schema.fit(X, categorical, collective)
     if reads == NUMBERS and feature_names is not None:

@@ -32,6 +32,7 @@ from propriety.weights import Weights
 SAMPLE = 200_000
 _SPARE = 1.5 * 1.25  # times the sample: rows of low hash that are kept at hand, in case some are held out
 _HASHED = 65536
+_BLOCK = 65536  # rows whose categories are looked up at once
 _MOST = np.iinfo(np.uint64).max
 _TOGETHER = 8  # features, or one a thread, whose values are sorted at the same time
 _SMOOTHING = 10.0
@@ -360,11 +361,15 @@ def count_categories(
     codes: NDArray[np.floating], weights: Floats | None, target: Floats, n_categories: int
 ) -> Floats:
     """Weight of each category, and of its rows of target 1: of shape (2, n_categories)."""
-    seen = ~np.isnan(codes)
-    index = codes[seen].astype(np.int64)
-    w = np.ones(len(index)) if weights is None else weights[seen]
-    mass = np.bincount(index, weights=w, minlength=n_categories)
-    return np.array([mass, np.bincount(index, weights=w * target[seen], minlength=n_categories)])
+    total = np.zeros((2, n_categories))
+    for start in range(0, len(codes), _BLOCK):  # so that arrays in between are small; sums are exact
+        part = slice(start, start + _BLOCK)
+        seen = ~np.isnan(codes[part])
+        index = codes[part][seen].astype(np.int64)
+        w = np.ones(len(index)) if weights is None else weights[part][seen]
+        total[0] += np.bincount(index, weights=w, minlength=n_categories)
+        total[1] += np.bincount(index, weights=w * target[part][seen], minlength=n_categories)
+    return total
 
 
 def merge_counted(counts: Floats, max_bins: int) -> Floats:
@@ -509,8 +514,12 @@ class Binner:
 
         def bin_one(column: Callable[[int], Any], start: int, f: int) -> None:
             x = column(f)
-            x = x if self.category_bins[f] is None else self.codes_to_bins(f, x)
-            place(x[:, None], np.array([f]), self.edges, self.n_bins, columns, start, 1)
+            if self.category_bins[f] is None:
+                place(x[:, None], np.array([f]), self.edges, self.n_bins, columns, start, 1)
+                return
+            for first in range(0, len(x), _BLOCK):
+                bins = self.codes_to_bins(f, x[first : first + _BLOCK])
+                place(bins[:, None], np.array([f]), self.edges, self.n_bins, columns, start + first, 1)
 
         first, features = 0, np.flatnonzero(categorical == 0)
         for X in table.arrays if d > 1 else ():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import condensed, refuse_collections
@@ -20,6 +20,8 @@ from propriety.losses.simplex import SimplexLoss
 from propriety.losses.value import number
 from propriety.weights import Z95, Estimate
 
+_STEPS = 100  # of Newton's method at most
+_LITTLE, _ROUNDING = 1e-18, 1e-12  # a mean loss that is not worth another step, and one that rounding may add
 _SURE = 1e-12  # no probability is nearer to 0 where its logarithm is taken
 
 
@@ -203,13 +205,7 @@ def calibration_slope(
         inputs.same_length(y=codes, p=P)
         weight = inputs.weights(sample_weight, len(codes))
     else:
-        rows = inputs.read(y, p, sample_weight, pos_label)
-        P, codes, weight = np.column_stack([1 - rows.p, rows.p]), rows.y.astype(np.intp), rows.weight
-        negative, positive = rows.p[codes == 0], rows.p[codes == 1]
-        if min(len(negative), len(positive)) == 0:
-            raise ValueError("y has one class, so that its calibration has no slope")
-        if negative.max() < positive.min() or positive.max() < negative.min():
-            return float(np.copysign(np.inf, positive.min() - negative.max()))
+        return _logistic(inputs.read(y, p, sample_weight, pos_label)).value
     scores = np.ascontiguousarray(np.log(np.clip(P, _SURE, 1.0)).T)
     chosen, share = (codes, np.arange(len(codes))), weight / weight.sum()
 
@@ -243,19 +239,43 @@ def calibration_slope_estimate(
     (0.5, True)
     """
     y, p, sample_weight = condensed(y=y, p=p, sample_weight=sample_weight).values()
-    slope = calibration_slope(y, p, sample_weight=sample_weight, pos_label=pos_label)
-    if not np.isfinite(slope):
+    return _logistic(inputs.read(y, p, sample_weight, pos_label))
+
+
+def _logistic(rows: Rows) -> Estimate:
+    """The slope of the logistic regression on the log-odds of p, by Newton's method, with its interval."""
+    negative, positive = rows.p[rows.y == 0], rows.p[rows.y == 1]
+    if min(len(negative), len(positive)) == 0:
+        raise ValueError("y has one class, so that its calibration has no slope")
+    if negative.max() < positive.min() or positive.max() < negative.min():
+        slope = float(np.copysign(np.inf, positive.min() - negative.max()))
         return Estimate(slope, min(slope, 0.0), max(slope, 0.0))
-    rows = inputs.read(y, p, sample_weight, pos_label)
     q = np.clip(rows.p, _SURE, 1 - _SURE)
     x = np.log(q) - np.log1p(-q)
-    level = brentq(lambda a: rows.weight @ (special.expit(slope * x + a) - rows.y), -1e3, 1e3)
-    g = special.expit(slope * x + level)
-    h = rows.weight * g * (1 - g)
+    share = rows.weight / rows.weight.sum()
+
+    def loss(theta: Array) -> float:
+        F = theta[0] + theta[1] * x
+        return float(share @ (np.logaddexp(0.0, F) - rows.y * F))
+
+    theta = np.array([0.0, 1.0])
+    value = loss(theta)
+    for _ in range(_STEPS):
+        g = special.expit(theta[0] + theta[1] * x)
+        h, away = share * g * (1 - g), share * (g - rows.y)
+        information = np.array([[h.sum(), h @ x], [h @ x, h @ x**2]])
+        downhill = np.array([away.sum(), away @ x])
+        step = np.linalg.lstsq(information, downhill)[0]
+        if downhill @ step <= _LITTLE:
+            break
+        while (reached := loss(theta - step)) > value + _ROUNDING:  # a whole step may be too long
+            step /= 2
+        theta, value = theta - step, reached
     # The slope's part of the inverse information: what x says beside the intercept.
-    information = h @ (x - h @ x / h.sum()) ** 2
-    error = float(Z95 / np.sqrt(information)) if information > 0 else float("inf")
-    return Estimate(slope, slope - error, slope + error)
+    middle = h @ x / h.sum() if h.sum() > 0 else 0.0
+    spread = float(rows.weight.sum() * (h @ (x - middle) ** 2))
+    error = Z95 / np.sqrt(spread) if spread > 0 else float("inf")
+    return Estimate(float(theta[1]), float(theta[1] - error), float(theta[1] + error))
 
 
 def calibration_cross_entropy(

@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.data.table import is_frame, is_sparse
+from propriety.data.table import Rows, is_frame, is_sparse
 from propriety.data.training import read_groups
 from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
@@ -170,6 +170,8 @@ def _deal(weight: Array, rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 def _take(X: Any, rows: NDArray[np.intp]) -> Any:
+    if isinstance(X, Rows):
+        return X[rows].taken()
     return nw.from_native(X, eager_only=True)[rows].to_native() if is_frame(X) else X[rows]
 
 

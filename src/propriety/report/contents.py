@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -322,7 +323,7 @@ class Report:
         """Decisions by the costs, within the budget."""
         return self.costs.decide(p) if self.budget is None else self.costs.decide_within(p, self.budget)
 
-    @property
+    @cached_property
     def lines(self) -> list[Line]:
         """The costs of 1,000 cases decided by the model, by neither looking, and by the rivals."""
         n, constants = len(self.y), self._constants()
@@ -358,9 +359,14 @@ class Report:
     @property
     def findings(self) -> list[str]:
         """All warnings, those that matter most first: those given, of the checks, and of the fit."""
+        return [*self.warnings, *self.found]
+
+    @property
+    def found(self) -> list[str]:
+        """The warnings of the checks and of the fit."""
         order = np.arange(len(self.y)) if self.order is None else np.asarray(self.order)
         decided, two = self.decide(self.p), self.p.ndim == 1
-        warnings = [*self.warnings, *checks.no_better(self.lines)]
+        warnings = checks.no_better(self.lines)
         if two:
             warnings += checks.worse_than_base_rate(self.y, self.p, self.weights, self.groups)
         warnings += checks.rare_classes(self.y, self.labels) + checks.few_mistakes(self.y, decided)

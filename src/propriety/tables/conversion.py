@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,24 +46,36 @@ def with_missing(text: Any, markers: Sequence[str]) -> Any:
 
 
 def text_or_missing(array: Any, markers: Sequence[str]) -> Any:
-    """The values as trimmed text, null where missing; each different text is looked at once."""
-    array = _plain(array)
-    if not pa.types.is_string(array.type):
-        return with_missing(as_text(array), markers)
-    return _each_once(array, lambda text: with_missing(as_text(text), markers))
+    """The values as trimmed text in a dictionary, null where missing; each different value is looked at once.
+
+    >>> text = text_or_missing(pa.chunked_array([["a ", "b", "NA"], ["a"]]), ["na"])
+    >>> text.to_pylist(), different(text).to_pylist()
+    (['a', 'b', None, 'a'], ['a', 'b'])
+    """
+    encoded = _encoded(array)
+    text = with_missing(as_text(encoded.dictionary), markers).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(text.indices.take(encoded.indices), text.dictionary)
 
 
-def _each_once(text: Any, function: Callable[[Any], Any]) -> Any:
-    """A function of text, called with the different ones."""
-    whole = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
-    encoded = whole.dictionary_encode()
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    return pa.chunked_array([function(encoded.dictionary).take(encoded.indices)])
+def different(text: Any) -> Any:
+    """The different values of a dictionary array that occur, without null."""
+    return text.dictionary.take(pc.unique(text.indices.drop_null()))
+
+
+def _encoded(array: Any) -> Any:
+    """The values as one dictionary array."""
+    if not pa.types.is_dictionary(array.type):
+        array = _plain(array).dictionary_encode()
+    elif not pa.types.is_string(array.type.value_type):
+        array = pc.cast(array, array.type.value_type).dictionary_encode()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.unify_dictionaries().combine_chunks()
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
     """The values as float64, or pyarrow's error if one is no number."""
-    array = _plain(array)
+    array = array if pa.types.is_dictionary(array.type) else _plain(array)
     if pa.types.is_float64(array.type):
         return array  # a cast would copy it
     if is_numeric(array.type):
@@ -74,12 +86,9 @@ def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
             return pc.cast(array, pa.float64())  # nothing but numbers: by far the most common
         except pa.ArrowInvalid:
             pass
-
-    def number(text: Any) -> Any:
-        text = with_missing(as_text(text), markers)
-        return pc.cast(pc.replace_substring(text, ",", ".") if decimal == "," else text, pa.float64())
-
-    return _each_once(array, number) if pa.types.is_string(array.type) else number(array)
+    text = text_or_missing(array, markers)
+    written = pc.replace_substring(text.dictionary, ",", ".") if decimal == "," else text.dictionary
+    return pa.chunked_array([pc.cast(written, pa.float64()).take(text.indices)])
 
 
 def as_date(array: Any, markers: Sequence[str], form: str) -> Any:
@@ -90,8 +99,10 @@ def as_date(array: Any, markers: Sequence[str], form: str) -> Any:
     text = text_or_missing(array, markers)
     if form in (ISO, ISO_ZONE):
         kind = pa.timestamp("us") if form == ISO else pa.timestamp("us", "UTC")
-        return pc.cast(_cast_or_null(text, kind), pa.timestamp("us"))
-    return pc.cast(pc.strptime(text, format=form, unit="s", error_is_null=True), pa.timestamp("us"))
+        when = _cast_or_null(text.dictionary, kind)
+    else:
+        when = pc.strptime(text.dictionary, format=form, unit="s", error_is_null=True)
+    return pc.cast(when, pa.timestamp("us")).take(text.indices)
 
 
 def _cast_or_null(text: Any, kind: Any) -> Any:
@@ -105,17 +116,16 @@ def _cast_or_null(text: Any, kind: Any) -> Any:
                 out.append(pa.scalar(value, pa.string()).cast(kind).as_py())
             except pa.ArrowInvalid:
                 out.append(None)
-        return pa.chunked_array([pa.array(out, kind)])
+        return pa.array(out, kind)
 
 
 def as_category(array: Any, markers: Sequence[str], categories: Sequence[str]) -> tuple[Any, int]:
     """The values as a dictionary array over `categories`, and how many are of no known one (null)."""
     text = text_or_missing(array, markers)
     known = pa.array(list(categories), pa.string())
-    indices = pc.index_in(text, value_set=known, skip_nulls=True)
-    unknown = pc.sum(pc.and_(pc.is_valid(text), pc.is_null(indices))).as_py() or 0
-    chunks = [pa.DictionaryArray.from_arrays(c.cast(pa.int32()), known) for c in _chunks(indices)]
-    return pa.chunked_array(chunks, pa.dictionary(pa.int32(), pa.string())), unknown
+    indices = pc.index_in(text.dictionary, value_set=known).cast(pa.int32()).take(text.indices)
+    unknown = indices.null_count - text.null_count
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, known)]), unknown
 
 
 def is_numeric(kind: Any) -> bool:
@@ -126,6 +136,11 @@ def is_numeric(kind: Any) -> bool:
         or pa.types.is_decimal(kind)
         or pa.types.is_boolean(kind)
     )
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a column of this type is text, perhaps in a dictionary."""
+    return bool(pa.types.is_string(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
 
 def is_usable(kind: Any) -> bool:
@@ -165,10 +180,6 @@ def _plain(array: Any) -> Any:
     if pa.types.is_null(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view":
         return pc.cast(array, pa.string())
     return array
-
-
-def _chunks(array: Any) -> list[Any]:
-    return list(array.chunks) if isinstance(array, pa.ChunkedArray) else [array]
 
 
 def as_numpy(values: Any) -> Any:

@@ -1,7 +1,7 @@
 """One reader for each format: names of the columns, an iterator of Arrow tables, and notes.
 
 Text, JSON and Excel come as columns of text: what they are is worked out from all rows (`inference`), not
-from the first ones.
+from the first ones. Delimited text is parsed by several threads, a piece of whole rows each.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from propriety import parallel
 from propriety.tables.arrow_files import read_arrow, read_parquet
 from propriety.tables.conversion import MISSING
 from propriety.tables.errors import LongRow, NotNumbers, TableError
@@ -22,6 +25,8 @@ from propriety.tables.excel import read_excel
 from propriety.tables.json_files import read_json
 from propriety.tables.reading import Numbers, Read, Reading, names_of
 from propriety.tables.text_files import (
+    UNCLOSED,
+    Pieces,
     Rejoined,
     Utf8Reader,
     encoding_of,
@@ -84,38 +89,82 @@ def _likely_numbers(text: str, delimiter: str, names: list[str]) -> tuple[str, .
 def _csv_chunks(
     text: Any, how: Reading, delimiter: str, names: list[str], before: int, numbers: Numbers
 ) -> Iterator[Any]:
-    ragged: list[Any] = []
-
-    def note(row: Any) -> str:
-        ragged.append(row)
-        return "error"
-
-    types = {name: pa.float64() if name in numbers.wanted else pa.string() for name in names}
+    """The rows, pieces of the text by several threads; there are so many lines `before` them."""
+    kinds = {name: pa.float64() if name in numbers.wanted else numbers.text for name in names}
+    parsing, pieces = _Parsing(delimiter, kinds, numbers.missing), Pieces(text, how.chunk_bytes, delimiter)
     try:
-        reader = pacsv.open_csv(
-            pa.PythonFile(text, "r"),
-            pacsv.ReadOptions(use_threads=False, block_size=how.chunk_bytes, column_names=names),
-            pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note),
-            pacsv.ConvertOptions(
-                check_utf8=False, column_types=types, null_values=numbers.missing, strings_can_be_null=False
-            ),
-        )
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
-    except pa.ArrowInvalid as error:
-        if ragged:
-            raise _ragged(how.name, ragged[0], before) from None
-        if "Empty CSV file" in str(error):
-            return
-        bad = _COLUMN.search(str(error))
-        if bad is not None:
-            raise NotNumbers(names[int(bad[1])], bad[2]) from None
-        if "straddling" in str(error) or "too small" in str(error):
-            raise LongRow(
-                f"{how.name} has a row of more than {how.chunk_bytes / 2**20:g} MB",
-                "is there a quote that is not closed?",
-            ) from None
-        raise
+        for table in parallel.in_order(parsing.piece, pieces, how.n_jobs):
+            yield table
+            before += table.num_rows
+        if pieces.rest is not None:
+            yield from parsing.stream(io.BufferedReader(pieces.rest, how.chunk_bytes), how.chunk_bytes)
+    except _Ragged as error:
+        raise _ragged(how.name, error.row, before) from None
+    except LongRow:
+        raise LongRow(f"{how.name} has a row of more than {how.chunk_bytes / 2**20:g} MB", UNCLOSED) from None
+
+
+class _Ragged(Exception):
+    """A row has more or fewer fields than the header."""
+
+    def __init__(self, row: Any) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+@dataclass(frozen=True)
+class _Parsing:
+    """How rows are told apart and converted: the types of the columns, and text that stands for no number."""
+
+    delimiter: str
+    kinds: dict[str, Any]
+    missing: tuple[str, ...]
+
+    def piece(self, piece: bytes) -> Any:
+        """The table of some whole rows."""
+        with self._options(len(piece) + 1) as options:
+            return pacsv.read_csv(pa.BufferReader(piece), *options)
+        return pa.schema(self.kinds).empty_table()
+
+    def stream(self, text: Any, size: int) -> Iterator[Any]:
+        """Tables of the rows of a stream, read by so many bytes at a time."""
+        with self._options(size) as options:
+            for batch in pacsv.open_csv(pa.PythonFile(text, "r"), *options):
+                yield pa.Table.from_batches([batch])
+
+    @contextmanager
+    def _options(self, size: int) -> Iterator[tuple[Any, Any, Any]]:
+        """What Arrow is told; its errors by their names, but for that of no rows, which is none."""
+        names, ragged = list(self.kinds), list[Any]()
+
+        def note(row: Any) -> str:
+            ragged.append(row)
+            return "error"
+
+        try:
+            yield (
+                pacsv.ReadOptions(use_threads=False, block_size=size, column_names=names),
+                pacsv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note
+                ),
+                pacsv.ConvertOptions(
+                    check_utf8=False,
+                    column_types=self.kinds,
+                    null_values=self.missing,
+                    strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            text = str(error)
+            bad = _COLUMN.search(text)
+            if ragged:
+                raise _Ragged(ragged[0]) from None
+            if bad is not None:
+                raise NotNumbers(names[int(bad[1])], bad[2]) from None
+            if "straddling" in text or "too small" in text:
+                raise LongRow("a row is longer than a piece") from None
+            if "Empty CSV file" not in text:
+                raise
 
 
 def _ragged(name: str, row: Any, before: int) -> TableError:

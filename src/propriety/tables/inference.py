@@ -155,7 +155,7 @@ def _find(
             return column, "" if column.parts else "constant"
         if forced:
             raise TableError(f"column {name!r} has values that are no dates", "give --date NAME=FORMAT")
-    values = sorted(pc.unique(text.drop_null()).to_pylist(), key=in_order)
+    values = sorted(conversion.different(text).to_pylist(), key=in_order)
     return Column(name, "category", tuple(values)), _useless_text(name, text, len(values))
 
 
@@ -188,9 +188,9 @@ def find_decimal(table: Any, apart: Collection[str], missing: Sequence[str]) -> 
     comma = False
     for name in table.column_names:
         array = table.column(name)
-        if name in apart or not pa.types.is_string(array.type):
+        if name in apart or not conversion.is_text(array.type):
             continue
-        few = conversion.text_or_missing(array.slice(0, 1000), missing).drop_null()
+        few = conversion.different(conversion.text_or_missing(array.slice(0, 1000), missing))
         if not len(few) or not pc.all(pc.match_substring_regex(few, r"^[+-]?[\d.,]+$")).as_py():
             continue
         if pc.any(pc.match_substring(few, ".")).as_py():
@@ -256,7 +256,7 @@ def try_date(
 
 def _date_form(name: str, array: Any, missing: Sequence[str], result: Findings) -> str | None:
     """The first format that fits every value; a second one that fits as well is noted."""
-    text = pc.unique(conversion.text_or_missing(array, missing).drop_null())
+    text = conversion.different(conversion.text_or_missing(array, missing))
     if len(text) == 0 or not pc.all(pc.match_substring_regex(text, r"\d")).as_py():
         return None
     few = text.slice(0, 1000)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from propriety import parallel
 from propriety.tables.columns import Columns
 from propriety.tables.conversion import as_numpy
 
@@ -26,9 +27,15 @@ def look_for_leaks(table: Any, columns: Columns, codes: NDArray[np.intp]) -> lis
         return []
     outcomes = [codes == k for k in range(1 if len(counts) == 2 else 0, len(counts))]
     frame, _ = columns.encode(table.take(pa.array(np.arange(0, table.num_rows, step))))
+
+    def area_of(feature: str) -> float:
+        return min(_area(frame.column(feature), y) for y in outcomes)
+
+    found = parallel.in_order(area_of, columns.features, None)
+    areas = dict(zip(columns.features, found, strict=True))
     warnings = []
     for column in columns.columns:
-        area = max(min(_area(frame.column(f), y) for y in outcomes) for f in column.features)
+        area = max(areas[f] for f in column.features)
         if area >= _LEAK:
             warnings.append(
                 f"column {column.name!r} alone nearly tells the target (area under the curve {area:.3f}): is "

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Self, cast
 
 import pyarrow as pa
 
+from propriety import memory
 from propriety.tables.errors import TableError
 from propriety.tables.formats import READERS
 from propriety.tables.limits import EXPANSION, Counted, Limit, Unpacked
@@ -33,6 +34,7 @@ _ENDINGS = {
 }  # fmt: skip
 FORMATS = ("csv", "tsv", "parquet", "arrow", "excel", "jsonl")
 _PACKED = {"gz": "gzip", "bz2": "bz2", "xz": "xz", "zst": "zstd", "lz4": "lz4", "zip": "zip"}
+_ROWS = 1 << 17  # of chunks that are joined
 #: What reading a damaged file may raise.
 _DAMAGE = (
     pa.ArrowException, OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, struct.error,
@@ -76,10 +78,10 @@ class Source:
     def read(self) -> Any:
         """All rows as one Arrow table, and the end of it."""
         with self:
-            tables = list(self.chunks)
+            tables = list(self.chunks if self.strings is None else _joined(self.chunks))
         if not tables or sum(t.num_rows for t in tables) == 0:
             raise TableError(f"{self.name} has a header and no rows")
-        return pa.concat_tables(tables)
+        return pa.concat_tables(tables) if self.strings is None else _in_one_piece(tables)
 
 
 def open_source(
@@ -92,6 +94,7 @@ def open_source(
     sheet: str | None = None,
     chunk_bytes: int = 8 << 20,
     max_expansion: float = EXPANSION,
+    n_jobs: int | None = None,
 ) -> Source:
     """Open a table; ``-`` is standard input. What it is follows from its name, or from its first bytes.
 
@@ -109,6 +112,8 @@ def open_source(
         About how much of a file is in memory at once.
     max_expansion : float
         How many times its own size a file may unpack to, beyond 1 GB.
+    n_jobs : int, optional
+        Threads that parse text; by default as many as there are cores.
     """
     name = "standard input" if path == "-" else path
     if format is not None and format not in FORMATS:
@@ -121,15 +126,45 @@ def open_source(
         kind = format or "table"
         try:
             kind, stream, delimiter = _unpack(path, raw, format, delimiter, limit, files)
-            read = READERS[kind](
-                stream, Reading(name, delimiter, encoding, header, sheet, chunk_bytes, limit, files)
-            )
+            how = Reading(name, delimiter, encoding, header, sheet, chunk_bytes, n_jobs, limit, files)
+            read = READERS[kind](stream, how)
         except TableError:
             raise
         except _DAMAGE as error:
             raise _damaged(name, kind, error) from None
         chunks = _guarded(read.chunks, name, kind)
         return Source(name, kind, read.names, chunks, read.notes, read.strings, files.pop_all(), read.numbers)
+
+
+def _joined(chunks: Iterator[Any]) -> Iterator[Any]:
+    """Some chunks as one: many small arrays take more memory than few large ones, and more time to read."""
+    waiting, rows = [], 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        rows += chunk.num_rows
+        if rows >= _ROWS:
+            yield _as_one(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _as_one(waiting)
+
+
+def _as_one(tables: list[Any]) -> Any:
+    # The system's allocator gives arrays of this size back as soon as they are freed, Arrow's own may not.
+    table = pa.concat_tables(tables).unify_dictionaries()
+    return table.combine_chunks(memory_pool=pa.system_memory_pool())
+
+
+def _in_one_piece(tables: list[Any]) -> Any:
+    """The tables as one, each column of numbers in one array, which NumPy can look at without a copy."""
+    table = pa.concat_tables(tables)
+    tables.clear()  # so that a column is freed when it is joined
+    for i, field_ in enumerate(table.schema):
+        if pa.types.is_floating(field_.type) and table.column(i).num_chunks > 1:
+            whole = pa.concat_arrays(table.column(i).chunks, memory_pool=pa.system_memory_pool())
+            table = table.set_column(i, field_, whole)
+            memory.trim()  # or there would be two of all columns in the end
+    return table
 
 
 def _guarded(chunks: Iterator[Any], name: str, kind: str) -> Iterator[Any]:

@@ -50,13 +50,13 @@ class Target:
 
     def codes(self, array: Any, missing: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """The place of each row's class in `classes`, 0 where its label is not known, and whether it is."""
-        text = conversion.with_missing(conversion.as_text(array), _markers(missing))
+        text = conversion.text_or_missing(array, _markers(missing))
         known = conversion.as_numpy(pc.is_valid(text)).astype(bool)
         if self.several:
-            places = pc.index_in(text, value_set=pa.array(self.several, pa.string()), skip_nulls=True)
+            places = pc.index_in(text.dictionary, value_set=pa.array(self.several, pa.string()))
         else:
-            places = pc.equal(text, self.positive)
-        places = pc.fill_null(pc.cast(places, pa.int64()), 0)
+            places = pc.equal(text.dictionary, self.positive)
+        places = pc.fill_null(pc.cast(places, pa.int64()).take(text.indices), 0)
         return conversion.as_numpy(places).astype(np.intp), known
 
 
@@ -68,7 +68,7 @@ def find_target(
     With `several`, three labels or more are a class each, unless one is said to be positive.
     """
     conversion.check_usable(name, array.type)
-    text = conversion.with_missing(conversion.as_text(array), _markers(missing))
+    text = conversion.text_or_missing(array, _markers(missing))
     counts = {v["values"]: v["counts"] for v in pc.value_counts(text.drop_null()).to_pylist()}
     if not counts:
         raise TableError(f"the target {name!r} has no value in any row")

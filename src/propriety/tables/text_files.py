@@ -6,9 +6,13 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from propriety.tables.errors import TableError
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.tables.errors import LongRow, TableError
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BLOCK = 1 << 20
@@ -22,7 +26,8 @@ _MARKS = (  # of four bytes first: that of UTF-16 is the beginning of one of UTF
 _WIDE = ("utf-16", "utf-32", "utf_16", "utf_32", "utf16", "utf32", "u16", "u32")
 _HINT = re.compile(r"sep=([^\r\n])(\r\n|\r|\n)", re.IGNORECASE)
 _HEAD, _LONGEST_HEADER = 1 << 16, 1 << 26
-_UNCLOSED = "is there a quote that is not closed?"
+#: What a row that does not end may mean.
+UNCLOSED = "is there a quote that is not closed?"
 
 
 class Utf8Reader(io.RawIOBase):
@@ -38,7 +43,7 @@ class Utf8Reader(io.RawIOBase):
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._raw, self._encoding, self._name = raw, encoding, name
         self._is_plain = codecs.lookup(encoding).name in ("utf-8", "ascii", "iso8859-1", "cp1252")
-        self._line, self._ready, self._done, self._seen = 1, b"", False, False
+        self._line, self._ready, self._done, self._seen = 1, memoryview(b""), False, False
 
     def readable(self) -> bool:
         """Yes."""
@@ -49,7 +54,7 @@ class Utf8Reader(io.RawIOBase):
         while not self._ready and not self._done:
             block = self._raw.read(_BLOCK)
             self._done = not block
-            self._ready = self._decoded(block)
+            self._ready = memoryview(self._decoded(block))
         taken, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
         buffer[: len(taken)] = taken
         return len(taken)
@@ -61,7 +66,7 @@ class Utf8Reader(io.RawIOBase):
             )
         if self._is_plain and block.isascii() and not self._decoder.getstate()[0]:  # most text: nothing to do
             self._seen = self._seen or bool(block)
-            self._line += block.count(b"\n") or block.count(b"\r")
+            self._line += _n_lines(block)
             return block
         try:
             text = self._decoder.decode(block, final=self._done)
@@ -70,7 +75,7 @@ class Utf8Reader(io.RawIOBase):
             encoded = text.encode()
         except UnicodeError as error:
             raise self._misfit(error) from None
-        self._line += block.count(b"\n") or block.count(b"\r")
+        self._line += _n_lines(block)
         return encoded
 
     def _misfit(self, error: UnicodeError) -> TableError:
@@ -78,11 +83,17 @@ class Utf8Reader(io.RawIOBase):
         if isinstance(error, UnicodeDecodeError):
             before = error.object[: error.start]
             what = f"byte 0x{error.object[error.start]:02X}"
-            line += before.count(b"\n") or before.count(b"\r")
+            line += _n_lines(before)
         return TableError(
             f"{self._name} is not {self._encoding} text: {what} in line {line}",
             "save the file as UTF-8, or give its encoding, for example --encoding cp1252",
         )
+
+
+def _n_lines(data: bytes) -> int:
+    """Ends of lines; by NumPy, since ``bytes.count`` looks at one byte after the other."""
+    codes = np.frombuffer(data, dtype=np.uint8)
+    return int(np.count_nonzero(codes == ord("\n"))) or int(np.count_nonzero(codes == ord("\r")))
 
 
 class Rejoined(io.RawIOBase):
@@ -101,6 +112,62 @@ class Rejoined(io.RawIOBase):
         self._ahead = self._ahead[len(buffer) :]
         buffer[: len(data)] = data
         return len(data)
+
+
+class Pieces:
+    """The text of a stream in pieces of whole rows, of about so many bytes, for threads to share.
+
+    Where a row ends is not looked for once quotes are not simply around a field: `rest` is then what is left,
+    as a stream, for a reader that looks at one character after the other.
+    """
+
+    def __init__(self, text: Any, size: int, delimiter: str) -> None:
+        self._text, self._size = text, size
+        self._apart = np.frombuffer(f"{delimiter}\r\n".encode(), dtype=np.uint8)
+        self.rest: Any = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        kept, more = b"", True
+        while more:
+            new = self._text.read(self._size)
+            more = bool(new)
+            data = kept + new
+            # Of a last quote it is not known what follows.
+            known = len(data) - (more and data.endswith(b'"'))
+            quotes = self._quotes(data, known)
+            if quotes is None or (not more and len(quotes) % 2):
+                self.rest = Rejoined(data, self._text)
+                return
+            end = _last_end(data, quotes, known) if more else len(data)
+            if not end and len(data) >= self._size:
+                raise LongRow("a row is longer than a piece")
+            if end:
+                yield data[:end]
+            kept = data[end:]
+
+    def _quotes(self, data: bytes, known: int) -> NDArray[np.intp] | None:
+        """Places of the quotes, those that open a field and those that close it in turn; None if not so."""
+        if b'"' not in data:
+            return np.empty(0, dtype=np.intp)
+        codes = np.frombuffer(data, dtype=np.uint8)
+        places = np.flatnonzero(codes[:known] == ord('"'))
+        before, after = places[::2] - 1, places[1::2] + 1
+        opening = np.isin(codes[before[before >= 0]], self._apart)
+        closing = np.isin(codes[after[after < len(codes)]], self._apart)
+        return places if opening.all() and closing.all() else None
+
+
+def _last_end(data: bytes, quotes: NDArray[np.intp], known: int) -> int:
+    """Where the last row ends that is whole: after a line's end that is not in quotes; 0 if there is none."""
+    # Of a last \r it is not known whether \n follows, with which it is one end.
+    for mark, stop in ((b"\n", known), (b"\r", known - 1)):
+        place = data.rfind(mark, 0, max(stop, 0))
+        while place >= 0:
+            opened = int(np.searchsorted(quotes, place))
+            if opened % 2 == 0:
+                return place + 1
+            place = data.rfind(mark, 0, int(quotes[opened - 1]))
+    return 0
 
 
 def encoding_of(head: bytes) -> str:
@@ -154,12 +221,12 @@ def read_first_row(stream: Any, delimiter: str, name: str) -> tuple[list[str], b
         row, taken, followed = _first_row(text, delimiter, name)
         if row and (followed or not more):
             if not followed and any("\n" in field or "\r" in field for field in row):
-                raise TableError(f"the first row of {name} does not end", _UNCLOSED)
+                raise TableError(f"the first row of {name} does not end", UNCLOSED)
             return row, head, len("".join(lines(text)[:taken]).encode()), taken
         if not more:
             raise TableError(f"{name} is empty")
         if len(head) > _LONGEST_HEADER:
-            raise TableError(f"the first row of {name} does not end", _UNCLOSED)
+            raise TableError(f"the first row of {name} does not end", UNCLOSED)
 
 
 def _first_row(text: str, delimiter: str, name: str) -> tuple[list[str], int, bool]:
@@ -169,7 +236,7 @@ def _first_row(text: str, delimiter: str, name: str) -> tuple[list[str], int, bo
     try:
         row = next((fields for fields in reader if any(f.strip() for f in fields)), [])
     except csv.Error as error:
-        raise TableError(f"the first row of {name} cannot be read: {error}", _UNCLOSED) from None
+        raise TableError(f"the first row of {name} cannot be read: {error}", UNCLOSED) from None
     return row, reader.line_num, reader.line_num < len(whole)
 
 
