@@ -247,7 +247,8 @@ def _holds_any(cells, b, node):
 @inner
 def _take(node, f, bin_, left):
     node.feature, node.bin = f, bin_
-    node.left_gradient, node.left_curvature, node.left_weight = left[0], left[1], left[2]
+    node.left_gradient, node.left_curvature = left[0], left[1]
+    node.left_weight = left[2] if node.counted else 0
 
 
 @inner
