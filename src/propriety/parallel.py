@@ -93,6 +93,20 @@ def run(tasks: Iterable[Callable[[], object]], n_jobs: int | None) -> None:
             raise error
 
 
+@contextmanager
+def helped_by(task: Callable[[], object], times: int) -> Iterator[None]:
+    """Hand a task so many times to threads that are free, and wait for none of them.
+
+    Whoever asks must know by himself when the helpers are done; those that have not begun never will.
+    """
+    helpers = [_executor().submit(task) for _ in range(times)]
+    try:
+        yield
+    finally:
+        for helper in helpers:
+            helper.cancel()
+
+
 def for_blocks(function: Callable[[int, int], object], n: int, *, n_jobs: int | None, block: int) -> None:
     """Call ``function(start, stop)`` on consecutive blocks that cover ``range(n)``."""
     if n <= block:

@@ -72,6 +72,17 @@ def test_columns_are_numbers_with_nan(columns, make):
     np.testing.assert_array_equal(table.column(2), c["flag"].astype(float))
     index = {name: float(i) for i, name in enumerate(schema.categories[3])}
     np.testing.assert_array_equal(table.column(3), [index.get(v, np.nan) for v in c["city"]])
+    codes = table.column(3, codes=True)
+    assert codes.dtype == np.int8
+    np.testing.assert_array_equal(codes, [index.get(v, -1) for v in c["city"]])
+    np.testing.assert_array_equal(table.column(0, codes=True), c["number"])
+
+
+def test_categories_that_do_not_occur_are_not_known():
+    values = pd.Categorical.from_codes([2, -1, 0, 2], categories=["b", "z", "a"], ordered=True)
+    schema, table = Schema.fit(pd.DataFrame({"x": values}))
+    assert schema.categories == (("a", "b"),)
+    assert table.column(0, codes=True).tolist() == [0, -1, 1, 0]
 
 
 @pytest.mark.parametrize("make", KINDS[1:])

@@ -1,6 +1,7 @@
 """Rows in several processes give the bits of rows in one; here a process is a thread."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -60,11 +61,11 @@ class Rows:
         self._table, self._rows = table, rows
         self.n_rows, self.n_features, self.arrays = len(rows), table.n_features, ()
 
-    def column(self, f):
-        return self._table.column(f)[self._rows]
+    def column(self, f, *, codes=False):
+        return self._table.column(f, codes=codes)[self._rows]
 
-    def parts(self, features, rows=None):
-        yield slice(0, self.n_rows), self.column
+    def parts(self, features, rows=None, *, codes=False):
+        yield slice(0, self.n_rows), partial(self.column, codes=codes)
 
 
 @pytest.mark.parametrize("n_members", [2, 3])

@@ -90,6 +90,11 @@ def test_a_weighted_sum_has_one_value_in_every_order(rng, w):
     total = weighted_sum(x, row_weights(weights), 1)
     assert weighted_sum(x[order], row_weights(weights.take(order)), 2) == total
     assert total == pytest.approx(math.fsum(x * weights.array), rel=1e-8)
+    top = float(np.abs(x).max())
+    assert weighted_sum(x, row_weights(weights), 1, top=top) == total
+    squares = weighted_sum(x * x, row_weights(weights), 1)
+    assert weighted_sum(x, row_weights(weights), 1, squared=True) == squares
+    assert weighted_sum(x, row_weights(weights), 1, squared=True, top=top) == squares
 
 
 def test_sums_that_are_not_finite_say_so():
@@ -97,6 +102,8 @@ def test_sums_that_are_not_finite_say_so():
     assert weighted_sum(np.array([1.0, np.inf]), weights, 1) == math.inf
     assert math.isnan(weighted_sum(np.array([1.0, np.nan]), weights, 1))
     assert weighted_sum(np.zeros(2), weights, 1) == 0.0
+    assert weighted_sum(np.array([1.0, 1e200]), weights, 1, squared=True) == math.inf
+    assert math.isnan(weighted_sum(np.array([1.0, np.nan]), weights, 1, squared=True))
 
 
 @pytest.mark.parametrize("top", [1e-30, 1.0, 1e30])

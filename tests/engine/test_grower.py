@@ -215,7 +215,7 @@ def test_scores_of_bins_and_of_values_are_the_same(rng):
     by_bin, by_value = np.zeros((n, 1)), np.zeros((n, 1))
     forest.add_binned_scores(grower.binned, by_bin, 1)
     encoded = X.copy()
-    encoded[:, 2] = binner.codes_to_bins(2, X[:, 2])
+    encoded[:, 2] = binner.encoders()[2](X[:, 2])
     forest.add_scores(encoded, by_value, 2)
     np.testing.assert_array_equal(by_bin, by_value)
     expected = np.zeros(n)

@@ -29,12 +29,14 @@ def _lead(board, rounds, n_tasks, counts):
 
 
 @kernel
-def _help(board, counts):
-    team.join(board)
+def _help(board, tree, counts):
+    if team.join(board, tree) < 0:
+        return
     spins = 0
     while True:
         task = team.claim(board)
         if task == -2:
+            team.leave(board)
             return
         if task < 0:
             spins += 1
@@ -49,22 +51,25 @@ def _help(board, counts):
 def test_every_task_is_done_once_and_before_the_phase_ends(helpers, n_tasks):
     board, rounds = team.new_board(), 40
     counts = np.zeros((rounds + 1, n_tasks), dtype=np.int64)
-    team.open_board(board)
+    tree = team.open_board(board)
 
     def lead():
         _lead(board, rounds, n_tasks, counts)
         team.close_board(board)
 
-    parallel.run([lead, *[lambda: _help(board, counts)] * helpers], helpers + 1)
+    parallel.run([lead, *[lambda: _help(board, tree, counts)] * helpers], helpers + 1)
     np.testing.assert_array_equal(counts[:rounds], np.arange(1, rounds + 1)[:, None] * np.ones((1, n_tasks)))
     np.testing.assert_array_equal(counts[rounds], counts[:rounds].sum(axis=0))
 
 
 def test_a_late_helper_finds_a_closed_board():
-    board = team.new_board()
-    team.open_board(board)
+    board, counts = team.new_board(), np.zeros((1, 1), dtype=np.int64)
+    tree = team.open_board(board)
     team.close_board(board)
-    _help(board, np.zeros((1, 1), dtype=np.int64))
+    _help(board, tree, counts)
+    assert team.open_board(board) == tree + 1
+    _help(board, tree, counts)  # and not one that is open for the next tree
+    team.close_board(board)
 
 
 @pytest.fixture
@@ -97,7 +102,7 @@ def test_an_error_sends_the_helpers_home(growing, monkeypatch):
 
     def fail(*tree):
         *_, n_rows, _ = tree
-        if n_rows:
+        if n_rows > 0:
             raise MemoryError("no room")
         compiled(*tree)
 

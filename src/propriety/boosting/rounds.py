@@ -19,7 +19,7 @@ from propriety.boosting.objective import Objective, derivatives
 from propriety.boosting.reach import Reach
 from propriety.boosting.settings import BoostingSettings
 from propriety.data.folds import SALT, mixed
-from propriety.engine.binning import SAMPLE, Binner
+from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import largest, row_weights, weighted_sum
 from propriety.engine.harvest import NO_HARVEST
 from propriety.engine.layout import Binned, Harvest
@@ -169,15 +169,14 @@ class Booster:
         """Mean curvature and perfect gain of a row."""
         total = self._row_weights.total
         curvature = np.array([self._sum(h) / total for h in self._H])
-        square = np.array([self._sum(g * g) / total for g in self._G])
+        square = np.array([self._sum(g, squared=True) / total for g in self._G])
         gain = np.divide(0.5 * square, curvature, out=np.zeros_like(square), where=curvature > 0)
-        if len(self.scores) > SAMPLE:  # the squares are freed, and should not stand beside what trees need
-            memory.trim()
         return Units(curvature, gain)
 
-    def _sum(self, values: Floats) -> float:
+    def _sum(self, values: Floats, *, squared: bool = False) -> float:
         """Weighted sum over all rows; the values of those that take no part must be 0."""
-        return weighted_sum(values, self._row_weights, self.settings.n_jobs, self._collective)
+        jobs = self.settings.n_jobs
+        return weighted_sum(values, self._row_weights, jobs, self._collective, squared=squared)
 
     def mean(self, values: Floats) -> float:
         """Weighted mean over all rows that take part."""

@@ -7,6 +7,7 @@ pass must see the same rows in the same order, which the labels tell.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -59,7 +60,7 @@ class StreamedTable(Table):
         return cls(stream.having(schema.names), schema)
 
     def parts(
-        self, features: Sequence[int], rows: NDArray[np.intp] | None = None
+        self, features: Sequence[int], rows: NDArray[np.intp] | None = None, *, codes: bool = False
     ) -> Iterator[tuple[Any, Column]]:
         """Which rows, and their columns by number; at least the ``rows`` asked for, batch after batch."""
         if rows is not None and self._held is not None and _within(rows, self._held[0]):
@@ -78,7 +79,8 @@ class StreamedTable(Table):
             if self._labels is not None:
                 self._labels.check_same(batch.column(stream.target), start)
             table = Table(nw.from_native(batch.select(names), eager_only=True), schema)
-            yield slice(start, stop), lambda f, table=table: table.column(place[f])  # type: ignore[misc]
+            read = partial(table.column, codes=codes)
+            yield slice(start, stop), lambda f, read=read: read(place[f])  # type: ignore[misc]
             start = stop
         if start != self.n_rows:
             raise ValueError(
@@ -86,9 +88,9 @@ class StreamedTable(Table):
                 "the same rows each time, such as files, or a function that begins anew"
             )
 
-    def column(self, f: int) -> NDArray[np.floating]:
+    def column(self, f: int, *, codes: bool = False) -> NDArray[Any]:
         """One column, of all rows."""
-        return np.concatenate([column(f) for _, column in self.parts([f])])
+        return np.concatenate([column(f) for _, column in self.parts([f], codes=codes)])
 
     def chunks(self, encode: Sequence[Any]) -> Iterator[tuple[int, int, NDArray[np.floating]]]:
         """Yield (start, stop, C-contiguous array) over the rows; ``encode[f]`` maps codes or is None."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import narwhals as nw
@@ -163,7 +163,7 @@ class Table:
         self._X: Any = X
         self._schema = schema
         self.shape = self.n_rows, self.n_features = X.shape
-        self._read: dict[int, NDArray[np.floating]] = {}  # columns of a data frame of few rows
+        self._read: dict[tuple[int, bool], NDArray[Any]] = {}  # columns of a data frame of few rows
 
     @property
     def dense(self) -> NDArray[np.floating] | None:
@@ -199,11 +199,11 @@ class Table:
         return self._X.tocsc()
 
     def parts(
-        self, features: Sequence[int], rows: NDArray[np.intp] | None = None
-    ) -> Iterator[tuple[Any, Callable[[int], NDArray[np.floating]]]]:
+        self, features: Sequence[int], rows: NDArray[np.intp] | None = None, *, codes: bool = False
+    ) -> Iterator[tuple[Any, Callable[[int], NDArray[Any]]]]:
         """Which rows, and their columns by number, at least the ``rows`` asked for: here all at once."""
         if rows is None or not self.arrays or any(self._schema.categories[f] is not None for f in features):
-            yield slice(0, self.n_rows), self.column
+            yield slice(0, self.n_rows), partial(self.column, codes=codes)
             return
         # Rows lie all over memory, and a row is read for all of its columns at once.
         chosen, first = [], 0
@@ -214,26 +214,31 @@ class Table:
         values, place = np.concatenate(chosen), {f: k for k, f in enumerate(features)}
         yield rows, lambda f: values[:, place[f]]
 
-    def column(self, f: int) -> NDArray[np.floating]:
-        """Column ``f`` as numbers: NaN is missing or unknown, categories are their index."""
-        if not isinstance(self._X, nw.DataFrame) or self.n_rows > _FEW:
-            return self._numbers(f)
-        # A data frame takes longer to hand out a column of few rows than all that is done with it.
-        if f not in self._read:
-            self._read[f] = self._numbers(f)
-        return self._read[f]
+    def column(self, f: int, *, codes: bool = False) -> NDArray[Any]:
+        """Column ``f`` as numbers: NaN is missing or unknown, categories are their index.
 
-    def _numbers(self, f: int) -> NDArray[np.floating]:
+        With ``codes`` categories are whole numbers, in as few bytes as hold them, and −1 is missing.
+        """
+        if not isinstance(self._X, nw.DataFrame) or self.n_rows > _FEW:
+            return self._numbers(f, codes)
+        # A data frame takes longer to hand out a column of few rows than all that is done with it.
+        if (f, codes) not in self._read:
+            self._read[f, codes] = self._numbers(f, codes)
+        return self._read[f, codes]
+
+    def _numbers(self, f: int, codes: bool) -> NDArray[Any]:
         if isinstance(self._X, Stacked):
-            return np.concatenate([Table(part, self._schema).column(f) for part in self._X.parts])
+            tables = [Table(part, self._schema) for part in self._X.parts]
+            return np.concatenate([table.column(f, codes=codes) for table in tables])
         if isinstance(self._X, Rows) and self._schema.categories[f] is None:
             return Table(self._X.frame, self._schema).column(f)[self._X.places]
         categories = self._schema.categories[f]
         if categories is not None:
-            codes, values = _factorize(self._X, f)
-            index = {value: float(i) for i, value in enumerate(categories)}
-            table = np.array([index.get(value, np.nan) for value in values] + [np.nan])
-            return table[codes]
+            own, values = _factorize(self._X, f)
+            kind, missing = (np.min_scalar_type(~len(categories)), -1) if codes else (np.float64, np.nan)
+            index = {value: i for i, value in enumerate(categories)}
+            numbers = [index.get(value, missing) for value in values]
+            return np.array([*numbers, missing], dtype=kind).take(own)
         if is_sparse(self._X):
             start, stop = self._by_column.indptr[f : f + 2]
             column = np.zeros(self.n_rows)
@@ -409,12 +414,13 @@ def categorical_columns(X: Any, names: tuple[str, ...] | None, d: int, categoric
 def categories_of(X: Any, f: int) -> tuple[Any, ...]:
     """The values of a column, in their order."""
     codes, values = _factorize(X, f)
-    seen = np.unique(codes[codes >= 0])
-    return ordered(values[i] for i in seen)
+    seen = np.zeros(len(values) + 1, dtype=bool)
+    seen[codes] = True  # −1, for missing, is the last
+    return ordered(values[i] for i in np.flatnonzero(seen[:-1]))
 
 
-def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
-    """Codes, −1 for missing, into a list of values."""
+def _factorize(X: Any, f: int) -> tuple[NDArray[np.signedinteger], list[Any]]:
+    """Codes, −1 for missing, into a list of values, not all of which need to occur."""
     if isinstance(X, Rows):
         return _factorize(X.frame[:, [f]][X.places], 0)
     if not isinstance(X, nw.DataFrame):
@@ -425,6 +431,8 @@ def _factorize(X: Any, f: int) -> tuple[NDArray[np.intp], list[Any]]:
     series = X[:, f]
     native = series.to_native()
     if series.implementation.is_pandas_like():
+        if hasattr(native, "cat"):  # has codes already, often of one byte
+            return native.cat.codes.to_numpy(), list(native.cat.categories)
         codes, values = native.factorize()
         return np.asarray(codes, dtype=np.intp), list(values)
     if series.implementation.is_pyarrow():

@@ -57,9 +57,12 @@ class ColumnSource(Protocol):
         ...
 
     def parts(
-        self, features: Sequence[int], rows: NDArray[np.intp] | None = None
-    ) -> Iterator[tuple[Any, Callable[[int], NDArray[np.floating]]]]:
-        """Which rows, and their columns by number, of at least the ``rows`` asked for; batch by batch."""
+        self, features: Sequence[int], rows: NDArray[np.intp] | None = None, *, codes: bool = False
+    ) -> Iterator[tuple[Any, Callable[[int], NDArray[Any]]]]:
+        """Which rows, and their columns by number, of at least the ``rows`` asked for; batch by batch.
+
+        With ``codes`` categories are whole numbers, and −1 is missing.
+        """
         ...
 
 
@@ -266,7 +269,7 @@ class _Reading:
         if not features:
             return
         waiting: list[dict[int, Any]] = []
-        for where, column in table.parts(features, rows):
+        for where, column in table.parts(features, rows, codes=True):
             part: dict[int, Any] = {}
             parallel.run([partial(read, part, where, column, f) for f in features], self._n_jobs)
             waiting.append(part)
@@ -358,17 +361,18 @@ def quantile_edges(distinct: Distinct, max_bins: int) -> Floats:
 
 
 def count_categories(
-    codes: NDArray[np.floating], weights: Floats | None, target: Floats, n_categories: int
+    codes: NDArray[Any], weights: Floats | None, target: Floats, n_categories: int
 ) -> Floats:
     """Weight of each category, and of its rows of target 1: of shape (2, n_categories)."""
     total = np.zeros((2, n_categories))
     for start in range(0, len(codes), _BLOCK):  # so that arrays in between are small; sums are exact
         part = slice(start, start + _BLOCK)
-        seen = ~np.isnan(codes[part])
-        index = codes[part][seen].astype(np.int64)
-        w = np.ones(len(index)) if weights is None else weights[part][seen]
+        seen = codes[part] >= 0  # which neither −1 nor NaN is
+        index = codes[part][seen].astype(np.intp)
+        w = None if weights is None else weights[part][seen]
+        ones = target[part][seen] if w is None else w * target[part][seen]
         total[0] += np.bincount(index, weights=w, minlength=n_categories)
-        total[1] += np.bincount(index, weights=w * target[part][seen], minlength=n_categories)
+        total[1] += np.bincount(index, weights=ones, minlength=n_categories)
     return total
 
 
@@ -385,7 +389,7 @@ def merge_counted(counts: Floats, max_bins: int) -> Floats:
 
 
 def merge_categories(
-    codes: NDArray[np.floating],
+    codes: NDArray[Any],
     weights: Floats | None,
     target: Floats,
     n_categories: int,
@@ -402,6 +406,15 @@ def merge_categories(
     if n_categories <= max_bins:
         return np.arange(n_categories, dtype=np.float64)
     return merge_counted(count_categories(codes, weights, target, n_categories), max_bins)
+
+
+def of_codes(table: NDArray[Any], codes: NDArray[np.floating]) -> NDArray[Any]:
+    """The entry of each category code; that of a missing value is the last.
+
+    >>> of_codes(np.array([1.0, 0.0, np.nan]), np.array([0.0, np.nan]))
+    array([ 1., nan])
+    """
+    return table.take(np.where(np.isnan(codes), -1, codes).astype(np.intp))
 
 
 def count_levels(category_bins: Iterable[Floats | None], n_bins: NDArray[np.int64]) -> Floats:
@@ -513,13 +526,11 @@ class Binner:
         alone = list(range(d))
 
         def bin_one(column: Callable[[int], Any], start: int, f: int) -> None:
-            x = column(f)
-            if self.category_bins[f] is None:
+            x, bins = column(f), self.category_bins[f]
+            if bins is None:
                 place(x[:, None], np.array([f]), self.edges, self.n_bins, columns, start, 1)
-                return
-            for first in range(0, len(x), _BLOCK):
-                bins = self.codes_to_bins(f, x[first : first + _BLOCK])
-                place(bins[:, None], np.array([f]), self.edges, self.n_bins, columns, start + first, 1)
+            else:
+                columns[f, start : start + len(x)] = np.append(bins, self.n_bins[f]).astype(np.uint8).take(x)
 
         first, features = 0, np.flatnonzero(categorical == 0)
         for X in table.arrays if d > 1 else ():
@@ -527,7 +538,7 @@ class Binner:
             first += len(X)
         if first:
             alone = np.flatnonzero(categorical).tolist()
-        for where, column in table.parts(alone):
+        for where, column in table.parts(alone, codes=True):
             start, size = where.start, where.stop - where.start
             parallel.run([partial(bin_one, column, start, f) for f in alone], n_jobs)
             if by_rows:
@@ -544,18 +555,9 @@ class Binner:
     def encoders(self) -> list[Any]:
         """For each feature what turns the codes of its categories into bins; None for a numeric one."""
         return [
-            None if bins is None else partial(self.codes_to_bins, f)
-            for f, bins in enumerate(self.category_bins)
+            None if bins is None else partial(of_codes, np.append(bins, np.nan))
+            for bins in self.category_bins
         ]
-
-    def codes_to_bins(self, feature: int, codes: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Bins of category codes; missing stays missing."""
-        table = self.category_bins[feature]
-        assert table is not None
-        bins = np.full(len(codes), np.nan)
-        seen = ~np.isnan(codes)
-        bins[seen] = table[codes[seen].astype(np.int64)]
-        return bins
 
 
 assert _SEARCH == BINS - 1

@@ -149,10 +149,11 @@ def sum_cells(cell_of, index, g, h, weights, scale, start, stop, sums):
 
 
 @kernel
-def _sum(values, weights, factor, start, stop):
+def _sum(values, weights, factor, squared, start, stop):
     total = np.int64(0)
-    for i in range(start, stop):
-        total += fix(values[i], weight_of(weights, i), factor, weights.folded)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        value = values[i] * values[i] if squared else values[i]
+        total += fix(value, weight_of(weights, i), factor, weights.folded)
     return total
 
 
@@ -175,19 +176,31 @@ def largest(g: Floats, h: Floats, n_jobs: int, collective: Collective = ALONE) -
     return top_g, top_h
 
 
-def weighted_sum(values: Floats, weights: RowWeights, n_jobs: int, collective: Collective = ALONE) -> float:
+def weighted_sum(
+    values: Floats,
+    weights: RowWeights,
+    n_jobs: int,
+    collective: Collective = ALONE,
+    *,
+    squared: bool = False,
+    top: float | None = None,
+) -> float:
     """Σ weight · value over all rows, the same in any order; a value that is not finite makes it inf or NaN.
+
+    ``squared`` sums the squares of the values; ``top`` is the largest |value| of all rows, if it is known.
 
     >>> weighted_sum(np.array([0.1, 0.2]), row_weights(Weights.read([1, 2], 2)), n_jobs=1)
     0.5
     """
-    top, _ = largest(values, values, n_jobs, collective)
+    top = largest(values, values, n_jobs, collective)[0] if top is None else top
     if not math.isfinite(top):
         (top,) = collective.max((max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))),))
+    top = top * top if squared else top
+    if not math.isfinite(top):
         return top
     factor, totals = fixed_point(top, weights.total), []
     parallel.for_blocks(
-        lambda s, e: totals.append(_sum(values, weights, factor, s, e)),
+        lambda s, e: totals.append(_sum(values, weights, factor, squared, s, e)),
         len(values),
         n_jobs=n_jobs,
         block=_ROWS,

@@ -469,31 +469,41 @@ def _let_others_follow(binned, harvest, turn, work, n_rows):
         a.start, a.stop, b.start, b.stop = node.start, middle, middle, node.stop
 
 
+@inner
+def _begin(binned, signal, work, harvest, turn, n_rows, every):
+    """Draw the rows of a tree, if that is asked for, and make its root; returns their number."""
+    if harvest.wanted:
+        n_rows = draw_rows(harvest, turn.salt, work.rows)
+    elif every:
+        for i in range(n_rows):
+            work.rows[i] = i
+    new_root(signal, work, n_rows, n_rows)
+    for f in range(binned.n_bins.size):
+        clear(binned, f, work.nodes[0], work.histograms[0])
+    return n_rows
+
+
 @kernel
 def _grow(binned, signal, rules, work, harvest, turn, n_rows, every):
     """Grow a tree over the first ``n_rows`` of the workspace's rows or, if ``every``, over all from 0 on.
 
-    For a harvest, rows are drawn first, and values, scores and nodes follow. Without rows: help another
-    thread that grows a tree. The phases are carried out in one place, for both, because the compiler works
-    through all that they do once for each place that calls them.
+    For a harvest, rows are drawn first, and values, scores and nodes follow. Without rows, but −number of a
+    tree: help another thread that grows it. The phases are carried out in one place, for both, because the
+    compiler works through all that they do once for each place that calls them.
     """
     zero = _I(0)
     worker, phase, argument, n_tasks = zero, _I(_COUNT), _I(1), zero
-    if n_rows == 0:
-        worker = team.join(work.board)
-    else:
-        if harvest.wanted:
-            n_rows = draw_rows(harvest, turn.salt, work.rows)
-        elif every:
-            for i in range(n_rows):
-                work.rows[i] = i
-        new_root(signal, work, n_rows, n_rows)
-        for f in range(binned.n_bins.size):
-            clear(binned, f, work.nodes[0], work.histograms[0])
+    if n_rows > 0:
+        n_rows = _begin(binned, signal, work, harvest, turn, n_rows, every)
         n_tasks = _n_blocks(work, n_rows, binned.n_bins.size)
+    else:
+        worker = team.join(work.board, -n_rows)
+        if worker < 0:
+            return
     while phase >= 0:
         _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks)
         if worker > 0:
+            team.leave(work.board)
             return
         phase, argument, n_tasks = _follow(binned, signal, rules, work, phase, argument)
     if harvest.wanted:
@@ -578,12 +588,9 @@ class Grower:
             _grow(*tree, n_rows, every)
             return
 
-        def lead() -> None:
-            try:
+        number = team.open_board(self.work.board)
+        try:
+            with parallel.helped_by(lambda: _grow(*tree, -number, False), self.n_workers - 1):
                 _grow(*tree, n_rows, every)
-            finally:
-                team.close_board(self.work.board)  # or the helpers would wait for ever
-
-        team.open_board(self.work.board)
-        helpers = [lambda: _grow(*tree, 0, False)] * (self.n_workers - 1)
-        parallel.run([lead, *helpers], self.n_workers)
+        finally:
+            team.close_board(self.work.board)  # or the helpers would wait for ever

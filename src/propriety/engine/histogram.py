@@ -9,7 +9,8 @@ import numpy as np
 from propriety import parallel
 from propriety.engine.compiling import inner, kernel, small
 from propriety.engine.intrinsics import LANES, copy_lanes, prefetch
-from propriety.engine.layout import BINS, CELLS, CURVATURES, SPAN, TILE, WEIGHTS, Binned
+from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, SPAN, TILE, WEIGHTS, Binned
+from propriety.engine.sizes import DIRECT_ROWS
 
 _AHEAD = np.uint64(24)  # rows
 _LANES = np.uint64(LANES)  # features whose cells are added to at a time: these fit in the first cache
@@ -112,19 +113,29 @@ def _add_packed(rows, packed, index, start, stop, first, last, room, cells):
 
 
 @inner
-def _add_packed_counted(rows, packed, index, start, stop, first, last, sums):
-    """The same into a histogram, counting rows as well."""
-    end = _U(stop - 1)
-    for i in range(_U(start), _U(stop)):
-        later = _U(index[min(i + _AHEAD, end)])
-        _prefetch_row(rows, later, first, last)
-        prefetch(packed, later)
-        row = _U(index[i])
-        value = packed[row]
-        for f in range(first, last):
-            cell = f * _U(CELLS) + _U(rows[row, f])
-            sums[cell] += value
-            sums[cell + _WEIGHT] += 1
+def _add_counted(binned, packed, index, start, stop, first, last, room, sums):
+    """The same into a histogram, counting rows as well: of some features and a few rows at a time."""
+    features, together = room.features, room.together
+    for left in range(first, last, _U(GROUP)):
+        width = min(last - left, _U(GROUP))
+        for k in range(width):
+            features[k] = left + k
+        for at in range(start, stop, DIRECT_ROWS):
+            to = min(at + DIRECT_ROWS, stop)
+            count_together(binned, packed, index, at, to, features, np.int64(width), together)
+            for k in range(width):
+                size, cell = _U(binned.n_bins[left + k] + 1), (left + k) * _U(CELLS)
+                _add_apart(together, k << _SHIFT, size, cell, sums)
+
+
+@inner
+def _add_apart(together, start, size, cell, sums):
+    """Add what :func:`count_together` has counted for a feature, and clear it."""
+    for b in range(size):
+        g, h, w = apart(together[start + b])
+        sums[cell + b] += (g << 32) + h
+        sums[cell + b + _WEIGHT] += w
+        together[start + b] = 0
 
 
 @inner
@@ -185,7 +196,7 @@ def add_rows(binned, signal, index, start, stop, node, first, last, work, worker
     if signal.packed.size == 0:
         _add_parts(binned.rows, signal.parts, index, start, stop, one, end, sums)
     elif node.packed and node.counted:
-        _add_packed_counted(binned.rows, signal.packed, index, start, stop, one, end, sums)
+        _add_counted(binned, signal.packed, index, start, stop, one, end, room, sums)
     else:
         block = max(stop - start, 1) if node.packed else work.block
         for first_row in range(start, stop, block):
@@ -212,28 +223,34 @@ def add_weights(rows, index, start, stop, first, last, sums):
 @inner
 def clear(binned, f, node, sums):
     """Set a feature's cells to zero where the node will use them."""
-    first = _U(f) * _U(CELLS)
-    for b in range(first, first + _U(binned.n_bins[f] + 1)):
+    first, size = _U(f) * _U(CELLS), _U(binned.n_bins[f] + 1)
+    for b in range(first, first + size):
         sums[b] = 0
-        sums[b + _WEIGHT] = 0
-    if not node.packed:
-        for b in range(first + _CURVATURE, first + _CURVATURE + _U(binned.n_bins[f] + 1)):
+    if node.counted:
+        for b in range(first + _WEIGHT, first + _WEIGHT + size):
             sums[b] = 0
+    if not node.packed:
+        for b in range(first + _CURVATURE, first + _CURVATURE + size):
+            sums[b] = 0
+
+
+@inner
+def _move_part(part, start, size, sums):
+    """Add numbers of a worker to a histogram's, and clear them."""
+    for b in range(start, start + size):
+        sums[b] += part[b]
+        part[b] = 0
 
 
 @inner
 def add_part(binned, f, node, part, sums):
     """Add what one worker has counted for a feature, and clear it."""
-    first = _U(f) * _U(CELLS)
-    for b in range(first, first + _U(binned.n_bins[f] + 1)):
-        sums[b] += part[b]
-        sums[b + _WEIGHT] += part[b + _WEIGHT]
-        part[b] = 0
-        part[b + _WEIGHT] = 0
+    first, size = _U(f) * _U(CELLS), _U(binned.n_bins[f] + 1)
+    _move_part(part, first, size, sums)
+    if node.counted:
+        _move_part(part, first + _WEIGHT, size, sums)
     if not node.packed:
-        for b in range(first + _CURVATURE, first + _CURVATURE + _U(binned.n_bins[f] + 1)):
-            sums[b] += part[b]
-            part[b] = 0
+        _move_part(part, first + _CURVATURE, size, sums)
 
 
 @inner
@@ -241,8 +258,9 @@ def subtract(binned, f, whole_packed, small, large, part, whole):
     """A feature's cells of the larger child: its parent's, ``whole``, minus the smaller child's, in place."""
     first = _U(f) * _U(CELLS)
     last = first + _U(binned.n_bins[f] + 1)
-    for b in range(first, last):
-        whole[b + _WEIGHT] -= part[b + _WEIGHT]
+    if large.counted:
+        for b in range(first + _WEIGHT, last + _WEIGHT):
+            whole[b] -= part[b]
     if whole_packed or not small.packed:
         for b in range(first, last):
             whole[b] -= part[b]
@@ -265,7 +283,12 @@ def count_together(binned, packed, index, start, stop, features, width, cells):
     A cell is one number, at (place of the feature) · BINS + bin: gradient, curvature and rows in 28, 27 and 9
     bits, what so few values of 18 bits can add up to. All must be 0 before; who reads one clears it.
     """
+    d, end, last = _U(binned.rows.shape[1]), _U(stop - 1), _U(max(width, 1) - 1)
     for i in range(_U(start), _U(stop)):
+        later = _U(index[min(i + _AHEAD, end)])
+        prefetch(binned.rows, later * d + features[0])
+        prefetch(binned.rows, later * d + features[last])
+        prefetch(packed, later)
         row = _U(index[i])
         value = ((packed[row] >> 32) << 36) + ((packed[row] & LOW) << 9) + 1
         for f in range(_U(width)):

@@ -59,7 +59,7 @@ class Quantizer:
 
         parallel.for_blocks(quantize, len(g), n_jobs=n_jobs, block=_ROWS)
         gradient, curvature, weight = (1.0 / factor if factor else 0.0 for factor in scale)
-        dispersed = dispersion(g, h, weights, n_jobs, self._collective) if self._disperse else 0.0
+        dispersed = dispersion(g, h, weights, n_jobs, self._collective, tops) if self._disperse else 0.0
         return Signal(self._packed, self._parts, gradient, curvature, weight, dispersed)
 
 
@@ -69,15 +69,20 @@ def dispersion(
     weights: RowWeights,
     n_jobs: int,
     collective: Collective = ALONE,
+    tops: tuple[float | None, float | None] = (None, None),
 ) -> float:
     """Σ g²/Σ h over all rows: what G²/H of a few of them is by chance; 0 if there is no curvature.
 
-    A relative weight varies as the rows do, so that it is squared too.
+    A relative weight varies as the rows do, so that it is squared too. ``tops`` are the largest |g| and h, if
+    known.
 
     >>> weights = RowWeights(np.empty(0), folded=False, total=2.0, top=1.0, copies=True)
     >>> dispersion(np.array([0.5, -0.5]), np.array([0.25, 0.25]), weights, n_jobs=1)
     1.0
     """
-    squares = g * g if weights.copies or not weights.values.size else g * g * weights.values
-    curvature = weighted_sum(h, weights, n_jobs, collective)
-    return weighted_sum(squares, weights, n_jobs, collective) / curvature if curvature > 0.0 else 0.0
+    curvature = weighted_sum(h, weights, n_jobs, collective, top=tops[1])
+    if weights.copies or not weights.values.size:
+        squares = weighted_sum(g, weights, n_jobs, collective, squared=True, top=tops[0])
+    else:
+        squares = weighted_sum(g * g * weights.values, weights, n_jobs, collective)
+    return squares / curvature if curvature > 0.0 else 0.0

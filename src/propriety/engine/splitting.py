@@ -99,9 +99,10 @@ def _accumulate_all(cells, size, start, node, room):
     for i in range(_U(size)):
         g += cells[i]
         sums[at, i] = g
-    for i in range(_U(size)):
-        w += cells[i + _U(WEIGHTS)]
-        sums[_WEIGHT, i] = w
+    if node.counted:
+        for i in range(_U(size)):
+            w += cells[i + _U(WEIGHTS)]
+            sums[_WEIGHT, i] = w
     if node.packed:
         return _I(_PACKED)
     for i in range(_U(size)):
@@ -120,69 +121,80 @@ def _sums_at(sums, i, form):
     return sums[_GRADIENT, i], sums[_CURVATURE, i], sums[_WEIGHT, i]
 
 
+@inner
+def _range_of_cuts(sums, size, form, node, signal, rules):
+    """The first cut that leaves enough on both sides, and the one after the last.
+
+    Sums rise from cut to cut, so all cuts between them do, and are scored without a test.
+    """
+    first, last, least, unit = _U(0), _U(size), rules.min_curvature, signal.curvature_unit
+    few = rules.min_weight if node.counted else _ANY_WEIGHT
+    while first < last:
+        _, h, w = _sums_at(sums, first, form)
+        if h > 0 and h * unit >= least and w >= few:
+            break
+        first += _U(1)
+    while first < last:
+        _, h, w = _sums_at(sums, last - _U(1), form)
+        if h < node.curvature and (node.curvature - h) * unit >= least and node.weight - w >= few:
+            break
+        last -= _U(1)
+    return first, last
+
+
 @small
-def _score_cut(g, h, w, gradient, curvature, weight, g_unit, h_unit, min_weight, least, l2):
-    """G_l² / (H_l + l2) + G_r² / (H_r + l2), −1 where a child would be too small.
+def _score_cut(g, h, gradient, curvature, g_unit, h_unit, l2):
+    """G_l² / (H_l + l2) + G_r² / (H_r + l2).
 
     Without a branch, and with a single division, so that it is compiled to vector instructions.
     """
-    a, b = h * h_unit, (curvature - h) * h_unit
+    a, b = h * h_unit + l2, (curvature - h) * h_unit + l2
     gl, gr = g * g_unit, (gradient - g) * g_unit
-    ok = (a >= least) & (b >= least) & (h > 0) & (h < curvature)
-    ok &= (w >= min_weight) & (weight - w >= min_weight)
-    a += l2
-    b += l2
-    return (gl * gl * b + gr * gr * a) / (a * b) if ok else -1.0
+    return (gl * gl * b + gr * gr * a) / (a * b)
 
 
 @inner
-def _score_cuts(room, size, form, node, signal, rules):
-    """Score the cut after each bin; a loop for each form, so that all are compiled to vector instructions."""
-    # Everything in locals: a field of the node might alias the scores, as far as the compiler knows.
-    sums, scores, l2, least = room.sums, room.scores, rules.l2, rules.min_curvature
-    G, H, W = node.gradient, node.curvature, node.weight
-    gu, hu = signal.gradient_unit, signal.curvature_unit
-    few = rules.min_weight if node.counted else _ANY_WEIGHT
-    if form == _COUNTED:
-        for i in range(_U(size)):
-            g, h, w = _sums_at(sums, i, _COUNTED)
-            scores[i] = _score_cut(g, h, w, G, H, W, gu, hu, few, least, l2)
-    elif form == _PACKED:
-        for i in range(_U(size)):
-            g, h, w = _sums_at(sums, i, _PACKED)
-            scores[i] = _score_cut(g, h, w, G, H, W, gu, hu, few, least, l2)
-    else:
-        for i in range(_U(size)):
-            g, h, w = _sums_at(sums, i, _WIDE)
-            scores[i] = _score_cut(g, h, w, G, H, W, gu, hu, few, least, l2)
+def _score_cuts(room, first, last, form, node, signal, rules):
+    """Score some cuts; returns the bits of the largest score, none of which is NaN, −1 if there is none.
 
-
-@inner
-def _top_score(room, size):
-    """The bits of the largest score, none of which is NaN.
-
-    Bits of numbers that are not negative are in the order of the numbers, and −1 is before all: so this too
-    is compiled to vector instructions.
+    Bits of numbers that are not negative are in the order of the numbers. A loop for each form, so that all
+    are compiled to vector instructions.
     """
-    scores, top = room.scores, _I(-1)
-    for i in range(_U(size)):
-        top = max(top, bits_of(scores[i]))
+    # Everything in locals: a field of the node might alias the scores, as far as the compiler knows.
+    sums, scores, l2, top = room.sums, room.scores, rules.l2, _I(-1)
+    G, H, gu, hu = node.gradient, node.curvature, signal.gradient_unit, signal.curvature_unit
+    if form == _COUNTED:
+        for i in range(first, last):
+            g, h, _ = _sums_at(sums, i, _COUNTED)
+            scores[i] = _score_cut(g, h, G, H, gu, hu, l2)
+            top = max(top, bits_of(scores[i]))
+    elif form == _PACKED:
+        for i in range(first, last):
+            g, h, _ = _sums_at(sums, i, _PACKED)
+            scores[i] = _score_cut(g, h, G, H, gu, hu, l2)
+            top = max(top, bits_of(scores[i]))
+    else:
+        for i in range(first, last):
+            g, h, _ = _sums_at(sums, i, _WIDE)
+            scores[i] = _score_cut(g, h, G, H, gu, hu, l2)
+            top = max(top, bits_of(scores[i]))
     return top
 
 
 @inner
 def _best_cut(room, size, form, node, signal, rules, sign):
     """The position of the best cut if it beats ``room.best``, else −1; its sums go to ``room.left``."""
-    _score_cuts(room, size, form, node, signal, rules)
-    left, scores, top = room.left, room.scores, _top_score(room, size)
+    left, scores = room.left, room.scores
+    first, last = _range_of_cuts(room.sums, size, form, node, signal, rules)
+    top = _score_cuts(room, first, last, form, node, signal, rules)
     if top <= bits_of(room.best):  # which is not negative
         return _I(-1)
     if rules.any_monotone:
-        cut = _best_monotone(room, size, form, node, signal, rules, sign)
+        cut = _best_monotone(room, first, last, form, node, signal, rules, sign)
         if cut < 0:
             return cut
     else:
-        cut = _I(0)
+        cut = _I(first)
         while bits_of(scores[_U(cut)]) != top:
             cut += 1
         room.best = scores[cut]
@@ -191,10 +203,10 @@ def _best_cut(room, size, form, node, signal, rules, sign):
 
 
 @inner
-def _best_monotone(room, size, form, node, signal, rules, sign):
+def _best_monotone(room, first, last, form, node, signal, rules, sign):
     """The same among cuts whose values are within bounds, in the order that the feature's sign asks for."""
     scores, best, cut = room.scores, room.best, _I(-1)
-    for i in range(_U(size)):
+    for i in range(first, last):
         if scores[i] > best:
             g, h, _ = _sums_at(room.sums, i, form)
             gl, hl = g * signal.gradient_unit, h * signal.curvature_unit
@@ -235,7 +247,8 @@ def _holds_any(cells, b, node):
 @inner
 def _take(node, f, bin_, left):
     node.feature, node.bin = f, bin_
-    node.left_gradient, node.left_curvature, node.left_weight = left[0], left[1], left[2]
+    node.left_gradient, node.left_curvature = left[0], left[1]
+    node.left_weight = left[2] if node.counted else 0
 
 
 @inner

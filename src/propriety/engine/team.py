@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from propriety.engine.compiling import COMPILED, inner, instead, kernel
 
 # Words of a board. The ticket is round · 2³² + tasks · 2¹⁶ + next task, in one word, so that a claim
-# made on an outdated ticket fails.
-TICKET, DONE, PHASE, ARGUMENT, WORKERS = range(5)
+# made on an outdated ticket fails. The workers are tree · 2¹⁶ + helpers that have come, for the same reason.
+TICKET, DONE, PHASE, ARGUMENT, WORKERS, LEFT = range(6)
 BOARD_WORDS = 8
 _CLOSED = -1
 _SPINS = 2000
@@ -163,9 +163,20 @@ def rest(spins):
 
 
 @inner
-def join(board):
-    """A number for a new helper: 1, 2, …"""
-    return _fetch_add(board, WORKERS, 1) + 1
+def join(board, tree):
+    """A number for a new helper, 1, 2, …; −1 if the tree that it was called for is grown."""
+    while True:
+        workers = _load(board, WORKERS)
+        if workers >> 16 != tree:
+            return -1
+        if _swap_if(board, WORKERS, workers, workers + 1):
+            return (workers & 0xFFFF) + 1
+
+
+@inner
+def leave(board):
+    """What a helper does last."""
+    _fetch_add(board, LEFT, 1)
 
 
 @inner
@@ -188,12 +199,23 @@ def breathe():
 
 @kernel
 def open_board(board):
-    """Make the board ready for a tree."""
-    _store(board, WORKERS, 0)
+    """Make the board ready for a tree, and return its number."""
+    _store(board, LEFT, 0)
     _store(board, TICKET, 0)
+    return _load(board, WORKERS) >> 16
 
 
 @kernel
 def close_board(board):
-    """Send the helpers home."""
+    """Send the helpers home, and return when those that have come have left.
+
+    Waiting for their threads instead would put this one to sleep, and waking it takes long.
+    """
     _store(board, TICKET, _CLOSED)
+    workers = _load(board, WORKERS)
+    while not _swap_if(board, WORKERS, workers, ((workers >> 16) + 1) << 16):
+        workers = _load(board, WORKERS)
+    spins = 0
+    while _load(board, LEFT) < workers & 0xFFFF:
+        spins += 1
+        rest(spins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -149,10 +149,7 @@ class GrownForest:
 
     def encoders(self) -> list[Any]:
         """For each column what makes bins of its categories, or None."""
-        return [
-            None if bins is None else partial(self.binner.codes_to_bins, f)
-            for f, bins in enumerate(self.binner.category_bins)
-        ]
+        return self.binner.encoders()
 
 
 @kernel
