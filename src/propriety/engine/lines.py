@@ -2,8 +2,9 @@
 
 A line is 32 bytes, the bins of one row in as many columns. Columns beyond 32 begin another block of lines. A
 row in a bag is one word: its number in the lower 32 bits, its class from bit 32 on, 0 or 1 here, and how
-often it counts from bit 40 on. The loops are written in the compiler's own language, because it does not see
-by itself that what is carried from row to row may stay in two registers.
+often it counts from bit 40 on. Where there is no bag, None, the rows are those at the places themselves. The
+loops are written in the compiler's own language, because it does not see by itself that what is carried from
+row to row may stay in two registers.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class _Loop:
     def __init__(self, context, builder, signature, arguments):
         self.builder = builder
         self.rows, self.bag, self.lanes = (
-            context.make_array(kind)(context, builder, argument).data
+            None if kind is types.none else context.make_array(kind)(context, builder, argument).data
             for kind, argument in zip(signature.args[:3], arguments[:3], strict=True)
         )
         self.first, self.start, self.stop = arguments[3:]
@@ -56,7 +57,7 @@ class _Loop:
         builder.branch(body)
         builder.position_at_end(body)
         i, carried = builder.phi(_WORD), [builder.phi(_LINE) for _ in initial]
-        entry = builder.load(builder.gep(self.bag, [i]))
+        entry = i if self.bag is None else builder.load(builder.gep(self.bag, [i]))
         row = builder.and_(entry, _WORD(2**32 - 1))
         at = builder.add(self.first, builder.mul(row, _WORD(LINE)))
         results = update(builder.load(self.line_at(self.rows, at), align=1), entry, carried)
@@ -85,7 +86,7 @@ class _Loop:
 
 def _lines(rows, bag, first, start, stop):
     """The lines of a node's rows, and these rows' entries."""
-    entries = bag[int(start) : int(stop)]
+    entries = np.arange(start, stop, dtype=np.uint64) if bag is None else bag[int(start) : int(stop)]
     places = int(first) + LINE * (entries & np.uint64(2**32 - 1)).astype(np.intp)
     return rows[places[:, None] + np.arange(LINE)], entries
 

@@ -30,9 +30,25 @@ def column_start(feature, n_rows):
 
 
 @small
+def entry_of(bag, i):
+    """What a bag holds at a place; without a bag, rows lie where their numbers say."""
+    return i if bag is None else bag[i]
+
+
+@small
 def bin_of(rows, first, entry):
     """The bin of a row of the bag in the column that begins at `first`."""
     return rows[first + (entry & ROW) * _LINE]
+
+
+@small
+def bins_on_right(cut, missing, missing_left):
+    """The first bin on the right of a cut, and how many follow: bin − first < many says that a row goes there.
+
+    Missing values come after every cut: the bins on the right end before them, or nowhere.
+    """
+    first = _U(cut) + _U(1)
+    return first, _U(missing) - first if missing_left != 0 else _U(2**32)
 
 
 # -- class sums of bins ------------------------------------------------------------------------------

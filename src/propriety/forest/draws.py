@@ -23,3 +23,12 @@ def draw_below(scratch, n):
     """A random number from 0 to n − 1."""
     scratch.state += _GOLDEN
     return np.int64(((scramble(scratch.state) >> _U(32)) * _U(n)) >> _U(32))
+
+
+@small
+def draw_columns(features, undrawn, batch, scratch):
+    """Draw some of the first `undrawn` features, and put them after the others."""
+    for _ in range(batch):
+        at = draw_below(scratch, undrawn)
+        undrawn -= 1
+        features[at], features[undrawn] = features[undrawn], features[at]

@@ -7,10 +7,11 @@ import numpy as np
 from propriety.engine.compiling import inner, kernel, small
 from propriety.engine.lines import LINE, MOST_IN_LANE, copy_line
 from propriety.engine.masks import contains
-from propriety.forest.cuts import bin_of, column_start
+from propriety.forest.cuts import bin_of, bins_on_right, column_start
 from propriety.forest.draws import scramble
 from propriety.forest.layout import ROW, TO_CLASS, TO_COUNT
 from propriety.forest.search import find_split
+from propriety.forest.subtrees import grow_subtree, leaf, may_split, queue_children, weight_of, write_split
 
 #: Votes out of bag are whole numbers of this unit, so that the order of the trees does not matter.
 VOTE = 2.0**-40
@@ -66,22 +67,10 @@ def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, spare, sum
     return n + others, most
 
 
-@small
-def _may_split(rules, sums, depth):
-    """Whether a node holds more than one class, and weight enough for two leaves."""
-    total, classes = np.int64(0), 0
-    for k in range(sums.size):
-        total += sums[k]
-        classes += 1 if sums[k] > 0 else 0
-    return classes > 1 and depth < rules.max_depth and total >= 2 * rules.least
-
-
 @inner
 def _partition(rows, first, bag, spare, found, missing, words):
     """Put the rows of a waiting node that go left before the others; returns where these begin."""
-    by_set, right_from = found.by_set, np.uint64(found.cut) + np.uint64(1)
-    # Missing values come after every cut: the bins on the right end before them, or nowhere.
-    right_bins = np.uint64(missing) - right_from if found.missing_left != 0 else np.uint64(2**32)
+    by_set, (right_from, right_bins) = found.by_set, bins_on_right(found.cut, missing, found.missing_left)
     left, right = np.uint64(found.start), np.uint64(0)
     for i in range(np.uint64(found.start), np.uint64(found.stop)):
         entry = bag[i]
@@ -129,40 +118,19 @@ def _best_last(waiting, order, n_waiting):
 
 
 @small
-def _leaf(node):
-    """Write a node that has no split yet."""
-    node.gain, node.left, node.feature, node.set, node.cut, node.missing_left = 0.0, -1, -1, -1, 0, 0
-
-
-@small
-def _write_split(found, left, words, nodes, sums, sets, n_nodes, n_sets, unit):
+def _write_found(found, left, words, nodes, sums, sets, n_nodes, n_sets, unit):
     """Write the split of a waiting node, and its two children; returns the number of sets."""
-    node = nodes[found.node]
-    node.feature, node.left, node.cut = found.feature, n_nodes, found.cut
-    node.missing_left, node.gain = found.missing_left, found.gain * unit
+    at, gain = found.node, found.gain * unit
+    write_split(nodes, at, found.feature, found.cut, found.missing_left, gain, n_nodes)
     if found.by_set != 0:
-        node.set = n_sets
+        nodes[at].set = n_sets
         for word in range(words.size):
             sets[n_sets, word] = words[word]
         n_sets += 1
     for k in range(left.size):
         sums[n_nodes, k] = left[k]
-        sums[n_nodes + 1, k] = sums[found.node, k] - left[k]
-    _leaf(nodes[n_nodes])
-    _leaf(nodes[n_nodes + 1])
+        sums[n_nodes + 1, k] = sums[at, k] - left[k]
     return n_sets
-
-
-@small
-def _queue_children(rules, sums, waiting, order, n_waiting, n_nodes, start, middle, stop, depth):
-    """Let the two newest nodes wait that may be split; returns how many wait."""
-    for child in range(2):
-        if _may_split(rules, sums[n_nodes + child], depth):
-            new = waiting[order[n_waiting]]
-            new.node, new.depth = n_nodes + child, depth
-            new.start, new.stop = (start, middle) if child == 0 else (middle, stop)
-            n_waiting += 1
-    return n_waiting
 
 
 @kernel
@@ -189,14 +157,24 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
         features[f] = f
     limited, unit = rules.max_leaves > 0, rules.unit * rules.loss_unit
     # Depth first, a subtree is finished before another begins: its rows may lie elsewhere.
-    close = 0 if limited else near.size // (rows.size // n_rows)
+    moved = random is not None and levels is None and most > 0 and not limited
+    close = 0 if limited or moved else near.size // (rows.size // n_rows)
+    most_moved = near.size // (rows.size // n_rows) // 2
     near_start, near_stop, here, n_here, weights_here = 0, 0, rows, n_rows, weights
-    _leaf(nodes[0])
+    leaf(nodes[0])
     n_nodes, n_sets, n_waiting, unsearched = 1, 0, 0, 0
-    if _may_split(rules, sums[0], 0):
+    if may_split(rules, sums[0], 0):
         root, n_waiting = waiting[order[0]], 1
         root.node, root.depth, root.start, root.stop = 0, 0, 0, n_drawn
     while n_waiting > 0 and not (limited and n_nodes // 2 + 1 == rules.max_leaves):
+        if random is not None and levels is None:
+            if moved and weight_of(sums, waiting[order[n_waiting - 1]].node) <= most_moved:
+                n_nodes = grow_subtree(
+                    rows, n_rows, bag, columns, rules, lines, few, features, near, waiting, order, n_waiting,
+                    nodes, sums, n_nodes, unit, scratch,
+                )  # fmt: skip
+                n_waiting, unsearched = n_waiting - 1, n_waiting - 2
+                continue
         splittable = unsearched
         for place in range(unsearched, n_waiting):
             slot = order[place]
@@ -222,12 +200,12 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
             slot = order[n_waiting]
             found, words = waiting[slot], waiting_sets[slot]
             start, stop, depth = found.start, found.stop, found.depth + 1
-            n_sets = _write_split(found, waiting_left[slot], words, nodes, sums, sets, n_nodes, n_sets, unit)
+            n_sets = _write_found(found, waiting_left[slot], words, nodes, sums, sets, n_nodes, n_sets, unit)
             unsearched = n_waiting
-            if _may_split(rules, sums[n_nodes], depth) or _may_split(rules, sums[n_nodes + 1], depth):
+            if may_split(rules, sums[n_nodes], depth) or may_split(rules, sums[n_nodes + 1], depth):
                 first, missing = column_start(found.feature, n_here), columns[found.feature].missing
                 middle = _partition(here, first, bag, spare, found, missing, words)
-                n_waiting = _queue_children(
+                n_waiting = queue_children(
                     rules, sums, waiting, order, n_waiting, n_nodes, start, middle, stop, depth
                 )
             n_nodes += 2
@@ -267,7 +245,7 @@ def finish_tree(grown, sums, columns, edges, unit, base_rates, root, first_set, 
 
 
 @inner
-def _find_leaf(rows, n_rows, columns, row, nodes, sets):
+def _findleaf(rows, n_rows, columns, row, nodes, sets):
     at = np.int64(0)
     while nodes[at].left >= 0:
         node = nodes[at]
@@ -298,7 +276,7 @@ def vote_out_of_bag(sample, poisson, seed, base_rates, room):
         _, out = _draw(copies, poisson, 1, seed, row)
         if out == 0:
             continue
-        leaf = _find_leaf(sample.rows, n_rows, sample.columns, row, room.nodes, room.sets)
+        leaf = _findleaf(sample.rows, n_rows, sample.columns, row, room.nodes, room.sets)
         total = np.int64(0)
         for k in range(sums.shape[1]):
             total += sums[leaf, k]
