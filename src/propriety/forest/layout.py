@@ -20,6 +20,7 @@ MOST_COPIES = 2**20
 
 #: Bytes of the lines of a node whose subtree works on copies of them: they stay in the second cache.
 _NEAR = 1 << 18
+_MOVED = 1 << 26
 #: A node of a tree as it is grown.
 GROWN = records(
     [
@@ -135,7 +136,7 @@ def make_room(sample: Sample, tree: GrownTree, out_of_bag: bool) -> Room:
     return Room(
         np.empty(n, dtype=np.uint64),
         np.empty(n, dtype=np.uint64),
-        np.empty(_NEAR, dtype=np.uint8),
+        np.empty(max(_NEAR, min(_MOVED, 2 * sample.rows.size)), dtype=np.uint8),
         np.empty(_NEAR // LINE if len(sample.weights) else 0, dtype=np.int64),
         np.arange(d),
         np.empty(waiting, dtype=WAITING),

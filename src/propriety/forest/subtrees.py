@@ -81,16 +81,16 @@ def _lay_out(rows, n_rows, n_blocks, bag, start, stop, near, n_near):
     return np.int64(at)
 
 
-@small
+@inner
 def _move_lines(near, n_near, n_blocks, first, start, stop, left, right, right_from, right_bins):
     """Copy the lines of a node, those that go left to `left` and so on, the others to `right`."""
-    for i in range(start, stop):
-        goes = _U(near[first + i * _LINE]) - right_from >= right_bins
-        to = left if goes else right
-        for block in range(n_blocks):
-            copy_line(near, (block * n_near + i) * _LINE, near, (block * n_near + to) * _LINE)
-        left += _U(goes)
-        right += _U(1) - _U(goes)
+    for block in range(n_blocks):
+        at, to_left, to_right = block * n_near * _LINE, left, right
+        for i in range(start, stop):
+            goes = _U(near[first + i * _LINE]) - right_from >= right_bins
+            copy_line(near, at + i * _LINE, near, at + (to_left if goes else to_right) * _LINE)
+            to_left += _U(goes)
+            to_right += _U(1) - _U(goes)
 
 
 @inner
