@@ -2,9 +2,8 @@
 
 A line is 32 bytes, the bins of one row in as many columns. Columns beyond 32 begin another block of lines. A
 row in a bag is one word: its number in the lower 32 bits, its class from bit 32 on, 0 or 1 here, and how
-often it counts from bit 40 on. Where there is no bag, None, the rows are those at the places themselves. The
-loops are written in the compiler's own language, because it does not see by itself that what is carried from
-row to row may stay in two registers.
+often it counts from bit 40 on. The loops are written in the compiler's own language, because it does not see
+by itself that what is carried from row to row may stay in two registers.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ LEAST, MOST, CUT, LEFT, LEFT_ONES = (LINE * k for k in range(5))
 #: Largest sum that fits into a lane.
 MOST_IN_LANE = 255
 _BYTE, _WORD, _LINE = ir.IntType(8), ir.IntType(64), ir.VectorType(ir.IntType(8), LINE)
+_PAIR = ir.VectorType(ir.IntType(8), 2 * LINE)
 
 
 class _Loop:
@@ -30,7 +30,7 @@ class _Loop:
     def __init__(self, context, builder, signature, arguments):
         self.builder = builder
         self.rows, self.bag, self.lanes = (
-            None if kind is types.none else context.make_array(kind)(context, builder, argument).data
+            context.make_array(kind)(context, builder, argument).data
             for kind, argument in zip(signature.args[:3], arguments[:3], strict=True)
         )
         self.first, self.start, self.stop = arguments[3:]
@@ -57,7 +57,7 @@ class _Loop:
         builder.branch(body)
         builder.position_at_end(body)
         i, carried = builder.phi(_WORD), [builder.phi(_LINE) for _ in initial]
-        entry = i if self.bag is None else builder.load(builder.gep(self.bag, [i]))
+        entry = builder.load(builder.gep(self.bag, [i]))
         row = builder.and_(entry, _WORD(2**32 - 1))
         at = builder.add(self.first, builder.mul(row, _WORD(LINE)))
         results = update(builder.load(self.line_at(self.rows, at), align=1), entry, carried)
@@ -86,7 +86,7 @@ class _Loop:
 
 def _lines(rows, bag, first, start, stop):
     """The lines of a node's rows, and these rows' entries."""
-    entries = np.arange(start, stop, dtype=np.uint64) if bag is None else bag[int(start) : int(stop)]
+    entries = bag[int(start) : int(stop)]
     places = int(first) + LINE * (entries & np.uint64(2**32 - 1)).astype(np.intp)
     return rows[places[:, None] + np.arange(LINE)], entries
 
@@ -185,6 +185,146 @@ def counts_on_left(typingctx, rows, bag, lanes, first, start, middle, stop):
         (all_rows,) = loop.carry_any((zeros,), update)
         loop.write(LEFT, all_rows)
         loop.write(LEFT_ONES, builder.sub(all_rows, zeros))
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+# -- lines that lie side by side ----------------------------------------------------------------------
+
+
+class _Run:
+    """Loops over lines that follow each other, two at a time: rows, lanes, first."""
+
+    def __init__(self, context, builder, signature, arguments):
+        self.builder, self.first = builder, arguments[2]
+        self.rows, self.lanes = (
+            context.make_array(kind)(context, builder, argument).data
+            for kind, argument in zip(signature.args[:2], arguments[:2], strict=True)
+        )
+
+    def lines_at(self, i, kind):
+        """One line or two, from number i on."""
+        at = self.builder.add(self.first, self.builder.mul(i, _WORD(LINE)))
+        address = self.builder.bitcast(self.builder.gep(self.rows, [at]), kind.as_pointer())
+        return self.builder.load(address, align=1)
+
+    def part(self, pair, begin):
+        """One of the two lines."""
+        places = [begin + k for k in range(LINE)]
+        return self.builder.shuffle_vector(pair, pair, ir.Constant(ir.VectorType(ir.IntType(32), LINE), places))
+
+    def write(self, place, line):
+        address = self.builder.bitcast(self.builder.gep(self.lanes, [place]), _LINE.as_pointer())
+        self.builder.store(line, address, align=1)
+
+    def carry(self, initial, start, stop, update):
+        """The results of update(two lines, carried) over all pairs of lines in start:stop, from the first on."""
+        builder, before = self.builder, self.builder.block
+        head, body, after = (builder.append_basic_block(name) for name in ("pairs", "pair", "after"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        i, carried = builder.phi(_WORD), [builder.phi(_PAIR) for _ in initial]
+        following = builder.add(i, _WORD(2))
+        builder.cbranch(builder.icmp_unsigned("<=", following, stop), body, after)
+        builder.position_at_end(body)
+        results = update(self.lines_at(i, _PAIR), carried)
+        builder.branch(head)
+        i.add_incoming(start, before)
+        i.add_incoming(following, body)
+        for pair, value, result in zip(carried, initial, results, strict=True):
+            pair.add_incoming(value, before)
+            pair.add_incoming(result, body)
+        builder.position_at_end(after)
+        return carried
+
+
+def _run(rows, first, start, stop):
+    """Lines that follow each other."""
+    return rows[int(first) :][LINE * int(start) : LINE * int(stop)].reshape(-1, LINE)
+
+
+def _range_of_run_instead(rows, ranges, first, start, stop, place):
+    run, place = _run(rows, first, start, stop), int(place)
+    ranges[place : place + LINE], ranges[place + LINE : place + 2 * LINE] = run.min(axis=0), run.max(axis=0)
+
+
+@instead(_range_of_run_instead)
+@intrinsic
+def range_of_run(typingctx, rows, ranges, first, start, stop, place):
+    """The least bins of 32 columns over the lines start:stop, at least two, and then the largest ones.
+
+    They are written to ``ranges[place:]``.
+    """
+    word = types.uint64
+    signature = types.void(rows, ranges, word, word, word, word)
+
+    def codegen(context, builder, signature, arguments):
+        run, (start, stop, place) = _Run(context, builder, signature, arguments), arguments[3:]
+
+        def smaller(a, b):
+            return builder.select(builder.icmp_unsigned("<", a, b), a, b)
+
+        def larger(a, b):
+            return builder.select(builder.icmp_unsigned(">", a, b), a, b)
+
+        def update(pair, carried):
+            return smaller(pair, carried[0]), larger(pair, carried[1])
+
+        # The last two may be met twice.
+        last = run.lines_at(builder.sub(stop, _WORD(2)), _PAIR)
+        least, most = run.carry((last, last), start, stop, update)
+        run.write(place, smaller(run.part(least, 0), run.part(least, LINE)))
+        run.write(builder.add(place, _WORD(LINE)), larger(run.part(most, 0), run.part(most, LINE)))
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def _counts_of_run_instead(rows, lanes, first, start, middle, stop):
+    left = _run(rows, first, start, stop) <= lanes[CUT:LEFT]
+    lanes[LEFT:LEFT_ONES] = left.sum(axis=0)
+    lanes[LEFT_ONES:] = left[int(middle) - int(start) :].sum(axis=0)
+
+
+@instead(_counts_of_run_instead)
+@intrinsic
+def counts_of_run(typingctx, rows, lanes, first, start, middle, stop):
+    """How many of at most 255 lines lie on the left of 32 columns' cuts, in all and from `middle` on.
+
+    A line is read behind the last one, whatever it holds.
+    """
+    word = types.uint64
+    signature = types.void(rows, lanes, word, word, word, word)
+
+    def codegen(context, builder, signature, arguments):
+        run, (start, middle, stop) = _Run(context, builder, signature, arguments), arguments[3:]
+        one_bit = ir.IntType(1)
+        address = builder.bitcast(builder.gep(run.lanes, [_WORD(CUT)]), _LINE.as_pointer())
+        cuts = builder.load(address, align=1)
+        both_cuts = builder.shuffle_vector(
+            cuts, cuts, ir.Constant(ir.VectorType(ir.IntType(32), 2 * LINE), [*range(LINE)] * 2)
+        )
+
+        def update(pair, carried):
+            left = builder.icmp_unsigned("<=", pair, both_cuts)
+            return (builder.sub(carried[0], builder.sext(left, _PAIR)),)
+
+        def counted(begin, end):
+            (pairs,) = run.carry((ir.Constant(_PAIR, [0] * 2 * LINE),), begin, end, update)
+            odd = builder.and_(builder.sub(end, begin), _WORD(1))
+            last = run.lines_at(builder.sub(end, odd), _LINE)
+            everywhere = ir.Constant(ir.VectorType(ir.IntType(32), LINE), [0] * LINE)
+            alone = ir.Constant(ir.VectorType(one_bit, LINE), ir.Undefined)
+            alone = builder.insert_element(alone, builder.trunc(odd, one_bit), ir.IntType(32)(0))
+            counts = builder.shuffle_vector(alone, alone, everywhere)
+            left = builder.and_(builder.icmp_unsigned("<=", last, cuts), counts)
+            in_pairs = builder.add(run.part(pairs, 0), run.part(pairs, LINE))
+            return builder.sub(in_pairs, builder.sext(left, _LINE))
+
+        zeros, ones = counted(start, middle), counted(middle, stop)
+        run.write(_WORD(LEFT), builder.add(zeros, ones))
+        run.write(_WORD(LEFT_ONES), ones)
         return context.get_dummy_value()
 
     return signature, codegen

@@ -30,12 +30,6 @@ def column_start(feature, n_rows):
 
 
 @small
-def entry_of(bag, i):
-    """What a bag holds at a place; without a bag, rows lie where their numbers say."""
-    return i if bag is None else bag[i]
-
-
-@small
 def bin_of(rows, first, entry):
     """The bin of a row of the bag in the column that begins at `first`."""
     return rows[first + (entry & ROW) * _LINE]

@@ -159,7 +159,7 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     # Depth first, a subtree is finished before another begins: its rows may lie elsewhere.
     moved = random is not None and levels is None and most > 0 and not limited
     close = 0 if limited or moved else near.size // (rows.size // n_rows)
-    most_moved = near.size // (rows.size // n_rows) // 2
+    most_moved = near.size // (2 * (rows.size // n_rows))
     near_start, near_stop, here, n_here, weights_here = 0, 0, rows, n_rows, weights
     leaf(nodes[0])
     n_nodes, n_sets, n_waiting, unsearched = 1, 0, 0, 0
@@ -170,8 +170,8 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
         if random is not None and levels is None:
             if moved and weight_of(sums, waiting[order[n_waiting - 1]].node) <= most_moved:
                 n_nodes = grow_subtree(
-                    rows, n_rows, bag, columns, rules, lines, few, features, near, waiting, order, n_waiting,
-                    nodes, sums, n_nodes, unit, scratch,
+                    rows, n_rows, bag, columns, rules, lines, few, features, near, room.bounds, waiting, order,
+                    n_waiting, nodes, sums, n_nodes, unit, scratch,
                 )  # fmt: skip
                 n_waiting, unsearched = n_waiting - 1, n_waiting - 2
                 continue

@@ -20,7 +20,12 @@ MOST_COPIES = 2**20
 
 #: Bytes of the lines of a node whose subtree works on copies of them: they stay in the second cache.
 _NEAR = 1 << 18
+#: The same where a split moves the lines: passes go from one line to the next, so that less will do.
 _MOVED = 1 << 26
+#: Rows of a node up to which random cuts are drawn in its own ranges at once.
+RANGED = 128
+#: Nodes that wait one above the other with bounds of their columns.
+DEEP = 256
 #: A node of a tree as it is grown.
 GROWN = records(
     [
@@ -59,6 +64,7 @@ RULES = records(
         ("least", "i8"),  # weight of a leaf, in units
         ("split_features", "i8"),
         ("bootstrap", "i8"),
+        ("ranged", "i8"),  # rows of a node up to which the ranges of its columns are found before it is cut
         ("dispersion", "f8"),  # by how much more the class sums of a tree vary than numbers of rows
         ("unit", "f8"),  # of weights
         ("loss_unit", "f8"),
@@ -104,6 +110,7 @@ class Room(NamedTuple):
     spare: NDArray[np.uint64]
     near: NDArray[np.uint8]  # lines of a node's rows, one after the other
     near_weights: NDArray[np.int64]
+    bounds: NDArray[np.uint8]  # (DEEP + 1, blocks, 2, LINE), as one: of the bins of nodes that wait
     features: NDArray[np.int64]  # (d,): in the order in which they were drawn
     waiting: NDArray[np.void]  # of WAITING
     waiting_left: NDArray[np.int64]  # (waiting, K): class sums on the left of the split
@@ -136,8 +143,9 @@ def make_room(sample: Sample, tree: GrownTree, out_of_bag: bool) -> Room:
     return Room(
         np.empty(n, dtype=np.uint64),
         np.empty(n, dtype=np.uint64),
-        np.empty(max(_NEAR, min(_MOVED, 2 * sample.rows.size)), dtype=np.uint8),
+        np.empty(max(_NEAR, min(_MOVED, 2 * sample.rows.size)) + LINE, dtype=np.uint8),
         np.empty(_NEAR // LINE if len(sample.weights) else 0, dtype=np.int64),
+        np.empty((DEEP + 1) * 2 * LINE * -(-d // LINE), dtype=np.uint8),
         np.arange(d),
         np.empty(waiting, dtype=WAITING),
         np.empty((waiting, K), dtype=np.int64),

@@ -73,7 +73,7 @@ class _Growth:
         collective: Collective,
     ) -> None:
         from propriety.forest.entropy import entropy_table
-        from propriety.forest.layout import RULES
+        from propriety.forest.layout import RANGED, RULES
 
         self.ordered, self.settings, self.binner, self.base_rates = ordered, settings, binner, base_rates
         self.sample, self.n_classes, self.collective = ordered.sample, len(base_rates), collective
@@ -91,6 +91,7 @@ class _Growth:
             max(1, math.ceil(settings.min_weight / self.sample.unit)),
             settings.split_features(d),
             settings.bootstrap,
+            RANGED,
             # Drawing the rows varies their number as much as their classes do.
             overdispersion * (2.0 if settings.bootstrap else 1.0),
             self.sample.unit,

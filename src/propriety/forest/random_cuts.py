@@ -21,9 +21,9 @@ from propriety.engine.lines import (
     range_of_bins,
     sums_on_left,
 )
-from propriety.forest.cuts import EQUAL, bin_of, entry_of, keep, pair_after, split_gain
-from propriety.forest.draws import draw_below, draw_columns
-from propriety.forest.entropy import FEW, pair_loss
+from propriety.forest.cuts import EQUAL, bin_of, keep, pair_after, split_gain
+from propriety.forest.draws import draw_below
+from propriety.forest.entropy import FEW
 from propriety.forest.layout import CLASS, ROW, TO_CLASS, TO_COUNT
 
 _U = np.uint64
@@ -39,7 +39,7 @@ def _draw_cut(rows, first, bag, start, stop, least, most, missing, scratch):
     if any_missing:
         high = np.int64(-1)
         for i in range(start, stop):
-            code = np.int64(bin_of(rows, first, entry_of(bag, i)))
+            code = np.int64(bin_of(rows, first, bag[i]))
             high = max(high, code if code != missing else np.int64(-1))
     if high < 0 or (high == low and not any_missing):
         return np.int64(-1), np.int64(-1)
@@ -49,12 +49,12 @@ def _draw_cut(rows, first, bag, start, stop, least, most, missing, scratch):
 
 
 @small
-def _sum_pairs(rows, first, bag, start, stop, ones_from, total, most, scratch):
+def _sum_pairs(rows, first, bag, start, stop, sums, most, scratch):
     """Sums of two classes on the left of the cuts of 32 columns, by as many rows at a time as fit a lane.
 
     In a bag of rows that count once, those of class 0 come before the others in every node.
     """
-    lanes, pairs = scratch.lanes, scratch.pairs
+    lanes, pairs, total, ones_from = scratch.lanes, scratch.pairs, sums[0] + sums[1], start + _U(sums[0])
     for lane in range(LINE if total > MOST_IN_LANE else 0):
         pairs[lane, 0] = pairs[lane, 1] = 0
     begin, many = start, _U(MOST_IN_LANE) // _U(most)
@@ -63,7 +63,7 @@ def _sum_pairs(rows, first, bag, start, stop, ones_from, total, most, scratch):
         if most == 1:
             middle = min(max(ones_from, begin), end)
             counts_on_left(rows, bag, lanes, first, begin, middle, end)
-        elif bag is not None:
+        else:
             sums_on_left(rows, bag, lanes, first, begin, end)
         for lane in range(LINE if total > MOST_IN_LANE else 0):
             pairs[lane, 0] += np.int64(lanes[LEFT + lane])
@@ -72,7 +72,7 @@ def _sum_pairs(rows, first, bag, start, stop, ones_from, total, most, scratch):
 
 
 @small
-def _pair_on_left(rows, first, bag, start, stop, ones_from, total, lane, side, missing, scratch):
+def _pair_on_left(rows, first, bag, start, stop, total, lane, side, missing, scratch):
     """Sums of a column on the left of its cut, in all and of class 1."""
     if total <= MOST_IN_LANE:
         both, ones = np.int64(scratch.lanes[LEFT + lane]), np.int64(scratch.lanes[LEFT_ONES + lane])
@@ -80,12 +80,10 @@ def _pair_on_left(rows, first, bag, start, stop, ones_from, total, lane, side, m
         both, ones = scratch.pairs[lane, 0], scratch.pairs[lane, 1]
     if side == 1:
         for i in range(start, stop):
-            entry = entry_of(bag, i)
-            amount = np.int64(1) if bag is None else np.int64(entry >> TO_COUNT)
-            amount *= np.int64(bin_of(rows, first, entry) == missing)
+            entry = bag[i]
+            amount = np.int64(entry >> TO_COUNT) * np.int64(bin_of(rows, first, entry) == missing)
             both += amount
-            one = np.int64(i >= ones_from) if bag is None else np.int64((entry >> TO_CLASS) & _U(1))
-            ones += amount * one
+            ones += amount * np.int64((entry >> TO_CLASS) & _U(1))
     return both, ones
 
 
@@ -113,10 +111,7 @@ def _judge(
     start, stop, cut, side = _U(found.start), _U(found.stop), scratch.cuts[lane], scratch.sides[lane]
     gain = -2.0 * loss
     if most > 0:
-        ones_from = start + _U(sums[0])
-        both, ones = _pair_on_left(
-            rows, first, bag, start, stop, ones_from, total, lane, side, missing, scratch
-        )
+        both, ones = _pair_on_left(rows, first, bag, start, stop, total, lane, side, missing, scratch)
         left[0], left[1] = both - ones, ones
         if both >= least and total - both >= least:
             gain = loss - pair_after(lines, few, total < FEW, both - ones, ones, sums[0], sums[1])
@@ -130,9 +125,9 @@ def _judge(
 
 
 @small
-def _draw_cuts(rows, begin, bag, columns, drawn, first_column, start, stop, scratch):
+def _draw_cuts(rows, begin, bag, columns, drawn, first_column, found, scratch):
     """Cut the drawn columns of numbers in a block of lines; returns how many there are."""
-    lanes, n_drawn = scratch.lanes, 0
+    start, stop, lanes, n_drawn = _U(found.start), _U(found.stop), scratch.lanes, 0
     for j in range(drawn.size - 1, -1, -1):
         lane, column = drawn[j] - first_column, columns[drawn[j]]
         if not (0 <= lane < LINE) or column.categorical != 0:
@@ -154,13 +149,12 @@ def search_random_cuts(
     kept, scratch,
 ):  # fmt: skip
     """Compare a random cut of each drawn column of numbers to the best split so far."""
-    start, stop = _U(found.start), _U(found.stop)
     for first_column in range(0, columns.size, LINE):
         begin = _U(first_column) * _U(n_rows)
-        if _draw_cuts(rows, begin, bag, columns, drawn, first_column, start, stop, scratch) == 0:
+        if _draw_cuts(rows, begin, bag, columns, drawn, first_column, found, scratch) == 0:
             continue
         if most > 0:
-            _sum_pairs(rows, begin, bag, start, stop, start + _U(sums[0]), total, most, scratch)
+            _sum_pairs(rows, begin, bag, _U(found.start), _U(found.stop), sums, most, scratch)
         for j in range(drawn.size - 1, -1, -1):
             lane, column = drawn[j] - first_column, columns[drawn[j]]
             if 0 <= lane < LINE and column.categorical == 0 and scratch.cuts[lane] >= 0:
@@ -168,43 +162,3 @@ def search_random_cuts(
                     rows, begin + _U(lane), bag, weights, lane, column.missing, lines, few, least, sums,
                     total, loss, most, drawn[j], found, left, kept, scratch,
                 )  # fmt: skip
-
-
-@small
-def find_random_cut(rows, n_rows, start, stop, columns, rules, lines, few, A, B, features, scratch):
-    """The best of random cuts of a node of two classes whose rows lie side by side, those of class 0 first.
-
-    Returns its gain, feature (−1: there is none), last bin on the left, the side of missing values (−1: there
-    are none) and the sums on the left. Draws and splits are those of `search.find_split`.
-    """
-    total, least, ones_from = A + B, rules.least, start + _U(A)
-    whole = total < FEW
-    loss = few[_U(A) * _U(FEW) + _U(B)] if whole else pair_loss(lines, np.float64(A), np.float64(B))
-    gain, feature, cut, side, left, left_ones = -loss, np.int64(-1), np.int64(0), np.int64(-1), A, B
-    undrawn, batch = features.size, rules.split_features
-    while undrawn > 0 and feature < 0:
-        batch = min(batch, undrawn)
-        draw_columns(features, undrawn, batch, scratch)
-        undrawn -= batch
-        drawn = features[undrawn : undrawn + batch]
-        for first_column in range(0, columns.size, LINE):
-            begin = _U(first_column) * _U(n_rows)
-            if _draw_cuts(rows, begin, None, columns, drawn, first_column, start, stop, scratch) == 0:
-                continue
-            _sum_pairs(rows, begin, None, start, stop, ones_from, total, 1, scratch)
-            for j in range(batch - 1, -1, -1):
-                lane = drawn[j] - first_column
-                if not (0 <= lane < LINE) or scratch.cuts[lane] < 0:
-                    continue
-                both, ones = _pair_on_left(
-                    rows, begin + _U(lane), None, start, stop, ones_from, total, lane, scratch.sides[lane],
-                    columns[drawn[j]].missing, scratch,
-                )  # fmt: skip
-                if both < least or total - both < least:
-                    continue
-                this = loss - pair_after(lines, few, whole, both - ones, ones, A, B)
-                if this > gain + EQUAL * loss:
-                    gain, feature, cut, side = this, drawn[j], scratch.cuts[lane], scratch.sides[lane]
-                    left, left_ones = both - ones, ones
-        batch = 1
-    return gain, feature, cut, side, left, left_ones

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.compiling import inner, small
-from propriety.engine.lines import LINE, copy_line
+from propriety.engine.lines import LINE, copy_line, range_of_run
 from propriety.forest.cuts import bins_on_right, column_start
-from propriety.forest.layout import ROW, TO_COUNT
-from propriety.forest.random_cuts import find_random_cut
+from propriety.forest.layout import DEEP, ROW, TO_COUNT
+from propriety.forest.runs import find_random_cut, pass_on
 
 _U = np.uint64
 _LINE = np.uint64(LINE)
@@ -95,23 +95,28 @@ def _move_lines(near, n_near, n_blocks, first, start, stop, left, right, right_f
 
 @inner
 def grow_subtree(
-    rows, n_rows, bag, columns, rules, lines, few, features, near, waiting, order, n_waiting, nodes, sums,
-    n_nodes, unit, scratch,
+    rows, n_rows, bag, columns, rules, lines, few, features, near, bounds, waiting, order, n_waiting, nodes,
+    sums, n_nodes, unit, scratch,
 ):  # fmt: skip
     """Grow the subtree of the node that waits last; returns the number of nodes of the tree."""
     n_blocks = _U(rows.size // n_rows) // _LINE
-    n_near = _U(near.size) // (n_blocks * _LINE)
-    half, top = n_near // _U(2), n_waiting - 1
+    n_near, n_bytes = _U(near.size) // (n_blocks * _LINE), n_blocks * _U(2) * _LINE
+    half, top, state = n_near // _U(2), n_waiting - 1, scratch.state
     root = waiting[order[top]]
     root.start, root.stop = 0, _lay_out(rows, n_rows, n_blocks, bag, root.start, root.stop, near, n_near)
+    for block in range(n_blocks):
+        range_of_run(near, bounds, block * n_near * _LINE, _U(0), _U(root.stop), block * _U(2) * _LINE)
     while n_waiting > top:
         n_waiting -= 1
         this = waiting[order[n_waiting]]
         start, stop, node, depth = _U(this.start), _U(this.stop), this.node, this.depth + 1
+        level = min(n_waiting - top, DEEP)
+        place, known = _U(level) * n_bytes, this.stop - this.start > rules.ranged and level < DEEP
         A, B = sums[node, 0], sums[node, 1]
-        gain, feature, cut, side, a, b = find_random_cut(
-            near, n_near, start, stop, columns, rules, lines, few, A, B, features, scratch
-        )
+        gain, feature, cut, side, a, b, state = find_random_cut(
+            near, n_near, start, stop, bounds, place, known, columns, rules, lines, few, A, B, features,
+            scratch, state,
+        )  # fmt: skip
         if feature < 0:
             continue
         if side < 0:  # missing values, which the node has not seen, go where most rows do
@@ -119,14 +124,21 @@ def grow_subtree(
         write_split(nodes, node, feature, cut, side, max(gain, 0.0) * unit, n_nodes)
         sums[n_nodes, 0], sums[n_nodes, 1] = a, b
         sums[n_nodes + 1, 0], sums[n_nodes + 1, 1] = A - a, B - b
-        if may_split(rules, sums[n_nodes], depth) or may_split(rules, sums[n_nodes + 1], depth):
+        left_waits = may_split(rules, sums[n_nodes], depth)
+        right_waits = may_split(rules, sums[n_nodes + 1], depth)
+        if left_waits or right_waits:
+            missing = columns[feature].missing
+            if known:
+                other = place + n_bytes
+                pass_on(bounds, place, other, n_bytes, feature, cut, missing, side, left_waits, right_waits)
             left = start + half if start < half else start - half
             middle, end = left + _U(a + b), left + (stop - start)
-            right_from, right_bins = bins_on_right(cut, columns[feature].missing, side)
+            right_from, right_bins = bins_on_right(cut, missing, side)
             first = column_start(feature, n_near)
             _move_lines(near, n_near, n_blocks, first, start, stop, left, middle, right_from, right_bins)
             n_waiting = queue_children(
                 rules, sums, waiting, order, n_waiting, n_nodes, left, middle, end, depth
             )
         n_nodes += 2
+    scratch.state = state
     return n_nodes
