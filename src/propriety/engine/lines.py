@@ -290,10 +290,7 @@ def _counts_of_run_instead(rows, lanes, first, start, middle, stop):
 @instead(_counts_of_run_instead)
 @intrinsic
 def counts_of_run(typingctx, rows, lanes, first, start, middle, stop):
-    """How many of at most 255 lines lie on the left of 32 columns' cuts, in all and from `middle` on.
-
-    A line is read behind the last one, whatever it holds.
-    """
+    """How many of 1 to 255 lines lie on the left of 32 columns' cuts, in all and from `middle` on."""
     word = types.uint64
     signature = types.void(rows, lanes, word, word, word, word)
 
@@ -313,12 +310,13 @@ def counts_of_run(typingctx, rows, lanes, first, start, middle, stop):
         def counted(begin, end):
             (pairs,) = run.carry((ir.Constant(_PAIR, [0] * 2 * LINE),), begin, end, update)
             odd = builder.and_(builder.sub(end, begin), _WORD(1))
-            last = run.lines_at(builder.sub(end, odd), _LINE)
+            counts = builder.trunc(odd, one_bit)
+            last = run.lines_at(builder.select(counts, builder.sub(end, _WORD(1)), start), _LINE)
             everywhere = ir.Constant(ir.VectorType(ir.IntType(32), LINE), [0] * LINE)
             alone = ir.Constant(ir.VectorType(one_bit, LINE), ir.Undefined)
-            alone = builder.insert_element(alone, builder.trunc(odd, one_bit), ir.IntType(32)(0))
-            counts = builder.shuffle_vector(alone, alone, everywhere)
-            left = builder.and_(builder.icmp_unsigned("<=", last, cuts), counts)
+            alone = builder.insert_element(alone, counts, ir.IntType(32)(0))
+            left = builder.icmp_unsigned("<=", last, cuts)
+            left = builder.and_(left, builder.shuffle_vector(alone, alone, everywhere))
             in_pairs = builder.add(run.part(pairs, 0), run.part(pairs, LINE))
             return builder.sub(in_pairs, builder.sext(left, _LINE))
 

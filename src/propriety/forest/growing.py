@@ -9,9 +9,9 @@ from propriety.engine.lines import LINE, MOST_IN_LANE, copy_line
 from propriety.engine.masks import contains
 from propriety.forest.cuts import bin_of, bins_on_right, column_start
 from propriety.forest.draws import scramble
-from propriety.forest.layout import ROW, TO_CLASS, TO_COUNT
+from propriety.forest.layout import ALL_IN_ORDER, ROW, TO_CLASS, TO_COUNT
 from propriety.forest.search import find_split
-from propriety.forest.subtrees import grow_subtree, leaf, may_split, queue_children, weight_of, write_split
+from propriety.forest.subtrees import grow_subtree, leaf, may_split, write_split
 
 #: Votes out of bag are whole numbers of this unit, so that the order of the trees does not matter.
 VOTE = 2.0**-40
@@ -65,6 +65,16 @@ def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, spare, sum
     for i in range(others):
         bag[n + i] = spare[i]
     return n + others, most
+
+
+@inner
+def _sum_all(labels, sums):
+    """Class sums of all rows, each of them once; returns how many there are."""
+    ones = 0
+    for row in range(labels.size):
+        ones += np.int64(labels[row])
+    sums[0], sums[1] = labels.size - ones, ones
+    return labels.size
 
 
 @inner
@@ -133,6 +143,18 @@ def _write_found(found, left, words, nodes, sums, sets, n_nodes, n_sets, unit):
     return n_sets
 
 
+@small
+def _queue_children(rules, sums, waiting, order, n_waiting, n_nodes, start, middle, stop, depth):
+    """Let the two newest nodes wait that may be split; returns how many wait."""
+    for child in range(2):
+        if may_split(rules, sums[n_nodes + child], depth):
+            new = waiting[order[n_waiting]]
+            new.node, new.depth = n_nodes + child, depth
+            new.start, new.stop = (start, middle) if child == 0 else (middle, stop)
+            n_waiting += 1
+    return n_waiting
+
+
 @kernel
 def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     """Grow the tree of a seed in ``room.nodes``; returns the numbers of its nodes and of its sets.
@@ -147,9 +169,13 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     waiting_left, waiting_sets, left = room.waiting_left, room.waiting_sets, room.left
     features, cells, spare, sets = room.features, room.cells, room.spare, room.sets
     near, near_weights = room.near, room.near_weights
-    n_drawn, most = _fill_bag(
-        sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, spare, sums[0]
-    )
+    in_order = rules.moved == ALL_IN_ORDER
+    if in_order:
+        n_drawn, most = _sum_all(sample.labels, sums[0]), np.int64(1)
+    else:
+        n_drawn, most = _fill_bag(
+            sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, spare, sums[0]
+        )
     in_lanes = rules.n_classes == 2 and weights.size == 0 and most <= MOST_IN_LANE
     most = most if in_lanes else np.int64(0)
     scratch.state = scramble(seed)
@@ -157,9 +183,8 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
         features[f] = f
     limited, unit = rules.max_leaves > 0, rules.unit * rules.loss_unit
     # Depth first, a subtree is finished before another begins: its rows may lie elsewhere.
-    moved = random is not None and levels is None and most > 0 and not limited
-    close = 0 if limited or moved else near.size // (rows.size // n_rows)
-    most_moved = near.size // (2 * (rows.size // n_rows))
+    moved = 0 if rules.moved == 0 else near.size // (2 * (rows.size // n_rows))
+    close = 0 if limited or moved > 0 else near.size // (rows.size // n_rows)
     near_start, near_stop, here, n_here, weights_here = 0, 0, rows, n_rows, weights
     leaf(nodes[0])
     n_nodes, n_sets, n_waiting, unsearched = 1, 0, 0, 0
@@ -168,10 +193,11 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
         root.node, root.depth, root.start, root.stop = 0, 0, 0, n_drawn
     while n_waiting > 0 and not (limited and n_nodes // 2 + 1 == rules.max_leaves):
         if random is not None and levels is None:
-            if moved and weight_of(sums, waiting[order[n_waiting - 1]].node) <= most_moved:
+            last = waiting[order[n_waiting - 1]].node
+            if sums[last, 0] + sums[last, 1] <= moved:
                 n_nodes = grow_subtree(
                     rows, n_rows, bag, columns, rules, lines, few, features, near, room.bounds, waiting, order,
-                    n_waiting, nodes, sums, n_nodes, unit, scratch,
+                    n_waiting, nodes, sums, n_nodes, unit, in_order, scratch,
                 )  # fmt: skip
                 n_waiting, unsearched = n_waiting - 1, n_waiting - 2
                 continue
@@ -205,7 +231,7 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
             if may_split(rules, sums[n_nodes], depth) or may_split(rules, sums[n_nodes + 1], depth):
                 first, missing = column_start(found.feature, n_here), columns[found.feature].missing
                 middle = _partition(here, first, bag, spare, found, missing, words)
-                n_waiting = queue_children(
+                n_waiting = _queue_children(
                     rules, sums, waiting, order, n_waiting, n_nodes, start, middle, stop, depth
                 )
             n_nodes += 2

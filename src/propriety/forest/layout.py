@@ -22,8 +22,11 @@ MOST_COPIES = 2**20
 _NEAR = 1 << 18
 #: The same where a split moves the lines: passes go from one line to the next, so that less will do.
 _MOVED = 1 << 26
+#: What splits may do with lines: move those of nodes that they have room for; or those of all rows, which are
+#: in the order of their classes and count once.
+LINES_MOVED, ALL_IN_ORDER = 1, 2
 #: Rows of a node up to which random cuts are drawn in its own ranges at once.
-RANGED = 128
+RANGED = 64
 #: Nodes that wait one above the other with bounds of their columns.
 DEEP = 256
 #: A node of a tree as it is grown.
@@ -64,6 +67,7 @@ RULES = records(
         ("least", "i8"),  # weight of a leaf, in units
         ("split_features", "i8"),
         ("bootstrap", "i8"),
+        ("moved", "i8"),  # whether splits move lines, LINES_MOVED or ALL_IN_ORDER, or not, 0
         ("ranged", "i8"),  # rows of a node up to which the ranges of its columns are found before it is cut
         ("dispersion", "f8"),  # by how much more the class sums of a tree vary than numbers of rows
         ("unit", "f8"),  # of weights
@@ -136,14 +140,19 @@ def make_tree(sample: Sample, n_classes: int, max_nodes: int) -> GrownTree:
     )
 
 
-def make_room(sample: Sample, tree: GrownTree, out_of_bag: bool) -> Room:
+def room_for_lines(sample: Sample, moved: bool) -> int:
+    """Bytes of the lines that a thread copies: all of them twice, if they are moved, where these are few."""
+    return max(_NEAR, min(_MOVED, 2 * sample.rows.size)) if moved else _NEAR
+
+
+def make_room(sample: Sample, tree: GrownTree, out_of_bag: bool, moved: bool) -> Room:
     """Room to grow such trees in."""
     n, d, K, waiting = len(sample.labels), len(sample.columns), tree.sums.shape[1], len(tree.nodes) // 2 + 2
     any_set = len(tree.sets) > 0
     return Room(
         np.empty(n, dtype=np.uint64),
         np.empty(n, dtype=np.uint64),
-        np.empty(max(_NEAR, min(_MOVED, 2 * sample.rows.size)) + LINE, dtype=np.uint8),
+        np.empty(room_for_lines(sample, moved), dtype=np.uint8),
         np.empty(_NEAR // LINE if len(sample.weights) else 0, dtype=np.int64),
         np.empty((DEEP + 1) * 2 * LINE * -(-d // LINE), dtype=np.uint8),
         np.arange(d),

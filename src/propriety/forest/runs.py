@@ -113,27 +113,36 @@ def _any_rejected(drawn, first_column, total, scratch):
 
 
 @small
-def _may_miss(drawn, first_column, columns, bounds, at):
-    """Whether drawn columns of a block may have missing values; and whether any is drawn."""
-    any_drawn = may_miss = False
+def _may_miss(columns, drawn, first_column, bounds, at):
+    """Whether drawn columns of a block may have missing values."""
+    may_miss = False
     for j in range(drawn.size):
         lane = drawn[j] - first_column
         if 0 <= lane < LINE:
-            any_drawn = True
             may_miss |= bounds[at + _LINE + _U(lane)] == columns[drawn[j]].missing
-    return any_drawn, may_miss
+    return may_miss
 
 
 @small
-def _cut_block(near, begin, start, stop, ones_from, columns, drawn, first_column, bounds, at, known, scratch, state):
-    """Draw and count the cuts of a block of lines; returns whether there are any, and the next state."""
-    any_drawn, may_miss = _may_miss(drawn, first_column, columns, bounds, at)
-    if not any_drawn:
-        return False, state
-    known = known and not may_miss
+def _any_drawn(drawn, first_column):
+    """Whether a block of lines has drawn columns."""
+    for j in range(drawn.size):
+        if 0 <= drawn[j] - first_column < LINE:
+            return True
+    return False
+
+
+@small
+def _cut_block(
+    near, begin, start, stop, ones_from, columns, drawn, first_column, bounds, at, known, scratch, state
+):  # fmt: skip
+    """Draw and count the cuts of a block of lines; returns the next state."""
+    known = known and not _may_miss(columns, drawn, first_column, bounds, at)
     if not known:
         range_of_run(near, bounds, begin, start, stop, at)
-    state = _draw_cuts(near, begin, start, stop, columns, drawn, first_column, bounds, at, False, scratch, state)
+    state = _draw_cuts(
+        near, begin, start, stop, columns, drawn, first_column, bounds, at, False, scratch, state
+    )
     _count(near, begin, start, stop, ones_from, scratch)
     if known and _any_rejected(drawn, first_column, np.int64(stop - start), scratch):
         range_of_run(near, bounds, begin, start, stop, at)
@@ -141,7 +150,20 @@ def _cut_block(near, begin, start, stop, ones_from, columns, drawn, first_column
             near, begin, start, stop, columns, drawn, first_column, bounds, at, True, scratch, state
         )
         _count(near, begin, start, stop, ones_from, scratch)
-    return True, state
+    return state
+
+
+@small
+def _rows_on_left(near, begin, start, stop, ones_from, total, lane, missing, scratch):
+    """Rows on the left of a column's cut, in all and of class 1."""
+    both, ones = _counted(total, lane, scratch)
+    if scratch.sides[lane] == 1:
+        first = begin + _U(lane)
+        for i in range(start, stop):
+            amount = np.int64(near[first + i * _LINE] == missing)
+            both += amount
+            ones += amount * np.int64(i >= ones_from)
+    return both, ones
 
 
 @small
@@ -168,28 +190,31 @@ def find_random_cut(
             features[at], features[undrawn] = features[undrawn], features[at]
         drawn = features[undrawn : undrawn + batch]
         for first_column in range(0, columns.size, LINE):
-            begin = _U(first_column) * n_near
-            any_drawn, state = _cut_block(
+            if columns.size > LINE and not _any_drawn(drawn, first_column):
+                continue
+            begin, best = _U(first_column) * n_near, np.int64(-1)
+            state = _cut_block(
                 near, begin, start, stop, ones_from, columns, drawn, first_column, bounds,
                 place + _U(2 * first_column), known, scratch, state,
             )  # fmt: skip
-            for j in range(batch - 1 if any_drawn else -1, -1, -1):
+            for j in range(batch - 1, -1, -1):
                 lane = drawn[j] - first_column
                 if not (0 <= lane < LINE) or scratch.cuts[lane] < 0:
                     continue
-                both, ones = _counted(total, lane, scratch)
-                if scratch.sides[lane] == 1:
-                    missing, first = columns[drawn[j]].missing, begin + _U(lane)
-                    for i in range(start, stop):
-                        amount = np.int64(near[first + i * _LINE] == missing)
-                        both += amount
-                        ones += amount * np.int64(i >= ones_from)
-                if both < least or total - both < least:
-                    continue
+                both, ones = _rows_on_left(
+                    near, begin, start, stop, ones_from, total, lane, columns[drawn[j]].missing, scratch
+                )
                 this = loss - pair_after(lines, few, whole, both - ones, ones, A, B)
-                if this > gain + EQUAL * loss:
-                    gain, feature, cut, side = this, drawn[j], scratch.cuts[lane], scratch.sides[lane]
-                    a, b = both - ones, ones
+                better = (this > gain + EQUAL * loss) & (both >= least) & (total - both >= least)
+                # Two numbers are chosen without a branch, which nobody could predict.
+                gain, best = this if better else gain, j if better else best
+            if best >= 0:
+                feature, lane = drawn[best], drawn[best] - first_column
+                cut, side = scratch.cuts[lane], scratch.sides[lane]
+                both, b = _rows_on_left(
+                    near, begin, start, stop, ones_from, total, lane, columns[feature].missing, scratch
+                )
+                a = both - b
         batch = 1
     return gain, feature, cut, side, a, b, state
 

@@ -66,8 +66,13 @@ def _everywhere(own: _Rows, collective: Collective) -> _Rows:
     return _Rows(codes, labels, None if own.values is None else np.concatenate([part[2] for part in parts]))
 
 
-def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8]) -> OrderedSample:
-    """Put the binned table, of shape (d, n), in its order; of spread rows those of all processes."""
+def ordered_sample(
+    training: Training, binner: Binner, codes: NDArray[np.uint8], by_class: bool
+) -> OrderedSample:
+    """Put the binned table, of shape (d, n), in its order; of spread rows those of all processes.
+
+    ``by_class`` for trees that draw no rows: those of each class follow each other.
+    """
     weights, kept = training.weights, training.weights.kept
     own = np.arange(training.n_rows) if kept is None else np.flatnonzero(kept)
     codes, labels, values = _everywhere(
@@ -95,15 +100,20 @@ def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8])
     else:
         order = np.argsort(hashes, kind="stable")
         firsts = _first_of_equal(hashes[order], codes, order)
+    chosen = order[firsts]
+    counts = np.ones(len(chosen), np.int64) if copies is None else np.add.reduceat(copies[order], firsts)
+    at = np.arange(len(firsts))
+    if by_class:
+        moved = np.argsort(labels[chosen], kind="stable")
+        chosen, counts, at[moved] = chosen[moved], counts[moved], at.copy()
     places = np.full(training.n_rows, -1)
     if len(own) == len(labels):
-        places[own[order]] = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(own))))
-    chosen = order[firsts]
+        places[own[order]] = np.repeat(at, np.diff(np.append(firsts, len(own))))
     sample = Sample(
         _lines(codes, chosen),
         _described(columns, binner),
         labels[chosen],
-        np.ones(len(chosen), np.int64) if copies is None else np.add.reduceat(copies[order], firsts),
+        counts,
         whole[chosen] if copies is None else np.empty(0, dtype=np.int64),
         weights.unit if copies is None else 1.0,
     )

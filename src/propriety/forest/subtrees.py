@@ -26,7 +26,7 @@ def may_split(rules, sums, depth):
     for k in range(sums.size):
         total += sums[k]
         classes += 1 if sums[k] > 0 else 0
-    return classes > 1 and depth < rules.max_depth and total >= 2 * rules.least
+    return (classes > 1) & (depth < rules.max_depth) & (total >= 2 * rules.least)
 
 
 @small
@@ -36,33 +36,12 @@ def leaf(node):
 
 
 @small
-def weight_of(sums, node):
-    """Sum of all classes."""
-    total = np.int64(0)
-    for k in range(sums.shape[1]):
-        total += sums[node, k]
-    return total
-
-
-@small
 def write_split(nodes, node, feature, cut, missing_left, gain, n_nodes):
     """Write the cut of a node, and its two children."""
     node = nodes[node]
     node.feature, node.left, node.cut, node.missing_left, node.gain = feature, n_nodes, cut, missing_left, gain
     leaf(nodes[n_nodes])
     leaf(nodes[n_nodes + 1])
-
-
-@small
-def queue_children(rules, sums, waiting, order, n_waiting, n_nodes, start, middle, stop, depth):
-    """Let the two newest nodes wait that may be split; returns how many wait."""
-    for child in range(2):
-        if may_split(rules, sums[n_nodes + child], depth):
-            new = waiting[order[n_waiting]]
-            new.node, new.depth = n_nodes + child, depth
-            new.start, new.stop = (start, middle) if child == 0 else (middle, stop)
-            n_waiting += 1
-    return n_waiting
 
 
 @inner
@@ -82,30 +61,45 @@ def _lay_out(rows, n_rows, n_blocks, bag, start, stop, near, n_near):
 
 
 @inner
-def _move_lines(near, n_near, n_blocks, first, start, stop, left, right, right_from, right_bins):
+def _move_lines(rows, n_rows, near, n_near, n_blocks, first, start, stop, left, right, right_from, right_bins):
     """Copy the lines of a node, those that go left to `left` and so on, the others to `right`."""
     for block in range(n_blocks):
-        at, to_left, to_right = block * n_near * _LINE, left, right
+        source, target = block * n_rows * _LINE, block * n_near * _LINE
+        n_left, all_left = _U(0), right - start
         for i in range(start, stop):
-            goes = _U(near[first + i * _LINE]) - right_from >= right_bins
-            copy_line(near, at + i * _LINE, near, at + (to_left if goes else to_right) * _LINE)
-            to_left += _U(goes)
-            to_right += _U(1) - _U(goes)
+            goes = _U(rows[first + i * _LINE]) - right_from >= right_bins
+            to = left + n_left if goes else all_left + i - n_left
+            copy_line(rows, source + i * _LINE, near, target + to * _LINE)
+            n_left += _U(goes)
+
+
+@small
+def _queue(waiting, order, n_waiting, node, depth, start, stop, waits):
+    """Let a node wait if it may be split; returns how many wait."""
+    new = waiting[order[n_waiting]]
+    new.node, new.depth, new.start, new.stop = node, depth, start, stop
+    return n_waiting + np.int64(waits)
 
 
 @inner
 def grow_subtree(
     rows, n_rows, bag, columns, rules, lines, few, features, near, bounds, waiting, order, n_waiting, nodes,
-    sums, n_nodes, unit, scratch,
+    sums, n_nodes, unit, in_order, scratch,
 ):  # fmt: skip
-    """Grow the subtree of the node that waits last; returns the number of nodes of the tree."""
+    """Grow the subtree of the node that waits last; returns the number of nodes of the tree.
+
+    If `in_order`, it is the root, and its rows are those of the sample, each of them once.
+    """
     n_blocks = _U(rows.size // n_rows) // _LINE
     n_near, n_bytes = _U(near.size) // (n_blocks * _LINE), n_blocks * _U(2) * _LINE
     half, top, state = n_near // _U(2), n_waiting - 1, scratch.state
     root = waiting[order[top]]
-    root.start, root.stop = 0, _lay_out(rows, n_rows, n_blocks, bag, root.start, root.stop, near, n_near)
+    here, n_here = rows, _U(n_rows)
+    if not in_order:
+        root.start, root.stop = 0, _lay_out(rows, n_rows, n_blocks, bag, root.start, root.stop, near, n_near)
+        here, n_here = near, n_near
     for block in range(n_blocks):
-        range_of_run(near, bounds, block * n_near * _LINE, _U(0), _U(root.stop), block * _U(2) * _LINE)
+        range_of_run(here, bounds, block * n_here * _LINE, _U(0), _U(root.stop), block * _U(2) * _LINE)
     while n_waiting > top:
         n_waiting -= 1
         this = waiting[order[n_waiting]]
@@ -114,7 +108,7 @@ def grow_subtree(
         place, known = _U(level) * n_bytes, this.stop - this.start > rules.ranged and level < DEEP
         A, B = sums[node, 0], sums[node, 1]
         gain, feature, cut, side, a, b, state = find_random_cut(
-            near, n_near, start, stop, bounds, place, known, columns, rules, lines, few, A, B, features,
+            here, n_here, start, stop, bounds, place, known, columns, rules, lines, few, A, B, features,
             scratch, state,
         )  # fmt: skip
         if feature < 0:
@@ -127,18 +121,18 @@ def grow_subtree(
         left_waits = may_split(rules, sums[n_nodes], depth)
         right_waits = may_split(rules, sums[n_nodes + 1], depth)
         if left_waits or right_waits:
-            missing = columns[feature].missing
+            missing, to = columns[feature].missing, start - half if start >= half else start + half
             if known:
                 other = place + n_bytes
                 pass_on(bounds, place, other, n_bytes, feature, cut, missing, side, left_waits, right_waits)
-            left = start + half if start < half else start - half
-            middle, end = left + _U(a + b), left + (stop - start)
-            right_from, right_bins = bins_on_right(cut, missing, side)
-            first = column_start(feature, n_near)
-            _move_lines(near, n_near, n_blocks, first, start, stop, left, middle, right_from, right_bins)
-            n_waiting = queue_children(
-                rules, sums, waiting, order, n_waiting, n_nodes, left, middle, end, depth
+            middle, end = to + _U(a + b), to + (stop - start)
+            first, (right_from, right_bins) = column_start(feature, n_here), bins_on_right(cut, missing, side)
+            _move_lines(
+                here, n_here, near, n_near, n_blocks, first, start, stop, to, middle, right_from, right_bins
             )
+            n_waiting = _queue(waiting, order, n_waiting, n_nodes, depth, to, middle, left_waits)
+            n_waiting = _queue(waiting, order, n_waiting, n_nodes + 1, depth, middle, end, right_waits)
+        here, n_here = near, n_near
         n_nodes += 2
     scratch.state = state
     return n_nodes
