@@ -239,39 +239,8 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     return n_nodes, n_sets
 
 
-@kernel
-def finish_tree(grown, sums, columns, edges, unit, base_rates, root, first_set, nodes, shares):
-    """Write a grown tree to its place among the nodes of the forest, with features of the table.
-
-    Its root is node ``root`` of the forest. ``shares`` are empty for two classes. A tree without a split says
-    the base rates, not those of its bag.
-    """
-    K = sums.shape[1]
-    nodes[0].depth = 0
-    for i in range(grown.size):
-        old, new, total = grown[i], nodes[i], 0.0
-        for k in range(K):
-            total += np.float64(sums[i, k])
-        new.weight, new.value = total * unit, np.float64(sums[i, 1]) / total
-        if grown.size == 1:
-            new.value = base_rates[1]
-        for k in range(shares.shape[1]):
-            shares[i, k] = base_rates[k] if grown.size == 1 else np.float64(sums[i, k]) / total
-        new.threshold, new.gain, new.bin, new.missing_left = 0.0, old.gain, old.cut, old.missing_left
-        new.feature, new.left, new.set = -1, root + old.left, -1
-        if old.left < 0:
-            continue
-        new.feature = columns[old.feature]
-        if old.set >= 0:
-            new.set = first_set + old.set
-        else:
-            new.threshold = edges[new.feature, min(np.int64(old.cut), edges.shape[1] - 1)]
-        for child in range(2):
-            nodes[old.left + child].depth = new.depth + 1
-
-
 @inner
-def _findleaf(rows, n_rows, columns, row, nodes, sets):
+def _find_leaf(rows, n_rows, columns, row, nodes, sets):
     at = np.int64(0)
     while nodes[at].left >= 0:
         node = nodes[at]
@@ -281,7 +250,7 @@ def _findleaf(rows, n_rows, columns, row, nodes, sets):
         elif node.set >= 0:
             left = contains(sets, node.set, code)
         else:
-            left = code <= node.cut
+            left = code <= node.bin
         at = np.int64(node.left) + (0 if left else 1)
     return at
 
@@ -302,7 +271,7 @@ def vote_out_of_bag(sample, poisson, seed, base_rates, room):
         _, out = _draw(copies, poisson, 1, seed, row)
         if out == 0:
             continue
-        leaf = _findleaf(sample.rows, n_rows, sample.columns, row, room.nodes, room.sets)
+        leaf = _find_leaf(sample.rows, n_rows, sample.columns, row, room.nodes, room.sets)
         total = np.int64(0)
         for k in range(sums.shape[1]):
             total += sums[leaf, k]

@@ -36,7 +36,7 @@ GROWN = records(
         ("left", "i4"),  # −1: a leaf
         ("feature", "i4"),  # a column of the sample
         ("set", "i4"),  # −1: a cut
-        ("cut", "i2"),
+        ("bin", "i2"),  # the last one on the left of a cut
         ("missing_left", "i2"),
     ],
 )

@@ -123,13 +123,13 @@ class _Growth:
         from propriety.forest.spread import grow_together
 
         settings, rates = self.settings, self.base_rates
-        given = Translation(self.ordered.columns, self.binner.edges, self.sample.unit, rates)
+        sample = self.sample
+        # Poisson numbers of 32 bits are 12 at most.
+        counts = len(sample.weights) == 0 and int(sample.copies.sum()) < 2**32 // 12
+        given = Translation(self.ordered.columns, self.binner.edges, sample.unit, rates, counts)
         joined = Joined(settings.n_estimators, given)
         grow_together(settings.n_estimators, self._grow, joined, settings.n_jobs, self.collective)
-        forest, shares = joined.forest()
-        return GrownForest(
-            forest, shares if self.n_classes > 2 else None, rates, self.binner, settings.smoothing
-        )
+        return GrownForest(joined.trees(), rates, self.binner, settings.smoothing)
 
     def _grow(self, t: int) -> tuple[GrownTree, Callable[[], object]]:
         """Tree number t, and what gives back the arrays that it is in."""

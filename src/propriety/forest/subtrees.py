@@ -32,14 +32,14 @@ def may_split(rules, sums, depth):
 @small
 def leaf(node):
     """Write a node that has no split yet."""
-    node.gain, node.left, node.feature, node.set, node.cut, node.missing_left = 0.0, -1, -1, -1, 0, 0
+    node.gain, node.left, node.feature, node.set, node.bin, node.missing_left = 0.0, -1, -1, -1, 0, 0
 
 
 @small
 def write_split(nodes, node, feature, cut, missing_left, gain, n_nodes):
     """Write the cut of a node, and its two children."""
     node = nodes[node]
-    node.feature, node.left, node.cut, node.missing_left, node.gain = feature, n_nodes, cut, missing_left, gain
+    node.feature, node.left, node.bin, node.missing_left, node.gain = feature, n_nodes, cut, missing_left, gain
     leaf(nodes[n_nodes])
     leaf(nodes[n_nodes + 1])
 
