@@ -30,3 +30,14 @@ def draw_below(scratch, n):
     """A random number from 0 to n − 1."""
     scratch.state += STEP
     return below(scratch.state, n)
+
+
+@small
+def draw_columns(features, undrawn, batch, state):
+    """Draw some of the first `undrawn` features, and put them after the others; returns the next state."""
+    for _ in range(batch):
+        state += STEP
+        at = below(state, undrawn)
+        undrawn -= 1
+        features[at], features[undrawn] = features[undrawn], features[at]
+    return state

@@ -10,8 +10,9 @@ from propriety.engine.masks import contains
 from propriety.forest.cuts import bin_of, bins_on_right, column_start
 from propriety.forest.draws import scramble
 from propriety.forest.layout import ALL_IN_ORDER, ROW, TO_CLASS, TO_COUNT
+from propriety.forest.nodes import leaf, may_split, write_split
 from propriety.forest.search import find_split
-from propriety.forest.subtrees import grow_subtree, leaf, may_split, write_split
+from propriety.forest.subtrees import grow_subtree
 
 #: Votes out of bag are whole numbers of this unit, so that the order of the trees does not matter.
 VOTE = 2.0**-40
@@ -196,8 +197,8 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
             last = waiting[order[n_waiting - 1]].node
             if sums[last, 0] + sums[last, 1] <= moved:
                 n_nodes = grow_subtree(
-                    rows, n_rows, bag, columns, rules, lines, few, features, near, room.bounds, waiting, order,
-                    n_waiting, nodes, sums, n_nodes, unit, in_order, scratch,
+                    rows, n_rows, bag, columns, rules, lines, few, features, near, room.bounds, room.words,
+                    waiting, order, n_waiting, nodes, sums, n_nodes, unit, in_order, scratch,
                 )  # fmt: skip
                 n_waiting, unsearched = n_waiting - 1, n_waiting - 2
                 continue

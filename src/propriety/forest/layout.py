@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from propriety.engine.compiling import records
 from propriety.engine.layout import BINS, SET_WORDS
 from propriety.engine.lines import LINE
+from propriety.engine.words import ROWS, TOGETHER
 
 #: A row in the bag of a tree is one word, as `engine.lines` has it: its number, its class and how often it
 #: was drawn.
@@ -29,6 +30,8 @@ LINES_MOVED, ALL_IN_ORDER = 1, 2
 RANGED = 64
 #: Nodes that wait one above the other with bounds of their columns.
 DEEP = 256
+#: Bytes behind the last line that may be read.
+BEHIND = TOGETHER * LINE
 #: A node of a tree as it is grown.
 GROWN = records(
     [
@@ -83,6 +86,7 @@ SCRATCH = records(
         ("lanes", "u1", (5 * LINE,)),
         ("cuts", "i8", (LINE,)),  # random ones; −1: there is none
         ("sides", "i8", (LINE,)),  # of missing values at these; −1: there are none
+        ("lefts", "u8", (LINE,)),  # sets of rows on their left
         ("pairs", "i8", (LINE, 2)),  # sums on their left, in all and of class 1
     ],
 )
@@ -115,6 +119,7 @@ class Room(NamedTuple):
     near: NDArray[np.uint8]  # lines of a node's rows, one after the other
     near_weights: NDArray[np.int64]
     bounds: NDArray[np.uint8]  # (DEEP + 1, blocks, 2, LINE), as one: of the bins of nodes that wait
+    words: NDArray[np.uint8]  # (blocks · LINE, ROWS), as one: columns of a node of few rows
     features: NDArray[np.int64]  # (d,): in the order in which they were drawn
     waiting: NDArray[np.void]  # of WAITING
     waiting_left: NDArray[np.int64]  # (waiting, K): class sums on the left of the split
@@ -148,13 +153,14 @@ def room_for_lines(sample: Sample, moved: bool) -> int:
 def make_room(sample: Sample, tree: GrownTree, out_of_bag: bool, moved: bool) -> Room:
     """Room to grow such trees in."""
     n, d, K, waiting = len(sample.labels), len(sample.columns), tree.sums.shape[1], len(tree.nodes) // 2 + 2
-    any_set = len(tree.sets) > 0
+    any_set, blocks = len(tree.sets) > 0, -(-d // LINE)
     return Room(
         np.empty(n, dtype=np.uint64),
         np.empty(n, dtype=np.uint64),
-        np.empty(room_for_lines(sample, moved), dtype=np.uint8),
+        np.empty(room_for_lines(sample, moved) + BEHIND, dtype=np.uint8)[:-BEHIND],
         np.empty(_NEAR // LINE if len(sample.weights) else 0, dtype=np.int64),
-        np.empty((DEEP + 1) * 2 * LINE * -(-d // LINE), dtype=np.uint8),
+        np.empty((DEEP + 1) * 2 * LINE * blocks, dtype=np.uint8),
+        np.empty(blocks * LINE * ROWS, dtype=np.uint8),
         np.arange(d),
         np.empty(waiting, dtype=WAITING),
         np.empty((waiting, K), dtype=np.int64),

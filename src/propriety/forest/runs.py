@@ -21,7 +21,7 @@ from propriety.engine.lines import (
     range_of_run,
 )
 from propriety.forest.cuts import EQUAL, pair_after
-from propriety.forest.draws import STEP, below
+from propriety.forest.draws import STEP, below, draw_columns
 from propriety.forest.entropy import FEW, pair_loss
 
 _U = np.uint64
@@ -183,11 +183,8 @@ def find_random_cut(
     undrawn, batch = features.size, rules.split_features
     while undrawn > 0 and feature < 0:
         batch = min(batch, undrawn)
-        for _ in range(batch):
-            state += STEP
-            at = below(state, undrawn)
-            undrawn -= 1
-            features[at], features[undrawn] = features[undrawn], features[at]
+        state = draw_columns(features, undrawn, batch, state)
+        undrawn -= batch
         drawn = features[undrawn : undrawn + batch]
         for first_column in range(0, columns.size, LINE):
             if columns.size > LINE and not _any_drawn(drawn, first_column):

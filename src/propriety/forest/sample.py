@@ -24,7 +24,7 @@ from propriety.engine.binning import Binner
 from propriety.engine.compiling import kernel
 from propriety.engine.layout import BINS
 from propriety.engine.lines import LINE
-from propriety.forest.layout import COLUMN, MOST_COPIES, Sample
+from propriety.forest.layout import BEHIND, COLUMN, MOST_COPIES, Sample
 from propriety.weights import Weights
 
 #: Mean weight of a row up to which whole weights are drawn copy by copy.
@@ -130,7 +130,7 @@ def _described(columns: NDArray[np.intp], binner: Binner) -> NDArray[np.void]:
 def _lines(codes: NDArray[np.uint8], rows: NDArray[np.intp]) -> NDArray[np.uint8]:
     """Bins of these rows, LINE of them side by side; what follows the last column is 0."""
     blocks = -(-len(codes) // LINE)
-    lines = np.zeros((blocks, len(rows), LINE), dtype=np.uint8)
+    lines = np.zeros(blocks * len(rows) * LINE + BEHIND, dtype=np.uint8)[:-BEHIND].reshape(blocks, -1, LINE)
     for block in range(blocks):
         columns = codes[block * LINE : (block + 1) * LINE]
         _fill_lines(columns, rows, lines[block])

@@ -13,35 +13,12 @@ from propriety.engine.compiling import inner, small
 from propriety.engine.lines import LINE, copy_line, range_of_run
 from propriety.forest.cuts import bins_on_right, column_start
 from propriety.forest.layout import DEEP, ROW, TO_COUNT
+from propriety.forest.nodes import may_split, queue, write_pair
 from propriety.forest.runs import find_random_cut, pass_on
+from propriety.forest.small import SMALL, grow_small
 
 _U = np.uint64
 _LINE = np.uint64(LINE)
-
-
-@small
-def may_split(rules, sums, depth):
-    """Whether a node holds more than one class, and weight enough for two leaves."""
-    total, classes = np.int64(0), 0
-    for k in range(sums.size):
-        total += sums[k]
-        classes += 1 if sums[k] > 0 else 0
-    return (classes > 1) & (depth < rules.max_depth) & (total >= 2 * rules.least)
-
-
-@small
-def leaf(node):
-    """Write a node that has no split yet."""
-    node.gain, node.left, node.feature, node.set, node.bin, node.missing_left = 0.0, -1, -1, -1, 0, 0
-
-
-@small
-def write_split(nodes, node, feature, cut, missing_left, gain, n_nodes):
-    """Write the cut of a node, and its two children."""
-    node = nodes[node]
-    node.feature, node.left, node.bin, node.missing_left, node.gain = feature, n_nodes, cut, missing_left, gain
-    leaf(nodes[n_nodes])
-    leaf(nodes[n_nodes + 1])
 
 
 @inner
@@ -73,18 +50,10 @@ def _move_lines(rows, n_rows, near, n_near, n_blocks, first, start, stop, left, 
             n_left += _U(goes)
 
 
-@small
-def _queue(waiting, order, n_waiting, node, depth, start, stop, waits):
-    """Let a node wait if it may be split; returns how many wait."""
-    new = waiting[order[n_waiting]]
-    new.node, new.depth, new.start, new.stop = node, depth, start, stop
-    return n_waiting + np.int64(waits)
-
-
 @inner
 def grow_subtree(
-    rows, n_rows, bag, columns, rules, lines, few, features, near, bounds, waiting, order, n_waiting, nodes,
-    sums, n_nodes, unit, in_order, scratch,
+    rows, n_rows, bag, columns, rules, lines, few, features, near, bounds, words, waiting, order, n_waiting,
+    nodes, sums, n_nodes, unit, in_order, scratch,
 ):  # fmt: skip
     """Grow the subtree of the node that waits last; returns the number of nodes of the tree.
 
@@ -104,6 +73,12 @@ def grow_subtree(
         n_waiting -= 1
         this = waiting[order[n_waiting]]
         start, stop, node, depth = _U(this.start), _U(this.stop), this.node, this.depth + 1
+        if stop - start <= SMALL:
+            n_nodes, state = grow_small(
+                here, n_here, n_blocks, start, stop, node, this.depth, columns, rules, lines, few, features,
+                words, waiting, order, n_waiting, nodes, sums, n_nodes, unit, scratch, state,
+            )  # fmt: skip
+            continue
         level = min(n_waiting - top, DEEP)
         place, known = _U(level) * n_bytes, this.stop - this.start > rules.ranged and level < DEEP
         A, B = sums[node, 0], sums[node, 1]
@@ -113,11 +88,7 @@ def grow_subtree(
         )  # fmt: skip
         if feature < 0:
             continue
-        if side < 0:  # missing values, which the node has not seen, go where most rows do
-            side = np.int64(2 * (a + b) >= A + B)
-        write_split(nodes, node, feature, cut, side, max(gain, 0.0) * unit, n_nodes)
-        sums[n_nodes, 0], sums[n_nodes, 1] = a, b
-        sums[n_nodes + 1, 0], sums[n_nodes + 1, 1] = A - a, B - b
+        side = write_pair(nodes, sums, node, feature, cut, side, gain * unit, a, b, A, B, n_nodes)
         left_waits = may_split(rules, sums[n_nodes], depth)
         right_waits = may_split(rules, sums[n_nodes + 1], depth)
         if left_waits or right_waits:
@@ -130,8 +101,8 @@ def grow_subtree(
             _move_lines(
                 here, n_here, near, n_near, n_blocks, first, start, stop, to, middle, right_from, right_bins
             )
-            n_waiting = _queue(waiting, order, n_waiting, n_nodes, depth, to, middle, left_waits)
-            n_waiting = _queue(waiting, order, n_waiting, n_nodes + 1, depth, middle, end, right_waits)
+            n_waiting = queue(waiting, order, n_waiting, n_nodes, depth, to, middle, left_waits)
+            n_waiting = queue(waiting, order, n_waiting, n_nodes + 1, depth, middle, end, right_waits)
         here, n_here = near, n_near
         n_nodes += 2
     scratch.state = state
