@@ -212,14 +212,16 @@ class _Run:
     def part(self, pair, begin):
         """One of the two lines."""
         places = [begin + k for k in range(LINE)]
-        return self.builder.shuffle_vector(pair, pair, ir.Constant(ir.VectorType(ir.IntType(32), LINE), places))
+        return self.builder.shuffle_vector(
+            pair, pair, ir.Constant(ir.VectorType(ir.IntType(32), LINE), places)
+        )
 
     def write(self, place, line):
         address = self.builder.bitcast(self.builder.gep(self.lanes, [place]), _LINE.as_pointer())
         self.builder.store(line, address, align=1)
 
     def carry(self, initial, start, stop, update):
-        """The results of update(two lines, carried) over all pairs of lines in start:stop, from the first on."""
+        """The results of update(two lines, carried) over the pairs of lines in start:stop."""
         builder, before = self.builder, self.builder.block
         head, body, after = (builder.append_basic_block(name) for name in ("pairs", "pair", "after"))
         builder.branch(head)
@@ -350,6 +352,58 @@ def copy_line(typingctx, source, start, target, place):
         )
         read, write = ends
         builder.store(builder.load(read, align=1), write, align=1)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def _part_instead(rows, start, count, column, near, left, right, right_from, right_bins):
+    for i in range(int(count)):
+        line = rows[int(start) + LINE * i : int(start) + LINE * (i + 1)]
+        goes_right = 0 <= int(rows[int(column) + LINE * i]) - int(right_from) < int(right_bins)
+        place = int(right if goes_right else left)
+        near[place : place + LINE] = line
+        left, right = left + LINE * (not goes_right), right + LINE * goes_right
+
+
+@instead(_part_instead)
+@intrinsic
+def part_lines(typingctx, rows, start, count, column, near, left, right, right_from, right_bins):
+    """Copy some lines, at least one, from ``rows[start]`` on to ``near``, to `left` and so on or to `right`.
+
+    A line goes right if the bin of its row, in the column of the first row's bin ``rows[column]``, is among
+    the `right_bins` that follow `right_from`. Pointers are all that the loop keeps, so that nothing of what
+    the compiler has put around it is in its way.
+    """
+    word = types.uint64
+    signature = types.void(rows, word, word, word, near, word, word, word, word)
+
+    def codegen(context, builder, signature, arguments):
+        source, target = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 4)
+        )
+        _, start, count, column, _, left, right, right_from, right_bins = arguments
+        first = builder.gep(source, [start])
+        ends = first, builder.gep(target, [left]), builder.gep(target, [right])
+        stop = builder.gep(first, [builder.mul(count, _WORD(LINE))])
+        apart, before = builder.sub(column, start), builder.block
+        body, after = builder.append_basic_block("lines"), builder.append_basic_block("after")
+        builder.branch(body)
+        builder.position_at_end(body)
+        at, to_left, to_right = pointers = [builder.phi(end.type) for end in ends]
+        code = builder.zext(builder.load(builder.gep(at, [apart])), _WORD)
+        goes_right = builder.icmp_unsigned("<", builder.sub(code, right_from), right_bins)
+        place = builder.select(goes_right, to_right, to_left)
+        line = builder.load(builder.bitcast(at, _LINE.as_pointer()), align=1)
+        builder.store(line, builder.bitcast(place, _LINE.as_pointer()), align=1)
+        by = builder.mul(builder.zext(goes_right, _WORD), _WORD(LINE))
+        steps = _WORD(LINE), builder.sub(_WORD(LINE), by), by
+        following = [builder.gep(pointer, [step]) for pointer, step in zip(pointers, steps, strict=True)]
+        builder.cbranch(builder.icmp_unsigned("!=", following[0], stop), body, after)
+        for pointer, end, result in zip(pointers, ends, following, strict=True):
+            pointer.add_incoming(end, before)
+            pointer.add_incoming(result, body)
+        builder.position_at_end(after)
         return context.get_dummy_value()
 
     return signature, codegen

@@ -37,7 +37,7 @@ def bin_of(rows, first, entry):
 
 @small
 def bins_on_right(cut, missing, missing_left):
-    """The first bin on the right of a cut, and how many follow: bin − first < many says that a row goes there.
+    """The first bin on the right of a cut, and how many are there: a row goes there if bin − first < many.
 
     Missing values come after every cut: the bins on the right end before them, or nowhere.
     """

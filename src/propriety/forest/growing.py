@@ -10,7 +10,7 @@ from propriety.engine.masks import contains
 from propriety.forest.cuts import bin_of, bins_on_right, column_start
 from propriety.forest.draws import scramble
 from propriety.forest.layout import ALL_IN_ORDER, ROW, TO_CLASS, TO_COUNT
-from propriety.forest.nodes import leaf, may_split, write_split
+from propriety.forest.nodes import leaf, may_split, queue, write_split
 from propriety.forest.search import find_split
 from propriety.forest.subtrees import grow_subtree
 
@@ -66,16 +66,6 @@ def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, spare, sum
     for i in range(others):
         bag[n + i] = spare[i]
     return n + others, most
-
-
-@inner
-def _sum_all(labels, sums):
-    """Class sums of all rows, each of them once; returns how many there are."""
-    ones = 0
-    for row in range(labels.size):
-        ones += np.int64(labels[row])
-    sums[0], sums[1] = labels.size - ones, ones
-    return labels.size
 
 
 @inner
@@ -156,6 +146,34 @@ def _queue_children(rules, sums, waiting, order, n_waiting, n_nodes, start, midd
     return n_waiting
 
 
+@small
+def _begin(rules, seed, n_drawn, sums, nodes, waiting, order, features, scratch):
+    """Write the root, and let it wait if it may be split; returns how many wait."""
+    scratch.state = scramble(seed)
+    for f in range(features.size):
+        features[f] = f
+    leaf(nodes[0])
+    return queue(waiting, order, 0, 0, 0, 0, n_drawn, may_split(rules, sums[0], 0))
+
+
+@small
+def _grow_in_order(sample, rules, table, seed, room):
+    """Grow a tree on all rows, which are in the order of their classes; returns the number of its nodes."""
+    rows, n_rows, sums, ones = sample.rows, sample.labels.size, room.sums, 0
+    for row in range(n_rows):
+        ones += np.int64(sample.labels[row])
+    sums[0, 0], sums[0, 1] = n_rows - ones, ones
+    nodes, waiting, order, scratch = room.nodes, room.waiting, room.order, room.scratch[0]
+    n_waiting = _begin(rules, seed, n_rows, sums, nodes, waiting, order, room.features, scratch)
+    if n_waiting == 0:
+        return 1
+    return grow_subtree(
+        rows, n_rows, sample.ranges, room.bag, sample.columns, rules, table.lines, table.few, room.features,
+        room.near, room.bounds, room.words, waiting, order, n_waiting, nodes, sums, 1,
+        rules.unit * rules.loss_unit, True, scratch,
+    )  # fmt: skip
+
+
 @kernel
 def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     """Grow the tree of a seed in ``room.nodes``; returns the numbers of its nodes and of its sets.
@@ -164,44 +182,33 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     with one, the node that gains most comes next. ``levels`` is None without categories, (d, BINS) numbers of
     those that share a bin otherwise; ``random`` is None for the best cuts, True for random ones.
     """
+    if random is not None and levels is None and rules[0].moved == ALL_IN_ORDER:
+        return _grow_in_order(sample, rules[0], table, seed, room), 0
     rules, scratch, rows, n_rows = rules[0], room.scratch[0], sample.rows, sample.labels.size
     columns, weights, lines, few = sample.columns, sample.weights, table.lines, table.few
     bag, sums, nodes, waiting, order = room.bag, room.sums, room.nodes, room.waiting, room.order
     waiting_left, waiting_sets, left = room.waiting_left, room.waiting_sets, room.left
-    features, cells, spare, sets = room.features, room.cells, room.spare, room.sets
-    near, near_weights = room.near, room.near_weights
-    in_order = rules.moved == ALL_IN_ORDER
-    if in_order:
-        n_drawn, most = _sum_all(sample.labels, sums[0]), np.int64(1)
-    else:
-        n_drawn, most = _fill_bag(
-            sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, spare, sums[0]
-        )
-    in_lanes = rules.n_classes == 2 and weights.size == 0 and most <= MOST_IN_LANE
-    most = most if in_lanes else np.int64(0)
-    scratch.state = scramble(seed)
-    for f in range(features.size):
-        features[f] = f
+    features, cells, spare, sets, near = room.features, room.cells, room.spare, room.sets, room.near
+    n_drawn, most = _fill_bag(
+        sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, spare, sums[0]
+    )
+    most = most if rules.n_classes == 2 and weights.size == 0 and most <= MOST_IN_LANE else np.int64(0)
     limited, unit = rules.max_leaves > 0, rules.unit * rules.loss_unit
     # Depth first, a subtree is finished before another begins: its rows may lie elsewhere.
     moved = 0 if rules.moved == 0 else near.size // (2 * (rows.size // n_rows))
     close = 0 if limited or moved > 0 else near.size // (rows.size // n_rows)
     near_start, near_stop, here, n_here, weights_here = 0, 0, rows, n_rows, weights
-    leaf(nodes[0])
-    n_nodes, n_sets, n_waiting, unsearched = 1, 0, 0, 0
-    if may_split(rules, sums[0], 0):
-        root, n_waiting = waiting[order[0]], 1
-        root.node, root.depth, root.start, root.stop = 0, 0, 0, n_drawn
+    n_nodes, n_sets, unsearched = 1, 0, 0
+    n_waiting = _begin(rules, seed, n_drawn, sums, nodes, waiting, order, features, scratch)
     while n_waiting > 0 and not (limited and n_nodes // 2 + 1 == rules.max_leaves):
-        if random is not None and levels is None:
-            last = waiting[order[n_waiting - 1]].node
-            if sums[last, 0] + sums[last, 1] <= moved:
-                n_nodes = grow_subtree(
-                    rows, n_rows, bag, columns, rules, lines, few, features, near, room.bounds, room.words,
-                    waiting, order, n_waiting, nodes, sums, n_nodes, unit, in_order, scratch,
-                )  # fmt: skip
-                n_waiting, unsearched = n_waiting - 1, n_waiting - 2
-                continue
+        last = waiting[order[n_waiting - 1]].node
+        if random is not None and levels is None and sums[last, 0] + sums[last, 1] <= moved:
+            n_nodes = grow_subtree(
+                rows, n_rows, sample.ranges, bag, columns, rules, lines, few, features, near, room.bounds,
+                room.words, waiting, order, n_waiting, nodes, sums, n_nodes, unit, False, scratch,
+            )  # fmt: skip
+            n_waiting, unsearched = n_waiting - 1, n_waiting - 2
+            continue
         splittable = unsearched
         for place in range(unsearched, n_waiting):
             slot = order[place]
@@ -209,8 +216,8 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
             is_near = found.stop - found.start <= close
             if is_near and not near_start <= found.start < near_stop:
                 near_start, near_stop = found.start, found.stop
-                _draw_near(rows, n_rows, weights, bag, near_start, near_stop, near, near_weights)
-            here, weights_here = (near, near_weights) if is_near else (rows, weights)
+                _draw_near(rows, n_rows, weights, bag, near_start, near_stop, near, room.near_weights)
+            here, weights_here = (near, room.near_weights) if is_near else (rows, weights)
             n_here = near_stop - near_start if is_near else n_rows
             if find_split(
                 here, n_here, bag, weights_here, columns, levels, random, rules, lines, few, sums[found.node],

@@ -89,8 +89,8 @@ class Joined:
         sums = [block.sums[:size] for block, size in zip(self._blocks, sizes, strict=True)]
         given = self._translation
         return GrownTrees(
-            _one(nodes), _one(sums), np.array(self._roots), np.concatenate(self._sets), given.edges, given.unit,
-            given.base_rates,
+            _one(nodes), _one(sums), np.array(self._roots), np.concatenate(self._sets), given.edges,
+            given.unit, given.base_rates,
         )  # fmt: skip
 
 

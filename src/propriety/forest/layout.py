@@ -96,6 +96,7 @@ class Sample(NamedTuple):
     """The distinct training rows, in an order that depends on nothing but what they hold."""
 
     rows: NDArray[np.uint8]  # (blocks · n · LINE,): bins of the distinct columns, LINE of them in a block
+    ranges: NDArray[np.uint8]  # (blocks · 2 · LINE,): least bins of LINE columns, then the largest ones
     columns: NDArray[np.void]  # (d,) of COLUMN
     labels: NDArray[np.uint8]
     copies: NDArray[np.int64]

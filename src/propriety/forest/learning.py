@@ -44,7 +44,7 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
         training.table, training.weights, training.target, schema.n_categories, settings.max_bins, jobs
     )
     binned = binner.transform(training.table, jobs, by_rows=False)
-    ordered = ordered_sample(training, binner, binned.columns, by_class=not settings.bootstrap)
+    ordered = ordered_sample(training, binner, binned.columns, by_class=not settings.bootstrap, n_jobs=jobs)
     base_rates = training.class_weights / training.weights.total
     overdispersion = training.weights.overdispersion
     growth = _Growth(ordered, settings, binner, base_rates, overdispersion, training.collective)
@@ -115,7 +115,9 @@ class _Growth:
         if self.n_classes > 2 or len(sample.weights):
             return 0
         in_order = not settings.bootstrap and np.all(sample.copies == 1)
-        return ALL_IN_ORDER if in_order and room_for_lines(sample, True) >= 2 * sample.rows.size else LINES_MOVED
+        return (
+            ALL_IN_ORDER if in_order and room_for_lines(sample, True) >= 2 * sample.rows.size else LINES_MOVED
+        )
 
     def grow(self) -> GrownForest:
         """All trees, joined; features and thresholds are those of the table."""

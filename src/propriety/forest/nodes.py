@@ -27,7 +27,13 @@ def leaf(node):
 def write_split(nodes, node, feature, cut, missing_left, gain, n_nodes):
     """Write the cut of a node, and its two children."""
     node = nodes[node]
-    node.feature, node.left, node.bin, node.missing_left, node.gain = feature, n_nodes, cut, missing_left, gain
+    node.feature, node.left, node.bin, node.missing_left, node.gain = (
+        feature,
+        n_nodes,
+        cut,
+        missing_left,
+        gain,
+    )
     leaf(nodes[n_nodes])
     leaf(nodes[n_nodes + 1])
 

@@ -107,7 +107,7 @@ def _any_rejected(drawn, first_column, total, scratch):
         lane = drawn[j] - first_column
         if 0 <= lane < LINE and scratch.cuts[lane] >= 0:
             both, _ = _counted(total, lane, scratch)
-            if both == 0 or both == total:
+            if both * (total - both) == 0:
                 scratch.cuts[lane], rejected = _REJECTED, True
     return rejected
 
@@ -126,10 +126,10 @@ def _may_miss(columns, drawn, first_column, bounds, at):
 @small
 def _any_drawn(drawn, first_column):
     """Whether a block of lines has drawn columns."""
+    any_drawn = False
     for j in range(drawn.size):
-        if 0 <= drawn[j] - first_column < LINE:
-            return True
-    return False
+        any_drawn |= 0 <= drawn[j] - first_column < LINE
+    return any_drawn
 
 
 @small
@@ -168,7 +168,8 @@ def _rows_on_left(near, begin, start, stop, ones_from, total, lane, missing, scr
 
 @small
 def find_random_cut(
-    near, n_near, start, stop, bounds, place, known, columns, rules, lines, few, A, B, features, scratch, state
+    near, n_near, start, stop, bounds, place, known, columns, rules, lines, few, A, B, features, scratch,
+    state,
 ):  # fmt: skip
     """The best of random cuts of a node with A and B rows of two classes.
 

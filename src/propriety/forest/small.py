@@ -32,9 +32,9 @@ _U = np.uint64
 
 @small
 def _draw_cut(words, at, rows, missing, state):
-    """A random cut of a column in a set of rows: its last bin, the side of missing values, the rows on its left.
+    """A random cut of a column in a set of rows: last bin and rows on its left, and side of missing values.
 
-    A cut of −1 says that there is one value only; a side of −1, that none is missing. Returns the next state.
+    A cut of −1 says that there is one value only; a side of −1, that none is missing. The next state is last.
     """
     low, high = least_of(words, at, rows), most_of(words, at, rows)
     cut, side, absent = np.int64(-1), np.int64(-1), _U(0)
@@ -50,7 +50,7 @@ def _draw_cut(words, at, rows, missing, state):
             state += STEP
             side = below(state, 2)
     left = rows_up_to(words, at, max(cut, np.int64(0))) & rows
-    return cut, side, left | absent if side == 1 else left & ~absent, state
+    return cut, left | absent if side == 1 else left & ~absent, side, state
 
 
 @small
@@ -74,7 +74,7 @@ def _find_cut(words, rows, ones, A, B, columns, rules, lines, few, features, scr
                 if not (0 <= lane < LINE):
                     continue
                 at = _U(features[j]) * _U(ROWS)
-                this_cut, this_side, goes, state = _draw_cut(
+                this_cut, goes, this_side, state = _draw_cut(
                     words, at, rows, columns[features[j]].missing, state
                 )
                 scratch.cuts[lane], scratch.sides[lane], scratch.lefts[lane] = this_cut, this_side, goes

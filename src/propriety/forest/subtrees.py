@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner, small
-from propriety.engine.lines import LINE, copy_line, range_of_run
+from propriety.engine.compiling import inner
+from propriety.engine.lines import LINE, copy_line, part_lines
 from propriety.forest.cuts import bins_on_right, column_start
 from propriety.forest.layout import DEEP, ROW, TO_COUNT
 from propriety.forest.nodes import may_split, queue, write_pair
@@ -38,22 +38,22 @@ def _lay_out(rows, n_rows, n_blocks, bag, start, stop, near, n_near):
 
 
 @inner
-def _move_lines(rows, n_rows, near, n_near, n_blocks, first, start, stop, left, right, right_from, right_bins):
+def _move_lines(
+    rows, n_rows, near, n_near, n_blocks, first, start, stop, left, right, right_from, right_bins
+):
     """Copy the lines of a node, those that go left to `left` and so on, the others to `right`."""
     for block in range(n_blocks):
-        source, target = block * n_rows * _LINE, block * n_near * _LINE
-        n_left, all_left = _U(0), right - start
-        for i in range(start, stop):
-            goes = _U(rows[first + i * _LINE]) - right_from >= right_bins
-            to = left + n_left if goes else all_left + i - n_left
-            copy_line(rows, source + i * _LINE, near, target + to * _LINE)
-            n_left += _U(goes)
+        source, target, column = block * n_rows, block * n_near, first + start * _LINE
+        part_lines(
+            rows, (source + start) * _LINE, stop - start, column, near, (target + left) * _LINE,
+            (target + right) * _LINE, right_from, right_bins,
+        )  # fmt: skip
 
 
 @inner
 def grow_subtree(
-    rows, n_rows, bag, columns, rules, lines, few, features, near, bounds, words, waiting, order, n_waiting,
-    nodes, sums, n_nodes, unit, in_order, scratch,
+    rows, n_rows, ranges, bag, columns, rules, lines, few, features, near, bounds, words, waiting, order,
+    n_waiting, nodes, sums, n_nodes, unit, in_order, scratch,
 ):  # fmt: skip
     """Grow the subtree of the node that waits last; returns the number of nodes of the tree.
 
@@ -67,8 +67,8 @@ def grow_subtree(
     if not in_order:
         root.start, root.stop = 0, _lay_out(rows, n_rows, n_blocks, bag, root.start, root.stop, near, n_near)
         here, n_here = near, n_near
-    for block in range(n_blocks):
-        range_of_run(here, bounds, block * n_here * _LINE, _U(0), _U(root.stop), block * _U(2) * _LINE)
+    for at in range(_U(0), n_bytes, _LINE):
+        copy_line(ranges, at, bounds, at)
     while n_waiting > top:
         n_waiting -= 1
         this = waiting[order[n_waiting]]
