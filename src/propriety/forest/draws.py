@@ -37,7 +37,8 @@ def draw_columns(features, undrawn, batch, state):
     """Draw some of the first `undrawn` features, and put them after the others; returns the next state."""
     for _ in range(batch):
         state += STEP
-        at = below(state, undrawn)
+        at = _U(below(state, undrawn))
         undrawn -= 1
-        features[at], features[undrawn] = features[undrawn], features[at]
+        last = _U(undrawn)
+        features[at], features[last] = features[last], features[at]
     return state

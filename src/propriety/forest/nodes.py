@@ -55,6 +55,6 @@ def write_pair(nodes, sums, node, feature, cut, side, gain, a, b, A, B, n_nodes)
 @small
 def queue(waiting, order, n_waiting, node, depth, start, stop, waits):
     """Let a node wait if it may be split; returns how many wait."""
-    new = waiting[order[n_waiting]]
+    new = waiting[np.uint64(order[np.uint64(n_waiting)])]
     new.node, new.depth, new.start, new.stop = node, depth, start, stop
     return n_waiting + np.int64(waits)

@@ -70,12 +70,12 @@ def _find_cut(words, rows, ones, A, B, columns, rules, lines, few, features, scr
         for first_column in range(0, columns.size, LINE):
             best = np.int64(-1)
             for j in range(undrawn + batch - 1, undrawn - 1, -1):
-                lane = features[j] - first_column
-                if not (0 <= lane < LINE):
+                column = _U(features[_U(j)])
+                lane = column - _U(first_column)
+                if lane >= _U(LINE):
                     continue
-                at = _U(features[j]) * _U(ROWS)
                 this_cut, goes, this_side, state = _draw_cut(
-                    words, at, rows, columns[features[j]].missing, state
+                    words, column * _U(ROWS), rows, columns[column].missing, state
                 )
                 scratch.cuts[lane], scratch.sides[lane], scratch.lefts[lane] = this_cut, this_side, goes
                 if this_cut < 0:
@@ -84,10 +84,10 @@ def _find_cut(words, rows, ones, A, B, columns, rules, lines, few, features, scr
                 this = loss - pair_after(lines, few, True, both - left_ones, left_ones, A, B)
                 better = (this > gain + EQUAL * loss) & (both >= least) & (total - both >= least)
                 # Two numbers are chosen without a branch, which nobody could predict.
-                gain, best = this if better else gain, lane if better else best
+                gain, best = this if better else gain, np.int64(lane) if better else best
             if best >= 0:
-                feature, left = first_column + best, scratch.lefts[best]
-                cut, side = scratch.cuts[best], scratch.sides[best]
+                feature, lane = first_column + best, _U(best)
+                cut, side, left = scratch.cuts[lane], scratch.sides[lane], scratch.lefts[lane]
         batch = 1
     return gain, feature, cut, side, left, state
 
@@ -108,7 +108,7 @@ def grow_small(
     n_waiting = queue(waiting, order, n_waiting, node, depth, np.int64(all_rows), 0, True)
     while n_waiting > top:
         n_waiting -= 1
-        this = waiting[order[n_waiting]]
+        this = waiting[_U(order[_U(n_waiting)])]
         rows, node, depth = _U(this.start), this.node, this.depth + 1
         A, B = sums[node, 0], sums[node, 1]
         gain, feature, cut, side, left, state = _find_cut(
