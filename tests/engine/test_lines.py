@@ -29,6 +29,21 @@ def _copy(source, start, target, place):
     lines.copy_line(source, start, target, place)
 
 
+@kernel
+def _range_of_run(rows, ranges, first, start, stop, place):
+    lines.range_of_run(rows, ranges, first, start, stop, place)
+
+
+@kernel
+def _counts_of_run(rows, lanes, first, start, middle, stop):
+    lines.counts_of_run(rows, lanes, first, start, middle, stop)
+
+
+@kernel
+def _part(rows, start, count, column, near, left, right, right_from, right_bins):
+    lines.part_lines(rows, start, count, column, near, left, right, right_from, right_bins)
+
+
 @pytest.fixture
 def case():
     """Two blocks of lines, and a bag of rows of both classes that count once to four times."""
@@ -92,3 +107,55 @@ def test_a_line_is_copied_and_nothing_else(case):
     assert not target[:50].any()
     assert not target[82:].any()
     np.testing.assert_array_equal(target, plain)
+
+
+@pytest.mark.parametrize("block", [0, 1])
+@pytest.mark.parametrize(("start", "stop"), [(0, 50), (7, 9), (3, 30), (0, 2)])
+def test_ranges_of_runs(case, block, start, stop):
+    table = case[0]
+    ranges = np.random.default_rng(3).integers(0, 256, 5 * lines.LINE).astype(np.uint8)
+    expected, plain = ranges.copy(), ranges.copy()
+    run = table[block, start:stop]
+    expected[lines.LINE : 3 * lines.LINE] = np.concatenate([run.min(axis=0), run.max(axis=0)])
+    where = [np.uint64(x) for x in (block * N * lines.LINE, start, stop, lines.LINE)]
+    _range_of_run(table.ravel(), ranges, *where)
+    lines._range_of_run_instead(table.ravel(), plain, *where)
+    np.testing.assert_array_equal(ranges, expected)
+    np.testing.assert_array_equal(plain, expected)
+
+
+@pytest.mark.parametrize("block", [0, 1])
+@pytest.mark.parametrize(
+    ("start", "middle", "stop"), [(2, 19, 31), (2, 2, 31), (0, 50, 50), (4, 5, 6), (8, 8, 9)]
+)
+def test_counts_of_runs(case, block, start, middle, stop):
+    table = case[0]
+    lanes = np.random.default_rng(3).integers(0, 256, 5 * lines.LINE).astype(np.uint8)
+    cuts, plain = lanes[lines.CUT : lines.LEFT], lanes.copy()
+    where = [np.uint64(x) for x in (block * N * lines.LINE, start, middle, stop)]
+    _counts_of_run(table.ravel(), lanes, *where)
+    lines._counts_of_run_instead(table.ravel(), plain, *where)
+    left = table[block, start:stop] <= cuts
+    np.testing.assert_array_equal(
+        lanes[lines.LEFT :].reshape(2, -1), [left.sum(axis=0), left[middle - start :].sum(axis=0)]
+    )
+    np.testing.assert_array_equal(lanes, plain)
+
+
+@pytest.mark.parametrize(("right_from", "right_bins"), [(100, 2**32), (100, 90), (0, 2**32), (255, 0)])
+def test_lines_are_parted_in_their_order(case, right_from, right_bins):
+    """By a column of the other block; from 90 bins on, missing values go left again."""
+    table, start, count, column = case[0], 5, 37, 11
+    near = np.zeros((2, 40, lines.LINE), dtype=np.uint8)
+    plain, expected = near.copy(), near.copy()
+    codes = table[1, start : start + count, column].astype(int)
+    right = (codes >= right_from) & (codes < right_from + right_bins)
+    chosen = table[0, start : start + count]
+    expected[0, : np.sum(~right)], expected[1, 3 : 3 + np.sum(right)] = chosen[~right], chosen[right]
+    at = N * lines.LINE + start * lines.LINE + column
+    given = [np.uint64(x) for x in (start * lines.LINE, count, at)]
+    places = [np.uint64(x) for x in (0, 43 * lines.LINE, right_from, right_bins)]
+    _part(table.ravel(), *given, near.ravel(), *places)
+    lines._part_instead(table.ravel(), *given, plain.ravel(), *places)
+    np.testing.assert_array_equal(near, expected)
+    np.testing.assert_array_equal(plain, expected)

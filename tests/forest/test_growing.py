@@ -211,21 +211,58 @@ def test_a_column_of_noise_is_not_memorized():
     assert ForestClassifier(**settings).fit(noise, y).oob_score_ < 1.02 * without
 
 
-@pytest.mark.parametrize("extra", [{}, {"splitter": "random", "bootstrap": False}], ids=["best", "random"])
+@pytest.mark.parametrize(
+    "extra",
+    [{}, {"splitter": "random", "bootstrap": False}, {"splitter": "random", "max_features": 30}],
+    ids=["best", "random", "random of drawn rows"],
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_copies_of_lines_change_no_tree(extra, weighted, monkeypatch):
-    """Nodes whose lines fit are grown on copies of them; a block of columns follows the other there."""
+    """Nodes whose lines fit are grown on copies of them; a block of columns follows the other there.
+
+    With random cuts of unweighted rows, splits move the copies, and nodes of fewer than 64 rows are words.
+    """
     rng = np.random.default_rng(5)
-    X = rng.normal(size=(300, 40))
+    X = rng.normal(size=(300, 40)).round(1)
+    X[:, 5:9][rng.random((300, 4)) < 0.2] = np.nan
     y = X[:, 0] * X[:, 35] + 0.3 * rng.normal(size=300) > 0
     weight = rng.random(300) if weighted else None
     answers = []
+    monkeypatch.setattr(layout, "RANGED", 1000)  # other draws would be other trees
     for size in (64, 64 * 100, 1 << 18):  # no copies of more than one row, of some nodes, of all
         monkeypatch.setattr(layout, "_NEAR", size)
+        monkeypatch.setattr(layout, "_MOVED", size)
         model = ForestClassifier(n_estimators=3, random_state=0, **extra).fit(X, y, weight)
         answers.append(model.predict_proba(X))
     np.testing.assert_array_equal(answers[0], answers[1])
     np.testing.assert_array_equal(answers[0], answers[2])
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("missing", [False, True])
+def test_random_cuts_are_even_in_the_range_of_their_node(missing, bootstrap):
+    """Below the root, bins run over a part of the column only: cuts must lie there, as often anywhere."""
+    rng = np.random.default_rng(0)
+    x = rng.permutation(400).astype(float)
+    X = np.column_stack([x, x % 100 + np.where(x < 200, 0, 100)])  # the second says which half, and more
+    y = rng.integers(0, 2, 400)
+    if missing:
+        X[rng.random(400) < 0.05, 1] = np.nan
+    given = {"n_estimators": 4000, "max_features": 1, "max_depth": 2, "random_state": 0}
+    forest = ForestClassifier(splitter="random", bootstrap=bootstrap, **given).fit(X, y)._grown.forest
+    nodes, shares = forest.nodes, []
+    for root in forest.roots[:-1]:
+        if nodes["feature"][root] == 0:
+            for child, half in ((0, x <= nodes["threshold"][root]), (1, x > nodes["threshold"][root])):
+                node = nodes[nodes["left"][root] + child]
+                if node["feature"] == 1 and node["weight"] > 64:
+                    values = np.unique(X[half & ~np.isnan(X[:, 1]), 1])
+                    below = np.sum(values <= node["threshold"])
+                    assert bootstrap or 0 < below < len(values) or missing
+                    shares.append((below - 0.5) / (len(values) - 1))
+    assert len(shares) > 1000
+    counts = np.histogram(shares, bins=8, range=(0, 1))[0]
+    assert np.sum((counts - np.mean(counts)) ** 2 / np.mean(counts)) < 30  # χ² with 7 degrees: 99.99 %
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -21,6 +21,7 @@ LEAST, MOST, CUT, LEFT, LEFT_ONES = (LINE * k for k in range(5))
 #: Largest sum that fits into a lane.
 MOST_IN_LANE = 255
 _BYTE, _WORD, _LINE = ir.IntType(8), ir.IntType(64), ir.VectorType(ir.IntType(8), LINE)
+_PAIR = ir.VectorType(ir.IntType(8), 2 * LINE)
 
 
 class _Loop:
@@ -189,6 +190,146 @@ def counts_on_left(typingctx, rows, bag, lanes, first, start, middle, stop):
     return signature, codegen
 
 
+# -- lines that lie side by side ----------------------------------------------------------------------
+
+
+class _Run:
+    """Loops over lines that follow each other, two at a time: rows, lanes, first."""
+
+    def __init__(self, context, builder, signature, arguments):
+        self.builder, self.first = builder, arguments[2]
+        self.rows, self.lanes = (
+            context.make_array(kind)(context, builder, argument).data
+            for kind, argument in zip(signature.args[:2], arguments[:2], strict=True)
+        )
+
+    def lines_at(self, i, kind):
+        """One line or two, from number i on."""
+        at = self.builder.add(self.first, self.builder.mul(i, _WORD(LINE)))
+        address = self.builder.bitcast(self.builder.gep(self.rows, [at]), kind.as_pointer())
+        return self.builder.load(address, align=1)
+
+    def part(self, pair, begin):
+        """One of the two lines."""
+        places = [begin + k for k in range(LINE)]
+        return self.builder.shuffle_vector(
+            pair, pair, ir.Constant(ir.VectorType(ir.IntType(32), LINE), places)
+        )
+
+    def write(self, place, line):
+        address = self.builder.bitcast(self.builder.gep(self.lanes, [place]), _LINE.as_pointer())
+        self.builder.store(line, address, align=1)
+
+    def carry(self, initial, start, stop, update):
+        """The results of update(two lines, carried) over the pairs of lines in start:stop."""
+        builder, before = self.builder, self.builder.block
+        head, body, after = (builder.append_basic_block(name) for name in ("pairs", "pair", "after"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        i, carried = builder.phi(_WORD), [builder.phi(_PAIR) for _ in initial]
+        following = builder.add(i, _WORD(2))
+        builder.cbranch(builder.icmp_unsigned("<=", following, stop), body, after)
+        builder.position_at_end(body)
+        results = update(self.lines_at(i, _PAIR), carried)
+        builder.branch(head)
+        i.add_incoming(start, before)
+        i.add_incoming(following, body)
+        for pair, value, result in zip(carried, initial, results, strict=True):
+            pair.add_incoming(value, before)
+            pair.add_incoming(result, body)
+        builder.position_at_end(after)
+        return carried
+
+
+def _run(rows, first, start, stop):
+    """Lines that follow each other."""
+    return rows[int(first) :][LINE * int(start) : LINE * int(stop)].reshape(-1, LINE)
+
+
+def _range_of_run_instead(rows, ranges, first, start, stop, place):
+    run, place = _run(rows, first, start, stop), int(place)
+    ranges[place : place + LINE], ranges[place + LINE : place + 2 * LINE] = run.min(axis=0), run.max(axis=0)
+
+
+@instead(_range_of_run_instead)
+@intrinsic
+def range_of_run(typingctx, rows, ranges, first, start, stop, place):
+    """The least bins of 32 columns over the lines start:stop, at least two, and then the largest ones.
+
+    They are written to ``ranges[place:]``.
+    """
+    word = types.uint64
+    signature = types.void(rows, ranges, word, word, word, word)
+
+    def codegen(context, builder, signature, arguments):
+        run, (start, stop, place) = _Run(context, builder, signature, arguments), arguments[3:]
+
+        def smaller(a, b):
+            return builder.select(builder.icmp_unsigned("<", a, b), a, b)
+
+        def larger(a, b):
+            return builder.select(builder.icmp_unsigned(">", a, b), a, b)
+
+        def update(pair, carried):
+            return smaller(pair, carried[0]), larger(pair, carried[1])
+
+        # The last two may be met twice.
+        last = run.lines_at(builder.sub(stop, _WORD(2)), _PAIR)
+        least, most = run.carry((last, last), start, stop, update)
+        run.write(place, smaller(run.part(least, 0), run.part(least, LINE)))
+        run.write(builder.add(place, _WORD(LINE)), larger(run.part(most, 0), run.part(most, LINE)))
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def _counts_of_run_instead(rows, lanes, first, start, middle, stop):
+    left = _run(rows, first, start, stop) <= lanes[CUT:LEFT]
+    lanes[LEFT:LEFT_ONES] = left.sum(axis=0)
+    lanes[LEFT_ONES:] = left[int(middle) - int(start) :].sum(axis=0)
+
+
+@instead(_counts_of_run_instead)
+@intrinsic
+def counts_of_run(typingctx, rows, lanes, first, start, middle, stop):
+    """How many of 1 to 255 lines lie on the left of 32 columns' cuts, in all and from `middle` on."""
+    word = types.uint64
+    signature = types.void(rows, lanes, word, word, word, word)
+
+    def codegen(context, builder, signature, arguments):
+        run, (start, middle, stop) = _Run(context, builder, signature, arguments), arguments[3:]
+        one_bit = ir.IntType(1)
+        address = builder.bitcast(builder.gep(run.lanes, [_WORD(CUT)]), _LINE.as_pointer())
+        cuts = builder.load(address, align=1)
+        both_cuts = builder.shuffle_vector(
+            cuts, cuts, ir.Constant(ir.VectorType(ir.IntType(32), 2 * LINE), [*range(LINE)] * 2)
+        )
+
+        def update(pair, carried):
+            left = builder.icmp_unsigned("<=", pair, both_cuts)
+            return (builder.sub(carried[0], builder.sext(left, _PAIR)),)
+
+        def counted(begin, end):
+            (pairs,) = run.carry((ir.Constant(_PAIR, [0] * 2 * LINE),), begin, end, update)
+            odd = builder.and_(builder.sub(end, begin), _WORD(1))
+            counts = builder.trunc(odd, one_bit)
+            last = run.lines_at(builder.select(counts, builder.sub(end, _WORD(1)), start), _LINE)
+            everywhere = ir.Constant(ir.VectorType(ir.IntType(32), LINE), [0] * LINE)
+            alone = ir.Constant(ir.VectorType(one_bit, LINE), ir.Undefined)
+            alone = builder.insert_element(alone, counts, ir.IntType(32)(0))
+            left = builder.icmp_unsigned("<=", last, cuts)
+            left = builder.and_(left, builder.shuffle_vector(alone, alone, everywhere))
+            in_pairs = builder.add(run.part(pairs, 0), run.part(pairs, LINE))
+            return builder.sub(in_pairs, builder.sext(left, _LINE))
+
+        zeros, ones = counted(start, middle), counted(middle, stop)
+        run.write(_WORD(LEFT), builder.add(zeros, ones))
+        run.write(_WORD(LEFT_ONES), ones)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
 def _copy_instead(source, start, target, place):
     target[int(place) : int(place) + LINE] = source[int(start) : int(start) + LINE]
 
@@ -211,6 +352,58 @@ def copy_line(typingctx, source, start, target, place):
         )
         read, write = ends
         builder.store(builder.load(read, align=1), write, align=1)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def _part_instead(rows, start, count, column, near, left, right, right_from, right_bins):
+    for i in range(int(count)):
+        line = rows[int(start) + LINE * i : int(start) + LINE * (i + 1)]
+        goes_right = 0 <= int(rows[int(column) + LINE * i]) - int(right_from) < int(right_bins)
+        place = int(right if goes_right else left)
+        near[place : place + LINE] = line
+        left, right = left + LINE * (not goes_right), right + LINE * goes_right
+
+
+@instead(_part_instead)
+@intrinsic
+def part_lines(typingctx, rows, start, count, column, near, left, right, right_from, right_bins):
+    """Copy some lines, at least one, from ``rows[start]`` on to ``near``, to `left` and so on or to `right`.
+
+    A line goes right if the bin of its row, in the column of the first row's bin ``rows[column]``, is among
+    the `right_bins` that follow `right_from`. Pointers are all that the loop keeps, so that nothing of what
+    the compiler has put around it is in its way.
+    """
+    word = types.uint64
+    signature = types.void(rows, word, word, word, near, word, word, word, word)
+
+    def codegen(context, builder, signature, arguments):
+        source, target = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 4)
+        )
+        _, start, count, column, _, left, right, right_from, right_bins = arguments
+        first = builder.gep(source, [start])
+        ends = first, builder.gep(target, [left]), builder.gep(target, [right])
+        stop = builder.gep(first, [builder.mul(count, _WORD(LINE))])
+        apart, before = builder.sub(column, start), builder.block
+        body, after = builder.append_basic_block("lines"), builder.append_basic_block("after")
+        builder.branch(body)
+        builder.position_at_end(body)
+        at, to_left, to_right = pointers = [builder.phi(end.type) for end in ends]
+        code = builder.zext(builder.load(builder.gep(at, [apart])), _WORD)
+        goes_right = builder.icmp_unsigned("<", builder.sub(code, right_from), right_bins)
+        place = builder.select(goes_right, to_right, to_left)
+        line = builder.load(builder.bitcast(at, _LINE.as_pointer()), align=1)
+        builder.store(line, builder.bitcast(place, _LINE.as_pointer()), align=1)
+        by = builder.mul(builder.zext(goes_right, _WORD), _WORD(LINE))
+        steps = _WORD(LINE), builder.sub(_WORD(LINE), by), by
+        following = [builder.gep(pointer, [step]) for pointer, step in zip(pointers, steps, strict=True)]
+        builder.cbranch(builder.icmp_unsigned("!=", following[0], stop), body, after)
+        for pointer, end, result in zip(pointers, ends, following, strict=True):
+            pointer.add_incoming(end, before)
+            pointer.add_incoming(result, body)
+        builder.position_at_end(after)
         return context.get_dummy_value()
 
     return signature, codegen

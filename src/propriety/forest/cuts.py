@@ -35,6 +35,16 @@ def bin_of(rows, first, entry):
     return rows[first + (entry & ROW) * _LINE]
 
 
+@small
+def bins_on_right(cut, missing, missing_left):
+    """The first bin on the right of a cut, and how many are there: a row goes there if bin − first < many.
+
+    Missing values come after every cut: the bins on the right end before them, or nowhere.
+    """
+    first = _U(cut) + _U(1)
+    return first, _U(missing) - first if missing_left != 0 else _U(2**32)
+
+
 # -- class sums of bins ------------------------------------------------------------------------------
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from propriety.engine.compiling import small
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+#: By how much the state grows with every number that is drawn.
+STEP = np.uint64(0x9E3779B97F4A7C15)
 _U = np.uint64
 
 
@@ -19,7 +20,25 @@ def scramble(x):
 
 
 @small
+def below(state, n):
+    """The random number of a state, from 0 to n − 1."""
+    return np.int64(((scramble(state) >> _U(32)) * _U(n)) >> _U(32))
+
+
+@small
 def draw_below(scratch, n):
     """A random number from 0 to n − 1."""
-    scratch.state += _GOLDEN
-    return np.int64(((scramble(scratch.state) >> _U(32)) * _U(n)) >> _U(32))
+    scratch.state += STEP
+    return below(scratch.state, n)
+
+
+@small
+def draw_columns(features, undrawn, batch, state):
+    """Draw some of the first `undrawn` features, and put them after the others; returns the next state."""
+    for _ in range(batch):
+        state += STEP
+        at = _U(below(state, undrawn))
+        undrawn -= 1
+        last = _U(undrawn)
+        features[at], features[last] = features[last], features[at]
+    return state

@@ -7,10 +7,12 @@ import numpy as np
 from propriety.engine.compiling import inner, kernel, small
 from propriety.engine.lines import LINE, MOST_IN_LANE, copy_line
 from propriety.engine.masks import contains
-from propriety.forest.cuts import bin_of, column_start
+from propriety.forest.cuts import bin_of, bins_on_right, column_start
 from propriety.forest.draws import scramble
-from propriety.forest.layout import ROW, TO_CLASS, TO_COUNT
+from propriety.forest.layout import ALL_IN_ORDER, ROW, TO_CLASS, TO_COUNT
+from propriety.forest.nodes import leaf, may_split, queue, write_split
 from propriety.forest.search import find_split
+from propriety.forest.subtrees import grow_subtree
 
 #: Votes out of bag are whole numbers of this unit, so that the order of the trees does not matter.
 VOTE = 2.0**-40
@@ -66,22 +68,10 @@ def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, spare, sum
     return n + others, most
 
 
-@small
-def _may_split(rules, sums, depth):
-    """Whether a node holds more than one class, and weight enough for two leaves."""
-    total, classes = np.int64(0), 0
-    for k in range(sums.size):
-        total += sums[k]
-        classes += 1 if sums[k] > 0 else 0
-    return classes > 1 and depth < rules.max_depth and total >= 2 * rules.least
-
-
 @inner
 def _partition(rows, first, bag, spare, found, missing, words):
     """Put the rows of a waiting node that go left before the others; returns where these begin."""
-    by_set, right_from = found.by_set, np.uint64(found.cut) + np.uint64(1)
-    # Missing values come after every cut: the bins on the right end before them, or nowhere.
-    right_bins = np.uint64(missing) - right_from if found.missing_left != 0 else np.uint64(2**32)
+    by_set, (right_from, right_bins) = found.by_set, bins_on_right(found.cut, missing, found.missing_left)
     left, right = np.uint64(found.start), np.uint64(0)
     for i in range(np.uint64(found.start), np.uint64(found.stop)):
         entry = bag[i]
@@ -129,27 +119,18 @@ def _best_last(waiting, order, n_waiting):
 
 
 @small
-def _leaf(node):
-    """Write a node that has no split yet."""
-    node.gain, node.left, node.feature, node.set, node.cut, node.missing_left = 0.0, -1, -1, -1, 0, 0
-
-
-@small
-def _write_split(found, left, words, nodes, sums, sets, n_nodes, n_sets, unit):
+def _write_found(found, left, words, nodes, sums, sets, n_nodes, n_sets, unit):
     """Write the split of a waiting node, and its two children; returns the number of sets."""
-    node = nodes[found.node]
-    node.feature, node.left, node.cut = found.feature, n_nodes, found.cut
-    node.missing_left, node.gain = found.missing_left, found.gain * unit
+    at, gain = found.node, found.gain * unit
+    write_split(nodes, at, found.feature, found.cut, found.missing_left, gain, n_nodes)
     if found.by_set != 0:
-        node.set = n_sets
+        nodes[at].set = n_sets
         for word in range(words.size):
             sets[n_sets, word] = words[word]
         n_sets += 1
     for k in range(left.size):
         sums[n_nodes, k] = left[k]
-        sums[n_nodes + 1, k] = sums[found.node, k] - left[k]
-    _leaf(nodes[n_nodes])
-    _leaf(nodes[n_nodes + 1])
+        sums[n_nodes + 1, k] = sums[at, k] - left[k]
     return n_sets
 
 
@@ -157,12 +138,40 @@ def _write_split(found, left, words, nodes, sums, sets, n_nodes, n_sets, unit):
 def _queue_children(rules, sums, waiting, order, n_waiting, n_nodes, start, middle, stop, depth):
     """Let the two newest nodes wait that may be split; returns how many wait."""
     for child in range(2):
-        if _may_split(rules, sums[n_nodes + child], depth):
+        if may_split(rules, sums[n_nodes + child], depth):
             new = waiting[order[n_waiting]]
             new.node, new.depth = n_nodes + child, depth
             new.start, new.stop = (start, middle) if child == 0 else (middle, stop)
             n_waiting += 1
     return n_waiting
+
+
+@small
+def _begin(rules, seed, n_drawn, sums, nodes, waiting, order, features, scratch):
+    """Write the root, and let it wait if it may be split; returns how many wait."""
+    scratch.state = scramble(seed)
+    for f in range(features.size):
+        features[f] = f
+    leaf(nodes[0])
+    return queue(waiting, order, 0, 0, 0, 0, n_drawn, may_split(rules, sums[0], 0))
+
+
+@small
+def _grow_in_order(sample, rules, table, seed, room):
+    """Grow a tree on all rows, which are in the order of their classes; returns the number of its nodes."""
+    rows, n_rows, sums, ones = sample.rows, sample.labels.size, room.sums, 0
+    for row in range(n_rows):
+        ones += np.int64(sample.labels[row])
+    sums[0, 0], sums[0, 1] = n_rows - ones, ones
+    nodes, waiting, order, scratch = room.nodes, room.waiting, room.order, room.scratch[0]
+    n_waiting = _begin(rules, seed, n_rows, sums, nodes, waiting, order, room.features, scratch)
+    if n_waiting == 0:
+        return 1
+    return grow_subtree(
+        rows, n_rows, sample.ranges, room.bag, sample.columns, rules, table.lines, table.few, room.features,
+        room.near, room.bounds, room.words, waiting, order, n_waiting, nodes, sums, 1,
+        rules.unit * rules.loss_unit, True, scratch,
+    )  # fmt: skip
 
 
 @kernel
@@ -173,30 +182,33 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     with one, the node that gains most comes next. ``levels`` is None without categories, (d, BINS) numbers of
     those that share a bin otherwise; ``random`` is None for the best cuts, True for random ones.
     """
+    if random is not None and levels is None and rules[0].moved == ALL_IN_ORDER:
+        return _grow_in_order(sample, rules[0], table, seed, room), 0
     rules, scratch, rows, n_rows = rules[0], room.scratch[0], sample.rows, sample.labels.size
     columns, weights, lines, few = sample.columns, sample.weights, table.lines, table.few
     bag, sums, nodes, waiting, order = room.bag, room.sums, room.nodes, room.waiting, room.order
     waiting_left, waiting_sets, left = room.waiting_left, room.waiting_sets, room.left
-    features, cells, spare, sets = room.features, room.cells, room.spare, room.sets
-    near, near_weights = room.near, room.near_weights
+    features, cells, spare, sets, near = room.features, room.cells, room.spare, room.sets, room.near
     n_drawn, most = _fill_bag(
         sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, spare, sums[0]
     )
-    in_lanes = rules.n_classes == 2 and weights.size == 0 and most <= MOST_IN_LANE
-    most = most if in_lanes else np.int64(0)
-    scratch.state = scramble(seed)
-    for f in range(features.size):
-        features[f] = f
+    most = most if rules.n_classes == 2 and weights.size == 0 and most <= MOST_IN_LANE else np.int64(0)
     limited, unit = rules.max_leaves > 0, rules.unit * rules.loss_unit
     # Depth first, a subtree is finished before another begins: its rows may lie elsewhere.
-    close = 0 if limited else near.size // (rows.size // n_rows)
+    moved = 0 if rules.moved == 0 else near.size // (2 * (rows.size // n_rows))
+    close = 0 if limited or moved > 0 else near.size // (rows.size // n_rows)
     near_start, near_stop, here, n_here, weights_here = 0, 0, rows, n_rows, weights
-    _leaf(nodes[0])
-    n_nodes, n_sets, n_waiting, unsearched = 1, 0, 0, 0
-    if _may_split(rules, sums[0], 0):
-        root, n_waiting = waiting[order[0]], 1
-        root.node, root.depth, root.start, root.stop = 0, 0, 0, n_drawn
+    n_nodes, n_sets, unsearched = 1, 0, 0
+    n_waiting = _begin(rules, seed, n_drawn, sums, nodes, waiting, order, features, scratch)
     while n_waiting > 0 and not (limited and n_nodes // 2 + 1 == rules.max_leaves):
+        last = waiting[order[n_waiting - 1]].node
+        if random is not None and levels is None and sums[last, 0] + sums[last, 1] <= moved:
+            n_nodes = grow_subtree(
+                rows, n_rows, sample.ranges, bag, columns, rules, lines, few, features, near, room.bounds,
+                room.words, waiting, order, n_waiting, nodes, sums, n_nodes, unit, False, scratch,
+            )  # fmt: skip
+            n_waiting, unsearched = n_waiting - 1, n_waiting - 2
+            continue
         splittable = unsearched
         for place in range(unsearched, n_waiting):
             slot = order[place]
@@ -204,8 +216,8 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
             is_near = found.stop - found.start <= close
             if is_near and not near_start <= found.start < near_stop:
                 near_start, near_stop = found.start, found.stop
-                _draw_near(rows, n_rows, weights, bag, near_start, near_stop, near, near_weights)
-            here, weights_here = (near, near_weights) if is_near else (rows, weights)
+                _draw_near(rows, n_rows, weights, bag, near_start, near_stop, near, room.near_weights)
+            here, weights_here = (near, room.near_weights) if is_near else (rows, weights)
             n_here = near_stop - near_start if is_near else n_rows
             if find_split(
                 here, n_here, bag, weights_here, columns, levels, random, rules, lines, few, sums[found.node],
@@ -222,9 +234,9 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
             slot = order[n_waiting]
             found, words = waiting[slot], waiting_sets[slot]
             start, stop, depth = found.start, found.stop, found.depth + 1
-            n_sets = _write_split(found, waiting_left[slot], words, nodes, sums, sets, n_nodes, n_sets, unit)
+            n_sets = _write_found(found, waiting_left[slot], words, nodes, sums, sets, n_nodes, n_sets, unit)
             unsearched = n_waiting
-            if _may_split(rules, sums[n_nodes], depth) or _may_split(rules, sums[n_nodes + 1], depth):
+            if may_split(rules, sums[n_nodes], depth) or may_split(rules, sums[n_nodes + 1], depth):
                 first, missing = column_start(found.feature, n_here), columns[found.feature].missing
                 middle = _partition(here, first, bag, spare, found, missing, words)
                 n_waiting = _queue_children(
@@ -233,37 +245,6 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
             n_nodes += 2
         unsearched = unsearched if limited else n_waiting - 1
     return n_nodes, n_sets
-
-
-@kernel
-def finish_tree(grown, sums, columns, edges, unit, base_rates, root, first_set, nodes, shares):
-    """Write a grown tree to its place among the nodes of the forest, with features of the table.
-
-    Its root is node ``root`` of the forest. ``shares`` are empty for two classes. A tree without a split says
-    the base rates, not those of its bag.
-    """
-    K = sums.shape[1]
-    nodes[0].depth = 0
-    for i in range(grown.size):
-        old, new, total = grown[i], nodes[i], 0.0
-        for k in range(K):
-            total += np.float64(sums[i, k])
-        new.weight, new.value = total * unit, np.float64(sums[i, 1]) / total
-        if grown.size == 1:
-            new.value = base_rates[1]
-        for k in range(shares.shape[1]):
-            shares[i, k] = base_rates[k] if grown.size == 1 else np.float64(sums[i, k]) / total
-        new.threshold, new.gain, new.bin, new.missing_left = 0.0, old.gain, old.cut, old.missing_left
-        new.feature, new.left, new.set = -1, root + old.left, -1
-        if old.left < 0:
-            continue
-        new.feature = columns[old.feature]
-        if old.set >= 0:
-            new.set = first_set + old.set
-        else:
-            new.threshold = edges[new.feature, min(np.int64(old.cut), edges.shape[1] - 1)]
-        for child in range(2):
-            nodes[old.left + child].depth = new.depth + 1
 
 
 @inner
@@ -277,7 +258,7 @@ def _find_leaf(rows, n_rows, columns, row, nodes, sets):
         elif node.set >= 0:
             left = contains(sets, node.set, code)
         else:
-            left = code <= node.cut
+            left = code <= node.bin
         at = np.int64(node.left) + (0 if left else 1)
     return at
 

@@ -1,7 +1,7 @@
 """Trees joined to a forest as they are grown, in the order of their numbers.
 
 The nodes of a forest may take more memory than all else, and the system clears each page that it hands out.
-So a tree is written once, into its place among the nodes, and the arrays that it was grown in serve another.
+So a tree is copied once, to its place among the nodes, and the arrays that it was grown in serve another.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.engine.compiling import kernel
 from propriety.engine.layout import SET_WORDS
-from propriety.engine.predictor import TREE_NODE, Forest
-from propriety.forest.growing import finish_tree
-from propriety.forest.layout import GrownTree
+from propriety.forest.layout import GROWN, GrownTree
+from propriety.forest.trees import GrownTrees
 
 Floats = NDArray[np.float64]
 _MORE = 1.05  # times the nodes that there will be if the other trees are like those so far
@@ -29,13 +29,14 @@ class Translation(NamedTuple):
     edges: Floats
     unit: float
     base_rates: Floats
+    counts: bool  # whether sums of classes are numbers of rows, which 32 bits hold
 
 
 class _Block(NamedTuple):
     """Room for the nodes of some trees, and the number of the first of these nodes."""
 
     nodes: NDArray[np.void]
-    shares: Floats  # (nodes, K), or (0, 0) of two classes
+    sums: NDArray[np.integer[Any]]  # (nodes, K)
     first: int
 
 
@@ -62,9 +63,9 @@ class Joined:
                 self._sets.append(following.sets.copy())
         for following, root, first_set, block, done in ready:
             place = slice(root - block.first, root - block.first + len(following.nodes))
-            finish_tree(
-                following.nodes, following.sums, *self._translation, root, first_set, block.nodes[place],
-                block.shares[place],
+            _join(
+                following.nodes, following.sums, self._translation.columns, root, first_set,
+                block.nodes[place], block.sums[place],
             )  # fmt: skip
             done()
 
@@ -75,21 +76,39 @@ class Joined:
         if last is None or used + size > last.first + len(last.nodes):
             trees = len(self._roots)  # with this one
             most = size + int(_MORE * (used + size) / trees * (self._n_trees - trees))
-            shares = np.empty((most, n_classes) if n_classes > 2 else (0, 0))
-            last = _Block(np.empty(most, dtype=TREE_NODE), shares, used)
+            sums = np.empty((most, n_classes), dtype=np.uint32 if self._translation.counts else np.int64)
+            last = _Block(np.empty(most, dtype=GROWN), sums, used)
             self._blocks.append(last)
         return last
 
-    def forest(self) -> tuple[Forest, Floats]:
-        """All trees, and the class shares of their nodes if there are more than two classes."""
+    def trees(self) -> GrownTrees:
+        """All trees."""
         ends = [block.first for block in self._blocks[1:]] + [self._roots[-1]]
         sizes = [end - block.first for block, end in zip(self._blocks, ends, strict=True)]
         nodes = [block.nodes[:size] for block, size in zip(self._blocks, sizes, strict=True)]
-        shares = [block.shares[:size] for block, size in zip(self._blocks, sizes, strict=True)]
-        forest = Forest(_one(nodes), np.array(self._roots), np.concatenate(self._sets), 1)
-        return forest, _one(shares)
+        sums = [block.sums[:size] for block, size in zip(self._blocks, sizes, strict=True)]
+        given = self._translation
+        return GrownTrees(
+            _one(nodes), _one(sums), np.array(self._roots), np.concatenate(self._sets), given.edges,
+            given.unit, given.base_rates,
+        )  # fmt: skip
 
 
 def _one(parts: list[Any]) -> Any:
     """Several arrays as one, without a copy of a single one."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@kernel
+def _join(grown, sums, columns, root, first_set, nodes, joined):
+    """Copy a grown tree to its place among the nodes of the forest, with features of the table.
+
+    Its root is node ``root`` of the forest.
+    """
+    for i in range(grown.size):
+        old, new = grown[i], nodes[i]
+        new.gain, new.bin, new.missing_left, new.left = old.gain, old.bin, old.missing_left, root + old.left
+        new.feature = columns[old.feature] if old.left >= 0 else -1
+        new.set = first_set + old.set if old.set >= 0 else -1
+        for k in range(sums.shape[1]):
+            joined[i, k] = sums[i, k]

@@ -44,7 +44,7 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
         training.table, training.weights, training.target, schema.n_categories, settings.max_bins, jobs
     )
     binned = binner.transform(training.table, jobs, by_rows=False)
-    ordered = ordered_sample(training, binner, binned.columns)
+    ordered = ordered_sample(training, binner, binned.columns, by_class=not settings.bootstrap, n_jobs=jobs)
     base_rates = training.class_weights / training.weights.total
     overdispersion = training.weights.overdispersion
     growth = _Growth(ordered, settings, binner, base_rates, overdispersion, training.collective)
@@ -73,7 +73,7 @@ class _Growth:
         collective: Collective,
     ) -> None:
         from propriety.forest.entropy import entropy_table
-        from propriety.forest.layout import RULES
+        from propriety.forest.layout import RANGED, RULES
 
         self.ordered, self.settings, self.binner, self.base_rates = ordered, settings, binner, base_rates
         self.sample, self.n_classes, self.collective = ordered.sample, len(base_rates), collective
@@ -91,6 +91,8 @@ class _Growth:
             max(1, math.ceil(settings.min_weight / self.sample.unit)),
             settings.split_features(d),
             settings.bootstrap,
+            self._moved(),
+            RANGED,
             # Drawing the rows varies their number as much as their classes do.
             overdispersion * (2.0 if settings.bootstrap else 1.0),
             self.sample.unit,
@@ -103,19 +105,33 @@ class _Growth:
         self.idle_trees: list[Any] = []
         self.seeds = np.random.SeedSequence(settings.seed).generate_state(settings.n_estimators, np.uint64)
 
+    def _moved(self) -> int:
+        """What splits do with the lines of rows: random cuts of numbers, by counts of two classes."""
+        from propriety.forest.layout import ALL_IN_ORDER, LINES_MOVED, room_for_lines
+
+        settings, sample = self.settings, self.sample
+        if self.random is None or self.levels is not None or settings.max_leaves is not None:
+            return 0
+        if self.n_classes > 2 or len(sample.weights):
+            return 0
+        in_order = not settings.bootstrap and np.all(sample.copies == 1)
+        return (
+            ALL_IN_ORDER if in_order and room_for_lines(sample, True) >= 2 * sample.rows.size else LINES_MOVED
+        )
+
     def grow(self) -> GrownForest:
         """All trees, joined; features and thresholds are those of the table."""
         from propriety.forest.joining import Joined, Translation
         from propriety.forest.spread import grow_together
 
         settings, rates = self.settings, self.base_rates
-        given = Translation(self.ordered.columns, self.binner.edges, self.sample.unit, rates)
+        sample = self.sample
+        # Poisson numbers of 32 bits are 12 at most.
+        counts = len(sample.weights) == 0 and int(sample.copies.sum()) < 2**32 // 12
+        given = Translation(self.ordered.columns, self.binner.edges, sample.unit, rates, counts)
         joined = Joined(settings.n_estimators, given)
         grow_together(settings.n_estimators, self._grow, joined, settings.n_jobs, self.collective)
-        forest, shares = joined.forest()
-        return GrownForest(
-            forest, shares if self.n_classes > 2 else None, rates, self.binner, settings.smoothing
-        )
+        return GrownForest(joined.trees(), rates, self.binner, settings.smoothing)
 
     def _grow(self, t: int) -> tuple[GrownTree, Callable[[], object]]:
         """Tree number t, and what gives back the arrays that it is in."""
@@ -149,7 +165,7 @@ class _Growth:
         try:
             return self.idle.pop()._replace(**arrays._asdict())
         except IndexError:
-            room = make_room(self.sample, arrays, self.settings.out_of_bag)
+            room = make_room(self.sample, arrays, self.settings.out_of_bag, self.rules[0]["moved"] > 0)
             self.rooms.append(room)
             return room
 

@@ -13,22 +13,25 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import parallel
 from propriety.collective import Collective
 from propriety.data.training import Training
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import kernel
 from propriety.engine.layout import BINS
 from propriety.engine.lines import LINE
-from propriety.forest.layout import COLUMN, MOST_COPIES, Sample
+from propriety.forest.layout import BEHIND, COLUMN, MOST_COPIES, Sample
 from propriety.weights import Weights
 
 #: Mean weight of a row up to which whole weights are drawn copy by copy.
 _COPY_BY_COPY = 64
+_FILLED = 16384  # rows that a thread writes at a time
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,13 @@ def _everywhere(own: _Rows, collective: Collective) -> _Rows:
     return _Rows(codes, labels, None if own.values is None else np.concatenate([part[2] for part in parts]))
 
 
-def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8]) -> OrderedSample:
-    """Put the binned table, of shape (d, n), in its order; of spread rows those of all processes."""
+def ordered_sample(
+    training: Training, binner: Binner, codes: NDArray[np.uint8], by_class: bool, n_jobs: int
+) -> OrderedSample:
+    """Put the binned table, of shape (d, n), in its order; of spread rows those of all processes.
+
+    ``by_class`` for trees that draw no rows: those of each class follow each other.
+    """
     weights, kept = training.weights, training.weights.kept
     own = np.arange(training.n_rows) if kept is None else np.flatnonzero(kept)
     codes, labels, values = _everywhere(
@@ -80,7 +88,7 @@ def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8])
     )
     rank = _ranks(training.class_weights)[labels]
     copies = _copies(weights, values, len(labels))
-    columns = _distinct_columns(codes, rank, copies, binner, training.n_classes)
+    columns = _distinct_columns(codes, rank, copies, binner, training.n_classes, n_jobs)
     codes = codes[columns]
     hashes = np.zeros(len(labels), dtype=np.uint64)
     words = np.random.default_rng(0).integers(2**64, size=(len(columns), BINS), dtype=np.uint64)
@@ -93,17 +101,23 @@ def ordered_sample(training: Training, binner: Binner, codes: NDArray[np.uint8])
         order = np.lexsort((whole, hashes))
         firsts = np.arange(len(labels))
     else:
-        order = np.argsort(hashes, kind="stable")
+        order = np.argsort(hashes)  # rows of equal hashes are equal
         firsts = _first_of_equal(hashes[order], codes, order)
+    chosen = order[firsts]
+    counts = np.ones(len(chosen), np.int64) if copies is None else np.add.reduceat(copies[order], firsts)
+    at = np.arange(len(firsts))
+    if by_class:
+        moved = np.argsort(labels[chosen], kind="stable")
+        chosen, counts, at[moved] = chosen[moved], counts[moved], at.copy()
     places = np.full(training.n_rows, -1)
     if len(own) == len(labels):
-        places[own[order]] = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(own))))
-    chosen = order[firsts]
+        places[own[order]] = np.repeat(at, np.diff(np.append(firsts, len(own))))
     sample = Sample(
-        _lines(codes, chosen),
+        _lines(codes, chosen, n_jobs),
+        _ranges(codes),
         _described(columns, binner),
         labels[chosen],
-        np.ones(len(chosen), np.int64) if copies is None else np.add.reduceat(copies[order], firsts),
+        counts,
         whole[chosen] if copies is None else np.empty(0, dtype=np.int64),
         weights.unit if copies is None else 1.0,
     )
@@ -117,20 +131,31 @@ def _described(columns: NDArray[np.intp], binner: Binner) -> NDArray[np.void]:
     return described
 
 
-def _lines(codes: NDArray[np.uint8], rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+def _lines(codes: NDArray[np.uint8], rows: NDArray[np.intp], n_jobs: int) -> NDArray[np.uint8]:
     """Bins of these rows, LINE of them side by side; what follows the last column is 0."""
     blocks = -(-len(codes) // LINE)
-    lines = np.zeros((blocks, len(rows), LINE), dtype=np.uint8)
+    lines = np.zeros(blocks * len(rows) * LINE + BEHIND, dtype=np.uint8)[:-BEHIND].reshape(blocks, -1, LINE)
     for block in range(blocks):
         columns = codes[block * LINE : (block + 1) * LINE]
-        _fill_lines(columns, rows, lines[block])
+        fill = partial(_fill_lines, columns, rows, lines[block])
+        parallel.for_blocks(fill, len(rows), n_jobs=n_jobs, block=_FILLED)
     return lines.ravel()
 
 
+def _ranges(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The least and the largest bin of each column, LINE of them side by side."""
+    ranges = np.zeros((-(-len(codes) // LINE), 2, LINE), dtype=np.uint8)
+    for side, bins in enumerate((codes.min(axis=1), codes.max(axis=1))):
+        for block, line in enumerate(ranges[:, side]):
+            own = bins[block * LINE : (block + 1) * LINE]
+            line[: len(own)] = own
+    return ranges.ravel()
+
+
 @kernel
-def _fill_lines(columns, rows, lines):
+def _fill_lines(columns, rows, lines, start, stop):
     """lines[i, f] = columns[f, rows[i]]."""
-    for i in range(rows.size):
+    for i in range(start, stop):
         for f in range(columns.shape[0]):
             lines[i, f] = columns[f, rows[i]]
 
@@ -157,20 +182,33 @@ def _distinct_columns(
     copies: NDArray[np.int64] | None,
     binner: Binner,
     n_classes: int,
+    n_jobs: int,
 ) -> NDArray[np.intp]:
     """Columns in the order of a hash of their class counts; of equal ones the first."""
+    counts = np.zeros((len(codes), BINS * n_classes), dtype=np.int64)
+    given = np.empty(0, dtype=np.int64) if copies is None else copies
+    tasks = [
+        partial(_count_classes, column, rank, given, own) for column, own in zip(codes, counts, strict=True)
+    ]
+    parallel.run(tasks, n_jobs)
     keys = []
-    for f, column in enumerate(codes):
-        cells = column.astype(np.intp) * n_classes + rank
-        counts = np.bincount(cells, weights=copies, minlength=BINS * n_classes)
+    for f, own in enumerate(counts):
         kind = bytes([binner.category_bins[f] is not None])
-        keys.append(hashlib.blake2b(kind + counts.astype(np.int64).tobytes(), digest_size=8).digest())
+        keys.append(hashlib.blake2b(kind + own.tobytes(), digest_size=8).digest())
     chosen: list[int] = []
     for f in sorted(range(len(keys)), key=lambda f: (keys[f], f)):
         same = (g for g in reversed(chosen) if keys[g] == keys[f])
         if not any(np.array_equal(codes[g], codes[f]) for g in same):
             chosen.append(f)
     return np.array(chosen, dtype=np.intp)
+
+
+@kernel
+def _count_classes(column, rank, copies, counts):
+    """counts[bin · K + rank] of a column; copies are empty if all are 1."""
+    K = counts.size // BINS
+    for i in range(column.size):
+        counts[np.int64(column[i]) * K + rank[i]] += copies[i] if copies.size > 0 else 1
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 
 from propriety.engine.compiling import small
 from propriety.forest.cuts import EQUAL, clear, column_start, count, cut_many, cut_pair
-from propriety.forest.draws import draw_below
+from propriety.forest.draws import draw_below, draw_columns
 from propriety.forest.entropy import FEW, node_loss
 from propriety.forest.random_cuts import search_random_cuts
 from propriety.forest.sets import add_unseen, search_sets
@@ -78,15 +78,6 @@ def _search_column(
 
 
 @small
-def _draw_columns(features, undrawn, batch, scratch):
-    """Draw some of the first `undrawn` features, and put them after the others."""
-    for _ in range(batch):
-        at = draw_below(scratch, undrawn)
-        undrawn -= 1
-        features[at], features[undrawn] = features[undrawn], features[at]
-
-
-@small
 def _send_unseen(rows, n_rows, bag, levels, total, found, kept, words, scratch):
     """Send what the node has not seen: missing numbers where most rows go, categories at random.
 
@@ -126,7 +117,7 @@ def find_split(
     undrawn, batch = features.size, rules.split_features
     while undrawn > 0 and found.feature < 0:
         batch = min(batch, undrawn)
-        _draw_columns(features, undrawn, batch, scratch)
+        scratch.state = draw_columns(features, undrawn, batch, scratch.state)
         undrawn -= batch
         drawn = features[undrawn : undrawn + batch]
         if random is not None:

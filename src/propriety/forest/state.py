@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from propriety.engine.stored import binner_arrays, forest_arrays, read_binner, read_forest
+from propriety.forest.trees import StoredTrees
 from propriety.forest.votes import GrownForest
 from propriety.model.measure import measure_of
 from propriety.storage.checks import Arrays, require, take
@@ -38,7 +39,7 @@ def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     require(len(forest.roots) > 1, "it has no tree")
     value = forest.nodes["value"]
     require(np.all((value >= 0) & (value <= 1)), "a share of a node is not between 0 and 1")
-    shares = None
+    shares = np.ascontiguousarray(value)[:, None]
     if k > 2:
         shares = arrays.take("nodes.shares", "f8", (len(value), k), finite=True)
         _check_sums(shares, "class shares of a node do not add up to one")
@@ -52,7 +53,7 @@ def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     require(np.all(cuts["bin"] < binner.n_bins[cuts["feature"]]), "a split has a bin that its column has not")
     edges = binner.edges[cuts["feature"], cuts["bin"]]
     require(np.array_equal(cuts["threshold"], edges), "a threshold is not the end of its bin")
-    model._grown = GrownForest(forest, shares, base_rates, binner, float(smoothing))
+    model._grown = GrownForest(StoredTrees(forest, shares), base_rates, binner, float(smoothing))
     score = take(state, "oob_score", (int, float, type(None)))
     if score is not None:
         model.oob_score_ = float(score)

@@ -17,6 +17,7 @@ from propriety.engine.masks import contains
 from propriety.engine.predictor import Forest, step
 from propriety.export.formula import Formula, Trees, Votes
 from propriety.forest.settings import MOST_FEATURES
+from propriety.forest.trees import GrownTrees, StoredTrees
 
 Floats = NDArray[np.float64]
 _U = np.uint64
@@ -35,25 +36,31 @@ class GrownForest:
 
     Attributes
     ----------
-    forest : Forest
-        The value of a node is its share of class 1.
-    shares : ndarray of shape (nodes, K), or None
-        Of more than two classes.
+    trees : GrownTrees or StoredTrees
     base_rates : ndarray of shape (K,)
     smoothing : float
         As many trees that say the base rates.
     """
 
-    forest: Forest
-    shares: Floats | None
+    trees: GrownTrees | StoredTrees
     base_rates: Floats
     binner: Binner
     smoothing: float
 
     @property
+    def forest(self) -> Forest:
+        """The trees in full; the value of a node is its share of class 1."""
+        return self.trees.forest
+
+    @property
+    def shares(self) -> Floats | None:
+        """Of more than two classes, of shape (nodes, K)."""
+        return None if len(self.base_rates) == 2 else self.trees.shares
+
+    @property
     def n_trees(self) -> int:
         """Number of trees."""
-        return len(self.forest.roots) - 1
+        return len(self.trees.roots) - 1
 
     def smoothed(self, votes: Floats, voters: Any) -> Floats:
         """(Σ votes + s·π)/(t + s): the mean of t votes and of s trees that say the base rates."""
@@ -61,7 +68,7 @@ class GrownForest:
 
     def probabilities(self, table: Table, n_jobs: int) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
-        votes = np.zeros((table.n_rows, self._shares.shape[1]))
+        votes = np.zeros((table.n_rows, self.trees.shares.shape[1]))
         for start, stop, values in table.chunks(self.encoders()):
             self._vote(values, votes[start:stop], n_jobs)
         return self.smoothed(self._of_all_classes(votes), self.n_trees)
@@ -73,7 +80,7 @@ class GrownForest:
             forest.nodes,
             forest.roots,
             forest.sets,
-            self._shares,
+            self.trees.shares,
             np.zeros(self.n_trees, dtype=np.int64),
             np.zeros(1 if self.shares is None else k),
             self.binner.category_bins,
@@ -87,7 +94,7 @@ class GrownForest:
 
     def _vote(self, X: Any, votes: Floats, n_jobs: int) -> None:
         """Add what the trees say of the rows, which are binned first: that a tree fits a cache."""
-        forest, shares, edges = self.forest, self._shares, self.binner.edges
+        trees, shares, edges = self.trees, self.trees.shares, self.binner.edges
         steps, sets = self._steps
 
         def vote(start: int, stop: int) -> None:
@@ -95,7 +102,7 @@ class GrownForest:
             rows = np.zeros((-(-count // _TOGETHER) * _TOGETHER, X.shape[1]), dtype=np.uint8)
             _bin_block(X, edges, start, stop, rows)
             at = np.empty(_TOGETHER, dtype=np.uint64)
-            _vote(rows, steps, forest.roots, forest.nodes, sets, shares, at, votes[start:stop])
+            _vote(rows, steps, trees.roots, trees.nodes, sets, shares, at, votes[start:stop])
 
         block = min(_ROWS, max(8 * _TOGETHER, -(-len(X) // n_jobs)))
         parallel.for_blocks(vote, len(X), n_jobs=n_jobs, block=block)
@@ -107,7 +114,7 @@ class GrownForest:
         Each is the word of `_TO_LEFT`. A leaf leads to itself. Where missing values go left, bins are counted
         from them on: they are 0, others one more than they were.
         """
-        nodes, sets = self.forest.nodes, self.forest.sets.copy()
+        nodes, sets = self.trees.nodes, self.trees.sets.copy()
         steps = np.empty(len(nodes), dtype=np.uint64)
         _write_steps(nodes, sets, steps)
         return steps, sets
@@ -117,7 +124,7 @@ class GrownForest:
 
         With the mean of the roots they are the probability of class 1, or of each class.
         """
-        shares = self._shares
+        shares = self.trees.shares
         parts = np.zeros((table.n_rows, shares.shape[1], table.n_features))
         for start, stop, values in table.chunks(self.encoders()):
             self._run(_add_parts, shares, values, parts[start:stop], n_jobs)
@@ -126,17 +133,11 @@ class GrownForest:
     @property
     def start(self) -> Floats:
         """Probabilities before any split: the smoothed mean of the roots, of shape (1, K)."""
-        votes = self._shares[self.forest.roots[:-1]].sum(axis=0, keepdims=True)
+        votes = self.trees.shares[self.trees.roots[:-1]].sum(axis=0, keepdims=True)
         return self.smoothed(self._of_all_classes(votes), self.n_trees)
 
     def _of_all_classes(self, votes: Floats) -> Floats:
         return votes if self.shares is not None else np.hstack([self.n_trees - votes, votes])
-
-    @cached_property
-    def _shares(self) -> Floats:
-        if self.shares is None:
-            return np.ascontiguousarray(self.forest.nodes["value"])[:, None]
-        return self.shares
 
     def _run(self, function: Any, shares: Floats, X: Any, result: Floats, n_jobs: int) -> None:
         nodes, roots, sets = self.forest.nodes, self.forest.roots, self.forest.sets

@@ -24,6 +24,8 @@ _PARTS = (
     "data.table.Schema",
     "engine.binning.Binner",
     "engine.predictor.Forest",
+    "forest.trees.GrownTrees",
+    "forest.trees.StoredTrees",
     "forest.votes.GrownForest",
     "model.measure.BinaryMeasure",
     "model.measure.SimplexMeasure",
