@@ -274,6 +274,20 @@ class Table:
         return values
 
 
+def of_codes(bins: NDArray[np.float64], codes: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The bin of each category code; missing stays missing.
+
+    >>> of_codes(np.array([1.0, 0.0]), np.array([0.0, np.nan]))
+    array([ 1., nan])
+    """
+    return np.append(bins, np.nan).take(np.where(np.isnan(codes), -1, codes).astype(np.intp))
+
+
+def encoders(category_bins: Iterable[NDArray[np.float64] | None]) -> list[Any]:
+    """What turns the codes of each categorical column into bins; None for a numeric one."""
+    return [None if bins is None else partial(of_codes, bins) for bins in category_bins]
+
+
 def join_schemas(schemas: list[Schema]) -> Schema:
     """One schema of several parts of a table: every category that a part has."""
     first = schemas[0]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from propriety import memory, parallel
 from propriety.collective import ALONE, Collective
 from propriety.data.streamed import StreamedTable
+from propriety.data.table import encoders
 from propriety.engine.categories import noise_share
 from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
@@ -408,15 +409,6 @@ def merge_categories(
     return merge_counted(count_categories(codes, weights, target, n_categories), max_bins)
 
 
-def of_codes(table: NDArray[Any], codes: NDArray[np.floating]) -> NDArray[Any]:
-    """The entry of each category code; that of a missing value is the last.
-
-    >>> of_codes(np.array([1.0, 0.0, np.nan]), np.array([0.0, np.nan]))
-    array([ 1., nan])
-    """
-    return table.take(np.where(np.isnan(codes), -1, codes).astype(np.intp))
-
-
 def count_levels(category_bins: Iterable[Floats | None], n_bins: NDArray[np.int64]) -> Floats:
     """Number of categories in each bin, of shape (d, 256); missing values are one more. 0 for numbers.
 
@@ -554,10 +546,7 @@ class Binner:
 
     def encoders(self) -> list[Any]:
         """For each feature what turns the codes of its categories into bins; None for a numeric one."""
-        return [
-            None if bins is None else partial(of_codes, np.append(bins, np.nan))
-            for bins in self.category_bins
-        ]
+        return encoders(self.category_bins)
 
 
 assert _SEARCH == BINS - 1

@@ -115,12 +115,13 @@ def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None, table: 
     y, F = _arrays(y, F)
     if table or len(F) >= SMALL:
         return values_and_gradients(c, y, F, n_jobs, table)[0]
+    labels = np.asarray(y, dtype=np.float64)
     if _is_logistic(c):  # log(1 + e⁻ᵗ) and log(1 + eᵗ), a fraction of the calls
         t = F / c.link.scale  # type: ignore[attr-defined]
         factor = c._canonical_factor * c.link.scale  # type: ignore[attr-defined,operator]
-        return factor * (product(y, np.logaddexp(0.0, -t)) + product(1 - y, np.logaddexp(0.0, t)))
+        return factor * (product(labels, np.logaddexp(0.0, -t)) + product(1 - labels, np.logaddexp(0.0, t)))
     with np.errstate(all="ignore"):
-        return c._value(np.asarray(y, dtype=np.float64), c._parts(F))
+        return c._value(labels, c._parts(F))
 
 
 def are_many(loss: SmoothLoss, y: Any, F: Any) -> bool:

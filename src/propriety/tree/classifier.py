@@ -15,14 +15,14 @@ from propriety.beyond.dispatch import over_spread_rows
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import in_kind
 from propriety.data.parameters import DEPRECATED, number
-from propriety.data.table import Table
+from propriety.data.table import Table, encoders
 from propriety.export.formula import Formula, Trees, Votes
 from propriety.model import contract
 from propriety.model.base import ProperClassifier, shares
 from propriety.storage.checks import Arrays
 from propriety.tree.conditions import Rule, Words
 from propriety.tree.export import as_dot, as_text
-from propriety.tree.learning import GrownTree, encoders, grow, learn
+from propriety.tree.learning import GrownTree, grow, learn
 from propriety.tree.linearize import LinearizedTree
 from propriety.tree.pruning import PruningPath, pruning_path
 from propriety.tree.settings import settings_of

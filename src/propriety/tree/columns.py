@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory, parallel
-from propriety.data.table import Schema, Table
+from propriety.data.table import Schema, Table, of_codes
 from propriety.weights import Weights
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _exact(
         x = table.column(f)
         if counts[f]:
             category_bins[f] = bins = merge_categories(x, weights.values, target, counts[f], FEW)
-            values[f] = codes_to_bins(bins, _rows(x, kept))
+            values[f] = of_codes(bins, _rows(x, kept))
             code = np.where(np.isnan(values[f]), bins.max() + 1, values[f]).astype(np.uint8)
             found[f] = CATEGORICAL, code, int(bins.max()) + 1
         else:
@@ -131,18 +131,6 @@ def _exact(
     levels = count_levels(category_bins, n_bins)
     columns = SearchColumns(kinds, places, codes, n_bins, order, monotone, levels)
     return Prepared(columns, values.__getitem__, tuple(category_bins), missing)
-
-
-def codes_to_bins(bins: Floats, codes: NDArray[np.floating]) -> Floats:
-    """Bins of category codes; missing stays missing.
-
-    >>> codes_to_bins(np.array([1.0, 0.0]), np.array([0.0, np.nan]))
-    array([ 1., nan])
-    """
-    result = np.full(len(codes), np.nan)
-    seen = ~np.isnan(codes)
-    result[seen] = bins[codes[seen].astype(np.intp)]
-    return result
 
 
 def _rows(x: NDArray[np.floating], kept: NDArray[np.intp] | None) -> NDArray[np.floating]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ from sklearn.utils import check_random_state
 
 from propriety import memory
 from propriety.data.folds import fold_numbers
+from propriety.data.table import encoders
 from propriety.data.training import Training
-from propriety.tree.columns import codes_to_bins, prepare
+from propriety.tree.columns import prepare
 from propriety.tree.leaves import node_probabilities
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import PruningPath, cross_validate, pruning_path
@@ -93,11 +93,6 @@ def grow(training: Training, settings: TreeSettings, rows: NDArray[np.intp] | No
         tree = grow_tree(prepared, sample, settings, training.n_classes)
     P = node_probabilities(tree, settings.smoothing, settings.monotone)
     return GrownTree(tree, P, prepared.category_bins, prepared.missing_seen)
-
-
-def encoders(category_bins: tuple[Floats | None, ...]) -> list[Any]:
-    """What turns the codes of each categorical column into bins; None for a numeric one."""
-    return [None if bins is None else partial(codes_to_bins, bins) for bins in category_bins]
 
 
 def _only(weights: Weights, rows: NDArray[np.intp]) -> Weights:
