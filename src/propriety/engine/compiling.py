@@ -20,15 +20,25 @@ compiler knows.
 from __future__ import annotations
 
 import gc
+import operator
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from numba import config, njit, types, version_info
+from numba.core import cgutils, typing
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
-from numba.core.compiler_machinery import PassManager
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.ir_utils import build_definitions
+from numba.core.lowering import Lower
+from numba.core.ssa import reconstruct_ssa
+from numba.core.transforms import canonicalize_cfg
+from numba.core.typed_passes import NativeLowering, PreLowerStripPhis
+from numba.core.untyped_passes import IRProcessing, ReconstructSSA
+from numba.cpython.builtins import do_minmax
 from numba.extending import register_jitable
+from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
 from propriety.caching import CACHE
 
@@ -39,7 +49,8 @@ FAMILIAR = (0, 60) <= version_info[:2] <= (0, 68)
 
 
 #: Steps of Numba's compiler for what kernels do not have: closures, ``with``, functions that Numba inlines by
-#: itself, loops over tuples of several types, expressions of whole arrays, errors raised with values.
+#: itself, loops over tuples of several types, expressions of whole arrays, errors raised with values. The one
+#: that makes the code legal marks where each variable ends, for references to be given back.
 _UNUSED = frozenset(
     {
         "WithLifting",
@@ -54,9 +65,139 @@ _UNUSED = frozenset(
         "NopythonRewrites",
         "InlineOverloads",
         "NoPythonSupportedFeatureValidation",
+        "IRLegalization",
         "DumpParforDiagnostics",
     }
 )
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Processing(IRProcessing):
+    """The code in Numba's normal form, without the lives of its variables: so are the next two."""
+
+    def run_pass(self, state):
+        state.func_ir.blocks = canonicalize_cfg(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _SingleAssignment(ReconstructSSA):
+    def run_pass(self, state):
+        state.func_ir = reconstruct_ssa(state.func_ir)
+        self._patch_locals(state)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _NoPhis(PreLowerStripPhis):
+    def run_pass(self, state):
+        state.func_ir = self._strip_phi_nodes(state.func_ir)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        state.func_ir.blocks = canonicalize_cfg(state.func_ir.blocks)
+        return True
+
+
+def _chooses(kind, args):
+    """Whether a function is the ``min`` or ``max`` of numbers, which Numba compiles for each kind of them."""
+    ours = isinstance(kind, types.Function) and kind.typing_key in (min, max) and len(args) > 1
+    return ours and all(isinstance(one, (types.Integer, types.Float)) for one in args)
+
+
+class _Lower(Lower):
+    """Numba's writer of instructions, for functions without references to count and notes for debuggers."""
+
+    def lower_block(self, block):
+        """Write a block, without a note of what is being written for the case that it fails."""
+        self.pre_block(block)
+        for statement in block.body:
+            self.loc = statement.loc
+            self.lower_inst(statement)
+        self.post_block(block)
+
+    def alloca_lltype(self, name, lltype, datamodel=None):
+        """Room for a variable; its size, which debuggers are told, takes long to find."""
+        return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
+
+    def storevar(self, value, name, argidx=None):
+        """Store a variable; what it held before had no references."""
+        if name in self._singly_assigned_vars:
+            self._blk_local_varmap[name] = value
+        else:
+            self.builder.store(value, self.getvar(name))
+
+    def lower_binop(self, resty, expr, op):
+        """An operation on two numbers; Numba would look for others that take a constant, as ``x ** 2`` is."""
+        signature = self.fndesc.calltypes[expr]
+        numbers = all(isinstance(kind, (types.Number, types.Boolean)) for kind in signature.args)
+        if not numbers or op is operator.pow:
+            return super().lower_binop(resty, expr, op)
+        given = [self._cast_variable(*pair) for pair in zip((expr.lhs, expr.rhs), signature.args, strict=True)]
+        kind = self.context.typing_context.resolve_value_type(op)
+        signature = _Typing(self.context.typing_context, self.flags).resolve_function_type(kind, signature.args, {})
+        result = self.context.get_function(kind, signature)(self.builder, given)
+        return self.context.cast(self.builder, result, signature.return_type, resty)
+
+    def _lower_call_normal(self, fnty, expr, signature):
+        if not _chooses(fnty, signature.args):
+            return super()._lower_call_normal(fnty, expr, signature)
+        given = self.fold_call_args(fnty, signature, expr.args, expr.vararg, expr.kws)
+        order = operator.lt if fnty.typing_key is min else operator.gt
+        return do_minmax(self.context, self.builder, signature.args, given, order)
+
+    def lower_getitem(self, resty, expr, value, index, signature):
+        """One number of an array, in a tenth of the instructions that Numba writes for all it can index."""
+        place = self._place(value, index, signature)
+        if place is None:
+            return super().lower_getitem(resty, expr, value, index, signature)
+        number = load_item(self.context, self.builder, signature.args[0], place)
+        return self.context.cast(self.builder, number, signature.return_type, resty)
+
+    def lower_setitem(self, target_var, index_var, value_var, signature):
+        """The same for a number that is stored."""
+        place = self._place(target_var, index_var, signature)
+        if place is None:
+            return super().lower_setitem(target_var, index_var, value_var, signature)
+        kind = signature.args[0]
+        store_item(self.context, self.builder, kind, self._cast_variable(value_var, kind.dtype), place)
+        return None
+
+    def _cast_variable(self, variable, kind):
+        value = self.loadvar(variable.name)
+        return self.context.cast(self.builder, value, self.typeof(variable.name), kind)
+
+    def _place(self, array, index, signature):
+        """The address of the one number of an array that is asked for; None: something else is."""
+        kind, asked = signature.args[:2]
+        several = isinstance(asked, types.BaseTuple)
+        each = tuple(asked) if several else (asked,)
+        whole = all(isinstance(one, types.Integer) for one in each)
+        if not (isinstance(kind, types.Array) and whole and len(each) == kind.ndim):
+            return None
+        value, indices = self.loadvar(array.name), self._cast_variable(index, asked)
+        builder, members, places = self.builder, self.context.data_model_manager[kind], []
+        field = {name: members.get_field_position(name) for name in ("data", "shape", "strides")}
+        shape = [builder.extract_value(value, [field["shape"], axis]) for axis in range(kind.ndim)]
+        strides = [builder.extract_value(value, [field["strides"], axis]) for axis in range(kind.ndim)]
+        for axis, one in enumerate(each):
+            at = builder.extract_value(indices, axis) if several else indices
+            places.append(fix_integer_index(self.context, builder, one, at, shape[axis]))
+        data = builder.extract_value(value, field["data"])
+        return cgutils.get_item_pointer2(self.context, builder, data, shape, strides, kind.layout, places)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):
+    lowering_class = _Lower
+
+
+#: Steps that do less than Numba's.
+_SHORTER = {
+    "IRProcessing": _Processing,
+    "ReconstructSSA": _SingleAssignment,
+    "PreLowerStripPhis": _NoPhis,
+    "NativeLowering": _Lowering,
+}
 
 
 class _Flags(Flags):
@@ -106,7 +247,11 @@ class _Typing:
             return resolve(func, args, kws)
         key = kind, tuple(args), self._flags
         if key not in self._known:
-            self._known[key] = resolve(func, args, kws)
+            numbers = [types.unliteral(one) for one in args]
+            if _chooses(kind, numbers):
+                self._known[key] = typing.signature(self._whole.unify_types(*numbers), *numbers)
+            else:
+                self._known[key] = resolve(func, args, kws)
         return self._known[key]
 
 
@@ -188,6 +333,7 @@ class _Compiler(Compiler):
     """Numba's compiler, quicker to find what operations mean, and without garbage collected meanwhile."""
 
     unused: ClassVar[frozenset[str]] = frozenset()  # steps that are left out
+    shorter: ClassVar[dict[str, type]] = {}  # steps that others stand in for
     code: ClassVar[type[JITCodeLibrary]] = _Whole
 
     def __init__(self, typingctx, targetctx, library, args, return_type, flags, names):
@@ -199,7 +345,9 @@ class _Compiler(Compiler):
         """The steps, in Numba's order."""
         (whole,) = super().define_pipelines()
         short = _Steps(whole.pipeline_name)
-        short.passes.extend(step for step in whole.passes if step[0].__name__ not in self.unused)
+        for step, description in whole.passes:
+            if step.__name__ not in self.unused:
+                short.passes.append((self.shorter.get(step.__name__, step), description))
         short.finalize()
         return [short]
 
@@ -219,6 +367,7 @@ class _Compiler(Compiler):
 
 class _KernelCompiler(_Compiler):
     unused = _UNUSED
+    shorter = _SHORTER
     code = _WholeKernel
 
 
@@ -237,7 +386,7 @@ allocating = njit(cache=CACHE, **_ALLOCATING)
 kernel = njit(cache=CACHE, **_KERNEL)
 inner = njit(**_PART)
 small = njit(forceinline=True, **_PART)
-shared = register_jitable
+shared = register_jitable(**_PART)
 
 
 def records(fields: list[Any]) -> np.dtype[Any]:
