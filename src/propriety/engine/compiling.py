@@ -41,6 +41,7 @@ from numba.extending import register_jitable
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
 from propriety.caching import CACHE
+from propriety.engine import aside
 
 #: Whether kernels are compiled, and may be run by several threads.
 COMPILED = not config.DISABLE_JIT
@@ -105,7 +106,7 @@ def _chooses(kind, args):
 
 
 class _Lower(Lower):
-    """Numba's writer of instructions, for functions without references to count and notes for debuggers."""
+    """Numba's writer of instructions, quicker with numbers and without notes for debuggers."""
 
     def lower_block(self, block):
         """Write a block, without a note of what is being written for the case that it fails."""
@@ -118,13 +119,6 @@ class _Lower(Lower):
     def alloca_lltype(self, name, lltype, datamodel=None):
         """Room for a variable; its size, which debuggers are told, takes long to find."""
         return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
-
-    def storevar(self, value, name, argidx=None):
-        """Store a variable; what it held before had no references."""
-        if name in self._singly_assigned_vars:
-            self._blk_local_varmap[name] = value
-        else:
-            self.builder.store(value, self.getvar(name))
 
     def lower_binop(self, resty, expr, op):
         """An operation on two numbers; Numba would look for others that take a constant, as ``x ** 2`` is."""
@@ -186,17 +180,34 @@ class _Lower(Lower):
         return cgutils.get_item_pointer2(self.context, builder, data, shape, strides, kind.layout, places)
 
 
+class _PlainLower(_Lower):
+    """The same for functions without references to count."""
+
+    def storevar(self, value, name, argidx=None):
+        """Store a variable; what it held before had no references."""
+        if name in self._singly_assigned_vars:
+            self._blk_local_varmap[name] = value
+        else:
+            self.builder.store(value, self.getvar(name))
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):
     lowering_class = _Lower
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _PlainLowering(NativeLowering):
+    lowering_class = _PlainLower
+
+
 #: Steps that do less than Numba's.
-_SHORTER = {
+_SHORTER: dict[str, type] = {"NativeLowering": _Lowering}
+_SHORTER_WITHOUT_REFERENCES: dict[str, type] = {
     "IRProcessing": _Processing,
     "ReconstructSSA": _SingleAssignment,
     "PreLowerStripPhis": _NoPhis,
-    "NativeLowering": _Lowering,
+    "NativeLowering": _PlainLowering,
 }
 
 
@@ -276,11 +287,23 @@ class _Whole(JITCodeLibrary):
 class _WholeKernel(_Whole):
     """Code without references to count, so without the steps before those that take them out."""
 
+    _code: bytes | None = None  # what a thread of its own has written
+
+    def finalize(self):
+        """Optimize the whole and make it runnable."""
+        super().finalize()
+        if self._code is not None:  # for the disk: Numba has given it away
+            self._compiled_object, self._compiled = self._code, True
+
     def _optimize_functions(self, ll_module):
         """Leave it to when all parts are there."""
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self):
+        if aside.is_aside():
+            self._code, self._final_module = aside.optimize(self._codegen, self._final_module)
+            self._compiled_object = self._code
+            return
         manager, builder = self._codegen._module_pass_manager()
         manager.run(self._final_module, builder)
 
@@ -333,7 +356,7 @@ class _Compiler(Compiler):
     """Numba's compiler, quicker to find what operations mean, and without garbage collected meanwhile."""
 
     unused: ClassVar[frozenset[str]] = frozenset()  # steps that are left out
-    shorter: ClassVar[dict[str, type]] = {}  # steps that others stand in for
+    shorter: ClassVar[dict[str, type]] = _SHORTER  # steps that others stand in for
     code: ClassVar[type[JITCodeLibrary]] = _Whole
 
     def __init__(self, typingctx, targetctx, library, args, return_type, flags, names):
@@ -367,7 +390,7 @@ class _Compiler(Compiler):
 
 class _KernelCompiler(_Compiler):
     unused = _UNUSED
-    shorter = _SHORTER
+    shorter = _SHORTER_WITHOUT_REFERENCES
     code = _WholeKernel
 
 
