@@ -7,6 +7,7 @@ that no other thread sees, and LLVM lets threads work on contexts side by side.
 
 from __future__ import annotations
 
+import gc
 from contextlib import contextmanager, suppress
 from ctypes import string_at
 from threading import Thread, local
@@ -35,7 +36,7 @@ def compile_aside(kernel: Any, *values: Any) -> None:
 
 
 def _compile(kernel: Any, kinds: tuple[Any, ...]) -> None:
-    _here.aside = True
+    _here.aside, _here.collecting = True, gc.isenabled()
     with suppress(Exception):  # Whoever calls the kernel will compile it then, and meet the error.
         kernel.compile(kinds)
 
@@ -50,7 +51,9 @@ def wait(kernel: Any) -> None:
 
 @contextmanager
 def _unlocked():
-    """Leave Numba's lock to other threads, however many times this one holds it."""
+    """Leave Numba's lock to other threads, however many times this one holds it, and garbage too."""
+    if _here.collecting:
+        gc.enable()
     lock = global_compiler_lock._lock
     held = lock._release_save()
     try:
