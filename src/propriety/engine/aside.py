@@ -1,13 +1,15 @@
 """Compiling a kernel in a thread of its own, while other kernels are compiled.
 
-Numba holds two locks: of its own Python, and of LLVM, which optimizes and writes machine code without Python's
-lock. Here the second part, two fifths of the time, holds neither: its module is a copy in a context of LLVM
-that no other thread sees, and LLVM lets threads work on contexts side by side.
+Numba holds a lock of its own while it compiles, and one of LLVM while that optimizes and writes machine code,
+for which Python's is released. In a thread of :func:`compile_aside` LLVM's part, two fifths of the time,
+holds none of them: its module is a copy in a context that no other thread sees, and LLVM lets threads work
+on contexts of their own. So another thread can compile meanwhile.
 """
 
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from ctypes import string_at
 from threading import Thread, local
@@ -50,7 +52,7 @@ def wait(kernel: Any) -> None:
 
 
 @contextmanager
-def _unlocked():
+def _unlocked() -> Iterator[None]:
     """Leave Numba's lock to other threads, however many times this one holds it, and garbage too."""
     if _here.collecting:
         gc.enable()
