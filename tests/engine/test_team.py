@@ -98,7 +98,7 @@ def test_an_error_sends_the_helpers_home(growing, monkeypatch):
     if tree.n_workers == 1:
         pytest.skip("one core has no helpers")
     expected = tree.grow(signal, rules).tolist()
-    compiled = grower._grow
+    compiled = grower.grow_tree
 
     def fail(*tree):
         *_, n_rows, _ = tree
@@ -107,7 +107,7 @@ def test_an_error_sends_the_helpers_home(growing, monkeypatch):
         compiled(*tree)
 
     with monkeypatch.context() as patch:
-        patch.setattr(grower, "_grow", fail)
+        patch.setattr(grower, "grow_tree", fail)
         with pytest.raises(MemoryError, match="no room"):
             tree.grow(signal, rules)
     assert tree.grow(signal, rules).tolist() == expected

@@ -140,6 +140,7 @@ def prepare(
     shared_bins: SharedBins | None = None,
 ) -> Lesson:
     """Weigh the classes, hold rows out, and bin the table."""
+    from propriety.engine.ahead import compile_grower
     from propriety.engine.sharing import SharedBins
 
     check_spread(settings, training)
@@ -159,6 +160,8 @@ def prepare(
         binned = continued.binner.transform(training.table, settings.n_jobs)
         start, binner, rounds = continued.start, continued.binner, continued.rounds
     else:
+        if settings.n_jobs > 1 and settings.weak_learner == "tree" and training.collective.size == 1:
+            compile_grower(categories=any(training.schema.n_categories))
         start, rounds = start_of(settings, objective, weights, training.offset), 0
         # A search over losses gives its models the bins to share.
         binner, binned = (shared_bins or SharedBins()).bins(

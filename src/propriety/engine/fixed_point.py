@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from propriety import memory, parallel
 from propriety.collective import ALONE, Collective
 from propriety.engine.compiling import inner, kernel, shared
+from propriety.engine.intrinsics import bits_of, number_of
 from propriety.weights import Weights
 
 BLOCK = 8192
@@ -160,11 +161,11 @@ def _sum(values, weights, factor, squared, start, stop):
 @kernel
 def _largest(g, h, start, stop):
     """The largest numbers without their sign, by their bits: these are in the same order, NaN beyond all."""
-    a, b, g, h = np.int64(0), np.int64(0), g.view(np.int64), h.view(np.int64)
+    a, b = np.int64(0), np.int64(0)
     for i in range(np.uint64(start), np.uint64(stop)):
-        a = max(a, g[i] & _NO_SIGN)
-        b = max(b, h[i] & _NO_SIGN)
-    return np.int64(min(a, _INFINITE)).view(np.float64), np.int64(min(b, _INFINITE)).view(np.float64)
+        a = max(a, bits_of(g[i]) & _NO_SIGN)
+        b = max(b, bits_of(h[i]) & _NO_SIGN)
+    return number_of(min(a, _INFINITE)), number_of(min(b, _INFINITE))
 
 
 def largest(g: Floats, h: Floats, n_jobs: int, collective: Collective = ALONE) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory, parallel
-from propriety.engine import team
+from propriety.engine import aside, team
 from propriety.engine.compiling import inner, kernel
 from propriety.engine.drawing import allow, draw_rows, mix
 from propriety.engine.fixed_point import BLOCK
@@ -484,7 +484,7 @@ def _begin(binned, signal, work, harvest, turn, n_rows, every):
 
 
 @kernel
-def _grow(binned, signal, rules, work, harvest, turn, n_rows, every):
+def grow_tree(binned, signal, rules, work, harvest, turn, n_rows, every):
     """Grow a tree over the first ``n_rows`` of the workspace's rows or, if ``every``, over all from 0 on.
 
     For a harvest, rows are drawn first, and values, scores and nodes follow. Without rows, but −number of a
@@ -584,13 +584,14 @@ class Grower:
         self, signal: Signal, rules: Rules, harvest: Harvest, turn: Turn, n_rows: int, every: bool
     ) -> None:
         tree = self.binned, signal, rules, self.work, harvest, turn
+        aside.wait(grow_tree)
         if self.n_workers == 1:
-            _grow(*tree, n_rows, every)
+            grow_tree(*tree, n_rows, every)
             return
 
         number = team.open_board(self.work.board)
         try:
-            with parallel.helped_by(lambda: _grow(*tree, -number, False), self.n_workers - 1):
-                _grow(*tree, n_rows, every)
+            with parallel.helped_by(lambda: grow_tree(*tree, -number, False), self.n_workers - 1):
+                grow_tree(*tree, n_rows, every)
         finally:
             team.close_board(self.work.board)  # or the helpers would wait for ever

@@ -8,7 +8,8 @@ marked as never changing, and stays in registers through a loop as before.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
+from hashlib import blake2b
 from typing import Any
 
 from llvmlite import ir
@@ -27,6 +28,11 @@ class Handed(types.NamedTuple):
     def tuple(self):
         """The tuple itself."""
         return types.NamedTuple(self.types, self.instance_class)
+
+    @cached_property
+    def mangling_args(self):
+        """What it adds to the name of a function: one with all fields is read thousands of letters long."""
+        return f"{self.instance_class.__name__}_{blake2b(self.name.encode(), digest_size=8).hexdigest()}", ()
 
 
 @register_model(Handed)

@@ -95,3 +95,15 @@ def bits_of(typingctx, number):
         return builder.bitcast(arguments[0], ir.IntType(64))
 
     return signature, codegen
+
+
+@instead(lambda bits: np.int64(bits).view(np.float64))
+@intrinsic
+def number_of(typingctx, bits):
+    """The number that has these 64 bits."""
+    signature = types.float64(types.int64)
+
+    def codegen(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return signature, codegen

@@ -1,0 +1,82 @@
+"""Compiling a kernel in a thread of its own, while other kernels are compiled.
+
+Numba holds a lock of its own while it compiles, and one of LLVM while that optimizes and writes machine code,
+for which Python's is released. In a thread of :func:`compile_aside` LLVM's part, two fifths of the time,
+holds none of them: its module is a copy in a context that no other thread sees, and LLVM lets threads work
+on contexts of their own. So another thread can compile meanwhile.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from ctypes import string_at
+from threading import Thread, local
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite.binding import ffi
+from numba import typeof
+from numba.core.compiler_lock import global_compiler_lock
+
+_here = local()
+_threads: dict[Any, Thread] = {}
+
+
+def is_aside() -> bool:
+    """Whether this thread was made to compile a kernel."""
+    return getattr(_here, "aside", False)
+
+
+def compile_aside(kernel: Any, *values: Any) -> None:
+    """Begin to compile a kernel for values of these types, unless that has been done or begun."""
+    kinds = tuple(map(typeof, values))
+    if kernel not in _threads and kinds not in kernel.overloads:
+        _threads[kernel] = Thread(target=_compile, args=(kernel, kinds), name="propriety-compiler")
+        _threads[kernel].start()
+
+
+def _compile(kernel: Any, kinds: tuple[Any, ...]) -> None:
+    _here.aside, _here.collecting = True, gc.isenabled()
+    with suppress(Exception):  # Whoever calls the kernel will compile it then, and meet the error.
+        kernel.compile(kinds)
+
+
+def wait(kernel: Any) -> None:
+    """Return when a kernel that is being compiled is."""
+    thread = _threads.get(kernel)
+    if thread is not None:
+        thread.join()
+        _threads.pop(kernel, None)
+
+
+@contextmanager
+def _unlocked() -> Iterator[None]:
+    """Leave Numba's lock to other threads, however many times this one holds it, and garbage too."""
+    if _here.collecting:
+        gc.enable()
+    lock = global_compiler_lock._lock
+    held = lock._release_save()
+    try:
+        yield
+    finally:
+        lock._acquire_restore(held)
+
+
+def optimize(codegen: Any, module: Any) -> tuple[bytes, Any]:
+    """The machine code of a module, and the optimized module."""
+    copy = llvm.parse_bitcode(module.as_bitcode(), context=llvm.create_context())
+    own = type(codegen)("propriety.aside")  # a machine of its own: LLVM's keeps notes while it works
+    manager, builder = own._module_pass_manager()
+    with ffi.OutputString() as error:
+        with _unlocked():
+            ffi.lib.LLVMPY_RunNewModulePassManager._cfn(manager, copy, builder)
+            code = ffi.lib.LLVMPY_TargetMachineEmitToMemory._cfn(own._tm, copy, 1, error)
+        if not code:
+            raise RuntimeError(str(error))
+    try:
+        written = string_at(ffi.lib.LLVMPY_GetBufferStart(code), ffi.lib.LLVMPY_GetBufferSize(code))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(code)
+    return written, llvm.parse_bitcode(copy.as_bitcode())

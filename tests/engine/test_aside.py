@@ -1,0 +1,130 @@
+"""Kernels that are compiled beside others are the same, on disk too; the guess of their types is right."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from numba import typeof
+
+from propriety import parallel
+from propriety.boosting import BoostingClassifier
+from propriety.engine import ahead, aside, grower
+from propriety.engine.compiling import COMPILED, FAMILIAR, inner, kernel
+
+pytestmark = pytest.mark.skipif(
+    not (COMPILED and FAMILIAR), reason="nothing is compiled, or in Numba's own way"
+)
+
+_FIT = """
+import numpy as np
+from propriety.boosting import BoostingClassifier
+from propriety import parallel
+from propriety.engine import aside
+from propriety.engine.grower import grow_tree
+parallel.n_cores = lambda: 2
+threads, begin = [], aside.Thread.start
+aside.Thread.start = lambda self: (threads.append(self), begin(self))
+X = np.random.default_rng(0).normal(size=(300, 3))
+model = BoostingClassifier(n_jobs=2, max_iter=3, random_state=0).fit(X, X[:, 0] > 0)
+compilers = [thread for thread in threads if thread.name == "propriety-compiler"]
+print(len(compilers), len(grow_tree.overloads), sum(grow_tree.stats.cache_hits.values()))
+print(float(model.decision_function(X).sum()))
+"""
+
+
+def _twice(x):
+    return 2.0 * x
+
+
+_inner_twice = inner(_twice)
+
+
+def _sum_twice(values):
+    total = 0.0
+    for i in range(values.size):
+        total += _inner_twice(values[i])
+    return total
+
+
+def test_a_kernel_compiled_aside_is_the_same():
+    values, beside = np.arange(5.0), kernel(_sum_twice)
+    aside.compile_aside(beside, values)
+    aside.wait(beside)
+    assert len(beside.overloads) == 1
+    assert beside(values) == 20.0
+    assert len(beside.overloads) == 1
+    assert not aside.is_aside()
+
+
+def test_others_compile_while_llvm_works(monkeypatch):
+    """The lock is free in the meantime: a kernel that is compiled there does not wait for this one."""
+    found, plain = [], aside._unlocked
+
+    def during():
+        with plain():
+            other = threading.Thread(target=lambda: found.append(kernel(lambda x: x + 1)(2)))
+            other.start()
+            other.join(60)
+            found.append(other.is_alive())
+            yield
+
+    monkeypatch.setattr(aside, "_unlocked", aside.contextmanager(during))
+    beside = kernel(lambda x: x * 3.0)
+    aside.compile_aside(beside, 1.0)
+    aside.wait(beside)
+    assert found == [3, False]
+    assert beside(2.0) == 6.0
+
+
+def test_errors_are_left_to_the_caller():
+    broken = kernel(lambda x: x.nothing)
+    aside.compile_aside(broken, 1.0)
+    aside.wait(broken)
+    assert not broken.overloads
+    with pytest.raises(Exception, match="Unknown attribute"):
+        broken(1.0)
+
+
+def test_a_fit_compiles_its_grower_once_and_keeps_it(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", _FIT]
+    told = [
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+        for _ in range(2)
+    ]
+    assert told[0][:3] == ["1", "1", "0"]
+    assert told[1][:3] == ["1", "1", "1"]
+    assert told[0][3] == told[1][3]
+
+
+@pytest.mark.parametrize("categories", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_types_are_guessed_before_the_table_is_binned(monkeypatch, categories, weighted):
+    guessed, met, grow_tree = [], set(), grower.grow_tree
+
+    class _New:
+        overloads = ()
+
+    def record(*values):
+        met.add(tuple(map(typeof, values)))
+        return grow_tree(*values)
+
+    monkeypatch.setattr(parallel, "n_cores", lambda: 2)
+    monkeypatch.setattr(ahead, "grow_tree", _New)
+    monkeypatch.setattr(grower, "grow_tree", record)
+    monkeypatch.setattr(
+        aside, "compile_aside", lambda kernel, *values: guessed.append(tuple(map(typeof, values)))
+    )
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(200, 3)))
+    if categories:
+        X[1] = pd.Categorical(random.integers(0, 5, 200))
+    weights = random.random(200) if weighted else None
+    BoostingClassifier(n_jobs=2, max_iter=2).fit(X, X[0] > 0, sample_weight=weights)
+    BoostingClassifier(n_jobs=2, max_iter=2, subsample=0.5).fit(X, X[0] > 0, sample_weight=weights)
+    assert len(guessed) == 2
+    assert met == set(guessed)
