@@ -118,7 +118,7 @@ def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None, table: 
     labels = np.asarray(y, dtype=np.float64)
     if _is_logistic(c):  # log(1 + e⁻ᵗ) and log(1 + eᵗ), a fraction of the calls
         t = F / c.link.scale  # type: ignore[attr-defined]
-        factor = c._canonical_factor * c.link.scale  # type: ignore[attr-defined,operator]
+        factor = c._canonical_factor * c.link.scale  # type: ignore[attr-defined]
         return factor * (product(labels, np.logaddexp(0.0, -t)) + product(1 - labels, np.logaddexp(0.0, t)))
     with np.errstate(all="ignore"):
         return c._value(labels, c._parts(F))
