@@ -75,7 +75,7 @@ def test_the_rounds_are_those_of_least_pooled_loss(data, folded):
 
 
 def test_three_models_are_averaged_round_by_round(data, folded, monkeypatch):
-    drawn = {"subsample": 0.7, "max_features": 0.5}
+    drawn = {"subsample": 0.7, "max_features": max(0.3, 3 / data[0].shape[1])}
     small = {
         "l2_regularization": 10,
         "min_samples_leaf": 1,
