@@ -76,7 +76,8 @@ LOSS = Column("held-out log loss", "loss", ".5f")
 class Table:
     """Rows of texts and numbers, what they reach of `goals.py`, and sentences of numbers to stand below.
 
-    `measured` says when and where, once the table is kept; `note` is a line to print below it.
+    `measured` says when and where, once the table is kept, and `elsewhere` what goals came to on other
+    processors, by their name, with the date; `note` is a line to print below it.
     """
 
     name: str
@@ -86,6 +87,20 @@ class Table:
     note: str = ""
     goals: Mapping[str, float] = field(default_factory=dict)
     measured: Mapping[str, Any] = field(default_factory=dict)
+    elsewhere: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def processor(self) -> str:
+        """The name of the one that it was measured on, if it was kept."""
+        return str(self.measured.get("machine", {}).get("processor", ""))
+
+    def following(self, before: Table) -> Table:
+        """This table in the place of an earlier one, whose goals are kept if they are another processor's."""
+        elsewhere = dict(before.elsewhere)
+        if before.goals and before.processor:
+            elsewhere[before.processor] = {"date": before.measured["date"], "goals": dict(before.goals)}
+        elsewhere.pop(self.processor, None)
+        return Table(**{**vars(self), "elsewhere": elsewhere})
 
     def __post_init__(self) -> None:
         columns = [c if isinstance(c, Column) else Column(c) for c in self.columns]
@@ -341,4 +356,4 @@ class Part:
             table = Table(**{**vars(table), "measured": measured})  # noqa: PLW2901
             for change in compare(known, table) if known else []:
                 print(change, flush=True)
-            keep(given.keep, [table])
+            keep(given.keep, [table.following(known) if known else table])

@@ -81,20 +81,31 @@ def goals_table(tables: Mapping[str, Mapping[str, Table]], goals: Mapping[str, G
             for name, value in table.goals.items():
                 if name not in goals:
                     raise ValueError(f"table {table.name!r} measures {name!r}, which is no goal of goals.py")
-                found[name] = value, table.measured.get("date", ""), table.measured.get("clock", "wall")
-    lines = ["| work | goal | measured | reached | when |", "|---|---:|---:|---|---|"]
+                found[name] = value, table
+    lines = ["| work | goal | measured | reached | when, where | elsewhere |", "|---|---:|---:|---|---|---|"]
     for name, goal in goals.items():
         bound = f"{'≤' if goal.at_most else '≥'} {goal.bound:g} {goal.unit}".strip()
         if name not in found:
-            lines.append(f"| {goal.work} | {bound} | not yet | | |")
+            lines.append(f"| {goal.work} | {bound} | not yet | | | |")
             continue
-        value, date, clock = found[name]
-        when = date if clock == "wall" else f"{date}, by processor time"
+        value, table = found[name]
+        when = [table.measured.get("date", ""), _short(table.processor)]
+        when += ["by processor time"] if table.measured.get("clock") == "processor" else []
         cell = f"{value:.3g} {goal.unit}".strip()
-        lines.append(
-            f"| {goal.work} | {bound} | {cell} | {'yes' if goal.reached(value) else 'no'} | {when} |"
-        )
+        others = [
+            f"{_short(processor)}: {known['goals'][name]:.3g}"
+            for processor, known in table.elsewhere.items()
+            if name in known["goals"]
+        ]
+        reached = "yes" if goal.reached(value) else "no"
+        where = ", ".join(filter(None, when))
+        lines.append(f"| {goal.work} | {bound} | {cell} | {reached} | {where} | {'; '.join(others)} |")
     return "## Goals\n\n" + "\n".join(lines)
+
+
+def _short(processor: str) -> str:
+    """Its name without signs of trademarks and the word itself."""
+    return re.sub(r"\((?:R|TM)\)|\b(?:Processor|CPU)\b", "", processor).strip()
 
 
 def section(words: Path, tables: Mapping[str, Table]) -> str:

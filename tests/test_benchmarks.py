@@ -114,6 +114,19 @@ def test_seconds_of_another_machine_are_not_compared(run):
     )
 
 
+def test_goals_of_another_processor_stay(run):
+    def measured(processor, ratio):
+        where = {"date": "2026-01-02", "machine": {"cores": 2, "processor": processor}}
+        return Table("speed", "Speed", ["a"], [["x"]], goals={"speed": ratio}, measured=where)
+
+    Table, goal = run.Table, run.Goal("the work", 2.0)
+    table = measured("B(R) Processor", 1.5).following(measured("A", 2.5))
+    text = run.goals_table({"toy": {"speed": table}}, {"speed": goal})
+    assert "| the work | ≥ 2 | 1.5 | no | 2026-01-02, B | A: 2.5 |" in text
+    again = measured("A", 2.6).following(table)
+    assert list(again.elsewhere) == ["B(R) Processor"]
+
+
 def test_results_are_as_they_were_generated(run):
     assert (HERE / "RESULTS.md").read_text(encoding="utf-8") == run.generate(run.RESULTS), (
         "write it by `python benchmarks/run.py --write`; its words are in benchmarks/results/*.md"

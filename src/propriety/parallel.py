@@ -97,7 +97,7 @@ def run(tasks: Iterable[Callable[[], object]], n_jobs: int | None) -> None:
 def helped_by(task: Callable[[], object], times: int) -> Iterator[None]:
     """Hand a task so many times to threads that are free, and wait for none of them.
 
-    Whoever asks must know by himself when the helpers are done; those that have not begun never will.
+    The caller must know when those that have begun are done; the others never begin. Their errors are lost.
     """
     helpers = [_executor().submit(task) for _ in range(times)]
     try:
@@ -120,7 +120,8 @@ def in_order(
 ) -> Iterator[Result]:
     """Yield the function's value of each item, in their order, while the next ones are worked on.
 
-    The items are asked for by the calling thread, ``n_jobs`` of them ahead.
+    The items are asked for by the calling thread, ``n_jobs`` of them ahead. It only waits, so it must not be
+    one of the threads that do the work.
 
     >>> list(in_order(abs, [-1, 2, -3], 2))
     [1, 2, 3]

@@ -128,3 +128,17 @@ def test_types_are_guessed_before_the_table_is_binned(monkeypatch, categories, w
     BoostingClassifier(n_jobs=2, max_iter=2, subsample=0.5).fit(X, X[0] > 0, sample_weight=weights)
     assert len(guessed) == 2
     assert met == set(guessed)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_fork_waits_for_kernels_that_are_being_compiled(monkeypatch):
+    # The child would inherit the compiler's lock, and nobody would give it back.
+    ended, go_on = [], threading.Event()
+    thread = threading.Thread(target=lambda: (go_on.wait(0.2), ended.append(True)))
+    thread.start()
+    monkeypatch.setitem(aside._threads, "a kernel", thread)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ended else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert "a kernel" not in aside._threads

@@ -45,6 +45,13 @@ def test_other_columns_are_named_and_any_order_will_do():
     assert COLUMNS.encode(table)[0].equals(COLUMNS.encode(pa.table(GOOD))[0])
 
 
+@pytest.mark.parametrize(("values", "expected"), [([9, 4, 9], [9.0, 4.0, 9.0]), ([True, False], [1.0, 0.0])])
+def test_numbers_in_dictionaries_are_numbers_and_no_marker_of_a_missing_value(values, expected):
+    encoded = pa.table({"age": pa.array(values).dictionary_encode()})
+    frame, _ = Columns((Column("age", "number"),), missing=("", "9")).encode(encoded)
+    assert frame.column("age").to_pylist() == expected
+
+
 def test_numbers_of_any_type_are_floats():
     table = pa.table({"x": pa.array([1, None, 3], pa.int8())})
     frame, _ = Columns((Column("x", "number"),), ("",)).encode(table)

@@ -106,8 +106,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         is any distance, as in the papers on boosting. Without a bound, leaves of a rare class take a
         probability of 0.002 to 1 in one step.
     max_leaf_nodes : int or "auto", default="auto"
-        The most leaves of a tree. "auto" is 31, or 16 where rounds are found by folds, or 8 with a weight of
-        at most 2,000 there.
+        The most leaves of a tree. "auto" is 31; where folds find the rounds 16, or 8 up to a weight of 2,000.
     max_depth : int, default=None
     max_intervals : int, default=None
         Of a histogram learner: join its bins to at most so many intervals (or sets of categories), which

@@ -59,11 +59,11 @@ class Progress:
     def _tell_follower(self, number: int, trees: list[Any]) -> bool:
         if self._follower is None:
             return False
-        lesson = self._lesson
+        lesson, booster = self._lesson, self._fit.booster  # a callback may ask when the fit has ended
 
         def so_far() -> dict[str, Any]:
             shared = shared_attributes(lesson.training, lesson.objective.loss)
-            return shared | lesson.attributes(self._fit.booster.finished(trees))
+            return shared | lesson.attributes(booster.finished(trees))
 
         return self._follower.after_round(number, so_far)
 

@@ -75,11 +75,10 @@ def fit_command(
     loss_matters = asking.loss is not None or search or asking.offset is not None
     recipe = _recipe(model, loss_matters or streamed)
     _check_together(asking, order, recipe)
-    if streamed:
-        _check_streamed(report, showing)
     if report is not None:
         check_can_report()
     if streamed:
+        _check_streamed(report, showing)
         study = fit_streamed(out, table, target, asking, opening, meaning, order, recipe, memory, scheduler)
     else:
         training = load_table(table, opening, meaning, target, asking, showing, jobs)

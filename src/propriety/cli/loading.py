@@ -83,7 +83,13 @@ def load_table(
             raise no_such_column(name, table.column_names)
     several = not stated.by_side and asking.positive is None
     findings = infer(
-        table, target, positive=asking.positive, overrides=overrides, apart=roles, several=several
+        table,
+        target,
+        positive=asking.positive,
+        overrides=overrides,
+        apart=roles,
+        several=several,
+        n_jobs=jobs,
     )
     if matrix is not None:
         matrix.check(target, findings.target.classes)

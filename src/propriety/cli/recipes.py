@@ -127,7 +127,7 @@ def fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Argume
     given = Arguments() if given is None else given
     if isinstance(frame, Rows):
         if recipe.name == "boosting" and not order.search and len(frame) > FEW:
-            with suppress(UsageError):  # of parameters that need a table, or what will be said again
+            with suppress(UsageError):  # a parameter that needs a table; any other error comes again below
                 return _fit(recipe, order, frame, y, given)
         frame = frame.taken()
     return _fit(recipe, order, frame, y, given)

@@ -62,7 +62,10 @@ class StreamedTable(Table):
     def parts(
         self, features: Sequence[int], rows: NDArray[np.intp] | None = None, *, codes: bool = False
     ) -> Iterator[tuple[Any, Column]]:
-        """Which rows, and their columns by number; at least the ``rows`` asked for, batch after batch."""
+        """Which rows, and their columns by number; at least the ``rows`` asked for, batch after batch.
+
+        Of rows that are held, categories are numbers with NaN even if ``codes`` are asked for.
+        """
         if rows is not None and self._held is not None and _within(rows, self._held[0]):
             positions, values = self._held
             yield positions, lambda f: values[:, f]

@@ -9,10 +9,11 @@ on contexts of their own. So another thread can compile meanwhile.
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from ctypes import string_at
-from threading import Thread, local
+from threading import Lock, Thread, local
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -21,7 +22,8 @@ from numba import typeof
 from numba.core.compiler_lock import global_compiler_lock
 
 _here = local()
-_threads: dict[Any, Thread] = {}
+_lock = Lock()
+_threads: dict[Any, Thread] = {}  # that have begun
 
 
 def is_aside() -> bool:
@@ -32,9 +34,11 @@ def is_aside() -> bool:
 def compile_aside(kernel: Any, *values: Any) -> None:
     """Begin to compile a kernel for values of these types, unless that has been done or begun."""
     kinds = tuple(map(typeof, values))
-    if kernel not in _threads and kinds not in kernel.overloads:
-        _threads[kernel] = Thread(target=_compile, args=(kernel, kinds), name="propriety-compiler")
-        _threads[kernel].start()
+    with _lock:
+        if kernel not in _threads and kinds not in kernel.overloads:
+            thread = Thread(target=_compile, args=(kernel, kinds), name="propriety-compiler")
+            thread.start()
+            _threads[kernel] = thread
 
 
 def _compile(kernel: Any, kinds: tuple[Any, ...]) -> None:
@@ -49,6 +53,16 @@ def wait(kernel: Any) -> None:
     if thread is not None:
         thread.join()
         _threads.pop(kernel, None)
+
+
+def _wait_for_all() -> None:
+    for kernel in tuple(_threads):
+        wait(kernel)
+
+
+# A child would inherit Numba's lock without the thread that gives it back.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait_for_all)
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class ColumnSource(Protocol):
     ) -> Iterator[tuple[Any, Callable[[int], NDArray[Any]]]]:
         """Which rows, and their columns by number, of at least the ``rows`` asked for; batch by batch.
 
-        With ``codes`` categories are whole numbers, and −1 is missing.
+        With ``codes`` categories are whole numbers, and −1 is missing, unless ``rows`` are asked for.
         """
         ...
 

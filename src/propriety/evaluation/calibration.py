@@ -265,7 +265,7 @@ def _logistic(rows: Rows) -> Estimate:
         h, away = share * g * (1 - g), share * (g - rows.y)
         information = np.array([[h.sum(), h @ x], [h @ x, h @ x**2]])
         downhill = np.array([away.sum(), away @ x])
-        step = np.linalg.lstsq(information, downhill)[0]
+        step = np.linalg.lstsq(information, downhill, rcond=None)[0]
         if downhill @ step <= _LITTLE:
             break
         while (reached := loss(theta - step)) > value + _ROUNDING:  # a whole step may be too long

@@ -22,7 +22,7 @@ MOST_COPIES = 2**20
 #: Bytes of the lines of a node whose subtree works on copies of them: they stay in the second cache.
 _NEAR = 1 << 18
 #: The same where a split moves the lines: passes go from one line to the next, so that less will do.
-_MOVED = 1 << 26
+MOVED = 1 << 26
 #: What splits may do with lines: move those of nodes that they have room for; or those of all rows, which are
 #: in the order of their classes and count once.
 LINES_MOVED, ALL_IN_ORDER = 1, 2
@@ -36,8 +36,8 @@ BEHIND = TOGETHER * LINE
 GROWN = records(
     [
         ("gain", "f8"),
-        ("left", "i4"),  # −1: a leaf
-        ("feature", "i4"),  # a column of the sample
+        ("left", "i4"),  # of a leaf −1, beside the root's number where trees are joined
+        ("feature", "i4"),  # −1: a leaf; a column of the sample, and of the table where trees are joined
         ("set", "i4"),  # −1: a cut
         ("bin", "i2"),  # the last one on the left of a cut
         ("missing_left", "i2"),
@@ -148,7 +148,7 @@ def make_tree(sample: Sample, n_classes: int, max_nodes: int) -> GrownTree:
 
 def room_for_lines(sample: Sample, moved: bool) -> int:
     """Bytes of the lines that a thread copies: all of them twice, if they are moved, where these are few."""
-    return max(_NEAR, min(_MOVED, 2 * sample.rows.size)) if moved else _NEAR
+    return max(_NEAR, min(MOVED, 2 * sample.rows.size)) if moved else _NEAR
 
 
 def make_room(sample: Sample, tree: GrownTree, out_of_bag: bool, moved: bool) -> Room:

@@ -75,7 +75,8 @@ def _encoded(array: Any) -> Any:
 
 def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
     """The values as float64, or pyarrow's error if one is no number."""
-    array = array if pa.types.is_dictionary(array.type) else _plain(array)
+    if not (pa.types.is_dictionary(array.type) and is_text(array.type)):
+        array = _plain(array)
     if pa.types.is_float64(array.type):
         return array  # a cast would copy it
     if is_numeric(array.type):

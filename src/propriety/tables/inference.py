@@ -66,6 +66,7 @@ def infer(
     overrides: Overrides | None = None,
     apart: Collection[str] = (),
     several: bool = False,
+    n_jobs: int | None = None,
 ) -> Findings:
     """Work out the columns of a training table and the meaning of its target.
 
@@ -101,7 +102,7 @@ def infer(
     if not result.columns.columns:
         reasons = "; ".join(f"{n!r}: {why}" for n, why in list(result.left_out.items())[:5])
         raise TableError(f"no column is left to learn from ({reasons})", "keep one by --keep")
-    result.warnings += look_for_leaks(table, result.columns, result.codes)
+    result.warnings += look_for_leaks(table, result.columns, result.codes, n_jobs)
     return result
 
 

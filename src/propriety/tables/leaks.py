@@ -18,7 +18,9 @@ _SAMPLE = 100_000  # rows that leaks are looked for in
 _FEW = 10  # rows of a class below which nothing is said
 
 
-def look_for_leaks(table: Any, columns: Columns, codes: NDArray[np.intp]) -> list[str]:
+def look_for_leaks(
+    table: Any, columns: Columns, codes: NDArray[np.intp], n_jobs: int | None = None
+) -> list[str]:
     """A warning for each column that tells the target alone: of several classes, each of them."""
     step = max(1, -(-len(codes) // _SAMPLE))
     codes = codes[::step]
@@ -31,7 +33,7 @@ def look_for_leaks(table: Any, columns: Columns, codes: NDArray[np.intp]) -> lis
     def area_of(feature: str) -> float:
         return min(_area(frame.column(feature), y) for y in outcomes)
 
-    found = parallel.in_order(area_of, columns.features, None)
+    found = parallel.in_order(area_of, columns.features, n_jobs)
     areas = dict(zip(columns.features, found, strict=True))
     warnings = []
     for column in columns.columns:
