@@ -69,7 +69,7 @@ def speed(options):
     trees = options.size(options.trees) if options.quick else options.trees
     for n in map(options.size, options.rows):
         X, y, _ = smooth(n, 28)
-        repeats = options.times(2 if n >= 100_000 else 5)
+        repeats = options.times(3 if n >= 100_000 else 5)
         for kind, pair in forests(trees).items():
             pair[1].fit(X[:100], y[:100]).predict_proba(X[:100])  # compiled, or read from the disk
             calls = [lambda m=m, X=X, y=y: m.fit(X, y) for m in pair]
