@@ -157,17 +157,31 @@ def measure(name, model, n_rows, n_jobs):
 
 
 def tables(results):
-    """Ranks and means on either half, and whether the first is ahead of each."""
+    """Ranks and means on either half, and whether the first is ahead of each.
+
+    Models that were not run on all sets, for want of time, have a table of the sets on which they were.
+    """
     found = defaultdict(dict)
     for r in results:
         found[r["name"]][r["model"]] = r
-    models = [m for m in MODELS if any(m in of_set for of_set in found.values())]
-    complete = [name for name, of_set in found.items() if all(m in of_set for m in models)]
+    count = {m: sum(m in of_set for of_set in found.values()) for m in MODELS}
+    models = [m for m in MODELS if count[m] == max(count.values())]
+    complete = _complete(found, models)
     for words, names in zip(("chosen on", "kept apart"), halves(quality_data.names()), strict=True):
         half = [name for name in names if name in complete]
         if half:
             title = f"The {len(half)} sets {words}: cost of 1,000 decisions and mean rank"
             yield _table(words, title, [found[name] for name in half], models)
+    some = [m for m in MODELS if count[m] > 0]
+    both = _complete(found, some)
+    if some != models and len(both) > 1:
+        title = f"The {len(both)} sets on which all models were run"
+        yield _table("all models", title, [found[name] for name in both], some)
+
+
+def _complete(found, models):
+    """The sets on which these models were run."""
+    return [name for name, of_set in found.items() if all(m in of_set for m in models)]
 
 
 def _table(name, title, rows, models):

@@ -231,7 +231,7 @@ def test_copies_of_lines_change_no_tree(extra, weighted, monkeypatch):
     monkeypatch.setattr(layout, "RANGED", 1000)  # other draws would be other trees
     for size in (64, 64 * 100, 1 << 18):  # no copies of more than one row, of some nodes, of all
         monkeypatch.setattr(layout, "_NEAR", size)
-        monkeypatch.setattr(layout, "_MOVED", size)
+        monkeypatch.setattr(layout, "MOVED", size)
         model = ForestClassifier(n_estimators=3, random_state=0, **extra).fit(X, y, weight)
         answers.append(model.predict_proba(X))
     np.testing.assert_array_equal(answers[0], answers[1])
