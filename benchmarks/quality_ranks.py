@@ -202,6 +202,8 @@ def _table(name, title, rows, models):
     worst = max(t.friedman.pvalue for t in ranked.values())
     pairs = [(kind, models[m]) for kind in scores for m in others]
     same = [f"{model} ({kind})" for (kind, model), p in zip(pairs, pvalues, strict=True) if p > 0.05]
+    if len(same) > len(pairs) / 2:
+        same = [f"{len(same)} of {len(pairs)} comparisons"]
     note = (
         f"Friedman's p is at most {worst:.1g}. Not different from {OURS[0]} (Wilcoxon, Holm, 5 %): "
         f"{'; '.join(same) or 'none'}."
