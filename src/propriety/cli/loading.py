@@ -81,14 +81,13 @@ def load_table(
     for name in roles:
         if name not in table.column_names:
             raise no_such_column(name, table.column_names)
-    several = not stated.by_side and asking.positive is None
     findings = infer(
         table,
         target,
         positive=asking.positive,
         overrides=overrides,
         apart=roles,
-        several=several,
+        several=not stated.by_side and asking.positive is None,
         n_jobs=jobs,
     )
     if matrix is not None:

@@ -23,7 +23,7 @@ from propriety.data.lazy import is_dask
 from propriety.data.stream import Stream
 
 _CHUNK = 16384
-_FEW = 4096  # rows up to which the columns of a data frame are read once
+_FEW = 1 << 18  # cells of a data frame whose columns are read once
 _FRAME_CHUNK = 65536  # rows of a data frame: each of its columns is converted once for so many
 
 
@@ -163,7 +163,7 @@ class Table:
         self._X: Any = X
         self._schema = schema
         self.shape = self.n_rows, self.n_features = X.shape
-        self._read: dict[tuple[int, bool], NDArray[Any]] = {}  # columns of a data frame of few rows
+        self._read: dict[tuple[int, bool], NDArray[Any]] = {}  # columns of a small data frame
 
     @property
     def dense(self) -> NDArray[np.floating] | None:
@@ -219,9 +219,9 @@ class Table:
 
         With ``codes`` categories are whole numbers, in as few bytes as hold them, and −1 is missing.
         """
-        if not isinstance(self._X, nw.DataFrame) or self.n_rows > _FEW:
+        if not isinstance(self._X, nw.DataFrame) or self.n_rows * self.n_features > _FEW:
             return self._numbers(f, codes)
-        # A data frame takes longer to hand out a column of few rows than all that is done with it.
+        # A data frame takes longer to hand out a column of few rows than the rest of a small fit.
         if (f, codes) not in self._read:
             self._read[f, codes] = self._numbers(f, codes)
         return self._read[f, codes]
