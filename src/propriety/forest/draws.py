@@ -33,6 +33,25 @@ def draw_below(scratch, n):
 
 
 @small
+def draw_cut(low, high, any_missing, state):
+    """A random cut between the least and the largest bin of values, the side of missing ones, and the state.
+
+    A cut of −1 says that there is one value only, or none: then `high` is below `low`. A side of −1 says that
+    none is missing.
+    """
+    cut, side = np.int64(-1), np.int64(-1)
+    if high > low:
+        state += STEP
+        cut = low + below(state, high - low)
+    if any_missing and high >= low:
+        cut, side = max(cut, low), np.int64(0)
+        if high > low:
+            state += STEP
+            side = below(state, 2)
+    return cut, side, state
+
+
+@small
 def draw_columns(features, undrawn, batch, state):
     """Draw some of the first `undrawn` features, and put them after the others; returns the next state."""
     for _ in range(batch):

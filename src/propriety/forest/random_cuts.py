@@ -22,7 +22,7 @@ from propriety.engine.lines import (
     sums_on_left,
 )
 from propriety.forest.cuts import EQUAL, bin_of, keep, pair_after, split_gain
-from propriety.forest.draws import draw_below
+from propriety.forest.draws import draw_cut
 from propriety.forest.entropy import FEW
 from propriety.forest.layout import CLASS, ROW, TO_CLASS, TO_COUNT
 
@@ -30,22 +30,13 @@ _U = np.uint64
 
 
 @small
-def _draw_cut(rows, first, bag, start, stop, least, most, missing, scratch):
-    """A random cut between the least and the largest bin of a node, with the side of missing values.
-
-    A cut of −1 says that there is one value only; a side of −1, that none is missing.
-    """
-    low, high, any_missing = np.int64(least), np.int64(most), most == missing
-    if any_missing:
-        high = np.int64(-1)
-        for i in range(start, stop):
-            code = np.int64(bin_of(rows, first, bag[i]))
-            high = max(high, code if code != missing else np.int64(-1))
-    if high < 0 or (high == low and not any_missing):
-        return np.int64(-1), np.int64(-1)
-    if high == low:
-        return high, np.int64(0)
-    return low + draw_below(scratch, high - low), draw_below(scratch, 2) if any_missing else np.int64(-1)
+def _largest_value(rows, first, bag, start, stop, missing):
+    """The largest bin of a node's rows that is not that of missing values; −1 if there is none."""
+    largest = np.int64(-1)
+    for i in range(start, stop):
+        code = np.int64(bin_of(rows, first, bag[i]))
+        largest = max(largest, code if code != missing else np.int64(-1))
+    return largest
 
 
 @small
@@ -135,10 +126,11 @@ def _draw_cuts(rows, begin, bag, columns, drawn, first_column, found, scratch):
         if n_drawn == 0:
             range_of_bins(rows, bag, lanes, begin, start, stop)
         n_drawn += 1
-        cut, side = _draw_cut(
-            rows, begin + _U(lane), bag, start, stop, lanes[LEAST + lane], lanes[MOST + lane], column.missing,
-            scratch,
-        )  # fmt: skip
+        low, high = np.int64(lanes[LEAST + lane]), np.int64(lanes[MOST + lane])
+        any_missing = high == column.missing
+        if any_missing:
+            high = _largest_value(rows, begin + _U(lane), bag, start, stop, column.missing)
+        cut, side, scratch.state = draw_cut(low, high, any_missing, scratch.state)
         scratch.cuts[lane], scratch.sides[lane], lanes[CUT + lane] = cut, side, max(cut, 0)
     return n_drawn
 

@@ -21,35 +21,22 @@ from propriety.engine.lines import (
     range_of_run,
 )
 from propriety.forest.cuts import EQUAL, pair_after
-from propriety.forest.draws import STEP, below, draw_columns
+from propriety.forest.draws import draw_columns, draw_cut
 from propriety.forest.entropy import FEW, pair_loss
 
 _U = np.uint64
 _LINE = np.uint64(LINE)
-_UNCUT, _REJECTED = np.int64(-1), np.int64(-2)
+_REJECTED = np.int64(-2)
 
 
 @small
-def _draw_cut(near, first, start, stop, low, high, missing, state):
-    """A random cut in a range of bins, with the side of missing values, and the next state.
-
-    A cut of −1 says that there is one value only; a side of −1, that none is missing.
-    """
-    cut, side, any_missing = _UNCUT, np.int64(-1), high == missing
-    if any_missing:
-        high = np.int64(-1)
-        for i in range(start, stop):
-            code = np.int64(near[first + i * _LINE])
-            high = max(high, code if code != missing else np.int64(-1))
-    if high > low:
-        state += STEP
-        cut = low + below(state, high - low)
-    if any_missing and high >= 0:
-        cut, side = max(cut, low), np.int64(0)
-        if high > low:
-            state += STEP
-            side = below(state, 2)
-    return cut, side, state
+def _largest_value(near, first, start, stop, missing):
+    """The largest bin of a node's rows that is not that of missing values; −1 if there is none."""
+    largest = np.int64(-1)
+    for i in range(start, stop):
+        code = np.int64(near[first + i * _LINE])
+        largest = max(largest, code if code != missing else np.int64(-1))
+    return largest
 
 
 @small
@@ -60,9 +47,11 @@ def _draw_cuts(near, begin, start, stop, columns, drawn, first_column, bounds, a
         if not (0 <= lane < LINE) or (redraw and scratch.cuts[lane] != _REJECTED):
             continue
         low, high = np.int64(bounds[at + _U(lane)]), np.int64(bounds[at + _LINE + _U(lane)])
-        cut, side, state = _draw_cut(
-            near, begin + _U(lane), start, stop, low, high, columns[drawn[j]].missing, state
-        )
+        missing = columns[drawn[j]].missing
+        any_missing = high == missing
+        if any_missing:
+            high = _largest_value(near, begin + _U(lane), start, stop, missing)
+        cut, side, state = draw_cut(low, high, any_missing, state)
         scratch.cuts[lane], scratch.sides[lane], scratch.lanes[CUT + lane] = cut, side, max(cut, 0)
     return state
 

@@ -21,7 +21,7 @@ from propriety.engine.words import (
     transpose_lines,
 )
 from propriety.forest.cuts import EQUAL, pair_after
-from propriety.forest.draws import STEP, below, draw_columns
+from propriety.forest.draws import draw_columns, draw_cut
 from propriety.forest.entropy import FEW
 from propriety.forest.nodes import may_split, queue, write_pair
 
@@ -31,24 +31,16 @@ _U = np.uint64
 
 
 @small
-def _draw_cut(words, at, rows, missing, state):
+def _cut_rows(words, at, rows, missing, state):
     """A random cut of a column in a set of rows: last bin and rows on its left, and side of missing values.
 
     A cut of −1 says that there is one value only; a side of −1, that none is missing. The next state is last.
     """
-    low, high = least_of(words, at, rows), most_of(words, at, rows)
-    cut, side, absent = np.int64(-1), np.int64(-1), _U(0)
+    low, high, absent = least_of(words, at, rows), most_of(words, at, rows), _U(0)
     if high == missing:
         absent = rows_at(words, at, missing) & rows
-        high = most_of(words, at, rows & ~absent)
-    if high > low and low < missing:
-        state += STEP
-        cut = low + below(state, high - low)
-    if absent != 0 and low < missing:
-        cut, side = max(cut, low), np.int64(0)
-        if high > low:
-            state += STEP
-            side = below(state, 2)
+        high = most_of(words, at, rows & ~absent) if low < missing else np.int64(-1)
+    cut, side, state = draw_cut(low, high, absent != 0, state)
     left = rows_up_to(words, at, max(cut, np.int64(0))) & rows
     return cut, left | absent if side == 1 else left & ~absent, side, state
 
@@ -74,7 +66,7 @@ def _find_cut(words, rows, ones, A, B, columns, rules, lines, few, features, scr
                 lane = column - _U(first_column)
                 if lane >= _U(LINE):
                     continue
-                this_cut, goes, this_side, state = _draw_cut(
+                this_cut, goes, this_side, state = _cut_rows(
                     words, column * _U(ROWS), rows, columns[column].missing, state
                 )
                 scratch.cuts[lane], scratch.sides[lane], scratch.lefts[lane] = this_cut, this_side, goes
