@@ -16,7 +16,7 @@ from propriety import memory
 from propriety.beyond.bar import Bar, step_of
 from propriety.beyond.driving import Interrupted, Lost, drive
 from propriety.beyond.hub import Relay, Send
-from propriety.beyond.parts import in_memory, share
+from propriety.beyond.parts import FEW, in_memory, share
 from propriety.beyond.scale import in_words, leaves_of, rounds_of, seconds_of, trips
 from propriety.beyond.scan import Scan
 from propriety.beyond.station import News, Station
@@ -28,8 +28,6 @@ from propriety.model.following import Follower, follower_of, has_callbacks, with
 if TYPE_CHECKING:
     from distributed import Client
 
-#: Rows that may as well be fitted here, if that is what it takes.
-FEW = 50_000
 _ANSWER = 60.0  # seconds that a worker which is there may take to answer
 _LOOK = 1.0
 _COMING, _GONE = 600.0, 10.0  # seconds to wait for a first worker, and for another after the last was lost

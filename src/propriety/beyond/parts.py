@@ -31,7 +31,7 @@ from propriety.data.training import n_scores_of
 from propriety.engine.binning import SAMPLE
 from propriety.engine.layout import CELLS
 
-#: Rows that are read into memory, and fitted as ever.
+#: Rows that are read into memory, and fitted as ever; those of workers, if it takes all rows in one place.
 FEW = 50_000
 _MOST = 1_000_000  # rows that are read into memory if few of them have a weight
 _PASSES = 3  # over the rows: labels and categories, a sample, bins
