@@ -14,7 +14,9 @@ pytest.importorskip("uvicorn")
 
 from typer.testing import CliRunner
 
+from propriety.cli import options
 from propriety.cli.app import app
+from propriety.explore import server
 
 
 def refused(*args):
@@ -27,6 +29,7 @@ def test_what_cannot_be_meant_is_refused(tmp_path):
     assert "give a table and its --target" in refused("t.csv")
     assert "--fp-cost must be positive" in refused("--fp-cost", "-1")
     assert "--fn-cost must be positive" in refused("--fn-cost", "0")
+    assert "n_jobs must be a non-zero integer" in refused("--jobs", "0")
     three = tmp_path / "t.csv"
     three.write_text("x,y\n" + "".join(f"{k * k % 11},{'abc'[k % 3]}\n" for k in range(30)))
     assert "explore is for two classes, and 'y' has 3" in refused(three, "--target", "y")
@@ -38,6 +41,28 @@ def test_a_taken_port_is_refused():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert f"port {port} cannot be used" in refused("--no-browser", "--port", port)
+
+
+def test_jobs_are_the_threads_that_read_the_table_and_fit_models(tmp_path, monkeypatch):
+    table = tmp_path / "t.csv"
+    table.write_text("x,sick\n" + "".join(f"{k % 7},{'yes' if k % 7 > 3 else 'no'}\n" for k in range(60)))
+    threads = []
+
+    def noting(source, **given):
+        threads.append(given["n_jobs"])
+        return open_source(source, **given)
+
+    def end_at_once(explorer, listening):
+        threads.append(explorer.n_jobs)
+        listening.close()
+
+    open_source = options.open_source
+    monkeypatch.setattr(options, "open_source", noting)
+    monkeypatch.setattr(server, "serve", end_at_once)
+    given = ["explore", str(table), "--target", "sick", "--no-browser", "--port", "0"]
+    for jobs in (["--jobs", "2"], []):
+        assert CliRunner().invoke(app, [*given, *jobs]).exit_code == 0
+    assert threads == [2, 2, None, None]
 
 
 def test_it_serves_a_table_opens_the_browser_and_ends_by_ctrl_c(tmp_path):

@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,22 @@ def test_models_are_those_of_the_library_on_rows_that_were_not_fitted():
     rate, at, _ = evaluation.recalibrate(y, p).blocks
     np.testing.assert_allclose(linear["reliability"]["p"], at, rtol=1e-3)
     np.testing.assert_allclose(linear["reliability"]["rate"], rate, rtol=1e-3)
+
+
+def test_models_are_fitted_by_as_many_threads_as_asked(monkeypatch):
+    threads = []
+
+    def noting(key):
+        def made(**given):
+            threads.append(given["n_jobs"])
+            return entry(key).type(**given)
+
+        return SimpleNamespace(type=made)
+
+    entry = fitting.entry
+    monkeypatch.setattr(fitting, "entry", noting)
+    judged(small(), losses.Log(), THRESHOLDS, cells=3, n_jobs=2)
+    assert threads == [2, 2, 1]  # boosting has a number of its own
 
 
 def test_the_log_loss_does_not_differ_from_itself():

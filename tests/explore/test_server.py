@@ -100,7 +100,7 @@ def test_a_fault_of_the_program_is_an_answer_too(explorer, client, monkeypatch):
 def test_the_end_does_not_wait_for_a_fit(monkeypatch, capfd):
     begun, go_on = threading.Event(), threading.Event()
 
-    def fit_for_long(*args):
+    def fit_for_long(*args, **given):
         begun.set()
         go_on.wait(60)
 

@@ -34,6 +34,7 @@ def explore_command(
         int | None, typer.Option(min=0, max=65535, help="Port to serve on; by default 8777, or any free one.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    jobs: o.JobsOption = None,
     opening: o.Opening,
     meaning: o.Meaning,
     telling: o.Telling,
@@ -58,7 +59,7 @@ def explore_command(
         raise UsageError("give a table and its --target, or neither")
     out, data = telling.output, datasets.built_in()
     if table is not None and target is not None:
-        read = load_table(table, opening, meaning, target, o.Asking(positive=positive))
+        read = load_table(table, opening, meaning, target, o.Asking(positive=positive), jobs=jobs)
         if len(read.classes) != 2:
             raise UsageError(
                 f"explore is for two classes, and {target!r} has {len(read.classes)}: say by --positive "
@@ -67,7 +68,7 @@ def explore_command(
         show_table(out, read, brief=True)
         data = (datasets.of_table(Path(read.source.name).name, read.frame, read.y, read.classes[1]), *data)
     try:
-        explorer = server.Explorer(data, **costs)
+        explorer = server.Explorer(data, **costs, n_jobs=jobs)
     except ValueError as error:
         raise UsageError(str(error)) from None
     try:

@@ -41,10 +41,10 @@ class Fitted:
 
 
 @lru_cache(maxsize=256)
-def fitted(data: DataSet, key: str, loss: Loss, cells: int = CELLS) -> Fitted:
+def fitted(data: DataSet, key: str, loss: Loss, cells: int = CELLS, n_jobs: int | None = None) -> Fitted:
     """Fit one model; the same question is answered from memory."""
     rows, judged = data.split
-    estimator = entry(key).type(loss=loss, **MODELS[key][1])
+    estimator = entry(key).type(loss=loss, **{"n_jobs": n_jobs, **MODELS[key][1]})
     read = _reader(data, rows, estimator)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -68,10 +68,12 @@ def _cells(data: DataSet, cells: int) -> Floats:
     return np.column_stack([np.tile(across, cells), np.repeat(up, cells)])
 
 
-def judged(data: DataSet, loss: Loss, thresholds: Floats, cells: int = CELLS) -> dict[str, Any]:
-    """The models of a loss, as the page shows them."""
+def judged(
+    data: DataSet, loss: Loss, thresholds: Floats, cells: int = CELLS, n_jobs: int | None = None
+) -> dict[str, Any]:
+    """The models of a loss, as the page shows them, fitted by so many threads."""
     began = time.perf_counter()
-    models = [_judged(data, key, loss, thresholds, cells) for key in MODELS]
+    models = [_judged(data, key, loss, thresholds, cells, n_jobs) for key in MODELS]
     return {
         "data": data.name,
         "loss": repr(loss),
@@ -80,10 +82,12 @@ def judged(data: DataSet, loss: Loss, thresholds: Floats, cells: int = CELLS) ->
     }
 
 
-def _judged(data: DataSet, key: str, loss: Loss, thresholds: Floats, cells: int) -> dict[str, Any]:
+def _judged(
+    data: DataSet, key: str, loss: Loss, thresholds: Floats, cells: int, n_jobs: int | None
+) -> dict[str, Any]:
     told: dict[str, Any] = {"name": key, "title": MODELS[key][0]}
     try:
-        model, log = (fitted(data, key, of, cells) for of in (loss, losses.Log()))
+        model, log = (fitted(data, key, of, cells, n_jobs) for of in (loss, losses.Log()))
     except (ValueError, TypeError, ArithmeticError) as error:
         return told | {"error": str(error)}
     y = data.y[data.split[1]]

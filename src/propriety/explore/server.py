@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from propriety import parallel
 from propriety.costs import Costs
 from propriety.explore import answers, choices, fitting, page
 from propriety.explore.datasets import DataSet
@@ -59,7 +60,7 @@ class Worker:
 
 
 class Explorer:
-    """The answers to the page's questions, for some data and thresholds."""
+    """The answers to the page's questions, for some data and thresholds; `n_jobs` threads fit models."""
 
     def __init__(
         self,
@@ -67,7 +68,10 @@ class Explorer:
         *,
         fp_cost: float | None = None,
         fn_cost: float | None = None,
+        n_jobs: int | None = None,
     ) -> None:
+        parallel.n_threads(n_jobs)  # refuses what is no number of threads, before a model is asked for
+        self.n_jobs = n_jobs
         self.data = {one.name: one for one in data}
         rows = choices.thresholds(fp_cost, fn_cost)
         self.thresholds = np.array([row["c"] for row in rows])
@@ -109,7 +113,7 @@ class Explorer:
         async with self._turn:
             if await request.is_disconnected():
                 return _problem("no longer asked for", 499)
-            job = partial(fitting.judged, self.data[name], shape.loss, self.thresholds)
+            job = partial(fitting.judged, self.data[name], shape.loss, self.thresholds, n_jobs=self.n_jobs)
             try:
                 return _json(await asyncio.wrap_future(self._worker.submit(job)))
             except (ValueError, TypeError, ArithmeticError) as error:
