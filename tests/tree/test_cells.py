@@ -70,6 +70,40 @@ def test_the_larger_child_is_what_is_left(monkeypatch):
     assert kept.slots([2, 3, 4]).tolist() == [-1, -1, -1]
 
 
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_slots_hold_the_class_sums_of_bins(d, weighted):
+    """Columns are counted in pairs; one of them may be left over."""
+    rng = np.random.default_rng(d)
+    n, K, n_bins = 90, 3, rng.integers(2, 30, d)
+    codes = rng.integers(0, n_bins[:, None] + 1, (d, n)).astype(np.uint8)
+    labels, order = rng.integers(0, K, n).astype(np.uint8), rng.permutation(n)
+    weights = rng.integers(1, 9, n) / 4 if weighted else np.empty(0)
+    zeros = np.zeros(d, dtype=np.int64)
+    columns = SearchColumns(
+        zeros, np.arange(d), codes, n_bins, np.zeros((0, n), np.int64), zeros, np.zeros((d, 256))
+    )
+    sample = Sample((labels[order].astype(np.int64) << 32) + order, labels, weights)
+    kept = KeptCells(columns, K)
+    array = np.full((4, kept.array.shape[1], K), 7.0)
+
+    def expected(rows):
+        cells = np.zeros(array.shape[1:])
+        for f in range(d):
+            amounts = weights[rows] if weighted else 1.0
+            np.add.at(cells, (kept.places[f] + codes[f, rows], labels[rows]), amounts)
+        return cells
+
+    for first, last in ((0, d // 2), (d // 2, d)):
+        count_slots(columns, sample, np.array([[0, n, 2, -1]]), first, last, kept.places, array)
+    np.testing.assert_array_equal(array[2], expected(order))
+    count_slots(columns, sample, np.array([[10, 40, 0, 2], [40, 41, 1, -1]]), 0, d, kept.places, array)
+    np.testing.assert_array_equal(array[0], expected(order[10:40]))
+    np.testing.assert_array_equal(array[1], expected(order[40:41]))
+    np.testing.assert_array_equal(array[2], expected(np.concatenate([order[:10], order[40:]])))
+    assert np.all(array[3] == 7.0)
+
+
 def test_a_node_that_is_not_split_gives_its_slot_back(monkeypatch):
     monkeypatch.setattr(cells, "_MANY", 1)
     made = []

@@ -8,9 +8,6 @@ import pytest
 from propriety import losses
 from propriety.losses import simplex
 from propriety.tree import TreeClassifier, growing
-from propriety.tree.choosing import choose
-from propriety.tree.ranking import rank_in_order
-from propriety.tree.search import MISSING
 
 LOSSES = [
     "Squared()",
@@ -152,16 +149,6 @@ def test_splits_ahead_of_their_turn_are_those_in_turn(growth, monkeypatch):
         np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))
 
 
-def test_ranks_of_equal_and_missing_values():
-    x = np.array([3.0, np.nan, -np.inf, 3.0, -0.0, 0.0, np.nan, np.inf], dtype=np.float32)
-    order = np.argsort(x)
-    assert rank_in_order(x, order) == (6, 4)
-    rank = np.empty(len(x), dtype=np.int64)
-    rank[order & 0xFFFFFFFF] = order >> 32
-    assert rank.tolist() == [2, MISSING, 0, 2, 1, 1, MISSING, 3]
-    assert rank_in_order(np.full(2, np.nan), np.arange(2)) == (0, 1)
-
-
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", ["Log()", "CascadeUp(16)"])
@@ -177,18 +164,3 @@ def test_columns_of_many_values_are_searched_in_their_order(loss, missing, weigh
     H = losses.parse(loss)
     best = best_gain(x[:, None], y, w, lambda P: H.entropy(P[1], P[0]), 5)
     assert model.tree_.nodes["gain"][0] == pytest.approx(best, rel=1e-9)
-
-
-def test_equal_cuts_are_decided_by_the_squared_loss_then_by_the_first_column():
-    sums, left = np.array([[4.0, 4.0]]), np.array([[2.0, 2.0], [4.0, 1.0], [1.0, 4.0], [3.0, 3.0]])
-    cuts, worth = np.zeros((4, 4), dtype=np.int64), np.ones(4)
-
-    def best(after):
-        place, room = np.empty(1, dtype=np.int64), (np.empty(4), np.empty(4), np.empty((2, 1)))
-        choose(cuts, left, worth, sums, np.array([8.0]), np.tile(after, 2), *room, place)
-        return place[0]
-
-    assert best([2.0, 2.0, 2.0, 2.0]) == 1
-    assert best([2.0, 2.0, 2.0, 1.0]) == 3
-    assert best([2.0, 2.0 + 1e-13, 2.0, 2.0]) == 1
-    assert best([np.nan, 2.0, 2.0, 2.0]) == -1
