@@ -103,9 +103,36 @@ def test_they_are_the_default_where_rows_are_few(data, folded):
     X, y = data[:2]
     default = BoostingClassifier(random_state=0).fit(X, y)
     assert np.array_equal(default.predict_proba(X), folded.predict_proba(X))
-    assert BoostingClassifier().fit(X, y, np.full(len(y), 101)).n_iter_ == 100
+    heavy = BoostingClassifier().fit(X, y, np.full(len(y), 101))
+    assert heavy.n_iter_ == 100  # so few different rows are not held out of many
+    assert len(heavy.validation_score_) == 0
     stopped = BoostingClassifier(early_stopping=True).fit(X, y)
     assert len(stopped.train_score_) > 0
+
+
+def test_many_rows_are_stopped_by_a_tenth_of_them(rng):
+    X = rng.normal(size=(24_000, 4)).astype(np.float32)
+    y = (X[:, 0] * X[:, 1] + rng.normal(size=24_000) > 0).astype(int)
+    small = {"max_leaf_nodes": 4, "learning_rate": 0.8}
+    model = BoostingClassifier(**small).fit(X, y)
+    assert len(model.validation_score_) - 1 == model.n_iter_ + np.ceil(10 + model.n_iter_ / 4)
+    assert model.validation_score_.argmax() == model.n_iter_ > 0
+    order = rng.permutation(len(y))  # neither that nor the seed matters
+    again = BoostingClassifier(**small, random_state=7).fit(X[order], y[order])
+    assert np.array_equal(model.predict_proba(X[:100]), again.predict_proba(X[:100]))
+    fixed = BoostingClassifier(**small, early_stopping=False).fit(X, y)
+    assert fixed.n_iter_ == 100
+    assert model.loss_ == fixed.loss_ == losses.Log().composite()  # no folds, nothing to calibrate by
+    assert BoostingClassifier(**small, warm_start=True).fit(X, y).n_iter_ == 100
+
+
+def test_probabilities_of_two_classes_are_calibrated_where_folds_find_the_rounds(data, folded, three):
+    assert isinstance(folded.loss_.link, links.Recalibrated)
+    plain = BoostingClassifier(calibrate=None, random_state=0).fit(*data[:2])
+    assert plain.loss_ == losses.Log().composite()
+    assert np.array_equal(plain.decision_function(data[2]), folded.decision_function(data[2]))
+    assert BoostingClassifier(max_iter=5).fit(*data[:2]).loss_ == losses.Log().composite()
+    assert BoostingClassifier().fit(*three[:2]).loss_ == simplex.Log()
 
 
 def test_they_are_better_than_many(data, folded):
@@ -211,7 +238,7 @@ def test_one_row_of_a_class_is_never_held_out():
         ({"max_iter": "cv", "early_stopping": True}, "does not go with early_stopping=True"),
         ({"calibrate": "platt", "warm_start": True}, "does not go with warm_start=True"),
         ({"max_iter": "cv", "gain": "cv", "step": "gradient"}, "a number max_iter"),
-        ({"calibrate": "sigmoid"}, r"calibrate must be one of \['platt', 'beta', 'isotonic'\]"),
+        ({"calibrate": "sigmoid"}, r"calibrate must be one of \['auto', 'platt', 'beta', 'isotonic'\]"),
     ],
 )
 def test_what_does_not_go_together_is_refused(data, parameters, message):
@@ -305,7 +332,8 @@ def test_categories_that_labels_merge_are_merged_without_the_fold():
 @pytest.mark.parametrize("max_iter", ["auto", "cv"])
 def test_rows_that_a_user_holds_out_have_the_validation_score(data, folded, max_iter):
     X, y, X_new, y_new = data
-    model = BoostingClassifier(max_iter=max_iter, random_state=0).fit(X, y, X_val=X_new, y_val=y_new)
+    model = BoostingClassifier(max_iter=max_iter, calibrate=None, random_state=0)
+    model.fit(X, y, X_val=X_new, y_val=y_new)
     assert model.n_iter_ == folded.n_iter_  # these rows judge, and do not choose
     loss = [log_loss(y_new, p) for p in model.staged_predict_proba(X_new)]
     np.testing.assert_allclose(model.validation_score_[-model.n_iter_ :], -np.array(loss), rtol=1e-9)

@@ -236,6 +236,7 @@ def fit_boosting(task: Task) -> Fitted:
     model = BoostingClassifier(
         "Log",
         max_iter="cv",
+        calibrate=None,  # which the weights of the stack do
         n_iter_no_change=10,
         learning_rate=0.1,
         max_depth=6,

@@ -22,7 +22,7 @@ from sklearn.utils.validation import _num_samples
 from propriety import memory
 from propriety.beyond.bar import Bar, step_of
 from propriety.beyond.meeting import Member, meet
-from propriety.beyond.scale import in_words, leaves_of, rounds_of, seconds_of
+from propriety.beyond.scale import in_words, leaves_of, rounds_of, seconds_of, stops_early
 from propriety.beyond.scan import Scan, batch_rows
 from propriety.collective import ALONE, NotSpread
 from propriety.data.cost_terms import TERMS, CostTerms
@@ -329,7 +329,7 @@ def asked_of(model: Any) -> dict[str, Any]:
     return {
         "rounds": rounds_of(model),
         "threads": model.n_jobs,
-        "early_stopping": bool(model.early_stopping),
+        "early_stopping": stops_early(model),
         "subsample": isinstance(model.subsample, float) and model.subsample < 1.0,
         "max_leaf_nodes": leaves_of(model),
     }

@@ -8,7 +8,7 @@ from propriety import parallel
 
 #: Processor seconds a value: to read it three times from Parquet and bin it; and in a round, for each score.
 _READ, _ROUND = 40e-9, 3e-9
-_ROUNDS, _LEAVES = 100, 31  # where neither a number is given nor folds find the rounds
+_ROUNDS, _LEAVES = 500, 31  # the most rounds, where held-out rows find their number, and leaves
 _OTHER = 4  # trips of a tree that are not for its splits: the scale, the root, the leaves, and one to spare
 
 
@@ -17,10 +17,21 @@ def rounds_of(model: Any) -> int:
 
     >>> from propriety import BoostingClassifier
     >>> rounds_of(BoostingClassifier(max_iter=30)), rounds_of(BoostingClassifier())
-    (30, 100)
+    (30, 500)
     """
     rounds = getattr(model, "max_iter", 1)
     return _ROUNDS if isinstance(rounds, str) else int(rounds)
+
+
+def stops_early(model: Any) -> bool:
+    """Whether a fit of boosting to many rows will hold some of them out.
+
+    >>> from propriety import BoostingClassifier
+    >>> stops_early(BoostingClassifier()), stops_early(BoostingClassifier(max_iter=100))
+    (True, False)
+    """
+    by_itself = isinstance(model.early_stopping, str)
+    return isinstance(model.max_iter, str) if by_itself else bool(model.early_stopping)
 
 
 def leaves_of(model: Any) -> int:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from propriety.beyond.dispatch import over_spread_rows
 from propriety.boosting.remarks import of_rounds
-from propriety.boosting.settings import FEW_ROWS, settings_of
+from propriety.boosting.settings import settings_of
 from propriety.collective import Parted
 from propriety.costs import Costs
 from propriety.data.cost_terms import CostTerms
@@ -86,15 +86,17 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     init : {"base_rate", "zero"}, default="base_rate"
         The score before the first round: that of the base rate, or 0 as in the papers on boosting.
     max_iter : int, "cv" or "auto", default="auto"
-        Rounds. "auto" is "cv" for a total weight of up to 20,000 rows, or 20,000/K for K > 2 classes (unless
-        ``early_stopping``, ``warm_start``, a gain or corrective coefficients forbid it) and 100 for more.
+        Rounds. "auto" is "cv" for a total weight of up to 20,000 rows, or 20,000/K for K > 2 classes, and for
+        more as many as ``early_stopping`` finds, at most 500. Where neither may be (``early_stopping=False``,
+        ``warm_start``, a gain found by folds, corrective coefficients, few different rows), it is 100.
         "cv" takes the number of least loss on held-out rows: four models, each without a quarter of the
         rows, grow side by side until the loss over all of their held-out rows has not fallen for
         ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows, or the mean of three if
         rows or features are drawn. The folds depend on what the rows hold, not on order or ``random_state``.
-    calibrate : {"platt", "beta", "isotonic"} or None, default=None
+    calibrate : {"auto", "platt", "beta", "isotonic"} or None, default="auto"
         Bend the link a little so that it reads the right probabilities from scores of rows that were held
-        out by the same folds. For two classes by one slope and a shift of the log-odds; by two slopes, at
+        out by the same folds; "auto" is "platt" for two classes where folds find the rounds, else None.
+        For two classes by one slope and a shift of the log-odds; by two slopes, at
         small and at large probabilities; or by any increasing function. For several classes "platt" is one
         slope of the log-probabilities and a shift for each class, "beta" a slope for each class too, and the
         loss must have the softmax link. A prior about no change keeps few rows from bending it much.
@@ -142,12 +144,14 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     class_weight : dict or "balanced", default=None
     correct_class_weight : bool, default=False
         Return probabilities of the unweighted classes: the factor of ``class_weight`` is divided out.
-    early_stopping : bool, default=False
+    early_stopping : bool or "auto", default="auto"
         Stop when the validation score has not risen for ``n_iter_no_change`` rounds, and keep the best.
+        "auto" does so where ``max_iter="auto"`` is left with more rows than folds are for; the rows held out
+        then depend on what they hold alone, not on ``random_state``.
     validation_fraction : float, default=0.1
         Share of the rows held out for it, unless ``fit`` is given ``X_val``.
     n_iter_no_change : int or "auto", default="auto"
-        "auto" is 10, and a quarter of the rounds so far more where they are found by folds.
+        "auto" is 10, and a quarter of the rounds that have helped more.
     tol : float, default=1e-7
     scoring : "loss", scorer or its name, default="loss"
     warm_start : bool, default=False
@@ -165,7 +169,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         Rounds kept; of a mean of three models, those of all three, which take turns.
     train_score_, validation_score_ : ndarray
         Minus the loss (or the scorer's value) after each round, when early stopping is on or ``X_val`` is
-        given; else, where folds find the rounds, minus the loss of the held-out rows of all folds.
+        given; else, where folds find the rounds, minus the loss of the held-out rows of all folds. All of
+        them before calibration.
     oof_decision_function_ : ndarray of shape (n,) or (n, K)
         With ``max_iter="cv"``, the score of each training row by the model that was fitted to the other
         folds; NaN for rows in no fold. A model file does not keep it.
@@ -209,7 +214,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         coefficient: str = "fixed",
         init: str = "base_rate",
         max_iter: Any = "auto",
-        calibrate: str | None = None,
+        calibrate: str | None = "auto",
         learning_rate: Any = "auto",
         max_step: float | None = 1.5,
         max_leaf_nodes: Any = "auto",
@@ -229,7 +234,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         multiclass: str = "auto",
         class_weight: Any = None,
         correct_class_weight: bool = False,
-        early_stopping: bool = False,
+        early_stopping: Any = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: Any = "auto",
         tol: float = 1e-7,
@@ -281,13 +286,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose, self.min_gain = verbose, min_gain
-
-    @classmethod
-    def table_settings(cls, n_rows: int) -> dict[str, Any]:
-        """Many rows stop early, by a part of them; few by folds, which is the default."""
-        if n_rows > FEW_ROWS:
-            return {"early_stopping": True, "max_iter": 500, "n_iter_no_change": 20}
-        return {}
 
     # --- fitting ----------------------------------------------------------------------------------
 

@@ -15,8 +15,6 @@ from propriety.losses import simplex
 
 def check_learner(estimator: Any, weak_learner: str) -> None:
     """Refuse what does not go together, before anything is fitted."""
-    if not isinstance(estimator.early_stopping, (bool, np.bool_)):
-        raise ValueError(f"early_stopping must be True or False, got {estimator.early_stopping!r}")
     _check_folds(estimator)
     if weak_learner == "histogram":
         for name in ("monotonic_cst", "interaction_cst"):
@@ -27,7 +25,7 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
                 )
     if estimator.coefficient == "corrective":
         unfit = {
-            "early_stopping": bool(estimator.early_stopping),
+            "early_stopping": is_asked(estimator.early_stopping),
             "warm_start": bool(estimator.warm_start),
             "monotonic_cst": estimator.monotonic_cst is not None,
             "learning_rate": estimator.learning_rate != 1,
@@ -43,9 +41,18 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
             )
 
 
+def is_asked(early_stopping: Any) -> bool:
+    """Whether a user wants the rounds to be stopped, rather than leave that to us ("auto")."""
+    if isinstance(early_stopping, (bool, np.bool_)):
+        return bool(early_stopping)
+    if isinstance(early_stopping, str) and early_stopping == "auto":
+        return False
+    raise ValueError(f"early_stopping must be True, False or 'auto', got {early_stopping!r}")
+
+
 def _unfit_for_folds(estimator: Any) -> list[str]:
     unfit = {
-        "early_stopping": estimator.early_stopping,
+        "early_stopping": is_asked(estimator.early_stopping),
         "warm_start": estimator.warm_start,
         "coefficient": estimator.coefficient == "corrective",
     }

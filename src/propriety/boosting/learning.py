@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propriety import memory
 from propriety.boosting.compatibility import check_calibration, check_coefficient, check_spread
 from propriety.boosting.objective import Objective, objective_of
-from propriety.boosting.settings import BoostingSettings
+from propriety.boosting.settings import ROUNDS, BoostingSettings
 from propriety.boosting.shapes import Marginals
 from propriety.costs import Costs
 from propriety.data.folds import fold_numbers, mixed
@@ -31,6 +31,9 @@ Floats = NDArray[np.float64]
 #: How many times a class may weigh more than another: the weights of rows are exact to 50 bits of their sum.
 _FAR_APART = 1e9
 _PLACES = 2**16  # in which the rows of a class lie, in a random order
+#: Unless early stopping is asked for, rows are held out if they lie in so many places at least, and are at
+#: most so many times the share that is meant to be.
+_LEAST_PLACES, _MOST_HELD = 200, 2.0
 
 
 @dataclass(frozen=True)
@@ -150,9 +153,13 @@ def prepare(
         held_out = replace(held_out, weights=held_out.weights.times(factors[held_out.codes]))
     elif held_out is None and settings.early_stopping:
         rows = _hold_out(settings, training, weights)
-        offset = None if training.offset is None else training.offset[rows]
-        held_out = HeldOut(memory.kept(rows), memory.kept(training.codes[rows]), weights.take(rows), offset)
-        weights = weights.without(rows)
+        if rows is None:
+            settings = replace(settings, early_stopping=False, max_iter=ROUNDS)
+        else:
+            offset = None if training.offset is None else training.offset[rows]
+            codes = memory.kept(training.codes[rows])
+            held_out = HeldOut(memory.kept(rows), codes, weights.take(rows), offset)
+            weights = weights.without(rows)
     objective = objective_of(loss, training.codes, training.n_classes, training.collective)
     check_coefficient(settings, objective)
     check_calibration(settings, objective)
@@ -254,20 +261,32 @@ def read_held_out(
     return HeldOut(table, codes, weights, offset_val)
 
 
-def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) -> NDArray[np.intp]:
-    """Rows for validation, each class in proportion; whole groups, if there are any."""
+def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) -> NDArray[np.intp] | None:
+    """Rows for validation, each class in proportion; whole groups, if there are any.
+
+    None if nobody has asked for it and they would not do: a few rows of many copies each, which stand for
+    themselves alone and which the model would then not know.
+    """
+    asked = settings.stopping_is_asked
     if training.groups is not None:
         return _hold_out_groups(settings, training)
     from propriety.engine.binning import content_hashes
 
-    # A row's place belongs to what it holds, so that copies are held out together, in whatever process.
-    seed = np.array([settings.seed], dtype=np.uint64)
+    # A row's place belongs to what it holds, so that copies are held out together, in whatever process. A fit
+    # that draws nothing else does not depend on the seed.
+    seed = np.array([settings.seed if asked else 0], dtype=np.uint64)
     hashes = content_hashes(training.table, settings.n_jobs, training.collective)
     places = mixed(hashes + mixed(seed)) >> np.uint64(48)
     shape = training.n_classes, _PLACES
     cells = np.ravel_multi_index((training.codes, places.astype(np.intp)), shape)
     masses = weights.by_class(cells, _PLACES * training.n_classes).reshape(shape)
     limits = np.array([_limit(mass, settings.validation_fraction) for mass in masses])
+    held = np.arange(_PLACES) < limits[:, None]
+    if not asked and (
+        np.count_nonzero(masses[held]) < _LEAST_PLACES
+        or masses[held].sum() > _MOST_HELD * settings.validation_fraction * masses.sum()
+    ):
+        return None
     if not limits.any():
         raise ValueError(
             "early_stopping holds out a part of each class, and no class has two different rows; give X_val "
@@ -290,6 +309,6 @@ def _hold_out_groups(settings: BoostingSettings, training: Training) -> NDArray[
     if not np.any(folds >= 0):
         raise ValueError(
             "groups leave none to be held out for early stopping, since each class lies in one of them; give "
-            "X_val and y_val, or leave early_stopping out"
+            "X_val and y_val, or set early_stopping=False"
         )
     return np.flatnonzero(folds == folds[folds >= 0].min())

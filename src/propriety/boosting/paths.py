@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 
 from propriety import losses as algebra
 from propriety import parallel
+from propriety.boosting.compatibility import is_asked
 from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
 from propriety.boosting.settings import ROUNDS, settings_of
 from propriety.collective import NotSpread
@@ -195,7 +196,7 @@ def gain_path(
 def _check(model: Any, gains: Sequence[float]) -> None:
     if isinstance(model.max_iter, str) or model.max_iter < 1:
         raise ValueError(f"a path needs a number max_iter of 1 or more, got {model.max_iter!r}")
-    if model.early_stopping:
+    if is_asked(model.early_stopping):
         raise ValueError("a path of gains has a fixed number of rounds; leave early_stopping out")
     if list(gains) != [1.0] and (model.step not in ("gradient", "sign") or model.coefficient != "fixed"):
         raise ValueError(

@@ -44,8 +44,9 @@ class Progress:
             validation.add(trees[-self._lesson.n_scores :], settings.n_jobs)
         if settings.early_stopping:
             self.train_score.append(self._train_score())
-            waited = len(validation.history) - 1 - validation.best(settings.tol)
-            stop = stop or waited >= settings.n_iter_no_change
+            best = validation.best(settings.tol)
+            waited = len(validation.history) - 1 - best
+            stop = stop or waited >= settings.n_iter_no_change + settings.patience_growth * best
         score = None if validation is None else validation.history[-1]
         self._collective.tell(number + 1, settings.max_iter, score)
         if settings.verbose:

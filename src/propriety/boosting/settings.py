@@ -9,22 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.boosting.compatibility import allows_folds, check_learner
+from propriety.boosting.compatibility import allows_folds, check_learner, is_asked
 from propriety.boosting.constraints import interaction_groups, signs_by_score
 from propriety.boosting.objective import COEFFICIENTS, CRITERIA, STEPS
 from propriety.data.parameters import Parameters, choice, number
 from propriety.data.training import Training, n_scores_of
 
-#: Of ``max_iter="cv"``: the number of folds, and of rounds at most.
+#: The number of folds, and the most rounds where held-out rows find their number.
 N_FOLDS, MOST_ROUNDS = 4, 500
-#: Of ``max_iter="auto"``: the total weight times scores up to which folds find the rounds; the rounds above.
+#: Of ``max_iter="auto"``: the total weight times scores up to which folds find the rounds, above it a part
+#: of the rows; and the rounds where neither can.
 FEW_ROWS, ROUNDS = 20_000.0, 100
 #: The most leaves of a tree, and rounds that may pass without a gain.
 _LEAVES, _PATIENCE = 31, 10
 #: What "auto" is where rounds are found by folds: trees that are small, shrunken and differ. Leaves of one
 #: row do no harm where leaves are shrunk by ten; others, and the bins of histogram learners, hold more.
 _LEAVES_BY_FOLDS = 16
-#: How much longer folds wait for a lesser loss with every round that has brought one.
+#: How much longer we wait for a lesser loss with every round that has brought one.
 _PATIENCE_GROWTH = 0.25
 _LEAF_IF_SHRUNKEN, _LEAF_BY_FOLDS = 1.0, 5.0
 _L2_BY_FOLDS, _ROWS_BY_FOLDS, _FEATURES_BY_FOLDS = 10.0, 0.7, 0.3
@@ -72,6 +73,7 @@ class BoostingSettings:
     monotone: NDArray[np.int8]
     groups: NDArray[np.uint8]
     early_stopping: bool
+    stopping_is_asked: bool
     validation_fraction: float
     n_iter_no_change: int
     patience_growth: float
@@ -109,7 +111,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     step = given.choice("step", STEPS)
     criterion = given.choice("criterion", ("auto", "fisher", "newton", "gradient"))
     least = given.least_weight("min_samples_leaf", total)
-    by_folds = _asks_folds(model, total * n_scores_of(training.n_classes))
+    by_folds, early = _who_counts_rounds(model, total * n_scores_of(training.n_classes))
     rare = _rows_if_rare(model, training)
     l2 = given.number_or_auto("l2_regularization", max(rare, _L2_BY_FOLDS if by_folds else 0.0), 0)
     if by_folds and isinstance(model.min_samples_leaf, str):
@@ -129,10 +131,10 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         coefficient=given.choice("coefficient", COEFFICIENTS),
         init=given.choice("init", ("base_rate", "zero")),
         sequential=given.choice("multiclass", ("auto", "ovr", "sequential")) == "sequential",
-        max_iter=_rounds(given, by_folds),
+        max_iter=_rounds(model, by_folds or early),
         rounds_by_folds=by_folds,
         n_models=_MODELS_BY_FOLDS if by_folds and model.coefficient != "corrective" else 1,
-        calibrate=_calibration(model, training),
+        calibrate=_calibration(model, training, by_folds),
         learning_rate=given.number_or_auto("learning_rate", rate, 0, above=True),
         max_step=given.number_or_none("max_step", 0, above=True),
         max_leaf_nodes=2 if weak_learner == "stump" else leaves,
@@ -148,10 +150,11 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         max_bins=_bins(given.number("max_bins", 2, 255, whole=True), weak_learner, least, total),
         monotone=signs_by_score(model.monotonic_cst, training.schema, training.classes),
         groups=interaction_groups(model.interaction_cst, training.schema),
-        early_stopping=bool(model.early_stopping),
+        early_stopping=early,
+        stopping_is_asked=is_asked(model.early_stopping),
         validation_fraction=given.number("validation_fraction", 0, 1, above=True),
         n_iter_no_change=given.number_or_auto("n_iter_no_change", _PATIENCE, 1, whole=True),
-        patience_growth=_PATIENCE_GROWTH if by_folds and isinstance(model.n_iter_no_change, str) else 0.0,
+        patience_growth=_patience_growth(model, by_folds or early),
         tol=given.number("tol", 0),
         scoring=model.scoring,
         verbose=model.verbose,
@@ -161,13 +164,25 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     )
 
 
-def _asks_folds(model: Any, size: float) -> bool:
-    """Whether folds find the number of rounds: if asked to, or by "auto" where rows are few."""
+def _who_counts_rounds(model: Any, size: float) -> tuple[bool, bool]:
+    """Whether folds find the number of rounds, and whether rows that are held out stop them.
+
+    If asked to; and by "auto" folds where rows are few, and a part of the rows where they are many.
+    """
+    asked = is_asked(model.early_stopping)
     if not isinstance(model.max_iter, str):
-        return False
-    return choice("max_iter", model.max_iter, ("auto", "cv")) == "cv" or (
-        size <= FEW_ROWS and allows_folds(model)
-    )
+        return False, asked
+    if choice("max_iter", model.max_iter, ("auto", "cv")) == "cv":
+        return True, False
+    if asked or not allows_folds(model):
+        return False, asked
+    few = size <= FEW_ROWS
+    return few, not few and isinstance(model.early_stopping, str)
+
+
+def _patience_growth(model: Any, by_held_out: bool) -> float:
+    """How much the patience grows with each round, unless it is given."""
+    return _PATIENCE_GROWTH if by_held_out and isinstance(model.n_iter_no_change, str) else 0.0
 
 
 def _size_and_rate(by_folds: bool, total: float) -> tuple[int, float]:
@@ -190,18 +205,20 @@ def _rows_if_rare(model: Any, training: Training) -> float:
     return min(1 / (p * q), _SHARE_OF_RARE * total) if p * q * _RARE < 1 else 0.0
 
 
-def _rounds(given: Parameters, by_folds: bool) -> int:
+def _rounds(model: Any, by_held_out: bool) -> int:
     """The number of rounds, or the most of them."""
-    if by_folds:
-        return MOST_ROUNDS
-    return int(given.number_or_auto("max_iter", ROUNDS, 0, whole=True))
+    if isinstance(model.max_iter, str):
+        return MOST_ROUNDS if by_held_out else ROUNDS
+    return int(number("max_iter", model.max_iter, 0, whole=True))
 
 
-def _calibration(model: Any, training: Training) -> str | None:
+def _calibration(model: Any, training: Training, by_folds: bool) -> str | None:
     """How probabilities are calibrated; None: not at all."""
     if model.calibrate is None:
         return None
-    kind = choice("calibrate", model.calibrate, _OF_TWO)
+    kind = choice("calibrate", model.calibrate, ("auto", *_OF_TWO))
+    if kind == "auto":
+        return "platt" if by_folds and training.n_classes == 2 else None
     if training.n_classes > 2 and kind not in _OF_CLASSES:
         raise ValueError(
             f"calibrate={kind!r} is for two classes, got {training.n_classes}; several classes take "
