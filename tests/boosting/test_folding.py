@@ -124,6 +124,8 @@ def test_many_rows_are_stopped_by_a_tenth_of_them(rng):
     assert fixed.n_iter_ == 100
     assert model.loss_ == fixed.loss_ == losses.Log().composite()  # no folds, nothing to calibrate by
     assert BoostingClassifier(**small, warm_start=True).fit(X, y).n_iter_ == 100
+    rare = (np.arange(len(y)) < 300).astype(int)  # of which 30 would judge
+    assert len(BoostingClassifier(**small).fit(X, rare).validation_score_) == 0
 
 
 def test_probabilities_of_two_classes_are_calibrated_where_folds_find_the_rounds(data, folded, three):

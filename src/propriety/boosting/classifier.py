@@ -88,7 +88,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     max_iter : int, "cv" or "auto", default="auto"
         Rounds. "auto" is "cv" for a total weight of up to 20,000 rows, or 20,000/K for K > 2 classes, and for
         more as many as ``early_stopping`` finds, at most 500. Where neither may be (``early_stopping=False``,
-        ``warm_start``, a gain found by folds, corrective coefficients, few different rows), it is 100.
+        ``warm_start``, a gain found by folds, corrective coefficients, less than some 500 different rows
+        outside of the largest class), it is 100.
         "cv" takes the number of least loss on held-out rows: four models, each without a quarter of the
         rows, grow side by side until the loss over all of their held-out rows has not fallen for
         ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows, or the mean of three if
