@@ -111,6 +111,7 @@ def theirs(path: str) -> None:
 def measure(command: list[str]) -> dict[str, float]:
     """Seconds of the clock and of the processor, the peak of memory, and the held-out log loss."""
     environment = os.environ | {"OMP_NUM_THREADS": str(THREADS)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # ours is run from its source, theirs as pip compiled it
     began = time.perf_counter()
     with tempfile.TemporaryFile("w+") as out:
         child = subprocess.Popen(command, stdout=out, env=environment)

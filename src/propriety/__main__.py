@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import sys
 
@@ -11,8 +12,12 @@ def main() -> None:
     lacking = [m for m in ("typer", "rich", "pyarrow", "openpyxl") if importlib.util.find_spec(m) is None]
     if lacking:
         sys.exit(f"the command line needs {', '.join(lacking)}: pip install 'propriety[cli]'")
+    # What is imported stays until the end: garbage is not looked for in it, which takes a fifth of the start.
+    gc.disable()
     from propriety.cli.app import app
 
+    gc.freeze()
+    gc.enable()
     app(prog_name="propriety")
 
 

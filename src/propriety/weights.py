@@ -160,14 +160,14 @@ class Weights:
         >>> once == Weights.read([2, 2], 2).standard_error([0.0, 2.0]) == (4 / 3) ** 0.5 / 2
         True
         """
-        weight, values = self.array, np.asarray(values, dtype=np.float64)
-        kept = weight > 0
-        weight, values = weight[kept], values[kept]
+        weight, values, kept = self.array, np.asarray(values, dtype=np.float64), self.kept
+        if kept is not None:
+            weight, values, groups = weight[kept], values[kept], None if groups is None else groups[kept]
         total = weight.sum()
         deviations = values - values @ weight / total
         if groups is not None:
-            sums = np.bincount(groups[kept], weights=weight * deviations)
-            squares, count = float(sums @ sums), float(len(np.unique(groups[kept])))
+            sums = np.bincount(groups, weights=weight * deviations)
+            squares, count = float(sums @ sums), float(len(np.unique(groups)))
         elif self.copies:
             squares, count = float(weight @ deviations**2), float(total)
         else:

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.model_selection import train_test_split
 
 from propriety.cli.ordering import _direction, _is_mixed
 from propriety.cli.output import UsageError
@@ -84,3 +85,20 @@ def test_a_column_that_is_sorted_is_never_taken_for_a_mixed_one():
                     assert _direction(column) == 0
     assert _is_mixed(pa.chunked_array([rng.normal(size=1000)]))
     assert not _is_mixed(pa.chunked_array([np.arange(1000.0)]))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_that_are_held_out_are_those_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.concatenate([np.repeat(np.arange(seed + 2), 4), rng.integers(0, seed + 2, 91)]))
+    for share in (0.25, 0.3, 0.5, rng.uniform(0.2, 0.8)):
+        train, test = train_test_split(np.arange(len(y)), test_size=share, stratify=y, random_state=seed)
+        ((learned, judging),) = split_rows(y, None, share, seed).pairs
+        assert learned.tolist() == sorted(train)
+        assert judging.tolist() == sorted(test)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.99])
+def test_a_part_without_room_for_each_class_is_refused(share):
+    with pytest.raises(UsageError, match="leaves no row of each class in both parts"):
+        split_rows(np.tile([0, 1, 2], 30), None, share, 0)

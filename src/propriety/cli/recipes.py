@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from propriety import parallel
 from propriety.cli.output import UsageError
 from propriety.data.numbers import Numbers
 from propriety.data.table import Rows
@@ -94,8 +95,10 @@ class Fitted:
         if not isinstance(frame, Rows):
             return self._probabilities(frame, offset)
         pieces = [slice(start, start + _PIECE) for start in range(0, len(frame), _PIECE)]
+        taken = parallel.in_order(lambda piece: frame[piece].taken(), pieces, 2)  # while others are predicted
+        parts = zip(pieces, taken, strict=True)
         return np.concatenate(
-            [self._probabilities(frame[p].taken(), None if offset is None else offset[p]) for p in pieces]
+            [self._probabilities(part, None if offset is None else offset[piece]) for piece, part in parts]
         )
 
     def _probabilities(self, frame: Any, offset: Floats | None) -> Floats:

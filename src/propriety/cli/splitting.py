@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, StratifiedKFold, train_test_split
+from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils.extmath import _approximate_mode
 
 from propriety.cli.output import UsageError
 from propriety.cli.training import Role
@@ -70,18 +72,25 @@ def split_rows(
         pairs = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
         return Split(pairs, f"{folds}-fold cross-validation")
     assert holdout is not None
-    try:
-        _, test = train_test_split(np.arange(len(y)), test_size=holdout, stratify=y, random_state=seed)
-    except ValueError:
-        raise UsageError(
-            f"--holdout {holdout:g} of {len(y)} rows leaves no row of each class in both parts"
-        ) from None
-    judges = np.zeros(len(y), dtype=bool)
-    judges[test] = True
+    judges = _held_out(y, holdout, seed)
     return Split(
         [(np.flatnonzero(~judges), np.flatnonzero(judges))],
         f"{holdout:.0%} of the rows, which the model has not seen",
     )
+
+
+def _held_out(y: NDArray[np.intp], share: float, seed: int) -> NDArray[np.bool_]:
+    """Which rows judge, of each class its share: those of ``train_test_split``, which makes lists of them."""
+    counts, rng = np.bincount(y), np.random.RandomState(seed)
+    n_judges = math.ceil(share * len(y))
+    if min(n_judges, len(y) - n_judges) < len(counts):
+        raise UsageError(f"--holdout {share:g} of {len(y)} rows leaves no row of each class in both parts")
+    n_learned = _approximate_mode(counts, len(y) - n_judges, rng)
+    _approximate_mode(counts - n_learned, n_judges, rng)  # draws, and finds what is left
+    judges = np.zeros(len(y), dtype=bool)
+    for k, n in enumerate(n_learned):
+        judges[np.flatnonzero(y == k)[rng.permutation(counts[k])[n:]]] = True
+    return judges
 
 
 def _by_groups(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from propriety import evaluation
+from propriety import evaluation, parallel
 from propriety.report.lines import Line
 from propriety.report.numbers import between, number, percent
 from propriety.weights import Weights
@@ -164,11 +164,15 @@ def columns_drift(features: dict[str, Any], order: Any) -> list[str]:
     >>> columns_drift({"up": np.arange(100.0), "flat": np.tile([1.0, 2.0], 50)}, np.arange(100))
     ['one column drifts between the first and the second half of the table: up (by up to 100% of the rows)']
     """
-    place, drifting = in_order(order), {}
-    for name, values in features.items():
-        size, chance = _difference(*_halves(np.asarray(values)[place]))
-        if size >= _LARGE and chance < _SURE / len(features):
-            drifting[name] = size
+    place = in_order(order)
+    found = parallel.in_order(
+        lambda values: _difference(*_halves(np.asarray(values)[place])), features.values(), None
+    )
+    drifting = {
+        name: size
+        for name, (size, chance) in zip(features, found, strict=True)
+        if size >= _LARGE and chance < _SURE / len(features)
+    }
     if not drifting:
         return []
     ranked = sorted(drifting, key=lambda name: -drifting[name])

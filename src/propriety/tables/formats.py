@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -37,6 +38,7 @@ from propriety.tables.text_files import (
 )
 
 _HEAD = 1 << 16
+_MANY = 16  # pieces of a file from which a kernel pays that may have to be compiled
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _COLUMN = re.compile(
     r"In CSV column #(\d+):.*CSV conversion error to double: invalid value '(.*)'", re.DOTALL
@@ -93,7 +95,7 @@ def _csv_chunks(
     kinds = {name: pa.float64() if name in numbers.wanted else numbers.text for name in names}
     parsing, pieces = _Parsing(delimiter, kinds, numbers.missing), Pieces(text, how.chunk_bytes, delimiter)
     try:
-        for table in parallel.in_order(parsing.piece, pieces, how.n_jobs):
+        for table in parallel.in_order(parsing.piece, enumerate(pieces), how.n_jobs):
             yield table
             before += table.num_rows
         if pieces.rest is not None:
@@ -120,11 +122,24 @@ class _Parsing:
     kinds: dict[str, Any]
     missing: tuple[str, ...]
 
-    def piece(self, piece: bytes) -> Any:
-        """The table of some whole rows."""
+    def piece(self, numbered: tuple[int, bytes]) -> Any:
+        """The table of some whole rows, given with the number of pieces before them."""
+        number, piece = numbered
+        if number >= _MANY and self._has_plain_numbers:
+            from propriety.tables.plain_rows import plain_rows
+
+            table = plain_rows(piece, self.delimiter, self.kinds)
+            if table is not None:
+                return table
         with self._options(len(piece) + 1) as options:
             return pacsv.read_csv(pa.BufferReader(piece), *options)
         return pa.schema(self.kinds).empty_table()
+
+    @cached_property
+    def _has_plain_numbers(self) -> bool:
+        """Whether there are columns of numbers, none of which stands for a missing value."""
+        some = any(pa.types.is_floating(kind) for kind in self.kinds.values())
+        return some and not any(_NUMBER.fullmatch(marker.strip()) for marker in self.missing)
 
     def stream(self, text: Any, size: int) -> Iterator[Any]:
         """Tables of the rows of a stream, read by so many bytes at a time."""

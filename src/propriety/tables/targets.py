@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -51,13 +50,13 @@ class Target:
     def codes(self, array: Any, missing: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """The place of each row's class in `classes`, 0 where its label is not known, and whether it is."""
         text = conversion.text_or_missing(array, _markers(missing))
-        known = conversion.as_numpy(pc.is_valid(text)).astype(bool)
+        labels = text.dictionary.to_pylist()
         if self.several:
-            places = pc.index_in(text.dictionary, value_set=pa.array(self.several, pa.string()))
+            places = [self.several.index(label) if label in self.several else 0 for label in labels]
         else:
-            places = pc.equal(text.dictionary, self.positive)
-        places = pc.fill_null(pc.cast(places, pa.int64()).take(text.indices), 0)
-        return conversion.as_numpy(places).astype(np.intp), known
+            places = [int(label == self.positive) for label in labels]
+        codes = conversion.as_numpy(pc.fill_null(text.indices, len(labels)))
+        return np.array([*places, 0], dtype=np.intp).take(codes), codes < len(labels)
 
 
 def find_target(
