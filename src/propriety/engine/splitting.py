@@ -163,15 +163,17 @@ def _score_cuts(room, first, last, form, node, signal, rules):
     # Everything in locals: a field of the node might alias the scores, as far as the compiler knows.
     sums, scores, l2, top = room.sums, room.scores, rules.l2, _I(-1)
     G, H, gu, hu = node.gradient, node.curvature, signal.gradient_unit, signal.curvature_unit
+    # Sums that share a number have less than 32 bits each, which vector instructions turn into real numbers,
+    # unlike 64; so all differences of real numbers are exact as well.
     if form == _COUNTED:
         for i in range(first, last):
             g, h, _ = _sums_at(sums, i, _COUNTED)
-            scores[i] = _score_cut(g, h, G, H, gu, hu, l2)
+            scores[i] = _score_cut(np.int32(g), np.int32(h), float(G), float(H), gu, hu, l2)
             top = max(top, bits_of(scores[i]))
     elif form == _PACKED:
         for i in range(first, last):
             g, h, _ = _sums_at(sums, i, _PACKED)
-            scores[i] = _score_cut(g, h, G, H, gu, hu, l2)
+            scores[i] = _score_cut(np.int32(g), np.int32(h), float(G), float(H), gu, hu, l2)
             top = max(top, bits_of(scores[i]))
     else:
         for i in range(first, last):
