@@ -343,7 +343,7 @@ def _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks):
             break
         team.finish(work.board)
     if worker == 0 and shared:
-        team.wait(work.board, n_tasks)
+        team.wait(work.board)
 
 
 # --- what follows a phase -------------------------------------------------------------------------

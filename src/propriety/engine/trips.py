@@ -558,6 +558,6 @@ def advance(binned, signal, rules, work, trip, totals, worker):
         elif worker > 0:
             return _I(GROWN)
         else:
-            team.wait(work.board, team.tasks(work.board))
+            team.wait(work.board)
             phase = _follow(binned, signal, rules, work, trip)
             new = True
