@@ -120,6 +120,21 @@ def test_a_split_that_leaves_too_few_rows_is_replaced_by_the_best_that_does_not(
     assert (children["stop"] - children["start"]).min() >= 500
 
 
+@pytest.mark.parametrize("least", [2, 10, 40])
+def test_it_does_not_matter_when_rows_are_counted(rng, least):
+    """With categories nodes count them per bin from the start; else, mostly, when a split leaves too few."""
+    n, d = 6_000, 5
+    X = rng.normal(size=(n, d))
+    X[rng.random((n, d)) < 0.05] = np.nan
+    g, h = rng.normal(size=n) * (1 + 9 * (rng.random(n) < 0.02)), rng.random(n) + 0.1
+    later, *_ = grow(X, g, h, max_leaves=64, min_weight=least)
+    first, *_ = grow(np.column_stack([X, np.zeros(n)]), g, h, None, [d], max_leaves=64, min_weight=least)
+    assert (later["counted"] != first["counted"]).any()
+    assert len(later) == 127
+    for field in ("start", "stop", "feature", "bin", "missing_left", "gain"):
+        np.testing.assert_array_equal(later[field], first[field])
+
+
 @pytest.mark.parametrize("n_jobs", [2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_threads_do_not_change_the_tree(rng, n_jobs, weighted):

@@ -34,7 +34,8 @@ def _add_rows(binned, signal, index, nodes, first, work, sums):
 @njit
 def _subtract(binned, nodes, part, whole):
     for f in range(D):
-        histogram.subtract(binned, f, nodes[0].packed != 0, nodes[1], nodes[2], part, whole)
+        cells, n_bins = slice(f * CELLS, (f + 1) * CELLS), binned.n_bins[f]
+        histogram.subtract(n_bins, nodes[0].packed != 0, nodes[1], nodes[2], part[cells], whole[cells])
 
 
 @njit

@@ -32,8 +32,12 @@ def _best_split(histogram, allowed, binned, signal, rules, rooms, nodes, sets):
 
 
 @njit
-def _best_split_of_rows(allowed, binned, signal, rules, index, rooms, nodes, sets):
-    splitting.best_split_of_rows(allowed, binned, signal, rules, index, rooms[0], nodes[0], sets[0])
+def _best_split_of_rows(allowed, binned, signal, rules, index, rooms, nodes, sets, family, whole):
+    """The split of a node, and its sibling's histogram; the family are its parent and its sibling."""
+    room, node, bins_left, parent, sibling = rooms[0], nodes[0], sets[0], family[0], family[1]
+    splitting.best_split_of_rows(
+        allowed, binned, signal, rules, index, room, node, bins_left, 0, D, parent, sibling, whole
+    )
 
 
 def rules_of(**changes):
@@ -244,7 +248,10 @@ def test_features_that_are_not_allowed_and_gains_that_are_too_small():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("signs", [[0, 0, 0], [1, -1, 0]])
 def test_a_node_of_few_rows_has_the_split_of_its_histogram(weighted, signs):
-    """Features that are not allowed, empty first bins, missing values alone on a side, categories."""
+    """Features that are not allowed, empty first bins, missing values alone on a side, categories.
+
+    What the node holds is taken from its sibling's histogram, if that has one, of all features.
+    """
     rng, room = np.random.default_rng(3), np.zeros(1, dtype=ROOM)  # one room: it must be left as it was found
     monotone = np.array(signs, dtype=np.int8)
     n_bins, none, missing_alone = np.array([255, 6, 70]), np.zeros(0, dtype=np.int64), 0
@@ -270,8 +277,14 @@ def test_a_node_of_few_rows_has_the_split_of_its_histogram(weighted, signs):
                 np.add.at(histogram, f * CELLS + offset + rows[:, f].astype(np.intp), x)
         index = np.arange(n, dtype=np.uint32)
         _best_split(histogram, features, binned, signal, rules, np.zeros(1, dtype=ROOM), nodes[:1], sets[:1])
-        _best_split_of_rows(features, binned, signal, rules, index, room, nodes[1:], sets[1:])
+        family, whole = np.zeros(2, dtype=NODE), 3 * histogram
+        family["packed"], family["counted"], family["slot"] = not weighted, 1, (-1, trial % 3 - 1)
+        _best_split_of_rows(features, binned, signal, rules, index, room, nodes[1:], sets[1:], family, whole)
         assert nodes[0] == nodes[1]
+        used = np.arange(D * CELLS) % CELLS < (
+            CELLS if weighted else CURVATURES
+        )  # packed: none by themselves
+        np.testing.assert_array_equal(whole[used], (2 if trial % 3 else 3) * histogram[used])
         np.testing.assert_array_equal(sets[0], sets[1])
         missing_alone += nodes["feature"][0] == 0 and nodes["missing_left"][0] and nodes["bin"][0] == 0
     assert not room["together"].any()

@@ -23,7 +23,7 @@ def _lead(board, rounds, n_tasks, counts):
                 break
             counts[phase, task] += board[team.ARGUMENT] - 9
             team.finish(board)
-        team.wait(board, n_tasks)
+        team.wait(board)
         for task in range(n_tasks):
             counts[rounds, task] += counts[phase, task]
 

@@ -1,10 +1,10 @@
 """Growing a tree best-first.
 
 A split has three phases: *partition* decides the side of every row, block by block; *count* moves the
-rows and, of a large node, sums the smaller child's histogram; *search* sums it for the others, derives the
-sibling's by subtraction and finds both children's best splits, chunk of features by chunk. Children of few
-rows are searched *directly*, without a histogram. The threads of a :mod:`~propriety.engine.team` share the
-blocks and chunks. All sums are integers, so the tree does not depend on who did what.
+rows and, if they are many, sums the smaller child's histogram; *search* sums it for the others, derives the
+sibling's by subtraction and finds both children's best splits, chunk of features by chunk. A child of few
+rows is searched while it is counted, and has no histogram. The threads of a :mod:`~propriety.engine.team`
+share the blocks and chunks. All sums are integers, so the tree does not depend on who did what.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from propriety.engine.compiling import inner, kernel
 from propriety.engine.drawing import allow, draw_rows, mix
 from propriety.engine.fixed_point import BLOCK
 from propriety.engine.harvest import NO_HARVEST, NO_TURN, add_value, give_values
-from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, largest_bin, subtract
+from propriety.engine.histogram import (
+    LOW,
+    add_part,
+    add_rows,
+    add_weights,
+    clear,
+    largest_bin,
+    subtract,
+)
 from propriety.engine.layout import (
     BINS,
     CELLS,
@@ -39,9 +47,11 @@ from propriety.engine.sizes import DIRECT_ROWS, TASK_CELLS, n_histograms_of, n_t
 from propriety.engine.splitting import COUNTED_ROWS, best_split, best_split_of_rows, bound_children
 
 _MAX_BLOCKS = 64
-_CHUNK = 8  # features
+_CHUNK = 4  # features, at least
+_MANY_ROWS = 8192  # above which the workers share the rows of a child that is counted, else its features
+_SELDOM = 16  # times the least rows of a leaf: of so many, a split seldom leaves too few
 NODES, SLOTS, LEAVES = range(3)
-_PARTITION, _COUNT, _SEARCH, _DIRECT = range(4)
+_PARTITION, _COUNT, _SEARCH = range(3)
 #: Literal numbers are wrapped in this where they are arguments, or Numba compiles the callee anew.
 _I = np.int64
 
@@ -71,12 +81,16 @@ def may_split(node, rules):
 
 @inner
 def _small_child(work, node_id):
-    """The child whose histogram is counted: the one of fewer rows; −1 if neither has one."""
+    """The child of fewer rows, which is counted."""
     node = work.nodes[node_id]
     a, b = work.nodes[node.left], work.nodes[node.right]
-    if a.slot < 0:
-        return -1
     return node.left if a.stop - a.start <= b.stop - b.start else node.right
+
+
+@inner
+def _by_blocks(counted, n_blocks):
+    """Whether the workers share the rows of a child that is counted, as it is moved, and not its features."""
+    return n_blocks > 1 and counted.stop - counted.start > _MANY_ROWS
 
 
 @inner
@@ -111,10 +125,9 @@ def partition(binned, work, lefts, node_id, n_blocks, k, worker):
 
 @inner
 def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
-    """Move a block's rows to their final places, in their old order, and count the smaller child's.
+    """Move a block's rows to their final places, in their old order, and count the smaller child's, if many.
 
-    A node of one block is counted in the search, where the workers can share its features. Of the root, the
-    node itself is counted and nothing moved.
+    Others are counted in the search. Of the root, the node itself is counted and nothing moved.
     """
     node = work.nodes[node_id]
     start, stop = block(node.start, node.stop, n_blocks, k)
@@ -123,10 +136,10 @@ def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
         n_left = work.lefts[k]
         move(work, work.lefts, node, work.nodes[node.right].start, n_blocks, k)
         counted_id, source = _small_child(work, node_id), work.scratch
-        if n_blocks == 1 or counted_id < 0:
-            return
         first, last = (start, start + n_left) if counted_id == node.left else (start + n_left, stop)
     counted, d = work.nodes[counted_id], binned.n_bins.size
+    if not itself and (counted.slot < 0 or not _by_blocks(counted, n_blocks)):
+        return
     target = work.histograms[0] if n_blocks == 1 else work.partials[worker]
     add_rows(binned, signal, source, first, last, counted, _I(0), d, work, worker, target)
     work.dirty[worker] = n_blocks > 1
@@ -154,25 +167,28 @@ def _complete(binned, signal, work, node_id, itself, first, last, worker):
 
     For rows in several processes :mod:`~propriety.engine.trips` does the same.
     """
-    node = work.nodes[node_id]
-    counted_id = node_id if itself else _small_child(work, node_id)
-    counted = work.nodes[counted_id]
-    sums = work.histograms[counted.slot]
-    # 1. Sum the rows of the counted node.
-    if not itself:
+    node, d = work.nodes[node_id], binned.n_bins.size
+    if itself:
+        _add_partials(binned, work, node, first, last)
+        return
+    counted_id = _small_child(work, node_id)
+    counted, sibling = work.nodes[counted_id], work.nodes[node.left + node.right - counted_id]
+    whole = work.histograms[max(sibling.slot, 0)]
+    if counted.slot >= 0:
+        # 1. Sum the rows of the counted node.
+        sums, start, stop = work.histograms[counted.slot], counted.start, counted.stop
         for f in range(first, last):
             clear(binned, f, counted, sums)
-        if _n_blocks(work, node.stop - node.start, binned.n_bins.size) == 1:
-            start, stop = counted.start, counted.stop
+        if not _by_blocks(counted, _n_blocks(work, node.stop - node.start, d)):
             add_rows(binned, signal, work.rows, start, stop, counted, first, last, work, worker, sums)
-    _add_partials(binned, work, counted, first, last)
-    # 2. Its sibling has the rest of their parent.
-    if not itself:
-        sibling = work.nodes[node.left + node.right - counted_id]
+        _add_partials(binned, work, counted, first, last)
+        # 2. Its sibling has the rest of their parent.
         for f in range(first, last):
-            subtract(binned, f, node.packed != 0, counted, sibling, sums, work.histograms[sibling.slot])
-            if binned.categorical[f] and not sibling.counted and sibling.weight <= COUNTED_ROWS:
-                whole = work.histograms[sibling.slot]
+            cells, n_bins = slice(f * CELLS, (f + 1) * CELLS), binned.n_bins[f]
+            subtract(n_bins, node.packed != 0, counted, sibling, sums[cells], whole[cells])
+    if sibling.slot >= 0 and not sibling.counted and sibling.weight <= COUNTED_ROWS:
+        for f in range(first, last):
+            if binned.categorical[f]:
                 add_weights(binned.rows, work.rows, sibling.start, sibling.stop, f, f + 1, whole)
 
 
@@ -187,15 +203,25 @@ def _add_partials(binned, work, node, first, last):
 
 @inner
 def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker):
-    """Complete the histograms of a chunk of features, then find the best split of each node there."""
+    """Complete the histograms of a chunk of features, and find the best split of each node there."""
     first, last = block(_I(0), binned.n_bins.size, n_chunks, chunk)
+    node, room = work.nodes[node_id], work.rooms[worker]
     _complete(binned, signal, work, node_id, itself, first, last, worker)
-    for i in range(1 if itself else 2):
-        candidate, bins_left = work.candidates[i, chunk], work.candidate_sets[i, chunk]
-        if itself or may_split(candidate, rules):
-            histogram, allowed = work.histograms[candidate.slot], work.allowed[i]
-            room = work.rooms[worker]
-            best_split(histogram, allowed, binned, signal, rules, room, candidate, bins_left, first, last)
+    # The smaller child first: one of few rows is taken from its parent's histogram as it is searched.
+    small = _I(not itself and _small_child(work, node_id) == node.right)
+    for turn in range(1 if itself else 2):
+        i = small ^ turn
+        found, bins_left = work.candidates[i, chunk], work.candidate_sets[i, chunk]
+        allowed, index = work.allowed[i], work.rows
+        if found.slot >= 0:
+            histogram = work.histograms[found.slot]
+            best_split(histogram, allowed, binned, signal, rules, room, found, bins_left, first, last)
+            continue
+        sibling = work.nodes[node.left + node.right - _meant(work, node_id, itself, i)]
+        whole = work.histograms[max(sibling.slot, 0)]
+        best_split_of_rows(
+            allowed, binned, signal, rules, index, room, found, bins_left, first, last, node, sibling, whole
+        )
 
 
 # --- decisions ------------------------------------------------------------------------------------
@@ -262,25 +288,41 @@ def make_children(signal, rules, work, node_id, n_left, all_left):
 
 
 @inner
-def _give_slots(signal, rules, work, node_id):
+def _goes_on(rules, work, node):
+    """Whether a child of a node may be split."""
+    a, b = work.nodes[node.left], work.nodes[node.right]
+    return work.counts[LEAVES] < rules.max_leaves and (may_split(a, rules) or may_split(b, rules))
+
+
+@inner
+def _counts_rows(binned, signal, rules, node):
+    """Whether rows are counted per bin: for categories, and where many cuts would leave too few on a side.
+
+    Those of a node without a histogram are, since they could not be counted later.
+    """
+    rows = node.stop - node.start
+    seldom = binned.levels is None and rows > max(_SELDOM * rules.min_weight, DIRECT_ROWS)
+    return signal.packed.size == 0 or (rows <= COUNTED_ROWS and not seldom)
+
+
+@inner
+def _give_slots(binned, signal, rules, work, node_id):
     """Give the smaller child a free histogram and the larger one its parent's.
 
-    Neither child needs one where no split will follow, or both have so few rows that they are searched
-    directly; then the parent's is free.
+    A child of few rows needs none, and neither does where no split will follow; then the parent's is free.
     """
-    node = work.nodes[node_id]
-    a, b = work.nodes[node.left], work.nodes[node.right]
-    last = work.counts[LEAVES] >= rules.max_leaves or not (may_split(a, rules) or may_split(b, rules))
-    if last or max(a.stop - a.start, b.stop - b.start) <= DIRECT_ROWS:
+    node, small_id = work.nodes[node_id], _small_child(work, node_id)
+    small, large = work.nodes[small_id], work.nodes[node.left + node.right - small_id]
+    small.counted = _counts_rows(binned, signal, rules, small)
+    few = large.stop - large.start <= DIRECT_ROWS
+    large.counted = few or (small.counted and node.counted)
+    if few or not _goes_on(rules, work, node):
         free_slot(work, node)
         return
-    small, large = (a, b) if a.stop - a.start <= b.stop - b.start else (b, a)
-    small.slot = work.slots[work.counts[SLOTS]]
-    work.counts[SLOTS] += 1
-    small.counted = signal.packed.size == 0 or small.stop - small.start <= COUNTED_ROWS
-    large.slot = node.slot
-    large.counted = small.counted and node.counted
-    node.slot = -1
+    large.slot, node.slot = node.slot, -1
+    if small.stop - small.start > DIRECT_ROWS:
+        small.slot = work.slots[work.counts[SLOTS]]
+        work.counts[SLOTS] += 1
 
 
 @inner
@@ -296,18 +338,6 @@ def free_slot(work, node):
 
 
 @inner
-def _search_directly(binned, signal, rules, work, node_id, side, worker):
-    """Find the best split of a node of few rows, which has no histogram."""
-    node = work.nodes[node_id]
-    if may_split(node, rules):
-        node.counted = 1
-        allowed = work.allowed[side]
-        allow(rules, work.path_groups[node_id], node.key, work.numbers[side], allowed)
-        rows, room, bins_left = work.rows, work.rooms[worker], work.sets[node_id]
-        best_split_of_rows(allowed, binned, signal, rules, rows, room, node, bins_left)
-
-
-@inner
 def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
     """One task of a phase; the argument is a node and whether it, or its children, are meant."""
     node_id, itself = argument >> 1, argument & 1
@@ -315,8 +345,6 @@ def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
         partition(binned, work, work.lefts, node_id, n_tasks, task, worker)
     elif phase == _COUNT:
         _count(binned, signal, work, node_id, itself, n_tasks, task, worker)
-    elif phase == _DIRECT:
-        _search_directly(binned, signal, rules, work, work.nodes[node_id].left + task, task, worker)
     else:
         _search(binned, signal, rules, work, node_id, itself, task, n_tasks, worker)
 
@@ -343,7 +371,7 @@ def _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks):
             break
         team.finish(work.board)
     if worker == 0 and shared:
-        team.wait(work.board, n_tasks)
+        team.wait(work.board)
 
 
 # --- what follows a phase -------------------------------------------------------------------------
@@ -365,10 +393,12 @@ def _begin_search(rules, work, node_id, itself):
     for i in range(2):
         meant = _meant(work, node_id, itself, i)
         if meant >= 0:
-            key = work.nodes[meant].key
-            allow(rules, work.path_groups[meant], key, work.numbers[i], work.allowed[i])
+            node, allowed = work.nodes[meant], work.allowed[i]
+            allowed[:] = 0
+            if may_split(node, rules):
+                allow(rules, work.path_groups[meant], node.key, work.numbers[i], allowed)
             for k in range(n_chunks):
-                work.candidates[i, k] = work.nodes[meant]
+                work.candidates[i, k] = node
     return n_chunks
 
 
@@ -378,7 +408,7 @@ def _end_search(rules, work, node_id, itself):
     work.dirty[:] = 0
     for i in range(2):
         meant = _meant(work, node_id, itself, i)
-        if meant >= 0 and may_split(work.nodes[meant], rules):
+        if meant >= 0:
             best = 0
             for k in range(1, work.candidates.shape[1] if work.partials.shape[0] > 1 else 1):
                 if work.candidates[i, k].gain > work.candidates[i, best].gain:
@@ -386,9 +416,6 @@ def _end_search(rules, work, node_id, itself):
             work.nodes[meant] = work.candidates[i, best]
             for word in range(SET_WORDS):
                 work.sets[meant, word] = work.candidate_sets[i, best, word]
-        # Children of few rows are searched directly: nothing will be subtracted from this histogram.
-        if meant >= 0 and not itself and work.nodes[meant].stop - work.nodes[meant].start <= DIRECT_ROWS:
-            free_slot(work, work.nodes[meant])
 
 
 @inner
@@ -404,7 +431,7 @@ def _make_split(binned, signal, rules, work, node_id, n_blocks):
         node.counted = 1
         return False
     make_children(signal, rules, work, node_id, n_left, n_left)
-    _give_slots(signal, rules, work, node_id)
+    _give_slots(binned, signal, rules, work, node_id)
     return True
 
 
@@ -412,8 +439,8 @@ def _make_split(binned, signal, rules, work, node_id, n_blocks):
 def _follow(binned, signal, rules, work, phase, argument):
     """The phase that follows one that is done, its argument and its number of tasks; −1: the tree is grown.
 
-    A split is partitioned, counted and searched, or searched directly, and then the next one chosen. One that
-    turns out to leave too few rows on a side sends its node back to the search.
+    A split is partitioned, counted and searched, and then the next one chosen. One that turns out to leave
+    too few rows on a side sends its node back to the search.
     """
     node_id, itself, d = argument >> 1, argument & 1, binned.n_bins.size
     node = work.nodes[node_id]
@@ -425,10 +452,8 @@ def _follow(binned, signal, rules, work, phase, argument):
     if phase == _COUNT:
         if itself:
             _sum_root(binned, signal, work, node)
-        if may_split(node, rules) if itself else _small_child(work, node_id) >= 0:
+        if may_split(node, rules) if itself else _goes_on(rules, work, node):
             return _I(_SEARCH), argument, _begin_search(rules, work, node_id, itself)
-        if not itself and work.counts[LEAVES] < rules.max_leaves:
-            return _I(_DIRECT), argument, _I(2)
     elif phase == _SEARCH:
         _end_search(rules, work, node_id, itself)
     chosen = _select(rules, work)
@@ -537,7 +562,7 @@ class Grower:
             max_leaves = min(max_leaves, n)
             n_histograms = n_histograms_of(n, max_leaves)
         workers, n_nodes = self.n_workers, 2 * max_leaves - 1
-        n_chunks = min(-(-d // _CHUNK), 4 * workers)
+        n_chunks = min(-(-d // _CHUNK), workers)
         self.work = Workspace(
             rows=memory.empty(n, np.uint32),
             scratch=memory.empty(n, np.uint32),

@@ -9,8 +9,7 @@ import numpy as np
 from propriety import parallel
 from propriety.engine.compiling import inner, kernel, small
 from propriety.engine.intrinsics import LANES, copy_lanes, prefetch
-from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, SPAN, TILE, WEIGHTS, Binned
-from propriety.engine.sizes import DIRECT_ROWS
+from propriety.engine.layout import BINS, CELLS, CURVATURES, SPAN, TILE, WEIGHTS, Binned
 
 _AHEAD = np.uint64(24)  # rows
 _LANES = np.uint64(LANES)  # features whose cells are added to at a time: these fit in the first cache
@@ -113,29 +112,12 @@ def _add_packed(rows, packed, index, start, stop, first, last, room, cells):
 
 
 @inner
-def _add_counted(binned, packed, index, start, stop, first, last, room, sums):
-    """The same into a histogram, counting rows as well: of some features and a few rows at a time."""
-    features, together = room.features, room.together
-    for left in range(first, last, _U(GROUP)):
-        width = min(last - left, _U(GROUP))
-        for k in range(width):
-            features[k] = left + k
-        for at in range(start, stop, DIRECT_ROWS):
-            to = min(at + DIRECT_ROWS, stop)
-            count_together(binned, packed, index, at, to, features, np.int64(width), together)
-            for k in range(width):
-                size, cell = _U(binned.n_bins[left + k] + 1), (left + k) * _U(CELLS)
-                _add_apart(together, k << _SHIFT, size, cell, sums)
-
-
-@inner
-def _add_apart(together, start, size, cell, sums):
-    """Add what :func:`count_together` has counted for a feature, and clear it."""
-    for b in range(size):
-        g, h, w = apart(together[start + b])
-        sums[cell + b] += (g << 32) + h
-        sums[cell + b + _WEIGHT] += w
-        together[start + b] = 0
+def _add_ones(rows, index, start, stop, first, last, sums):
+    """Count the rows index[start:stop] per bin of the features first … last−1."""
+    for i in range(_U(start), _U(stop)):
+        row = _U(index[i])
+        for f in range(first, last):
+            sums[f * _U(CELLS) + _U(rows[row, f]) + _WEIGHT] += 1
 
 
 @inner
@@ -195,9 +177,9 @@ def add_rows(binned, signal, index, start, stop, node, first, last, work, worker
     one, end, room, cells = _U(first), _U(last), work.rooms[worker], work.block_cells[worker]
     if signal.packed.size == 0:
         _add_parts(binned.rows, signal.parts, index, start, stop, one, end, sums)
-    elif node.packed and node.counted:
-        _add_counted(binned, signal.packed, index, start, stop, one, end, room, sums)
     else:
+        if node.counted:
+            _add_ones(binned.rows, index, start, stop, one, end, sums)
         block = max(stop - start, 1) if node.packed else work.block
         for first_row in range(start, stop, block):
             last_row = min(first_row + block, stop)
@@ -214,10 +196,7 @@ def add_weights(rows, index, start, stop, first, last, sums):
     for f in range(one, end):
         for b in range(_U(BINS)):
             sums[f * _U(CELLS) + b + _WEIGHT] = 0
-    for i in range(_U(start), _U(stop)):
-        row = _U(index[i])
-        for f in range(one, end):
-            sums[f * _U(CELLS) + _U(rows[row, f]) + _WEIGHT] += 1
+    _add_ones(rows, index, start, stop, one, end, sums)
 
 
 @inner
@@ -254,25 +233,24 @@ def add_part(binned, f, node, part, sums):
 
 
 @inner
-def subtract(binned, f, whole_packed, small, large, part, whole):
+def subtract(n_bins, whole_packed, small, large, part, whole):
     """A feature's cells of the larger child: its parent's, ``whole``, minus the smaller child's, in place."""
-    first = _U(f) * _U(CELLS)
-    last = first + _U(binned.n_bins[f] + 1)
+    size = _U(n_bins + 1)
     if large.counted:
-        for b in range(first + _WEIGHT, last + _WEIGHT):
+        for b in range(_WEIGHT, size + _WEIGHT):
             whole[b] -= part[b]
     if whole_packed or not small.packed:
-        for b in range(first, last):
+        for b in range(size):
             whole[b] -= part[b]
     else:
-        for b in range(first, last):
+        for b in range(size):
             whole[b] -= part[b] >> 32
             whole[b + _CURVATURE] -= part[b] & LOW
     if not small.packed:
-        for b in range(first + _CURVATURE, last + _CURVATURE):
+        for b in range(_CURVATURE, size + _CURVATURE):
             whole[b] -= part[b]
     if large.packed and not whole_packed:
-        for b in range(first, last):
+        for b in range(size):
             whole[b] = (whole[b] << 32) + whole[b + _CURVATURE]
 
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from propriety.engine.categories import real_share
 from propriety.engine.compiling import inner, small
-from propriety.engine.histogram import LOW, apart, count_feature, count_together
+from propriety.engine.histogram import LOW, apart, count_feature, count_together, subtract
 from propriety.engine.intrinsics import bits_of, occupied, trailing_zeros
 from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
 
 #: A histogram that was not counted holds no meaningful weights, so nothing is asked of them.
 _ANY_WEIGHT = -(2**62)
-#: Nodes up to this many rows count them per bin; above, a split is checked when it is made.
+#: Nodes up to this many rows may count them per bin; above, a split is checked when it is made.
 COUNTED_ROWS = 2048
 #: The rows of ``room.sums``, and the forms that sums come in: gradient, curvature and rows together, gradient
 #: and curvature together, or each by itself.
@@ -163,15 +163,17 @@ def _score_cuts(room, first, last, form, node, signal, rules):
     # Everything in locals: a field of the node might alias the scores, as far as the compiler knows.
     sums, scores, l2, top = room.sums, room.scores, rules.l2, _I(-1)
     G, H, gu, hu = node.gradient, node.curvature, signal.gradient_unit, signal.curvature_unit
+    # Sums that share a number have less than 32 bits each, which vector instructions turn into real numbers,
+    # unlike 64; so all differences of real numbers are exact as well.
     if form == _COUNTED:
         for i in range(first, last):
             g, h, _ = _sums_at(sums, i, _COUNTED)
-            scores[i] = _score_cut(g, h, G, H, gu, hu, l2)
+            scores[i] = _score_cut(np.int32(g), np.int32(h), float(G), float(H), gu, hu, l2)
             top = max(top, bits_of(scores[i]))
     elif form == _PACKED:
         for i in range(first, last):
             g, h, _ = _sums_at(sums, i, _PACKED)
-            scores[i] = _score_cut(g, h, G, H, gu, hu, l2)
+            scores[i] = _score_cut(np.int32(g), np.int32(h), float(G), float(H), gu, hu, l2)
             top = max(top, bits_of(scores[i]))
     else:
         for i in range(first, last):
@@ -345,6 +347,16 @@ def _floor(node, signal, rules):
 
 
 @inner
+def _split_feature(cells, binned, f, own, node, signal, rules, room, bins_left):
+    n_bins = binned.n_bins[f]
+    if binned.categorical[f]:
+        levels, noise = binned.levels, binned.noise
+        _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules, room, bins_left)
+    else:
+        _split_numeric(cells, n_bins, f, node, signal, rules, room)
+
+
+@inner
 def best_split(histogram, allowed, binned, signal, rules, room, node, bins_left, first, last):
     """Write the best split over the features first … last−1 into ``node`` and ``bins_left``.
 
@@ -353,14 +365,9 @@ def best_split(histogram, allowed, binned, signal, rules, room, node, bins_left,
     own, room.best = _floor(node, signal, rules)
     node.gain, node.feature = -1.0, -1
     for f in range(first, last):
-        if allowed[f] == 0:
-            continue
-        cells, n_bins = histogram[f * CELLS : (f + 1) * CELLS], binned.n_bins[f]
-        if binned.categorical[f]:
-            levels, noise = binned.levels, binned.noise
-            _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules, room, bins_left)
-        else:
-            _split_numeric(cells, n_bins, f, node, signal, rules, room)
+        if allowed[f]:
+            cells = histogram[f * CELLS : (f + 1) * CELLS]
+            _split_feature(cells, binned, f, own, node, signal, rules, room, bins_left)
     if node.feature >= 0:
         node.gain = 0.5 * (room.best - own)
 
@@ -378,7 +385,6 @@ def _accumulate_occupied(cells, n_bins, room):
         while waiting != 0:
             b = first + trailing_zeros(waiting)
             total += cells[b]
-            cells[b] = 0
             sums[size], order[size] = total, b
             size += _U(1)
             waiting &= waiting - _U(1)
@@ -403,49 +409,59 @@ def _split_together(cells, n_bins, f, node, signal, rules, room):
 
 
 @inner
-def _spread(together, n_bins, cells):
+def _spread(binned, signal, index, node, f, together, cells):
     """The cells of one feature in the form that a histogram has."""
-    for b in range(n_bins + 1):
+    if signal.packed.size == 0:
+        count_feature(binned, signal.parts, index, node.start, node.stop, f, cells)
+        return
+    for b in range(_U(binned.n_bins[f] + 1)):
         g, h, w = apart(together[b])
-        cells[b], cells[b + WEIGHTS], together[b] = (g << 32) + h, w, 0
+        cells[b], cells[b + _U(WEIGHTS)] = (g << 32) + h, w
 
 
 @inner
-def _next_group(allowed, f, features):
-    """Gather allowed features from ``f`` on, as many as are counted at once; returns where, and how many."""
+def _next_group(allowed, every, f, last, features):
+    """Gather features from ``f`` on, every one or those allowed, as many as are counted at once.
+
+    Returns where to go on, and how many.
+    """
     width = _I(0)
-    while f < allowed.size and width < GROUP:
+    while f < last and width < GROUP:
         features[width] = f
-        width += allowed[f]
+        width += every or allowed[f] != 0
         f += 1
     return f, width
 
 
 @inner
-def best_split_of_rows(allowed, binned, signal, rules, index, room, node, bins_left):
-    """The same for a node of few rows, without its histogram: only the bins that occur are looked at."""
+def best_split_of_rows(
+    allowed, binned, signal, rules, index, room, node, bins_left, first, last, parent, sibling, whole
+):
+    """The same for a node of few rows, without its histogram: only the bins that occur are looked at.
+
+    If its sibling has one, which is ``whole``, what is counted here is subtracted from it.
+    """
     cells, together, features = room.cells[:], room.together, room.features  # [:]: of a histogram's type
     own, room.best = _floor(node, signal, rules)
-    unit, levels, noise = signal.packed.size > 0, binned.levels, binned.noise
+    unit, to_subtract = signal.packed.size > 0, sibling.slot >= 0
     node.gain, node.feature = -1.0, -1
-    following = _I(0)
-    while following < allowed.size:
-        following, width = _next_group(allowed, following, features)
+    while first < last:
+        first, width = _next_group(allowed, to_subtract, first, last, features)
         if unit:
             count_together(binned, signal.packed, index, node.start, node.stop, features, width, together)
         for k in range(width):
             f = _I(features[k])
             n_bins, own_cells = binned.n_bins[f], together[k * BINS : (k + 1) * BINS]
-            if unit and not binned.categorical[f]:
+            at_once = unit and not binned.categorical[f]
+            if to_subtract or not at_once:
+                _spread(binned, signal, index, node, f, own_cells, cells)
+            if to_subtract:
+                rest = whole[f * CELLS : (f + 1) * CELLS]
+                subtract(n_bins, parent.packed != 0, node, sibling, cells, rest)
+            if allowed[f] and at_once:
                 _split_together(own_cells, n_bins, f, node, signal, rules, room)
-                continue
-            if unit:
-                _spread(own_cells, n_bins, cells)
-            else:
-                count_feature(binned, signal.parts, index, node.start, node.stop, f, cells)
-            if binned.categorical[f]:
-                _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules, room, bins_left)
-            else:
-                _split_numeric(cells, n_bins, f, node, signal, rules, room)
+            elif allowed[f]:
+                _split_feature(cells, binned, f, own, node, signal, rules, room, bins_left)
+            own_cells[: n_bins + 1] = 0
     if node.feature >= 0:
         node.gain = 0.5 * (room.best - own)

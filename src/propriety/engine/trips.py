@@ -186,7 +186,8 @@ def _complete(binned, signal, work, trip, c, first, last):
     for kind in range(_kinds(signal, node)):
         _take(trip, cut.at + kind * trip.offsets[-1], first, last, _skip(node, kind), part)
     for f in range(first, last):
-        subtract(binned, f, node.packed != 0, counted, sibling, part, whole)
+        cells, n_bins = slice(f * CELLS, (f + 1) * CELLS), binned.n_bins[f]
+        subtract(n_bins, node.packed != 0, counted, sibling, part[cells], whole[cells])
     for i in range(2):
         child = counted if i == 0 else sibling
         if _to_pack(signal, child):
@@ -558,6 +559,6 @@ def advance(binned, signal, rules, work, trip, totals, worker):
         elif worker > 0:
             return _I(GROWN)
         else:
-            team.wait(work.board, team.tasks(work.board))
+            team.wait(work.board)
             phase = _follow(binned, signal, rules, work, trip)
             new = True
