@@ -31,9 +31,9 @@ Floats = NDArray[np.float64]
 #: How many times a class may weigh more than another: the weights of rows are exact to 50 bits of their sum.
 _FAR_APART = 1e9
 _PLACES = 2**16  # in which the rows of a class lie, in a random order
-#: Unless early stopping is asked for, rows are held out if those of all classes but the largest lie in so many
-#: places at least, and all are at most so many times the share that is meant to be. With 15 rows of a rare
-#: class held out, 100 rounds were better in trials; with 37 the same, with 75 worse.
+#: Unless early stopping is asked for, rows are held out if those of all classes but the largest lie in so
+#: many places at least, and all are at most so many times the share that is meant to be. With 15 rows of a
+#: rare class held out, 100 rounds were better in trials; with 37 the same, with 75 worse.
 _LEAST_PLACES, _MOST_HELD = 50, 2.0
 
 
