@@ -9,6 +9,8 @@ from sklearn.base import clone
 
 from propriety import BoostingClassifier, LinearClassifier
 from propriety.beyond.meeting import meet
+from propriety.boosting import learning
+from propriety.boosting import settings as boosting_settings
 from propriety.collective import ALONE, NotSpread, Parted
 
 N = 2600
@@ -95,6 +97,22 @@ def test_the_model_does_not_depend_on_where_rows_are(settings, kind):
             assert model.n_iter_ == whole.n_iter_
             np.testing.assert_array_equal(model.decision_function(data.X), whole.decision_function(data.X))
             np.testing.assert_array_equal(model.validation_score_, whole.validation_score_)
+
+
+@pytest.mark.parametrize(("least", "stops"), [(50, True), (1000, False)])
+def test_what_is_left_to_us_does_not_depend_on_it_either(monkeypatch, least, stops):
+    """Where rows count as many, some are held out, or too few to say anything; the seed is nobody's."""
+    monkeypatch.setattr(boosting_settings, "FEW_ROWS", 1000.0)
+    monkeypatch.setattr(learning, "_LEAST_PLACES", least)
+    rng = np.random.default_rng(5)
+    data = table("missing whole", rng)
+    estimator = BoostingClassifier(max_leaf_nodes=3, learning_rate=0.7, n_jobs=1)
+    whole = clone(estimator).fit(data.X, data.y, sample_weight=data.weight)
+    assert (len(whole.validation_score_) > 0) == stops
+    assert stops or whole.n_iter_ == 100
+    for model in spread(estimator, data, shares_of(rng, (700, N - 700))):
+        np.testing.assert_array_equal(model.decision_function(data.X), whole.decision_function(data.X))
+        np.testing.assert_array_equal(model.validation_score_, whole.validation_score_)
 
 
 def test_the_file_does_not_depend_on_where_rows_are(tmp_path):

@@ -126,6 +126,17 @@ def test_many_rows_are_stopped_by_a_tenth_of_them(rng):
     assert BoostingClassifier(**small, warm_start=True).fit(X, y).n_iter_ == 100
     rare = (np.arange(len(y)) < 300).astype(int)  # of which 30 would judge
     assert len(BoostingClassifier(**small).fit(X, rare).validation_score_) == 0
+    bent = BoostingClassifier(**small, calibrate="platt").fit(X, y)
+    assert bent.n_iter_ == 100  # folds calibrate scores of so many rounds
+    assert np.array_equal(bent.decision_function(X[:50]), fixed.decision_function(X[:50]))
+    groups = np.arange(len(y)) // 40
+    apart = BoostingClassifier(**small).fit(X, y, groups=groups)
+    seeded = BoostingClassifier(**small, random_state=7).fit(X, y, groups=groups)
+    assert len(apart.validation_score_) > 0
+    assert np.array_equal(apart.predict_proba(X[:50]), seeded.predict_proba(X[:50]))
+    for none_to_spare in (y, np.zeros(len(y))):  # each class in one group, or all rows
+        plain = BoostingClassifier(**small).fit(X, y, groups=none_to_spare)
+        assert np.array_equal(plain.predict_proba(X[:50]), fixed.predict_proba(X[:50]))
 
 
 def test_probabilities_of_two_classes_are_calibrated_where_folds_find_the_rounds(data, folded, three):

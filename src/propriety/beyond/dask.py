@@ -17,7 +17,7 @@ from propriety.beyond.bar import Bar, step_of
 from propriety.beyond.driving import Interrupted, Lost, drive
 from propriety.beyond.hub import Relay, Send
 from propriety.beyond.parts import FEW, in_memory, share
-from propriety.beyond.scale import in_words, leaves_of, rounds_of, seconds_of, trips
+from propriety.beyond.scale import in_words, leaves_of, rounds_of, seconds_of, stops_early, trips
 from propriety.beyond.scan import Scan
 from propriety.beyond.station import News, Station
 from propriety.collective import NotSpread
@@ -467,5 +467,6 @@ def _scale(model: Any, client: Client, sizes: Sequence[float], columns: int) -> 
         often = trips(leaves_of(model), Relay.ahead)
         told += f"; {len(hosts)} machines meet about {often} times a tree" if len(hosts) > 1 else ""
         lasting = seconds_of(n, columns, rounds_of(model), threads=sum(threads.values()) or 1)
-        told += f"; about {in_words(lasting)}" if known else ""
+        most = "at most " if stops_early(model) else ""
+        told += f"; {most}about {in_words(lasting)}" if known else ""
     return f"{told}; dashboard: {client.dashboard_link}"

@@ -302,7 +302,7 @@ def check(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> None:
 def _refuse_whole(model: Any, n_rows: int) -> None:
     """Refuse by name what needs all rows in memory."""
     instead_of = {
-        "max_iter": "a number, with early_stopping=True",
+        "max_iter": "'auto' or a number",
         "calibrate": "None",
         "ccp_alpha": "a number",
         "splits": "'histogram'",

@@ -8,7 +8,8 @@ from propriety import parallel
 
 #: Processor seconds a value: to read it three times from Parquet and bin it; and in a round, for each score.
 _READ, _ROUND = 40e-9, 3e-9
-_ROUNDS, _LEAVES = 500, 31  # the most rounds, where held-out rows find their number, and leaves
+#: The rounds that are neither given nor found, the most where held-out rows find their number, and leaves.
+_ROUNDS, _MOST, _LEAVES = 100, 500, 31
 _OTHER = 4  # trips of a tree that are not for its splits: the scale, the root, the leaves, and one to spare
 
 
@@ -18,9 +19,13 @@ def rounds_of(model: Any) -> int:
     >>> from propriety import BoostingClassifier
     >>> rounds_of(BoostingClassifier(max_iter=30)), rounds_of(BoostingClassifier())
     (30, 500)
+    >>> rounds_of(BoostingClassifier(early_stopping=False))
+    100
     """
     rounds = getattr(model, "max_iter", 1)
-    return _ROUNDS if isinstance(rounds, str) else int(rounds)
+    if not isinstance(rounds, str):
+        return int(rounds)
+    return _MOST if stops_early(model) else _ROUNDS
 
 
 def stops_early(model: Any) -> bool:
@@ -30,8 +35,9 @@ def stops_early(model: Any) -> bool:
     >>> stops_early(BoostingClassifier()), stops_early(BoostingClassifier(max_iter=100))
     (True, False)
     """
-    by_itself = isinstance(model.early_stopping, str)
-    return isinstance(model.max_iter, str) if by_itself else bool(model.early_stopping)
+    if not isinstance(model.early_stopping, str):
+        return bool(model.early_stopping)
+    return isinstance(model.max_iter, str) and not model.warm_start
 
 
 def leaves_of(model: Any) -> int:

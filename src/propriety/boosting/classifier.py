@@ -88,8 +88,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     max_iter : int, "cv" or "auto", default="auto"
         Rounds. "auto" is "cv" for a total weight of up to 20,000 rows, or 20,000/K for K > 2 classes, and for
         more as many as ``early_stopping`` finds, at most 500. Where neither may be (``early_stopping=False``,
-        ``warm_start``, a gain found by folds, corrective coefficients, less than some 500 different rows
-        outside of the largest class), it is 100.
+        ``warm_start``, a gain found by folds, corrective coefficients, ``calibrate`` of a given kind, less
+        than some 500 different rows outside of the largest class), it is 100.
         "cv" takes the number of least loss on held-out rows: four models, each without a quarter of the
         rows, grow side by side until the loss over all of their held-out rows has not fallen for
         ``n_iter_no_change`` rounds, at most 500; then one is fitted to all rows, or the mean of three if
@@ -152,7 +152,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     validation_fraction : float, default=0.1
         Share of the rows held out for it, unless ``fit`` is given ``X_val``.
     n_iter_no_change : int or "auto", default="auto"
-        "auto" is 10, and a quarter of the rounds that have helped more.
+        "auto" is 10 rounds, plus a quarter of those up to the best one if held-out rows find the number.
     tol : float, default=1e-7
     scoring : "loss", scorer or its name, default="loss"
     warm_start : bool, default=False

@@ -271,6 +271,8 @@ def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) 
     asked = settings.stopping_is_asked
     if training.groups is not None:
         return _hold_out_groups(settings, training)
+    if not asked and settings.validation_fraction * weights.total < _LEAST_PLACES:
+        return None
     from propriety.engine.binning import content_hashes
 
     # A row's place belongs to what it holds, so that copies are held out together, in whatever process. A fit
@@ -282,12 +284,11 @@ def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) 
     cells = np.ravel_multi_index((training.codes, places), shape)
     masses = weights.by_class(cells, _PLACES * training.n_classes).reshape(shape)
     limits = np.array([_limit(mass, settings.validation_fraction) for mass in masses])
-    held = np.arange(_PLACES) < limits[:, None]
     if not asked:
-        places_held = np.count_nonzero(masses * held, axis=1)
-        share_held = masses[held].sum() / masses.sum()
-        few = places_held.sum() - places_held.max() < _LEAST_PLACES
-        if few or share_held > _MOST_HELD * settings.validation_fraction:
+        held = [mass[:limit] for mass, limit in zip(masses, limits, strict=True)]
+        share = sum(mass.sum() for mass in held) / masses.sum()
+        enough = _are_enough(np.array([np.count_nonzero(mass) for mass in held]))
+        if not enough or share > _MOST_HELD * settings.validation_fraction:
             return None
     if not limits.any():
         raise ValueError(
@@ -295,6 +296,11 @@ def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) 
             "and y_val, or leave early_stopping out"
         )
     return np.flatnonzero((places < limits[training.codes]) & (weights.array > 0))
+
+
+def _are_enough(held: NDArray[np.intp]) -> bool:
+    """Whether so many rows of each class say when to stop."""
+    return bool(held.sum() - held.max() >= _LEAST_PLACES)
 
 
 def _limit(mass: Floats, share: float) -> int:
@@ -305,12 +311,21 @@ def _limit(mass: Floats, share: float) -> int:
     return int(held[min(first, len(held) - 2)]) + 1 if len(held) > 1 else 0
 
 
-def _hold_out_groups(settings: BoostingSettings, training: Training) -> NDArray[np.intp]:
+def _hold_out_groups(settings: BoostingSettings, training: Training) -> NDArray[np.intp] | None:
     """One fold of groups, of as many as it takes for a fold to have the share that is to be held out."""
-    folds = fold_numbers(training, max(2, round(1 / settings.validation_fraction)), seed=settings.seed)
+    asked, present = settings.stopping_is_asked, training.weights.array > 0
+    assert training.groups is not None
+    if not asked and len(np.unique(training.groups[present])) < 2:
+        return None
+    n_folds = max(2, round(1 / settings.validation_fraction))
+    folds = fold_numbers(training, n_folds, seed=settings.seed if asked else 0)
     if not np.any(folds >= 0):
+        if not asked:
+            return None
         raise ValueError(
             "groups leave none to be held out for early stopping, since each class lies in one of them; give "
-            "X_val and y_val, or set early_stopping=False"
+            "X_val and y_val, or leave early_stopping out"
         )
-    return np.flatnonzero(folds == folds[folds >= 0].min())
+    rows = np.flatnonzero(folds == folds[folds >= 0].min())
+    held = np.bincount(training.codes[rows], minlength=training.n_classes)
+    return rows if asked or _are_enough(held) else None

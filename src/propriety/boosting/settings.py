@@ -177,7 +177,16 @@ def _who_counts_rounds(model: Any, size: float) -> tuple[bool, bool]:
     if asked or not allows_folds(model):
         return False, asked
     few = size <= FEW_ROWS
-    return few, not few and isinstance(model.early_stopping, str)
+    # Folds that calibrate have the rounds of the model, so these must be known.
+    free = isinstance(model.early_stopping, str) and not _asks_calibration(model)
+    return few, free and not few
+
+
+def _asks_calibration(model: Any) -> bool:
+    """Whether a user wants probabilities to be calibrated, rather than leave that to us."""
+    return model.calibrate is not None and not (
+        isinstance(model.calibrate, str) and model.calibrate == "auto"
+    )
 
 
 def _patience_growth(model: Any, by_held_out: bool) -> float:

@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils.extmath import _approximate_mode
 
 from propriety.cli.output import UsageError
 from propriety.cli.training import Role
@@ -81,6 +80,8 @@ def split_rows(
 
 def _held_out(y: NDArray[np.intp], share: float, seed: int) -> NDArray[np.bool_]:
     """Which rows judge, of each class its share: those of ``train_test_split``, which makes lists of them."""
+    from sklearn.utils.extmath import _approximate_mode
+
     counts, rng = np.bincount(y), np.random.RandomState(seed)
     n_judges = math.ceil(share * len(y))
     if min(n_judges, len(y) - n_judges) < len(counts):

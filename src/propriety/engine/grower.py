@@ -18,15 +18,7 @@ from propriety.engine.compiling import inner, kernel
 from propriety.engine.drawing import allow, draw_rows, mix
 from propriety.engine.fixed_point import BLOCK
 from propriety.engine.harvest import NO_HARVEST, NO_TURN, add_value, give_values
-from propriety.engine.histogram import (
-    LOW,
-    add_part,
-    add_rows,
-    add_weights,
-    clear,
-    largest_bin,
-    subtract,
-)
+from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, largest_bin, subtract
 from propriety.engine.layout import (
     BINS,
     CELLS,
@@ -205,22 +197,21 @@ def _add_partials(binned, work, node, first, last):
 def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker):
     """Complete the histograms of a chunk of features, and find the best split of each node there."""
     first, last = block(_I(0), binned.n_bins.size, n_chunks, chunk)
-    node, room = work.nodes[node_id], work.rooms[worker]
+    node, room, index = work.nodes[node_id], work.rooms[worker], work.rows
     _complete(binned, signal, work, node_id, itself, first, last, worker)
     # The smaller child first: one of few rows is taken from its parent's histogram as it is searched.
     small = _I(not itself and _small_child(work, node_id) == node.right)
     for turn in range(1 if itself else 2):
         i = small ^ turn
-        found, bins_left = work.candidates[i, chunk], work.candidate_sets[i, chunk]
-        allowed, index = work.allowed[i], work.rows
-        if found.slot >= 0:
-            histogram = work.histograms[found.slot]
-            best_split(histogram, allowed, binned, signal, rules, room, found, bins_left, first, last)
+        split, bins_left, allowed = work.candidates[i, chunk], work.candidate_sets[i, chunk], work.allowed[i]
+        if split.slot >= 0:
+            histogram = work.histograms[split.slot]
+            best_split(histogram, allowed, binned, signal, rules, room, split, bins_left, first, last)
             continue
         sibling = work.nodes[node.left + node.right - _meant(work, node_id, itself, i)]
-        whole = work.histograms[max(sibling.slot, 0)]
+        whole = work.histograms[max(sibling.slot, 0)]  # of a sibling without one any, which nobody looks at
         best_split_of_rows(
-            allowed, binned, signal, rules, index, room, found, bins_left, first, last, node, sibling, whole
+            allowed, binned, signal, rules, index, room, split, bins_left, first, last, node, sibling, whole
         )
 
 
@@ -403,7 +394,7 @@ def _begin_search(rules, work, node_id, itself):
 
 
 @inner
-def _end_search(rules, work, node_id, itself):
+def _end_search(work, node_id, itself):
     """Write down the best of the splits that were found per chunk."""
     work.dirty[:] = 0
     for i in range(2):
@@ -452,10 +443,10 @@ def _follow(binned, signal, rules, work, phase, argument):
     if phase == _COUNT:
         if itself:
             _sum_root(binned, signal, work, node)
-        if may_split(node, rules) if itself else _goes_on(rules, work, node):
+        if itself or _goes_on(rules, work, node):  # a root that may not split too, to clear partial sums
             return _I(_SEARCH), argument, _begin_search(rules, work, node_id, itself)
     elif phase == _SEARCH:
-        _end_search(rules, work, node_id, itself)
+        _end_search(work, node_id, itself)
     chosen = _select(rules, work)
     if chosen < 0:
         return _I(-1), _I(0), _I(0)

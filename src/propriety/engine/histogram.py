@@ -178,7 +178,7 @@ def add_rows(binned, signal, index, start, stop, node, first, last, work, worker
     if signal.packed.size == 0:
         _add_parts(binned.rows, signal.parts, index, start, stop, one, end, sums)
     else:
-        if node.counted:
+        if node.counted and node.packed:
             _add_ones(binned.rows, index, start, stop, one, end, sums)
         block = max(stop - start, 1) if node.packed else work.block
         for first_row in range(start, stop, block):

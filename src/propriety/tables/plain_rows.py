@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from propriety.engine.compiling import COMPILED, kernel, small
 
-_NOT_PLAIN = -1
 _DELIMITERS = ",;\t|"  # none of which can be in a number
 _POWERS = 10.0 ** np.arange(23)  # of ten, as far as they are exact
 _LINE, _RETURN, _MINUS, _PLUS, _POINT, _E = (np.uint8(ord(sign)) for sign in "\n\r-+.e")
@@ -39,10 +38,8 @@ def plain_rows(text: bytes, delimiter: str, kinds: dict[str, Any]) -> Any | None
     n_texts = len(kinds) - n_numbers
     numbers, valid = np.empty((n_numbers, n)), np.zeros((n_numbers, -(-n // 8)), dtype=np.uint8)
     starts, ends = np.empty((n_texts, n), np.int32), np.zeros((n_texts, n + 1), np.int32)
-    if (
-        _read_rows(codes, np.uint8(ord(delimiter)), numeric, _POWERS, numbers, valid, starts, ends)
-        == _NOT_PLAIN
-    ):
+    comma = np.uint8(ord(delimiter))
+    if not _read_rows(codes, comma, numeric, _POWERS, numbers, valid, starts, ends):
         return None
     of_numbers = map(_numbers, numbers, valid)
     of_texts = (_texts(codes, *places) for places in zip(starts, ends, strict=True))
@@ -140,17 +137,17 @@ def _read_row(text, at, delimiter, numeric, powers, row, numbers, valid, starts,
 
 @kernel
 def _read_rows(text, delimiter, numeric, powers, numbers, valid, starts, ends):
-    """Read rows of a text that ends with a line's end; returns their number, or −1 if they are not plain."""
+    """Read rows of a text that ends with a line's end; returns whether they are plain."""
     at, row = _U(0), _U(0)
     while at < _U(text.size):
         if text[at] == _LINE or text[at] == _RETURN:  # a blank line is no row
-            return _NOT_PLAIN
+            return False
         at = _read_row(text, at, delimiter, numeric, powers, row, numbers, valid, starts, ends)
         at += _U(text[at] == _RETURN)
         if text[at] != _LINE:  # nor is it at 0
-            return _NOT_PLAIN
+            return False
         at, row = at + _U(1), row + _U(1)
-    return np.int64(row)
+    return True
 
 
 @kernel

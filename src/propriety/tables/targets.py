@@ -52,7 +52,8 @@ class Target:
         text = conversion.text_or_missing(array, _markers(missing))
         labels = text.dictionary.to_pylist()
         if self.several:
-            places = [self.several.index(label) if label in self.several else 0 for label in labels]
+            place = {label: k for k, label in enumerate(self.several)}
+            places = [place.get(label, 0) for label in labels]
         else:
             places = [int(label == self.positive) for label in labels]
         codes = conversion.as_numpy(pc.fill_null(text.indices, len(labels)))
