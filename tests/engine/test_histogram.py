@@ -28,7 +28,7 @@ def _add_rows(binned, signal, index, nodes, first, work, sums):
     d = binned.n_bins.size
     for f in range(first, d):
         histogram.clear(binned, f, nodes[0], sums)
-    histogram.add_rows(binned, signal, index, 0, index.size, nodes[0], first, d, work, 1, sums)
+    histogram.add_rows(binned.rows, signal, index, 0, index.size, nodes[0], first, d, work, 1, sums)
 
 
 @njit

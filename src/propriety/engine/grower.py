@@ -14,11 +14,21 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.engine import aside, team
+from propriety.engine.bundles import NO_BUNDLES, bundle
 from propriety.engine.compiling import inner, kernel
 from propriety.engine.drawing import allow, draw_rows, mix
 from propriety.engine.fixed_point import BLOCK
 from propriety.engine.harvest import NO_HARVEST, NO_TURN, add_value, give_values
-from propriety.engine.histogram import LOW, add_part, add_rows, add_weights, clear, largest_bin, subtract
+from propriety.engine.histogram import (
+    LOW,
+    add_bundled,
+    add_part,
+    add_rows,
+    add_weights,
+    clear,
+    largest_bin,
+    subtract,
+)
 from propriety.engine.layout import (
     BINS,
     CELLS,
@@ -44,6 +54,8 @@ _MANY_ROWS = 8192  # above which the workers share the rows of a child that is c
 _SELDOM = 16  # times the least rows of a leaf: of so many, a split seldom leaves too few
 NODES, SLOTS, LEAVES = range(3)
 _PARTITION, _COUNT, _SEARCH = range(3)
+#: Ways to count a node; of the last two, also what a worker's partial sums are of.
+_FEATURES, _ROWS, _BUNDLES = range(3)
 #: Literal numbers are wrapped in this where they are arguments, or Numba compiles the callee anew.
 _I = np.int64
 
@@ -62,7 +74,7 @@ def block(start, stop, n_blocks, k):
 def _n_blocks(work, rows, d):
     if work.partials.shape[0] == 1:
         return _I(1)
-    return _I(max(1, min(rows * d // TASK_CELLS, _MAX_BLOCKS, 4 * work.partials.shape[0])))
+    return _I(max(1, min(rows * d // TASK_CELLS, _MAX_BLOCKS, 8 * work.partials.shape[0])))
 
 
 @inner
@@ -80,9 +92,12 @@ def _small_child(work, node_id):
 
 
 @inner
-def _by_blocks(counted, n_blocks):
-    """Whether the workers share the rows of a child that is counted, as it is moved, and not its features."""
-    return n_blocks > 1 and counted.stop - counted.start > _MANY_ROWS
+def _way(work, counted, itself, n_blocks):
+    """How a node is counted: the workers share its features or, as they are moved, its rows."""
+    rows = counted.stop - counted.start
+    if rows >= work.bundles.least:
+        return _BUNDLES
+    return _ROWS if itself or (n_blocks > 1 and rows > _MANY_ROWS) else _FEATURES
 
 
 @inner
@@ -129,12 +144,17 @@ def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
         move(work, work.lefts, node, work.nodes[node.right].start, n_blocks, k)
         counted_id, source = _small_child(work, node_id), work.scratch
         first, last = (start, start + n_left) if counted_id == node.left else (start + n_left, stop)
-    counted, d = work.nodes[counted_id], binned.n_bins.size
-    if not itself and (counted.slot < 0 or not _by_blocks(counted, n_blocks)):
+    counted, rows, width, bundles = work.nodes[counted_id], binned.rows, binned.n_bins.size, work.bundles
+    way = _way(work, counted, itself, n_blocks)
+    if way == _FEATURES or counted.slot < 0:
         return
-    target = work.histograms[0] if n_blocks == 1 else work.partials[worker]
-    add_rows(binned, signal, source, first, last, counted, _I(0), d, work, worker, target)
-    work.dirty[worker] = n_blocks > 1
+    target = work.partials[worker]
+    if way == _BUNDLES:
+        rows, width = bundles.rows, bundles.sizes.size
+    elif n_blocks == 1:
+        target, way = work.histograms[0], _FEATURES
+    add_rows(rows, signal, source, first, last, counted, _I(0), width, work, worker, target)
+    work.dirty[worker] = way
 
 
 @inner
@@ -171,8 +191,8 @@ def _complete(binned, signal, work, node_id, itself, first, last, worker):
         sums, start, stop = work.histograms[counted.slot], counted.start, counted.stop
         for f in range(first, last):
             clear(binned, f, counted, sums)
-        if not _by_blocks(counted, _n_blocks(work, node.stop - node.start, d)):
-            add_rows(binned, signal, work.rows, start, stop, counted, first, last, work, worker, sums)
+        if _way(work, counted, False, _n_blocks(work, node.stop - node.start, d)) == _FEATURES:
+            add_rows(binned.rows, signal, work.rows, start, stop, counted, first, last, work, worker, sums)
         _add_partials(binned, work, counted, first, last)
         # 2. Its sibling has the rest of their parent.
         for f in range(first, last):
@@ -188,9 +208,12 @@ def _complete(binned, signal, work, node_id, itself, first, last, worker):
 def _add_partials(binned, work, node, first, last):
     """Add up what the workers have counted for some features."""
     for worker in range(work.dirty.size):
-        if work.dirty[worker]:
-            for f in range(first, last):
-                add_part(binned, f, node, work.partials[worker], work.histograms[node.slot])
+        part, sums = work.partials[worker], work.histograms[node.slot]
+        for f in range(first, last):
+            if work.dirty[worker] == _ROWS:
+                add_part(binned, f, node, part, sums)
+            elif work.dirty[worker] == _BUNDLES:
+                add_bundled(work.bundles, f, node, part, sums)
 
 
 @inner
@@ -396,7 +419,10 @@ def _begin_search(rules, work, node_id, itself):
 @inner
 def _end_search(work, node_id, itself):
     """Write down the best of the splits that were found per chunk."""
-    work.dirty[:] = 0
+    for worker in range(work.dirty.size):
+        if work.dirty[worker] == _BUNDLES:
+            work.partials[worker, : work.bundles.sizes.size * CELLS] = 0
+        work.dirty[worker] = 0
     for i in range(2):
         meant = _meant(work, node_id, itself, i)
         if meant >= 0:
@@ -462,7 +488,8 @@ def _sum_root(binned, signal, work, root):
         if worker >= 0 and not work.dirty[worker]:
             continue
         cells = work.partials[worker] if worker >= 0 else work.histograms[0]
-        for b in range(binned.n_bins[0] + 1):
+        bundled = worker >= 0 and work.dirty[worker] == _BUNDLES
+        for b in range(work.bundles.sizes[0] if bundled else binned.n_bins[0] + 1):
             root.gradient += cells[b] >> 32 if root.packed else cells[b]
             root.curvature += cells[b] & LOW if root.packed else cells[b + CURVATURES]
             if signal.packed.size == 0:
@@ -554,6 +581,7 @@ class Grower:
             n_histograms = n_histograms_of(n, max_leaves)
         workers, n_nodes = self.n_workers, 2 * max_leaves - 1
         n_chunks = min(-(-d // _CHUNK), workers)
+        bundles = NO_BUNDLES if few_rows else bundle(binned, workers, _MANY_ROWS)
         self.work = Workspace(
             rows=memory.empty(n, np.uint32),
             scratch=memory.empty(n, np.uint32),
@@ -562,7 +590,9 @@ class Grower:
             path_groups=np.ones((n_nodes, n_groups), dtype=np.uint8),
             histograms=np.zeros((n_histograms, d * CELLS), dtype=np.int64),
             slots=np.zeros(n_histograms, dtype=np.int64),
-            partials=np.zeros((workers, d * CELLS if workers > 1 else 0), dtype=np.int64),
+            partials=np.zeros(
+                (workers, d * CELLS if workers > 1 or len(bundles.rows) else 0), dtype=np.int64
+            ),
             dirty=np.zeros(workers, dtype=np.uint8),
             counts=np.zeros(3, dtype=np.int64),
             lefts=np.zeros(_MAX_BLOCKS, dtype=np.int64),
@@ -574,6 +604,7 @@ class Grower:
             block=n if n > BLOCK and largest_bin(binned, n_jobs) <= BLOCK else BLOCK,
             block_cells=np.zeros((workers, d * CELLS if n > BLOCK or few_rows else 0), dtype=np.int64),
             rooms=np.zeros(workers, dtype=ROOM),
+            bundles=bundles,
         )
 
     def grow(self, signal: Signal, rules: Rules, rows: NDArray[np.uint32] | None = None) -> NDArray[np.void]:

@@ -13,7 +13,7 @@ from propriety.engine.layout import BINS, CELLS, CURVATURES, SPAN, TILE, WEIGHTS
 
 _AHEAD = np.uint64(24)  # rows
 _LANES = np.uint64(LANES)  # features whose cells are added to at a time: these fit in the first cache
-_FEW = np.uint64(4)  # the same of the last features
+_HALF, _FEW = np.uint64(8), np.uint64(4)  # the same of the last features
 _TILE = np.uint64(TILE)
 _SPAN = np.uint64(SPAN)
 _LINE = np.uint64(64)  # bytes of the cache that are loaded together
@@ -66,14 +66,15 @@ def _collect(rows, packed, index, start, size, end, first, last, room):
 
 
 @small
-def _add_lanes(rows, index, start, size, end, f, count, ahead, place, room, cells):
+def _add_lanes(rows, index, start, size, end, f, count, ahead, loads, place, room, cells):
     """Add the values of a tile to the cells of the features f … f + count − 1, whose bins begin at ``place``.
 
-    Meanwhile the bins of the next tile are loaded.
+    Meanwhile the bins of the next tile are loaded, if this loop is the one to do that.
     """
     bins, values, d = room.bins, room.values, _U(rows.shape[1])
     for i in range(size):
-        prefetch(rows, _U(index[min(start + i + _TILE, end)]) * d + ahead)
+        if loads:
+            prefetch(rows, _U(index[min(start + i + _TILE, end)]) * d + ahead)
         value = values[i]
         for k in range(count):
             cells[(f + k) * _U(CELLS) + _U(bins[place + i * _LANES + k])] += value
@@ -97,16 +98,21 @@ def _add_packed(rows, packed, index, start, stop, first, last, room, cells):
             f, right, place = left, min(left + width, last), _U(0)
             _collect(rows, packed, index, tile, size, end, f, right, room)
             while f + _LANES <= right:
-                _add_lanes(rows, index, tile, size, end, f, _LANES, f, place, room, cells)
+                _add_lanes(rows, index, tile, size, end, f, _LANES, f, True, place, room, cells)
                 f += _LANES
                 place += _TILE * _LANES
             place += _LANES - (right - f)
+            half = f + _HALF <= right
+            if half:
+                _add_lanes(rows, index, tile, size, end, f, _HALF, right - _ONE, True, place, room, cells)
+                f += _HALF
+                place += _HALF
             while f + _FEW <= right:
-                _add_lanes(rows, index, tile, size, end, f, _FEW, right - _ONE, place, room, cells)
+                _add_lanes(rows, index, tile, size, end, f, _FEW, right - _ONE, not half, place, room, cells)
                 f += _FEW
                 place += _FEW
             while f < right:
-                _add_lanes(rows, index, tile, size, end, f, _ONE, right - _ONE, place, room, cells)
+                _add_lanes(rows, index, tile, size, end, f, _ONE, right - _ONE, False, place, room, cells)
                 f += _ONE
                 place += _ONE
 
@@ -167,8 +173,10 @@ def largest_bin(binned: Binned, n_jobs: int) -> int:
 
 
 @inner
-def add_rows(binned, signal, index, start, stop, node, first, last, work, worker, sums):
+def add_rows(rows, signal, index, start, stop, node, first, last, work, worker, sums):
     """Add the rows index[start:stop], some of a node's, to its histogram, for the features first … last−1.
+
+    ``rows`` has their bins, or those of their bundles.
 
     A node of at most ``BLOCK`` rows of unit weight is *packed*: one addition per cell, and gradient and
     curvature stay together until its splits are scored. A larger one is summed block by block, in cells of
@@ -176,15 +184,15 @@ def add_rows(binned, signal, index, start, stop, node, first, last, work, worker
     """
     one, end, room, cells = _U(first), _U(last), work.rooms[worker], work.block_cells[worker]
     if signal.packed.size == 0:
-        _add_parts(binned.rows, signal.parts, index, start, stop, one, end, sums)
+        _add_parts(rows, signal.parts, index, start, stop, one, end, sums)
     else:
         if node.counted and node.packed:
-            _add_ones(binned.rows, index, start, stop, one, end, sums)
+            _add_ones(rows, index, start, stop, one, end, sums)
         block = max(stop - start, 1) if node.packed else work.block
         for first_row in range(start, stop, block):
             last_row = min(first_row + block, stop)
             target = sums if node.packed else cells
-            _add_packed(binned.rows, signal.packed, index, first_row, last_row, one, end, room, target)
+            _add_packed(rows, signal.packed, index, first_row, last_row, one, end, room, target)
             if not node.packed:
                 _carry(cells, one, end, sums)
 
@@ -230,6 +238,19 @@ def add_part(binned, f, node, part, sums):
         _move_part(part, first + _WEIGHT, size, sums)
     if not node.packed:
         _move_part(part, first + _CURVATURE, size, sums)
+
+
+@inner
+def add_bundled(bundles, f, node, part, sums):
+    """The same of a worker that has counted bundles; the others of the bundle need its cells as well."""
+    first, bins = _U(bundles.of[f]) * _U(CELLS), bundles.bins[f]
+    for k in range(_U(bundles.sizes[bundles.of[f]])):
+        at, place = _U(f) * _U(CELLS) + _U(bins[k]), first + k
+        sums[at] += part[place]
+        if not node.packed:
+            sums[at + _CURVATURE] += part[place + _CURVATURE]
+        if node.counted:
+            sums[at + _WEIGHT] += part[place + _WEIGHT]
 
 
 @inner

@@ -123,6 +123,17 @@ class Rules(NamedTuple):
 
 
 @by_address
+class Bundles(NamedTuple):
+    """The columns of a table in bundles, each of which has at most ``BINS`` combinations of bins."""
+
+    rows: NDArray[np.uint8]  # (n, bundles): combinations
+    sizes: NDArray[np.int64]  # (bundles,): how many there are
+    of: NDArray[np.int64]  # (d,): the bundle of each feature
+    bins: NDArray[np.uint8]  # (d, BINS): the feature's bin in each combination of its bundle
+    least: int  # rows from which counting by bundles pays
+
+
+@by_address
 class Workspace(NamedTuple):
     """What growing a tree needs beside the data; made once per fit."""
 
@@ -145,6 +156,7 @@ class Workspace(NamedTuple):
     block: int  # so many rows of a large node fit into packed cells: all of them if all bins are small
     block_cells: NDArray[np.int64]  # (workers, d · CELLS): these sums, else 0
     rooms: NDArray[np.void]  # (workers,) of ROOM
+    bundles: Bundles
 
 
 @by_address

@@ -168,7 +168,7 @@ def _count(binned, signal, work, trip, c, first, last, worker):
     node, sums = work.nodes[cut.node], work.histograms[cut.slot]
     for f in range(first, last):
         clear(binned, f, node, sums)
-    add_rows(binned, signal, work.rows, cut.start, cut.stop, node, first, last, work, worker, sums)
+    add_rows(binned.rows, signal, work.rows, cut.start, cut.stop, node, first, last, work, worker, sums)
     for kind in range(_kinds(signal, node)):
         _put(trip, cut.at + kind * trip.offsets[-1], first, last, _skip(node, kind), sums)
 
