@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from propriety.data.training import NUMBERS, Training
+from propriety.data.training import NUMBERS, Training, encode_labels
+from propriety.weights import Weights
 
 
 def test_classes_are_those_with_a_positive_weight():
@@ -13,6 +14,33 @@ def test_classes_are_those_with_a_positive_weight():
     assert training.classes.tolist() == ["a", "b"]
     assert training.codes.tolist() == [1, 0, 0, 1]
     assert training.class_weights.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([True, False, True]),
+        np.array([-128, 127, 3, -128], dtype=np.int8),
+        np.array([2**64 - 1, 2**64 - 2], dtype=np.uint64),
+        np.array([2**63 - 1, 2**63 - 3, 2**63 - 1]),
+        np.array([-(10**12), 5, 10**12]),
+        np.array([7, 5, 9], dtype=np.uint8),
+        np.array(["b", "a", "c"]),
+        np.array([2.5, 1.0]),
+    ],
+)
+def test_labels_of_every_kind_are_encoded_as_numpy_does(labels):
+    classes, codes = encode_labels(labels, Weights(len(labels)))
+    expected = np.unique(labels, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected[0], strict=True)
+    np.testing.assert_array_equal(codes, expected[1].astype(np.intp), strict=True)
+
+
+def test_labels_of_rows_without_weight_are_no_classes():
+    weights = Weights.read([1, 0, 1, 0, 1, 0], 6)
+    classes, codes = encode_labels(np.array([4, 9, 2, 3, 4, -1]), weights)
+    assert classes.tolist() == [2, 4]
+    assert codes.tolist() == [1, 0, 0, 0, 1, 0]
 
 
 def test_the_target_is_class_one_or_the_largest():

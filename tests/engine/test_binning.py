@@ -54,6 +54,21 @@ def test_sampled_rows_of_stacked_arrays_are_those_of_one(rng):
             np.testing.assert_array_equal(column(f), X[rows, f])
 
 
+@pytest.mark.parametrize("sampled", [False, True])
+def test_columns_side_by_side_are_those_of_the_table(rng, sampled):
+    n = binning._COPIED + 200
+    X, Y = rng.normal(size=(n, 6)).astype(np.float32), rng.normal(size=(300, 6))
+    for parts in ([X], [X, Y], [np.asfortranarray(X)]):
+        table = table_of(Stacked(parts))[1]
+        rows = np.flatnonzero(rng.random(table.n_rows) < 0.99) if sampled else None
+        ((where, column),) = binning._side_by_side(table, [1, 4], rows, 2)
+        ((expected, other),) = table.parts([1, 4], rows)
+        assert where is rows if sampled else where == expected
+        for f in (1, 4):
+            np.testing.assert_array_equal(column(f), other(f))
+            assert column(f).dtype == other(f).dtype
+
+
 def test_few_distinct_values_get_a_bin_each():
     binner, binned = bins_of(np.array([[3.0], [1.0], [1.0], [7.0]]))
     assert binned.rows[:, 0].tolist() == [1, 0, 0, 2]

@@ -27,6 +27,7 @@ from propriety.weights import Weights
 #: What a learner reads: any table, with missing values and categories, or numbers in every cell.
 TABLE, NUMBERS = "table", "numbers"
 _MOST_COPIES = 200_000
+_TABLE = 1 << 10  # whole numbers from the least to the largest label up to which a table of them pays
 _FEW = 20  # rows, up to which scikit-learn takes no labels for numbers
 
 
@@ -270,6 +271,40 @@ def read_table(
     return X, feature_names, schema, table
 
 
+def _span(labels: NDArray[Any]) -> tuple[int, int] | None:
+    """The least and the largest of whole numbers that lie so close together that a table of them is small."""
+    if labels.dtype.kind not in "biu" or not np.can_cast(labels.dtype, np.intp) or not len(labels):
+        return None
+    low, high = int(labels.min()), int(labels.max())
+    return (low, high) if high - low < _TABLE else None
+
+
+def _distinct(labels: NDArray[Any]) -> NDArray[Any]:
+    """As ``np.unique``, of classes without sorting.
+
+    >>> _distinct(np.array([3, 1, 3], dtype=np.int8))
+    array([1, 3], dtype=int8)
+    """
+    span = _span(labels)
+    if span is None:
+        return np.unique(labels)
+    counts = np.bincount(labels.astype(np.intp) - span[0])
+    return (np.flatnonzero(counts) + span[0]).astype(labels.dtype)
+
+
+def _places(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """As ``np.searchsorted``, by a table of the labels that there can be.
+
+    >>> _places(np.array([1, 3]), np.array([3, 1, 2, 4]))
+    array([1, 0, 1, 2])
+    """
+    span = _span(labels)
+    if span is None:
+        return np.searchsorted(classes, labels)
+    table = np.searchsorted(classes, np.arange(span[1] - span[0] + 1) + span[0])
+    return table[labels.astype(np.intp) - span[0]]
+
+
 def encode_labels(
     labels: NDArray[Any] | CodedLabels, weights: Weights
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -282,14 +317,14 @@ def encode_labels(
         numbers, labels = labels.codes, labels.values
         own = np.unique(labels[np.bincount(numbers if kept is None else numbers[kept]).nonzero()])
     else:
-        own = np.unique(labels if kept is None else labels[kept])
+        own = _distinct(labels if kept is None else labels[kept])
     parts = weights.collective.gather(own)
     classes = own if len(parts) == 1 else np.unique(np.concatenate(parts))
     if len(classes) < 2:
         raise ValueError(
             f"y must hold at least two classes with positive weight, got 1 class: {classes.tolist()}"
         )
-    codes = np.searchsorted(classes, labels)
+    codes = _places(classes, labels)
     if kept is not None or numbers is not None:
         codes = np.minimum(codes, len(classes) - 1)
         codes = np.where(classes[codes] == labels, codes, 0).astype(np.intp)

@@ -25,21 +25,27 @@ from propriety.engine.compiling import allocating, kernel
 from propriety.engine.layout import BINS, Binned
 from propriety.engine.placing import place
 from propriety.engine.quantiles import TIE as _TIE
-from propriety.engine.quantiles import middles, sorted_edges
-from propriety.engine.sorting import Sorter, sort_numbers
+from propriety.engine.quantiles import middles
+from propriety.engine.selecting import EdgeFinder
+from propriety.engine.sorting import sort_numbers
 from propriety.weights import Weights
 
 #: Distinct rows that the quantiles are taken from.
 SAMPLE = 200_000
 _SPARE = 1.5 * 1.25  # times the sample: rows of low hash that are kept at hand, in case some are held out
 _HASHED = 65536
+_COPIED = 1 << 13  # rows whose numbers are copied at once, and from which a copy pays
+_LINES = 256  # of them, whose lines stay in the first cache
 _BLOCK = 65536  # rows whose categories are looked up at once
 _MOST = np.iinfo(np.uint64).max
 _TOGETHER = 8  # features, or one a thread, whose values are sorted at the same time
 _SMOOTHING = 10.0
 _WAITING = 32  # batches whose distinct values are joined at once
 _SEARCH = 255  # edges per feature, padded with +inf; the search needs 2⁸ − 1
+_U = np.uint64
 Floats = NDArray[np.float64]
+#: Which rows, and their columns by number.
+_Part = tuple[Any, Callable[[int], NDArray[Any]]]
 
 
 class ColumnSource(Protocol):
@@ -234,11 +240,44 @@ def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Dis
     return Distinct(values[first].astype(np.float64, copy=False), mass)
 
 
+def _side_by_side(
+    table: ColumnSource, features: list[int], rows: NDArray[np.intp] | None, n_jobs: int
+) -> Iterable[_Part]:
+    """As ``table.parts`` of numbers; those of large arrays are copied, each row once for all columns."""
+    n, arrays = table.n_rows if rows is None else len(rows), table.arrays
+    if n < _COPIED or not features or not arrays or not all(X.flags.c_contiguous for X in arrays):
+        return table.parts(features, rows, codes=True)
+    values, numbers = np.empty((len(features), n), np.result_type(*arrays)), np.array(features)
+    ends = np.cumsum([0, *map(len, arrays)])
+    places = ends if rows is None else np.searchsorted(rows, ends)
+    for X, first, start, stop in zip(arrays, ends, places, places[1:], strict=False):
+        here = np.empty(0, np.intp) if rows is None else rows[start:stop] - first
+        copy = partial(_copy_block, X, here, numbers, values[:, start:stop])
+        parallel.for_blocks(copy, int(stop - start), n_jobs=n_jobs, block=_COPIED)
+    place = {f: k for k, f in enumerate(features)}
+    return [(slice(0, n) if rows is None else rows, lambda f: values[place[f]])]
+
+
+def _copy_block(X, rows, features, values, start, stop):
+    _copy_rows(X, rows, features, values, start, stop)
+
+
+@kernel
+def _copy_rows(X, rows, features, values, start, stop):
+    """Copy some features of the rows start … stop−1 of X or, if `rows` are given, of those among them."""
+    every = rows.size == 0
+    for first in range(start, stop, _LINES):
+        for j in range(features.size):
+            f = _U(features[j])
+            for i in range(_U(first), _U(min(first + _LINES, stop))):
+                values[j, i] = X[i if every else _U(rows[i]), f]
+
+
 class _Reading:
     """What a process knows of the columns: distinct values of sampled rows, weights of categories.
 
     Of rows that come in batches the parts are joined, which is exact: weights have exact sums. Values without
-    weights that no others will join are sorted, and their edges found where a bin may end: ``sorter`` does.
+    weights that no others will join are not kept: ``finder`` finds their edges.
     """
 
     def __init__(
@@ -249,28 +288,26 @@ class _Reading:
         sample: NDArray[np.intp] | None,
         n_jobs: int,
         max_bins: int,
-        sorter: Sorter | None,
+        finder: EdgeFinder | None,
     ) -> None:
         self._weights, self._target, self._counts = weights, target, counts
         self._sample, self._n_jobs = sample, n_jobs
-        self._max_bins, self._sorter = max_bins, sorter
+        self._max_bins, self._finder = max_bins, finder
         self.parts: dict[int, Any] = {}
 
     def numbers(self, table: ColumnSource, features: list[int]) -> None:
         """Read the columns of numbers, of the sampled rows."""
-        self._read(table, features, self._sample, self._distinct)
+        self._read(_side_by_side(table, features, self._sample, self._n_jobs), features, self._distinct)
 
     def categories(self, table: ColumnSource, features: list[int]) -> None:
         """Read the columns of categories, of all rows."""
-        self._read(table, features, None, self._count)
+        self._read(table.parts(features, codes=True), features, self._count)
 
-    def _read(
-        self, table: ColumnSource, features: list[int], rows: NDArray[np.intp] | None, read: Any
-    ) -> None:
+    def _read(self, parts: Iterable[_Part], features: list[int], read: Any) -> None:
         if not features:
             return
         waiting: list[dict[int, Any]] = []
-        for where, column in table.parts(features, rows, codes=True):
+        for where, column in parts:
             part: dict[int, Any] = {}
             parallel.run([partial(read, part, where, column, f) for f in features], self._n_jobs)
             waiting.append(part)
@@ -280,9 +317,9 @@ class _Reading:
 
     def _distinct(self, part: dict[int, Any], where: Any, column: Callable[[int], Any], f: int) -> None:
         weights, sample, x = self._weights, self._sample, column(f)
-        if self._sorter is not None:
-            with self._sorter.sorted(x if sample is None or where is sample else x[sample]) as ordered:
-                part[f] = sorted_edges(ordered, self._max_bins)
+        if self._finder is not None:
+            x = x if sample is None or where is sample else x[sample]
+            part[f] = self._finder.edges(x, self._max_bins)
             return
         if sample is None:
             part[f] = distinct_values(x, None if weights is None else weights[where])
@@ -492,10 +529,10 @@ class Binner:
         # Some at a time, for the memory that their values take; but a pass over batches is not made twice.
         streamed = isinstance(table, StreamedTable)
         together, complete = d if streamed else max(_TOGETHER, n_jobs), collective.size == 1 and not streamed
-        sorter = Sorter() if complete and weights.values is None else None
+        finder = EdgeFinder() if complete and weights.values is None else None
         for first in range(0, d, together):
             features = range(first, min(first + together, d))
-            read = _Reading(weights.values, target, counts, sample, n_jobs, max_bins, sorter)
+            read = _Reading(weights.values, target, counts, sample, n_jobs, max_bins, finder)
             read.numbers(table, [f for f in features if not counts[f]])
             read.categories(table, [f for f in features if counts[f]])
             shares = [[f for f in features if f % collective.size == rank] for rank in range(collective.size)]

@@ -69,24 +69,40 @@ def _place_block(X, features, edges, n_bins, begins, steps, first, columns, star
     _place_rows(X, features, edges, n_bins, begins, steps, start, stop, first, columns)
 
 
+@small
+def _by_table(X, column, start, stop, begin, many, table, missing, bins):
+    """Bin a block of rows: `many` steps from where the table says, a constant, so that there is no loop."""
+    for i in range(_U(start), _U(stop)):
+        x = X[i, column]
+        at = _U(begin[_U(_leading(x))])
+        for _ in range(many):
+            at += _U(np.float64(x) > table[at])
+        bins[i] = missing if np.isnan(x) else np.uint8(at)
+
+
+@small
+def _by_halving(X, column, start, stop, table, missing, bins):
+    """The same without."""
+    for i in range(_U(start), _U(stop)):
+        x = np.float64(X[i, column])
+        at = _U(0)
+        for step in (128, 64, 32, 16, 8, 4, 2, 1):
+            at += _U(step) * _U(x > table[at + _U(step - 1)])
+        bins[i] = missing if np.isnan(x) else np.uint8(at)
+
+
 @kernel
 def _place_rows(X, features, edges, n_bins, begins, steps, start, stop, first, columns):
     """Bin a block of rows, X[0] being row ``first``."""
     for j in range(features.size):
-        f, many = features[j], steps[j]
-        table, missing, column = edges[f], np.uint8(n_bins[f]), f if X.shape[1] > 1 else 0
-        if many > 0:
-            begin = begins[j]
-            for i in range(start, stop):
-                x = X[i, column]
-                at = _U(begin[_U(_leading(x))])
-                for _ in range(many):
-                    at += _U(np.float64(x) > table[at])
-                columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)
-        else:
-            for i in range(start, stop):
-                x = np.float64(X[i, column])
-                at = _U(0)
-                for step in (128, 64, 32, 16, 8, 4, 2, 1):
-                    at += _U(step) * _U(x > table[at + _U(step - 1)])
-                columns[f, first + i] = missing if np.isnan(x) else np.uint8(at)
+        f = features[j]
+        table, missing, bins = edges[f], np.uint8(n_bins[f]), columns[f, first:]
+        column = _U(f if X.shape[1] > 1 else 0)
+        if steps[j] == 0:
+            _by_halving(X, column, start, stop, table, missing, bins)
+        elif steps[j] == 1:
+            _by_table(X, column, start, stop, begins[j], 1, table, missing, bins)
+        elif steps[j] == 2:
+            _by_table(X, column, start, stop, begins[j], 2, table, missing, bins)
+        else:  # a step too many stays where it is
+            _by_table(X, column, start, stop, begins[j], _STEPS, table, missing, bins)

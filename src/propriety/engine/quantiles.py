@@ -37,7 +37,7 @@ def middles(below: Floats, above: Floats) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         middle = below + 0.5 * (above - below)
     # Between neighbouring floats, and beside an infinity, the value below is the only edge.
-    return np.where((middle >= below) & (middle < above), middle, below)
+    return np.where((middle >= below) & (middle < above), middle, below + 0.0)  # −0.0 becomes 0.0
 
 
 @inner

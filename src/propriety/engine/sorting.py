@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from propriety.engine.compiling import kernel, small
 
-_MANY = 1 << 15  # numbers from which the passes pay, and a kernel that has to be compiled
+#: Numbers from which the passes pay, and a kernel that has to be compiled.
+MANY = 1 << 15
 _BITS = 11
 _DIGITS = 3  # of four bytes
 _KINDS: dict[int, Any] = {4: np.uint32, 8: np.uint64}  # of bits, by the width of a number
@@ -64,7 +65,7 @@ class Sorter:
 
 
 def _by_digits(values: NDArray[np.floating]) -> bool:
-    return _MANY <= len(values) < 2**32 and values.dtype.itemsize in _KINDS
+    return MANY <= len(values) < 2**32 and values.dtype.itemsize in _KINDS
 
 
 def _sort(values: NDArray[np.floating], bits: NDArray[Any], spare: NDArray[Any]) -> NDArray[np.floating]:

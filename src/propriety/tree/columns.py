@@ -75,7 +75,7 @@ def _binned(
     columns = SearchColumns(kinds, np.arange(d), codes, binner.n_bins, no_order, monotone, binner.levels)
     # Columns are read again when they are split, so that a sparse table never lies in memory as numbers.
     values = lru_cache(maxsize=16)(lambda f: _rows(table.column(f), kept))
-    missing = tuple(float(np.any(codes[f] == binner.n_bins[f])) for f in range(d))
+    missing = tuple((codes.max(axis=1, initial=0) == binner.n_bins).astype(float).tolist())
     anywhere = np.array(weights.collective.max(missing), dtype=bool)
     return Prepared(columns, values, binner.category_bins, anywhere)
 
