@@ -41,6 +41,7 @@ from propriety.evaluation import calibration_slope, compare, holm, mean_loss
 
 COSTS = (0.01, 0.05, 0.1, 0.2, 0.5)
 FOLDS = 3
+ENOUGH = 20  # sets from which two models are compared by tests
 KEPT = RESULTS / "quality_ranks.jsonl"
 OURS = ("propriety auto", "propriety boosting")
 warnings.filterwarnings("ignore")
@@ -199,18 +200,18 @@ def _table(name, title, rows, models):
         cells.append(f"{scores['log loss'][:, m].mean():.4f} ({ranked['log loss'].average_ranks[m]:.1f})")
         slope = np.median([r[model]["slope"] or np.inf for r in rows])
         lines.append([model, *cells, slope, sum(r[model]["seconds"] for r in rows)])
+    worst = max(t.friedman.pvalue for t in ranked.values())
+    note = f"Friedman's p is at most {worst:.1g}."
+    if len(rows) < ENOUGH:
+        return Table(name, title, columns, lines, note)
     others = [m for m in range(len(models)) if m != ours]
     tested = [ranked[kind].wilcoxon[ours] for kind in scores]  # once for each: exact tests take their time
     pvalues = holm(np.array([of_kind[m] for of_kind in tested for m in others]))
-    worst = max(t.friedman.pvalue for t in ranked.values())
     pairs = [(kind, models[m]) for kind in scores for m in others]
     same = [f"{model} ({kind})" for (kind, model), p in zip(pairs, pvalues, strict=True) if p > 0.05]
     if len(same) > len(pairs) / 2:
         same = [f"{len(same)} of {len(pairs)} comparisons"]
-    note = (
-        f"Friedman's p is at most {worst:.1g}. Not different from {OURS[0]} (Wilcoxon, Holm, 5 %): "
-        f"{'; '.join(same) or 'none'}."
-    )
+    note += f" Not different from {OURS[0]} (Wilcoxon, Holm, 5 %): {'; '.join(same) or 'none'}."
     return Table(name, title, columns, lines, note)
 
 
