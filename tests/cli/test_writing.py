@@ -242,7 +242,8 @@ def test_a_termination_leaves_nothing_behind(folder, tmp_path, ending):
         while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert list(tmp_path.iterdir()) != []
-        for _ in range(6):  # Python loses an exit that is raised while an object is deleted
+        # Once, on a busy machine, a process did not end; why is not known. Asked again, it must.
+        for _ in range(3):
             process.send_signal(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(20)
