@@ -8,6 +8,7 @@ from numba import njit
 
 from propriety.engine import histogram
 from propriety.engine.fixed_point import BLOCK, row_weights
+from propriety.engine.intrinsics import AT_ONCE, LANES
 from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, NODE, ROOM, TILE, WEIGHTS, Binned
 from propriety.engine.quantize import Quantizer
 from propriety.weights import Weights
@@ -21,6 +22,7 @@ class Work(NamedTuple):
     block: int
     block_cells: np.ndarray
     rooms: np.ndarray
+    at_once: int
 
 
 @njit
@@ -78,11 +80,11 @@ def node_of(rows, signal, counted=True):
     return node
 
 
-def histogram_of(binned, signal, index, counted=True, first=0, block=BLOCK):
+def histogram_of(binned, signal, index, counted=True, first=0, block=BLOCK, at_once=LANES):
     cells = binned.n_bins.size * CELLS
     sums = np.full(cells, 99, dtype=np.int64)  # what another node has left
     node = node_of(len(index), signal, counted)
-    work = Work(block, np.zeros((2, cells), dtype=np.int64), np.zeros(2, dtype=ROOM))
+    work = Work(block, np.zeros((2, cells), dtype=np.int64), np.zeros(2, dtype=ROOM), at_once)
     _add_rows(binned, signal, index, node, first, work, sums)
     assert not work.block_cells.any()
     return sums, node
@@ -123,12 +125,13 @@ def test_sums_are_those_of_bincount(n, kind, counted):
 @pytest.mark.parametrize("d", [16, 23, 32, 150])
 @pytest.mark.parametrize("rows", [TILE - 1, 3 * TILE + 5, BLOCK + 5])
 @pytest.mark.parametrize("first", [0, 5])
-def test_so_are_those_of_many_columns(d, rows, first):
+@pytest.mark.parametrize("at_once", [LANES, AT_ONCE])
+def test_so_are_those_of_many_columns(d, rows, first, at_once):
     binned, g, h, rng = table(rows + 100, d)
     signal = signal_of(g, h)
     index = np.sort(rng.permutation(rows + 100)[:rows]).astype(np.uint32)
     index[-1] = rows + 99  # the last row, beyond which there is nothing to read
-    sums, node = histogram_of(binned, signal, index, counted=False, first=first)
+    sums, node = histogram_of(binned, signal, index, counted=False, first=first, at_once=at_once)
     check(binned, signal, index, sums, node, counted=False, first=first)
 
 

@@ -159,7 +159,7 @@ def _sum(values, weights, factor, squared, start, stop):
 
 
 @kernel
-def _largest(g, h, start, stop):
+def largest_of(g, h, start, stop):
     """The largest numbers without their sign, by their bits: these are in the same order, NaN beyond all."""
     a, b = np.int64(0), np.int64(0)
     for i in range(np.uint64(start), np.uint64(stop)):
@@ -171,7 +171,7 @@ def _largest(g, h, start, stop):
 def largest(g: Floats, h: Floats, n_jobs: int, collective: Collective = ALONE) -> tuple[float, float]:
     """The largest |gradient| and curvature ≥ 0 of all rows; ∞ if one of them is no number."""
     tops: list[tuple[float, float]] = []
-    parallel.for_blocks(lambda s, e: tops.append(_largest(g, h, s, e)), len(g), n_jobs=n_jobs, block=_ROWS)
+    parallel.for_blocks(lambda s, e: tops.append(largest_of(g, h, s, e)), len(g), n_jobs=n_jobs, block=_ROWS)
     top_g, top_h = tops[0] if len(tops) == 1 else map(max, zip(*tops, strict=True))
     top_g, top_h = collective.max((top_g, top_h))
     return top_g, top_h

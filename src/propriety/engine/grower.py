@@ -45,7 +45,7 @@ from propriety.engine.layout import (
     Workspace,
 )
 from propriety.engine.predictor import NO_SETS, TreeNodes, copy_of
-from propriety.engine.sizes import DIRECT_ROWS, TASK_CELLS, n_histograms_of, n_threads
+from propriety.engine.sizes import DIRECT_ROWS, TASK_CELLS, features_at_once, n_histograms_of, n_threads
 from propriety.engine.splitting import COUNTED_ROWS, best_split, best_split_of_rows, bound_children
 
 _MAX_BLOCKS = 64
@@ -119,14 +119,13 @@ def partition(binned, work, lefts, node_id, n_blocks, k, worker):
     start, stop = block(node.start, node.stop, n_blocks, k)
     column, side = binned.columns[node.feature], work.rooms[worker].sides
     _sides(node, work.sets[node_id], binned.n_bins[node.feature], side)
-    left, right = np.uint64(start), np.uint64(stop - 1)
+    left, last = np.uint64(start), np.uint64(stop - 1)
     for i in range(np.uint64(start), np.uint64(stop)):
         row = work.rows[i]
-        s = np.uint64(side[column[row]])
-        work.scratch[left] = row
-        work.scratch[right] = row
-        left += s
-        right -= np.uint64(1) - s
+        goes_left = side[column[row]]
+        # One store, whose place is chosen: a branch would be guessed wrongly, two stores take longer.
+        work.scratch[left if goes_left else last - (i - left)] = row
+        left += np.uint64(goes_left)
     lefts[k] = np.int64(left) - start
 
 
@@ -604,6 +603,7 @@ class Grower:
             block=n if n > BLOCK and largest_bin(binned, n_jobs) <= BLOCK else BLOCK,
             block_cells=np.zeros((workers, d * CELLS if n > BLOCK or few_rows else 0), dtype=np.int64),
             rooms=np.zeros(workers, dtype=ROOM),
+            at_once=features_at_once(),
             bundles=bundles,
         )
 

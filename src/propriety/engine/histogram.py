@@ -8,7 +8,7 @@ import numpy as np
 
 from propriety import parallel
 from propriety.engine.compiling import inner, kernel, small
-from propriety.engine.intrinsics import LANES, copy_lanes, prefetch
+from propriety.engine.intrinsics import LANES, add_rows_at_once, copy_lanes, prefetch
 from propriety.engine.layout import BINS, CELLS, CURVATURES, SPAN, TILE, WEIGHTS, Binned
 
 _AHEAD = np.uint64(24)  # rows
@@ -31,20 +31,6 @@ def _prefetch_row(rows, row, first, last):
     for at in range(start + first, start + last, _LINE):
         prefetch(rows, at)
     prefetch(rows, start + last - _ONE)
-
-
-@inner
-def _add_directly(rows, packed, index, start, stop, first, last, cells):
-    """cells[f · CELLS + bin] += packed value, for the rows index[start:stop] and features first … last−1."""
-    end = _U(stop - 1)
-    for i in range(_U(start), _U(stop)):
-        later = _U(index[min(i + _AHEAD, end)])
-        _prefetch_row(rows, later, first, last)
-        prefetch(packed, later)
-        row = _U(index[i])
-        value = packed[row]
-        for f in range(first, last):
-            cells[f * _U(CELLS) + _U(rows[row, f])] += value
 
 
 @inner
@@ -81,13 +67,14 @@ def _add_lanes(rows, index, start, size, end, f, count, ahead, loads, place, roo
 
 
 @inner
-def _add_packed(rows, packed, index, start, stop, first, last, room, cells):
-    """The same, tile by tile and, of a tile, some features at a time.
+def _add_packed(rows, packed, index, start, stop, first, last, room, cells, at_once):
+    """cells[f · CELLS + bin] += packed value, for the rows index[start:stop] and features first … last−1.
 
     A processor adds to a cell in every cycle if the cells are in its first cache, else in every second one.
+    So features whose cells are too many for it are added up some at a time, for a tile of rows.
     """
-    if last - first < _LANES:
-        _add_directly(rows, packed, index, start, stop, first, last, cells)
+    if last - first <= at_once:
+        add_rows_at_once(rows, packed, index, _U(start), _U(stop), first, last, CELLS, cells)
         return
     end = _U(stop - 1)
     n_spans = (last - first + _SPAN - _ONE) // _SPAN
@@ -192,7 +179,9 @@ def add_rows(rows, signal, index, start, stop, node, first, last, work, worker, 
         for first_row in range(start, stop, block):
             last_row = min(first_row + block, stop)
             target = sums if node.packed else cells
-            _add_packed(rows, signal.packed, index, first_row, last_row, one, end, room, target)
+            _add_packed(
+                rows, signal.packed, index, first_row, last_row, one, end, room, target, _U(work.at_once)
+            )
             if not node.packed:
                 _carry(cells, one, end, sums)
 

@@ -57,6 +57,101 @@ def copy_lanes(typingctx, source, position, target, place):
     return signature, codegen
 
 
+AT_ONCE = 32  # features of a row whose cells are added to by one run of instructions, at most
+_AHEAD = 16  # rows that are loaded before their turn
+
+
+def _add_rows(rows, packed, index, start, stop, first, last, stride, cells):
+    for row in index[int(start) : int(stop)]:
+        for f in range(int(first), int(last)):
+            cells[f * int(stride) + rows[row, f]] += packed[row]
+
+
+def _loop_over_rows(module, stride):
+    """A function of its own: row by row, a jump into a run of additions, one for each feature."""
+    name, word = f"propriety.add_rows_at_once.{stride}", ir.IntType(64)
+    byte, half, void = ir.IntType(8), ir.IntType(32), ir.VoidType()
+    pointers = [byte.as_pointer(), word.as_pointer(), half.as_pointer(), word.as_pointer()]
+    function = cgutils.get_or_insert_function(module, ir.FunctionType(void, [*pointers, *[word] * 4]), name)
+    if function.blocks:
+        return function
+    function.linkage = "internal"
+    function.attributes.add("noinline")  # among other code its numbers would not stay in registers
+    bins, packed, index, cells, start, stop, width, count = function.args
+    prefetch = cgutils.get_or_insert_function(
+        module, ir.FunctionType(void, [byte.as_pointer(), half, half, half]), "llvm.prefetch.p0"
+    )
+    entry, loop, after, leave = (
+        function.append_basic_block(label) for label in ("entry", "loop", "after", "leave")
+    )
+    builder = ir.IRBuilder(entry)
+    last = builder.sub(stop, word(1))
+    builder.cbranch(builder.icmp_unsigned("<", start, stop), loop, leave)
+
+    # 1. Load what a later row needs into the first cache.
+    builder.position_at_end(loop)
+    i = builder.phi(word)
+    later = builder.add(i, word(_AHEAD))
+    later = builder.select(builder.icmp_unsigned("<", later, last), later, last)
+    later = builder.zext(builder.load(builder.gep(index, [later])), word)
+    begin = builder.gep(bins, [builder.mul(later, width)])
+    value = builder.bitcast(builder.gep(packed, [later]), byte.as_pointer())
+    for address in (begin, builder.gep(begin, [builder.sub(count, word(1))]), value):
+        builder.call(prefetch, [address, half(0), half(3), half(1)])
+
+    # 2. Add this row's value to its cells, from the last feature to the first.
+    row = builder.zext(builder.load(builder.gep(index, [i])), word)
+    value = builder.load(builder.gep(packed, [row]))
+    begin = builder.gep(bins, [builder.mul(row, width)])
+    blocks = [function.append_basic_block(f"feature{f}") for f in range(AT_ONCE)]
+    jump = builder.switch(count, after)
+    for f, block in enumerate(blocks):
+        jump.add_case(word(f + 1), block)
+        builder.position_at_end(block)
+        place = builder.zext(builder.load(builder.gep(begin, [word(f)])), word)
+        cell = builder.gep(cells, [builder.add(place, word(f * stride))])
+        builder.store(builder.add(builder.load(cell), value), cell)
+        builder.branch(blocks[f - 1] if f else after)
+
+    builder.position_at_end(after)
+    following = builder.add(i, word(1))
+    i.add_incoming(start, entry)
+    i.add_incoming(following, after)
+    builder.cbranch(builder.icmp_unsigned("<", following, stop), loop, leave)
+    builder.position_at_end(leave)
+    builder.ret_void()
+    return function
+
+
+@instead(_add_rows)
+@intrinsic
+def add_rows_at_once(typingctx, rows, packed, index, start, stop, first, last, stride, cells):
+    """cells[f · stride + bin] += packed value, for rows index[start:stop] and features first … last−1.
+
+    These are 1 to ``AT_ONCE``, and the stride is a literal number. The additions of a row are one run of
+    instructions, which is entered where its features begin: as a loop they take a fifth longer.
+    """
+    if not isinstance(stride, types.IntegerLiteral):
+        return None
+    number = types.uint64
+    signature = types.void(rows, packed, index, number, number, number, number, stride, cells)
+
+    def codegen(context, builder, signature, arguments):
+        table, *arrays = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1, 2, 8)
+        )
+        start, stop, first, last = arguments[3:7]
+        stride, width = signature.args[7].literal_value, builder.extract_value(table.shape, 1)
+        values, index, cells = (array.data for array in arrays)
+        cells = builder.gep(cells, [builder.mul(first, first.type(stride))])
+        bins = builder.gep(table.data, [first])
+        function = _loop_over_rows(builder.module, stride)
+        builder.call(function, [bins, values, index, cells, start, stop, width, builder.sub(last, first)])
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
 @instead(lambda word: (int(word) & -int(word)).bit_length() - 1)
 @intrinsic
 def trailing_zeros(typingctx, word):

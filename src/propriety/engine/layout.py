@@ -156,6 +156,7 @@ class Workspace(NamedTuple):
     block: int  # so many rows of a large node fit into packed cells: all of them if all bins are small
     block_cells: NDArray[np.int64]  # (workers, d · CELLS): these sums, else 0
     rooms: NDArray[np.void]  # (workers,) of ROOM
+    at_once: int  # features whose cells are added to row by row, at most
     bundles: Bundles
 
 
