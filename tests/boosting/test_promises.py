@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from propriety import links, losses, parallel
 from propriety.boosting import BoostingClassifier, rounds
+from propriety.boosting.objective import BinaryObjective
 
 LOSSES = [
     "Log()",
@@ -215,11 +216,14 @@ def test_training_scores_are_predicted_scores(data):
 
 
 def test_gradients_are_computed_once_a_round(data, monkeypatch):
-    from propriety.boosting import rounds
-
     X, y = data
-    calls, derivatives = [], rounds.derivatives
-    monkeypatch.setattr(rounds, "derivatives", lambda *args: calls.append(derivatives(*args)))
+    calls, derivatives = [], BinaryObjective.derivatives
+
+    def counted(*args):
+        calls.append(derivatives(*args))
+        return calls[-1]
+
+    monkeypatch.setattr(BinaryObjective, "derivatives", counted)
     model = BoostingClassifier(max_iter=4, warm_start=True).fit(X, y)
     assert len(calls) == 4
     calls.clear()

@@ -10,6 +10,7 @@ Of what a feature of categories reaches, and of its values, only the real share 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -192,13 +193,13 @@ class Bins(Cells):
         np.maximum.at(joined[1], self._labels, high)
         return joined[0][self._labels], joined[1][self._labels]
 
-    def add(self, values: Floats, scores: Floats) -> None:
-        """Add each bin's value to the scores of its rows."""
+    def adding(self, values: Floats, scores: Floats) -> Callable[[int, int], None]:
+        """A function that adds each bin's value to the scores of its rows from … to."""
 
         def block(start: int, stop: int) -> None:
             scores[start:stop] += values[self._column[start:stop]]
 
-        parallel.for_blocks(block, len(scores), n_jobs=self._n_jobs, block=_ROWS)
+        return block
 
 
 class HistogramLearner:

@@ -48,13 +48,24 @@ def best_values(sums, scale, l2, lower, upper, values):
 
 
 @kernel
-def _mark_rows(index, first, last, starts, leaf_of):
-    """Write the leaf of the rows index[first:last] where the row has its place."""
-    leaf = 0
-    for i in range(first, last):
-        while leaf + 1 < starts.size and i >= starts[leaf + 1]:
-            leaf += 1
-        leaf_of[index[i]] = leaf
+def _mark_rows(index, starts, stop, first, last, leaf_of):
+    """Write the leaf of the rows first … last−1 where each has its place.
+
+    Those of a leaf are in their order, so that threads write to parts of the memory that lie apart.
+    """
+    for leaf in range(starts.size):
+        end = starts[leaf + 1] if leaf + 1 < starts.size else stop
+        low, high = starts[leaf], end
+        while low < high:
+            middle = (low + high) >> 1
+            if index[middle] < first:
+                low = middle + 1
+            else:
+                high = middle
+        for i in range(np.uint64(low), np.uint64(end)):
+            if index[i] >= last:
+                break
+            leaf_of[index[i]] = leaf
 
 
 @kernel
@@ -94,8 +105,13 @@ class Cells(ABC):
         """Weighted sums of gradient and curvature per cell, over the rows of this process."""
 
     @abstractmethod
+    def adding(self, values: Floats, scores: Floats) -> Callable[[int, int], None]:
+        """A function that adds each cell's value to the scores of its rows from … to."""
+
     def add(self, values: Floats, scores: Floats) -> None:
         """Add each cell's value to the scores of its rows."""
+        function = self.adding(values, scores)
+        parallel.for_blocks(function, len(scores), n_jobs=self._n_jobs, block=_ROWS)
 
     @abstractmethod
     def ranges(self, scores: Floats) -> tuple[Floats, Floats]:
@@ -157,7 +173,7 @@ class Leaves(Cells):
     nodes : array of NODE
         As the grower returns them.
     index : ndarray of uint32
-        The rows, leaf after leaf.
+        The rows, leaf after leaf, those of a leaf in their order.
     room : ndarray of uint32
         One number a row, for the leaves' use until the next tree grows.
     weights : RowWeights
@@ -182,7 +198,9 @@ class Leaves(Cells):
         n_rows = int(nodes["stop"][0])
         if n_rows < len(room):
             self._leaf_of[:] = n_leaves
-        self._for_blocks(lambda s, e: _mark_rows(index, s, e, self.starts, self._leaf_of), n_rows)
+        self._for_blocks(
+            lambda s, e: _mark_rows(index, self.starts, n_rows, s, e, self._leaf_of), len(self._leaf_of)
+        )
 
     def _sums(self, g: Floats, h: Floats, scale: Scale) -> NDArray[np.int64]:
         parts = []
@@ -200,10 +218,10 @@ class Leaves(Cells):
         low, high = self._ranges(self._leaf_of, _EVERY, scores, len(self.ids) + 1)
         return low[:-1], high[:-1]
 
-    def add(self, values: Floats, scores: Floats) -> None:
-        """Add each leaf's value to the scores of its rows."""
+    def adding(self, values: Floats, scores: Floats) -> Callable[[int, int], None]:
+        """A function that adds each leaf's value to the scores of its rows from … to."""
         values = np.append(values, 0.0)
-        self._for_blocks(lambda s, e: _add_values(self._leaf_of, s, e, values, scores), len(scores))
+        return lambda start, stop: _add_values(self._leaf_of, start, stop, values, scores)
 
     def _for_blocks(self, function: Callable[[int, int], object], n: int) -> None:
         parallel.for_blocks(function, n, n_jobs=self._n_jobs, block=_ROWS)

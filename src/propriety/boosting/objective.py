@@ -11,7 +11,7 @@ from propriety import memory
 from propriety.boosting.reach import Reach
 from propriety.collective import ALONE, Collective
 from propriety.data.training import n_scores_of
-from propriety.losses.fused import SMALL, derivative_pass
+from propriety.losses.fused import SMALL, Step, derivative_pass
 from propriety.weights import Weights
 
 STEPS = ("fisher", "newton", "gradient", "exact", "sign")
@@ -39,7 +39,7 @@ class BinaryObjective:
     pairs_with_own_label = False
 
     def __init__(self, composite: Any, y: NDArray[Any], many: bool | None = None) -> None:
-        self.composite, self.y, self._many = composite, memory.kept(y.astype(np.float64)), many
+        self.composite, self.y, self._many = composite, memory.kept(y.astype(np.uint8)), many
         self._passes: dict[str, Any] = {}  # by curvature
 
     @property
@@ -52,11 +52,13 @@ class BinaryObjective:
         shares = weights.by_class(self.y.astype(np.intp), 2)
         return np.atleast_1d(self.composite.link(shares[1] / shares.sum()))
 
-    def derivatives(self, F: Floats, curvature: str, G: Floats, H: Floats, n_jobs: int) -> None:
-        """Write gradient and curvature, of shape (1, n)."""
+    def derivatives(
+        self, F: Floats, curvature: str, G: Floats, H: Floats, n_jobs: int, *steps: Step | None
+    ) -> bool:
+        """Write gradient and curvature, of shape (1, n); for the steps see `derivative_pass`."""
         if curvature not in self._passes:
             self._passes[curvature] = derivative_pass(self.composite, self.y, curvature, self._many)
-        self._passes[curvature](np.ascontiguousarray(F[:, 0]), (G[0], H[0]), n_jobs)
+        return self._passes[curvature](np.ascontiguousarray(F[:, 0]), (G[0], H[0]), n_jobs, *steps)
 
     def values(self, F: Floats, n_jobs: int) -> Floats:
         """Loss of each row."""

@@ -15,15 +15,16 @@ from propriety.boosting import curves
 from propriety.boosting.draws import Draws, draws_of
 from propriety.boosting.learners import Learner, TreeLearner, Units, learner_of
 from propriety.boosting.leaves import Cells
-from propriety.boosting.objective import Objective, derivatives
+from propriety.boosting.objective import BinaryObjective, Objective, derivatives
 from propriety.boosting.reach import Reach
 from propriety.boosting.settings import BoostingSettings
 from propriety.data.folds import SALT, mixed
 from propriety.engine.binning import Binner
-from propriety.engine.fixed_point import largest, row_weights, weighted_sum
+from propriety.engine.fixed_point import largest, largest_of, row_weights, weighted_sum
 from propriety.engine.harvest import NO_HARVEST
 from propriety.engine.layout import Binned, Harvest
 from propriety.engine.sizes import histogram_bytes, n_threads
+from propriety.losses.fused import Step
 from propriety.weights import Weights
 
 _ROOM = 2**28  # bytes of histograms that learners side by side may have
@@ -76,6 +77,7 @@ class Booster:
             learner_of(binned, binner, self._row_weights, hands, self._collective) for _ in range(crew)
         ]
         self._gradients()
+        self._check_gradients()
         self._current = True  # whether the gradients are those of the scores
         self._units = self._measure()
         self._reach = self._how_far()
@@ -183,11 +185,35 @@ class Booster:
         values = values if self._out is None else np.where(self._out, 0.0, values)
         return self._sum(values) / self._row_weights.total
 
-    def _gradients(self) -> None:
-        self._derive(self.scores, self.settings.criterion, self._G, self._H)
-        # The scale of each score's fixed point, by which derivatives that are no numbers show as well.
-        pairs = zip(self._G, self._H, strict=True)
-        self._tops = [largest(g, h, self.settings.n_jobs, self._collective) for g, h in pairs]
+    def _gradients(self, add: Step | None = None) -> None:
+        """Derivatives at the scores, or at those to which ``add(start, stop)`` adds those of a learner.
+
+        And the scale of each score's fixed point, by which derivatives that are no numbers show as well.
+        """
+        jobs, together = self.settings.n_jobs, self._collective
+        if not self._by_blocks:
+            self._derive(self.scores, self.settings.criterion, self._G, self._H)
+            self._tops = [largest(g, h, jobs, together) for g, h in zip(self._G, self._H, strict=True)]
+            return
+        g, h, tops = self._G[0], self._H[0], []
+
+        def measure(start: int, stop: int) -> None:
+            tops.append(largest_of(g, h, start, stop))
+
+        assert isinstance(self.objective, BinaryObjective)
+        if self.objective.derivatives(self.scores, "fisher", self._G, self._H, jobs, add, measure):
+            self._tops = [largest(g, h, jobs, together)]
+        else:
+            top_g, top_h = together.max((max(a for a, _ in tops), max(b for _, b in tops)))
+            self._tops = [(top_g, top_h)]
+
+    @cached_property
+    def _by_blocks(self) -> bool:
+        """Whether a round ends, and the next one begins, with one pass over the rows."""
+        one = isinstance(self.objective, BinaryObjective) and self.settings.criterion == "fisher"
+        return one and self._out is None and len(self.scores) > 0
+
+    def _check_gradients(self) -> None:
         if not all(isfinite(a) and isfinite(b) for a, b in self._tops):
             raise ValueError(
                 "the loss has infinite or undefined derivatives at the current scores; try a smaller "
@@ -205,6 +231,7 @@ class Booster:
         """Fit round ``number`` and return its weak learners, one per score."""
         if not self._current:
             self._gradients()
+        self._check_gradients()
         self._current = False
         draws = self._draws(number) if self._random else None
         rows = None if self._harvesters else self._sample(draws)
@@ -246,6 +273,9 @@ class Booster:
         if self.settings.subsample < 1.0 and not cells.complete:
             ensemble = curves.join([item], 1, self.binner)
             ensemble.add_binned_scores(self.binned, self.scores[:, k : k + 1], self.settings.n_jobs)
+        elif self._by_blocks:
+            self._gradients(cells.adding(values, self.scores[:, k]))
+            self._current = True
         else:
             cells.add(values, self.scores[:, k])
         return item

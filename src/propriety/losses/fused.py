@@ -43,6 +43,7 @@ _BLOCK = 1 << 15
 _EIGHTH = np.array([-(2.0**-15), 0, 2.0**-8, 0, -5 * 2.0**-6, 0, 0.5, 0])
 
 Formula = Callable[[Array, Array], tuple[Array, Array]]
+Step = Callable[[int, int], object]  # what is done with the rows from … to
 
 
 class ScoreTable(NamedTuple):
@@ -82,21 +83,24 @@ def derivatives(
     return out
 
 
-def derivative_pass(
-    c: Composite, y: Array, curvature: str, table: bool | None = None
-) -> Callable[[Array, tuple[Array, Array], int | None], None]:
-    """`derivatives` for scores of the same rows, asked for again and again: `run(F, out, n_jobs)`.
+def derivative_pass(c: Composite, y: Array, curvature: str, table: bool | None = None) -> Callable[..., bool]:
+    """`derivatives` for scores of the same rows, asked for again and again.
+
+    `run(F, out, n_jobs, before=None, after=None)` calls both with the ends of each block of rows: before its
+    scores are read, and when its derivatives are written. It says whether some of these were written anew
+    after that, by formulas, because their scores are beyond the kernel's.
 
     >>> from propriety import losses
     >>> out = np.empty(1), np.empty(1)
     >>> derivative_pass(losses.Log().composite(), np.array([1.0]), "fisher")(np.array([0.0]), out, 1)
+    False
     >>> out
     (array([-0.5]), array([0.25]))
     """
     formula = _newton(c) if curvature == "newton" else _fisher(c)
     compiled = (len(y) >= SMALL or _is_logistic(c)) if table is None else table
     kernel = _derivative_kernel(c, curvature == "newton") if compiled else None
-    return lambda F, out, n_jobs: _fill(out, formula, kernel, y, F, n_jobs)
+    return lambda F, out, n_jobs, *steps: _fill(out, formula, kernel, y, F, n_jobs, *steps)
 
 
 def values_and_gradients(
@@ -182,27 +186,39 @@ class _Kernel(NamedTuple):
 
 
 def _fill(
-    out: tuple[Array, Array], formula: Formula, kernel: _Kernel | None, y: Any, F: Array, n_jobs: int | None
-) -> None:
+    out: tuple[Array, Array],
+    formula: Formula,
+    kernel: _Kernel | None,
+    y: Any,
+    F: Array,
+    n_jobs: int | None,
+    before: Step | None = None,
+    after: Step | None = None,
+) -> bool:
+    """Write two functions of label and score, block by block; see `derivative_pass`."""
+    beyond: list[NDArray[np.intp]] = []
+
     def exact(rows: Any) -> None:
         out[0][rows], out[1][rows] = formula(np.asarray(y[rows], dtype=np.float64), F[rows])
 
-    if kernel is None:
-        parallel.for_blocks(lambda a, b: exact(slice(a, b)), len(F), n_jobs=n_jobs, block=_BLOCK)
-        return
-    beyond: list[NDArray[np.intp]] = []
-
     def block(start: int, stop: int) -> None:
         rows = slice(start, stop)
-        if kernel.run(y[rows], F[rows], out[0][rows], out[1][rows]):
+        if before is not None:
+            before(start, stop)
+        if kernel is None:
+            exact(rows)
+        elif kernel.run(y[rows], F[rows], out[0][rows], out[1][rows]):
             inside = (F[rows] >= kernel.low) & (F[rows] <= kernel.high)
             beyond.append(start + np.flatnonzero(~inside))
+        if after is not None:
+            after(start, stop)
 
     parallel.for_blocks(block, len(F), n_jobs=n_jobs, block=_BLOCK)
     if beyond:
         # A few rows from all over: one call of the formulas for all of them.
         rest = np.concatenate(beyond)
         parallel.for_blocks(lambda a, b: exact(rest[a:b]), len(rest), n_jobs=n_jobs, block=_BLOCK)
+    return bool(beyond)
 
 
 def _fisher(c: Composite) -> Formula:
