@@ -169,7 +169,9 @@ def prepare(
         start, binner, rounds = continued.start, continued.binner, continued.rounds
     else:
         if settings.n_jobs > 1 and settings.weak_learner == "tree" and training.collective.size == 1:
-            compile_grower(categories=any(training.schema.n_categories))
+            dense = training.table.dense
+            kind = np.dtype(np.float64) if dense is None else dense.dtype
+            compile_grower(categories=any(training.schema.n_categories), kind=kind)
         start, rounds = start_of(settings, objective, weights, training.offset), 0
         # A search over losses gives its models the bins to share.
         binner, binned = (shared_bins or SharedBins()).bins(

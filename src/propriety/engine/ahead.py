@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from propriety import parallel
@@ -10,10 +13,14 @@ from propriety.engine.compiling import COMPILED, FAMILIAR
 from propriety.engine.grower import Grower, grow_tree
 from propriety.engine.harvest import NO_HARVEST, NO_TURN
 from propriety.engine.layout import BINS, Binned, Rules, Signal
+from propriety.engine.predictor import NO_SETS, TREE_NODE, Forest, TreeNodes
 
 
-def compile_grower(*, categories: bool) -> None:
-    """Begin to compile the grower for tables with categories or without, unless one was compiled before."""
+def compile_grower(*, categories: bool, kind: np.dtype[Any]) -> None:
+    """Begin to compile the grower for tables with categories or without, unless one was compiled before.
+
+    Who waits for it then compiles how trees give scores to rows of numbers of such a kind.
+    """
     if not (COMPILED and FAMILIAR) or grow_tree.overloads or parallel.n_cores() == 1:
         return
     byte, number = np.zeros(1, np.uint8), np.zeros(1)
@@ -38,3 +45,11 @@ def compile_grower(*, categories: bool) -> None:
     )
     work = Grower(binned, 1, 0, 1).work
     aside.compile_aside(grow_tree, binned, signal, rules, work, NO_HARVEST, NO_TURN, 1, False)
+    aside.meanwhile(partial(_give_scores, kind))
+
+
+def _give_scores(kind: np.dtype[Any]) -> None:
+    """Let a tree that is one leaf give a row its score."""
+    leaf = np.zeros(1, dtype=TREE_NODE)
+    leaf["feature"], leaf["set"] = -1, -1
+    Forest.join([TreeNodes(leaf, NO_SETS)], 1).add_scores(np.zeros((1, 1), kind), np.zeros((1, 1)), 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from ctypes import string_at
 from threading import Lock, Thread, local
@@ -24,6 +24,7 @@ from numba.core.compiler_lock import global_compiler_lock
 _here = local()
 _lock = Lock()
 _threads: dict[Any, Thread] = {}  # that have begun
+_meanwhile: list[Callable[[], object]] = []  # what those who wait for a thread can do
 
 
 def is_aside() -> bool:
@@ -47,10 +48,19 @@ def _compile(kernel: Any, kinds: tuple[Any, ...]) -> None:
         kernel.compile(kinds)
 
 
+def meanwhile(task: Callable[[], object]) -> None:
+    """Leave something, such as to compile a kernel that is needed later, to one who must wait."""
+    _meanwhile.append(task)
+
+
 def wait(kernel: Any) -> None:
     """Return when a kernel that is being compiled is."""
     thread = _threads.get(kernel)
     if thread is not None:
+        while _meanwhile and thread.is_alive():
+            with suppress(IndexError):  # another thread has taken it
+                _meanwhile.pop()()
+        _meanwhile.clear()
         thread.join()
         _threads.pop(kernel, None)
 
