@@ -53,6 +53,7 @@ def shares_of(rng, sizes):
 SETTINGS = {
     "plain": {},
     "drawn": {"subsample": 0.6, "max_features": 0.5},
+    "cuts": {"splitter": "random", "min_samples_leaf": 30},
     "stopped": {"early_stopping": True, "n_iter_no_change": 2},
     "tailored": {"loss": "Tailored(0.2, 10)", "step": "exact"},
     "monotone": {"monotonic_cst": [1, 0, -1, 0, 0], "min_samples_leaf": 60},
@@ -68,6 +69,8 @@ CASES = [
     ("plain", "classes whole missing"),
     ("drawn", "categories missing"),
     ("drawn", "classes relative"),
+    ("cuts", "categories missing"),
+    ("cuts", "whole missing"),
     ("stopped", "whole"),
     ("stopped", "categories"),
     ("tailored", "missing"),

@@ -9,6 +9,32 @@ N = 1_000  # a whole multiple of the 20 rows that a leaf or a bin of a histogram
 LEARNERS = ["tree", "histogram"]
 
 
+def tree_of_random_cuts(X, y, weight=None, n_jobs=1):
+    """Large leaves: whether a cut leaves enough rows is not known of large nodes when it is drawn."""
+    model = BoostingClassifier(
+        splitter="random", max_iter=6, min_samples_leaf=60, max_leaf_nodes=12, random_state=3, n_jobs=n_jobs
+    )
+    return structure(model.fit(X, y, weight))
+
+
+def test_random_cuts_are_those_of_copies_of_any_order_and_number_of_threads():
+    rng = np.random.default_rng(8)
+    X = np.round(rng.normal(size=(4_000, 6)), 2)
+    X[rng.random(X.shape) < 0.02] = np.nan
+    y = np.nan_to_num(X[:, 0] * X[:, 1]) + rng.normal(size=4_000) > 0
+    w = rng.integers(0, 5, 4_000)
+    copies = rng.permutation(np.repeat(np.arange(4_000), w))
+    weighted = tree_of_random_cuts(X, y, w)
+    assert len(weighted) > 60
+    assert tree_of_random_cuts(X[copies], y[copies]) == weighted
+    assert tree_of_random_cuts(X[copies], y[copies], n_jobs=2) == weighted
+
+
+def test_histograms_have_no_random_cuts():
+    with pytest.raises(ValueError, match="splitter='random' is for trees"):
+        BoostingClassifier(weak_learner="histogram", splitter="random").fit([[0.0], [1.0]], [0, 1])
+
+
 def table(n_classes=2, seed=5):
     """Numbers, few values, many categories, missing values, and labels of two or more classes."""
     rng = np.random.default_rng(seed)

@@ -35,6 +35,7 @@ def rules_for(d, **changes):
         "groups": np.zeros((0, d), dtype=np.uint8),
         "features": np.ones(d, dtype=np.uint8),
         "split_features": d,
+        "random_cuts": False,
         "seed": np.uint64(0),
         "drift": np.zeros(d),
     }

@@ -54,6 +54,7 @@ def rules_of(**changes):
         "groups": np.zeros((0, D), dtype=np.uint8),
         "features": np.ones(D, dtype=np.uint8),
         "split_features": D,
+        "random_cuts": False,
         "seed": np.uint64(0),
         "drift": np.zeros(D),
     }
@@ -231,6 +232,43 @@ def test_categories_without_rows_go_where_they_end_up_as_average_rows_do(drift):
         else:
             left_value, right_value = -G[left].sum() / H[left].sum(), -G[~left].sum() / H[~left].sum()
             assert missing == ((left_value < right_value) == (drift > 0))
+
+
+def draw(seed, key, f, count):
+    """As `draw_cut`, in whole numbers of any size."""
+
+    def mix(x):
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            x = (x ^ (x >> shift)) * factor % 2**64
+        return x ^ (x >> 31)
+
+    return mix((2**64 - 1 - mix((seed + key) % 2**64) + f) % 2**64) % count
+
+
+@pytest.mark.parametrize("least", [1, 12])
+def test_a_drawn_cut_is_the_only_one_of_its_feature(least):
+    split = 0
+    for seed in range(40):
+        sums = random_sums(np.random.default_rng(seed), missing=False)
+        sums[0, :, 3:6] = 0  # bins without rows make no cuts of their own
+        sums[0, :, 6] += sums[1].sum(axis=1) - sums[0].sum(axis=1)
+        if sums[0, 1, 6] <= 0 or sums[0, 2, 6] <= 0:
+            continue
+        rules = rules_of(random_cuts=True, seed=np.uint64(seed), min_weight=least)
+        node, _ = split_of(sums, rules)
+        best = 0.0, -1, -1
+        for f in range(D):
+            occupied = np.flatnonzero(sums[f][1])
+            cut = occupied[draw(seed, 0, f, len(occupied) - 1)]
+            gain = gain_of(sums[f][:, : cut + 1].sum(axis=1), sums[f].sum(axis=1), rules)
+            best = max(best, (gain, f, cut), key=lambda item: item[0])
+        if best[0] <= 0.0:
+            assert node["feature"] == -1
+            continue
+        split += 1
+        assert (node["feature"], node["bin"]) == best[1:]
+        assert node["gain"] == pytest.approx(best[0], rel=1e-9)
+    assert split > 10
 
 
 def test_features_that_are_not_allowed_and_gains_that_are_too_small():

@@ -89,7 +89,9 @@ def growing():
     signal = Quantizer(n, row_weights(Weights(n)))(rng.normal(size=n), np.ones(n), 1)
     none, features = np.zeros((0, d), dtype=np.uint8), np.ones(d, dtype=np.uint8)
     signs = np.zeros(d, dtype=np.int8)
-    rules = Rules(8, 99, 20, 0.0, 0.0, 0.0, 1.0, signs, False, none, features, d, np.uint64(0), np.zeros(d))
+    rules = Rules(
+        8, 99, 20, 0.0, 0.0, 0.0, 1.0, signs, False, none, features, d, False, np.uint64(0), np.zeros(d)
+    )
     return grower.Grower(binned, 8, 0, 2), signal, rules
 
 

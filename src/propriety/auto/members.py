@@ -244,6 +244,7 @@ def fit_boosting(task: Task) -> Fitted:
         min_samples_leaf=1,
         l2_regularization=3.0,
         max_features=0.6,
+        splitter="best",
         subsample=0.8,
         categorical_features=_categorical(task),
         random_state=task.seed,

@@ -129,10 +129,13 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     subsample : float or "auto", default="auto"
         Share of the rows that each round sees. "auto" is 0.7 for trees counted by folds, else 1.
     max_features : float or "auto", default="auto"
-        Share of the features that each split looks at. "auto" is 0.3 for trees counted by folds, or as much
-        as makes three features, else 1.
+        Share of the features that each split looks at. "auto" is 1, or for trees counted by folds whose cuts
+        are all looked at 0.3, or as much as makes three features.
     max_features_tree : float, default=1.0
         Share of the features that each tree looks at.
+    splitter : {"auto", "best", "random"}, default="auto"
+        Whether a split looks at every cut of a feature or at one that is drawn at random, as extra trees do.
+        "auto" is "random" for trees counted by folds, else "best".
     max_bins : int, default=255
         Bins per feature, 2 to 255, besides one for missing values.
     categorical_features : "from_dtype", None, mask or list of columns, default="from_dtype"
@@ -228,6 +231,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         subsample: Any = "auto",
         max_features: Any = "auto",
         max_features_tree: float = 1.0,
+        splitter: str = "auto",
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
@@ -271,7 +275,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self.min_weight_leaf = min_weight_leaf
         self.l2_regularization, self.min_split_gain = l2_regularization, min_split_gain
         self.subsample, self.max_features = subsample, max_features
-        self.max_features_tree = max_features_tree
+        self.max_features_tree, self.splitter = max_features_tree, splitter
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst

@@ -17,6 +17,11 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
     """Refuse what does not go together, before anything is fitted."""
     _check_folds(estimator)
     if weak_learner == "histogram":
+        if estimator.splitter == "random":
+            raise ValueError(
+                "splitter='random' is for trees, and weak_learner is 'histogram', which has no cuts; leave it "
+                "out, or use weak_learner='stump'"
+            )
         for name in ("monotonic_cst", "interaction_cst"):
             if getattr(estimator, name) is not None:
                 raise ValueError(

@@ -204,6 +204,7 @@ class TreeLearner:
             groups=settings.groups,
             features=np.ones(d, dtype=np.uint8),
             split_features=settings.split_features,
+            random_cuts=settings.random_cuts,
             seed=_NO_SALT,
             drift=np.zeros(d),
         )

@@ -190,10 +190,11 @@ class Booster:
 
         And the scale of each score's fixed point, by which derivatives that are no numbers show as well.
         """
-        jobs, together = self.settings.n_jobs, self._collective
+        jobs = self.settings.n_jobs
         if not self._by_blocks:
             self._derive(self.scores, self.settings.criterion, self._G, self._H)
-            self._tops = [largest(g, h, jobs, together) for g, h in zip(self._G, self._H, strict=True)]
+            pairs = zip(self._G, self._H, strict=True)
+            self._tops = [largest(g, h, jobs, self._collective) for g, h in pairs]
             return
         g, h, tops = self._G[0], self._H[0], []
 
@@ -202,16 +203,15 @@ class Booster:
 
         assert isinstance(self.objective, BinaryObjective)
         if self.objective.derivatives(self.scores, "fisher", self._G, self._H, jobs, add, measure):
-            self._tops = [largest(g, h, jobs, together)]
+            self._tops = [largest(g, h, jobs)]
         else:
-            top_g, top_h = together.max((max(a for a, _ in tops), max(b for _, b in tops)))
-            self._tops = [(top_g, top_h)]
+            self._tops = [(max(a for a, _ in tops), max(b for _, b in tops))]
 
     @cached_property
     def _by_blocks(self) -> bool:
-        """Whether a round ends, and the next one begins, with one pass over the rows."""
+        """Whether a round ends, and the next one begins, with one pass over the rows, which are all here."""
         one = isinstance(self.objective, BinaryObjective) and self.settings.criterion == "fisher"
-        return one and self._out is None and len(self.scores) > 0
+        return one and self._out is None and self._collective.size == 1
 
     def _check_gradients(self) -> None:
         if not all(isfinite(a) and isfinite(b) for a, b in self._tops):

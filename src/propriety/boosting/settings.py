@@ -69,6 +69,7 @@ class BoostingSettings:
     subsample: float
     tree_features: int
     split_features: int
+    random_cuts: bool
     max_bins: int
     monotone: NDArray[np.int8]
     groups: NDArray[np.uint8]
@@ -85,8 +86,9 @@ class BoostingSettings:
     deadline: float | None
 
     def draws(self, n_features: int) -> bool:
-        """Whether rows or features are drawn, so that another seed makes another model."""
-        return self.subsample < 1.0 or min(self.tree_features, self.split_features) < n_features
+        """Whether rows, features or cuts are drawn, so that another seed makes another model."""
+        some = min(self.tree_features, self.split_features) < n_features
+        return self.random_cuts or self.subsample < 1.0 or some
 
     @property
     def asks_folds(self) -> bool:
@@ -121,8 +123,10 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     leaves = given.number_or_auto("max_leaf_nodes", most_leaves, 2, whole=True)
     drawn = by_folds and weak_learner == "tree"
     subsample = given.number_or_auto("subsample", _ROWS_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
+    random_cuts = _random_cuts(model, drawn)
     drawn_share = min(1.0, max(_FEATURES_BY_FOLDS, _FEWEST_FEATURES / d))
-    features = given.number_or_auto("max_features", drawn_share if drawn else 1.0, 0, 1, above=True)
+    some = drawn and not random_cuts
+    features = given.number_or_auto("max_features", drawn_share if some else 1.0, 0, 1, above=True)
     check_learner(model, weak_learner)
     return BoostingSettings(
         weak_learner=weak_learner,
@@ -147,6 +151,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         subsample=subsample,
         tree_features=max(1, round(given.number("max_features_tree", 0, 1, above=True) * d)),
         split_features=max(1, round(features * d)),
+        random_cuts=random_cuts,
         max_bins=_bins(given.number("max_bins", 2, 255, whole=True), weak_learner, least, total),
         monotone=signs_by_score(model.monotonic_cst, training.schema, training.classes),
         groups=interaction_groups(model.interaction_cst, training.schema),
@@ -199,6 +204,12 @@ def _size_and_rate(by_folds: bool, total: float) -> tuple[int, float]:
     if not by_folds:
         return _LEAVES, _RATE
     return (_LEAVES_OF_FEW, _RATE_OF_FEW) if total <= _FEW else (_LEAVES_BY_FOLDS, _RATE)
+
+
+def _random_cuts(model: Any, drawn: bool) -> bool:
+    """Whether a split looks at one cut of each feature; by "auto" where trees are drawn by themselves."""
+    splitter = choice("splitter", model.splitter, ("auto", "best", "random"))
+    return drawn if splitter == "auto" else splitter == "random"
 
 
 def _rows_if_rare(model: Any, training: Training) -> float:

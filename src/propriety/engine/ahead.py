@@ -40,6 +40,7 @@ def compile_grower(*, categories: bool, kind: np.dtype[Any]) -> None:
         groups=np.zeros((0, 1), np.uint8),
         features=byte,
         split_features=1,
+        random_cuts=False,
         seed=np.uint64(0),
         drift=number,
     )

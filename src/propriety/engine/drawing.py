@@ -45,6 +45,12 @@ def allow(rules, path_groups, key, numbers, allowed):
 
 
 @inner
+def draw_cut(rules, key, f, count):
+    """The number, below ``count``, of the cut of a feature that a node looks at."""
+    return _I(mix(~mix(rules.seed + key) + _U(f)) % _U(count))
+
+
+@inner
 def _select(numbers, size, rank):
     """The number that has ``rank`` smaller ones among the first ``size``, which are put in another order.
 

@@ -118,6 +118,7 @@ class Rules(NamedTuple):
     groups: NDArray[np.uint8]  # (groups, d): features that may interact; (0, d): all may
     features: NDArray[np.uint8]  # (d,): features of this tree
     split_features: int  # how many of them each split may look at
+    random_cuts: bool  # whether it looks at one cut of each, drawn at random
     seed: np.uint64
     drift: NDArray[np.float64]  # (d,): what categories that were not seen have got so far, summed over rows
 

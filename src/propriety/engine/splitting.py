@@ -12,6 +12,7 @@ import numpy as np
 
 from propriety.engine.categories import real_share
 from propriety.engine.compiling import inner, small
+from propriety.engine.drawing import draw_cut
 from propriety.engine.histogram import LOW, apart, count_feature, count_together, subtract
 from propriety.engine.intrinsics import bits_of, occupied, trailing_zeros
 from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
@@ -184,10 +185,45 @@ def _score_cuts(room, first, last, form, node, signal, rules):
 
 
 @inner
-def _best_cut(room, size, form, node, signal, rules, sign):
-    """The position of the best cut if it beats ``room.best``, else −1; its sums go to ``room.left``."""
+def _drawn_cut(sums, size, form, node, rules, f):
+    """The position of a cut drawn from those that leave any curvature on both sides; −1 if there is none.
+
+    Cuts of equal sums are one: a bin without rows of the node makes none. Whether so few rows may be on a
+    side is asked afterwards, so that the draw is the same where that is not yet known.
+    """
+    count, drawn = _I(0), _I(-1)
+    for turn in range(2):
+        if turn == 1:
+            if count == 0:
+                return _I(-1)
+            drawn = draw_cut(rules, node.key, f, count)
+            count = 0
+        g_before, h_before = _I(0), _I(0)
+        for i in range(_U(size)):
+            g, h, _ = _sums_at(sums, i, form)
+            if h >= node.curvature:
+                break
+            if h > 0 and (i == 0 or g != g_before or h != h_before):
+                if count == drawn:
+                    return _I(i)
+                count += 1
+            g_before, h_before = g, h
+    return _I(-1)
+
+
+@inner
+def _best_cut(room, size, form, node, signal, rules, f, sign):
+    """The position of the best cut if it beats ``room.best``, else −1; its sums go to ``room.left``.
+
+    The best of all that leave enough on both sides or, if cuts are drawn, the drawn one if it does.
+    """
     left, scores = room.left, room.scores
     first, last = _range_of_cuts(room.sums, size, form, node, signal, rules)
+    if rules.random_cuts:
+        drawn = _drawn_cut(room.sums, size, form, node, rules, f)
+        if drawn < first or drawn >= last:
+            return _I(-1)
+        first, last = _U(drawn), _U(drawn + 1)
     top = _score_cuts(room, first, last, form, node, signal, rules)
     if top <= bits_of(room.best):  # which is not negative
         return _I(-1)
@@ -260,7 +296,7 @@ def _split_numeric(cells, n_bins, f, node, signal, rules, room):
     for missing_left in range(2 if missing_seen else 1):
         start = n_bins if missing_left else _I(-1)
         form = _accumulate_all(cells, n_bins, start, node, room)
-        cut = _best_cut(room, n_bins, form, node, signal, rules, rules.monotone[f])
+        cut = _best_cut(room, n_bins, form, node, signal, rules, f, rules.monotone[f])
         if cut >= 0:
             _take(node, f, cut, room.left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
@@ -318,7 +354,7 @@ def _split_categorical(cells, n_bins, levels, noise, f, own, node, signal, rules
         return
     room.best = own + (to_beat - own) / share
     form = _accumulate(cells, order, size, node, room)
-    cut = _best_cut(room, size, form, node, signal, rules, np.int8(0))
+    cut = _best_cut(room, size, form, node, signal, rules, f, np.int8(0))
     if cut < 0:
         room.best = to_beat
         return
@@ -402,7 +438,7 @@ def _split_together(cells, n_bins, f, node, signal, rules, room):
         if missing_left:
             for i in range(_U(size)):
                 sums[i] += missing
-        cut = _best_cut(room, size, _I(_COUNTED), node, signal, rules, rules.monotone[f])
+        cut = _best_cut(room, size, _I(_COUNTED), node, signal, rules, f, rules.monotone[f])
         if cut >= 0:
             _take(node, f, _I(room.order[cut]), room.left)
             node.missing_left, node.by_set, node.missing_seen = missing_left, 0, missing_seen
