@@ -19,7 +19,7 @@ def check_learner(estimator: Any, weak_learner: str) -> None:
     if weak_learner == "histogram":
         if estimator.splitter == "random":
             raise ValueError(
-                "splitter='random' is for trees, and weak_learner is 'histogram', which has no cuts; leave it "
+                "splitter='random' is for trees, and weak_learner='histogram' has no cuts; leave it "
                 "out, or use weak_learner='stump'"
             )
         for name in ("monotonic_cst", "interaction_cst"):
