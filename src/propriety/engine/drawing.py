@@ -45,8 +45,8 @@ def allow(rules, path_groups, key, numbers, allowed):
 
 
 @inner
-def draw_cut(rules, key, f, count):
-    """The number, below ``count``, of the cut of a feature that a node looks at."""
+def draw_below(rules, key, f, count):
+    """A number from 0 to ``count`` − 1 that belongs to a node and a feature."""
     return _I(mix(~mix(rules.seed + key) + _U(f)) % _U(count))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from propriety.engine.categories import real_share
 from propriety.engine.compiling import inner, small
-from propriety.engine.drawing import draw_cut
+from propriety.engine.drawing import draw_below
 from propriety.engine.histogram import LOW, apart, count_feature, count_together, subtract
 from propriety.engine.intrinsics import bits_of, occupied, trailing_zeros
 from propriety.engine.layout import BINS, CELLS, CURVATURES, GROUP, WEIGHTS
@@ -185,30 +185,52 @@ def _score_cuts(room, first, last, form, node, signal, rules):
 
 
 @inner
-def _drawn_cut(sums, size, form, node, rules, f):
-    """The position of a cut drawn from those that leave any curvature on both sides; −1 if there is none.
+def _first_cut(sums, size, form, curvature):
+    """The first cut that has at least so much curvature on its left, ``size`` if there is none."""
+    low, high = _U(0), _U(size)
+    while low < high:
+        middle = (low + high) >> _U(1)
+        _, h, _ = _sums_at(sums, middle, form)
+        if h < curvature:
+            low = middle + _U(1)
+        else:
+            high = middle
+    return low
 
-    Cuts of equal sums are one: a bin without rows of the node makes none. Whether so few rows may be on a
-    side is asked afterwards, so that the draw is the same where that is not yet known.
+
+@inner
+def _drawn_cut(sums, size, form, node, rules, f):
+    """One of the cuts that leave any curvature on both sides; −1 if there is none.
+
+    Cuts of equal curvature are one: a bin without rows of the node makes none of its own, in any form of the
+    sums. Whether too few rows would be on a side is asked afterwards, so that the draw is the same where it is
+    not yet known.
     """
-    count, drawn = _I(0), _I(-1)
-    for turn in range(2):
-        if turn == 1:
-            if count == 0:
-                return _I(-1)
-            drawn = draw_cut(rules, node.key, f, count)
-            count = 0
-        g_before, h_before = _I(0), _I(0)
-        for i in range(_U(size)):
-            g, h, _ = _sums_at(sums, i, form)
-            if h >= node.curvature:
-                break
-            if h > 0 and (i == 0 or g != g_before or h != h_before):
-                if count == drawn:
-                    return _I(i)
-                count += 1
-            g_before, h_before = g, h
-    return _I(-1)
+    first, end = _first_cut(sums, size, form, _I(1)), _first_cut(sums, size, form, node.curvature)
+    if first >= end:
+        return _I(-1)
+    count = _I(1)
+    for i in range(first + _U(1), end):
+        count += _sums_at(sums, i, form)[1] != _sums_at(sums, i - _U(1), form)[1]
+    drawn = draw_below(rules, node.key, f, count)
+    if count == _I(end - first):
+        return _I(first) + drawn
+    for i in range(first + _U(1), end):
+        if drawn == 0:
+            break
+        if _sums_at(sums, i, form)[1] != _sums_at(sums, i - _U(1), form)[1]:
+            drawn -= 1
+            first = i
+    return _I(first)
+
+
+@inner
+def _is_allowed(sums, i, form, node, signal, rules):
+    """Whether a cut leaves enough on both sides."""
+    _, h, w = _sums_at(sums, i, form)
+    few, unit = rules.min_weight if node.counted else _ANY_WEIGHT, signal.curvature_unit
+    enough = min(h, node.curvature - h) * unit >= rules.min_curvature
+    return enough and min(w, node.weight - w) >= few
 
 
 @inner
@@ -218,12 +240,13 @@ def _best_cut(room, size, form, node, signal, rules, f, sign):
     The best of all that leave enough on both sides or, if cuts are drawn, the drawn one if it does.
     """
     left, scores = room.left, room.scores
-    first, last = _range_of_cuts(room.sums, size, form, node, signal, rules)
     if rules.random_cuts:
-        drawn = _drawn_cut(room.sums, size, form, node, rules, f)
-        if drawn < first or drawn >= last:
+        cut = _drawn_cut(room.sums, size, form, node, rules, f)
+        if cut < 0 or not _is_allowed(room.sums, _U(cut), form, node, signal, rules):
             return _I(-1)
-        first, last = _U(drawn), _U(drawn + 1)
+        first, last = _U(cut), _U(cut + 1)
+    else:
+        first, last = _range_of_cuts(room.sums, size, form, node, signal, rules)
     top = _score_cuts(room, first, last, form, node, signal, rules)
     if top <= bits_of(room.best):  # which is not negative
         return _I(-1)
