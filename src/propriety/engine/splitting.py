@@ -203,8 +203,8 @@ def _drawn_cut(sums, size, form, node, rules, f):
     """One of the cuts that leave any curvature on both sides; −1 if there is none.
 
     Cuts of equal curvature are one: a bin without rows of the node makes none of its own, in any form of the
-    sums. Whether too few rows would be on a side is asked afterwards, so that the draw is the same where it is
-    not yet known.
+    sums. Whether too few rows would be on a side is asked afterwards, so that the draw is the same where it
+    is not yet known.
     """
     first, end = _first_cut(sums, size, form, _I(1)), _first_cut(sums, size, form, node.curvature)
     if first >= end:
