@@ -25,6 +25,7 @@ from propriety.boosting import BoostingClassifier
 from propriety import parallel
 from propriety.engine import aside
 from propriety.engine.grower import grow_tree
+from propriety.engine.predictor import _score
 parallel.n_cores = lambda: 2
 threads, begin = [], aside.Thread.start
 aside.Thread.start = lambda self: (threads.append(self), begin(self))
@@ -32,7 +33,7 @@ X = np.random.default_rng(0).normal(size=(300, 3))
 model = BoostingClassifier(n_jobs=2, max_iter=3, random_state=0).fit(X, X[:, 0] > 0)
 compilers = [thread for thread in threads if thread.name == "propriety-compiler"]
 print(len(compilers), len(grow_tree.overloads), sum(grow_tree.stats.cache_hits.values()))
-print(float(model.decision_function(X).sum()))
+print(float(model.decision_function(X).sum()), len(_score.overloads))
 """
 
 
@@ -81,6 +82,18 @@ def test_others_compile_while_llvm_works(monkeypatch):
     assert beside(2.0) == 2.0 * factor
 
 
+def test_those_who_wait_compile_other_kernels():
+    done, go_on = [], threading.Event()
+    thread = threading.Thread(target=go_on.wait)
+    thread.start()
+    aside._threads["a kernel"] = thread
+    aside.meanwhile(lambda: done.append(thread.is_alive()))
+    aside.meanwhile(lambda: (done.append(thread.is_alive()), go_on.set(), thread.join()))
+    aside.wait("a kernel")
+    assert done == [True]  # nobody waits any more, so that the rest is left to those who need it
+    assert not aside._meanwhile
+
+
 def test_errors_are_left_to_the_caller():
     broken = kernel(lambda x: x.nothing)
     aside.compile_aside(broken, 1.0)
@@ -100,6 +113,7 @@ def test_a_fit_compiles_its_grower_once_and_keeps_it(tmp_path):
     assert told[0][:3] == ["1", "1", "0"]
     assert told[1][:3] == ["1", "1", "1"]
     assert told[0][3] == told[1][3]
+    assert told[0][4] == told[1][4] == "1"  # what gives scores is compiled for the table's numbers alone
 
 
 @pytest.mark.parametrize("categories", [False, True])
