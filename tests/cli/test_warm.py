@@ -10,6 +10,7 @@ from running import run
 
 from propriety import caching
 from propriety.cli import warm
+from propriety.engine import bundles, placing, quantiles, selecting, sorting
 
 
 class InThisProcess:
@@ -44,6 +45,29 @@ def test_every_part_is_used_and_told(monkeypatch):
 @pytest.mark.parametrize("part", warm.PARTS)
 def test_a_part_can_be_fitted(part):
     assert warm.run(part) > 0
+
+
+def test_kernels_of_many_rows_are_used(monkeypatch):
+    used = set()
+
+    def noting(kernel, where):
+        def call(*args):
+            used.add((where, args[0].dtype.name))
+            return kernel(*args)
+
+        return call
+
+    kernels = {
+        (selecting, "_select"): {"float32", "float64"},
+        (quantiles, "_end_bins"): {"float32", "float64"},
+        (sorting, "_sort_bits"): {"uint32", "uint64"},
+        (placing, "_tabulate"): {"float64"},
+        (bundles, "_combine_rows"): {"uint8"},
+    }
+    for module, name in kernels:
+        monkeypatch.setattr(module, name, noting(getattr(module, name), name))
+    warm.run("boosting")
+    assert used == {(name, dtype) for (_, name), dtypes in kernels.items() for dtype in dtypes}
 
 
 def test_it_says_so_where_nothing_can_be_kept(monkeypatch):

@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import suppress
 
 import openpyxl
 import pyarrow as pa
@@ -242,18 +241,87 @@ def test_a_termination_leaves_nothing_behind(folder, tmp_path, ending):
         while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert list(tmp_path.iterdir()) != []
-        # Once, on a busy machine, a process did not end; why is not known. Asked again, it must.
-        for _ in range(3):
-            process.send_signal(signal.SIGTERM)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(20)
-                break
-        assert process.returncode == 143
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 143
     finally:
         process.kill()
         process.wait()
         process.stdin.close()
     assert list(tmp_path.iterdir()) == []
+
+
+#: One SIGTERM in a bad moment, repeated sooner than usual.
+BAD_MOMENTS = """
+import ctypes, operator, os, signal, sys, time
+from collections import deque
+from functools import partial
+
+import pyarrow as pa
+from pyarrow import csv
+
+from propriety.cli import commands
+
+commands._AGAIN, commands._TIMES = 0.05, 40
+
+
+def before_a_read():
+    # Both are called by one instruction, so that no handler is called between them.
+    kill = partial(ctypes.CDLL(None).kill, os.getpid(), signal.SIGTERM)
+    deque(map(operator.call, (kill, partial(sys.stdin.buffer.read, 1))), maxlen=0)
+
+
+class Ending:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def in_a_destructor():
+    Ending()
+    sys.stdin.buffer.read(1)
+
+
+def in_a_library():
+    print("waits", flush=True)
+    csv.open_csv(pa.PythonFile(sys.stdin.buffer, "r"))
+
+
+def while_cleaning_up():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        time.sleep(0.05 * 60)
+
+
+with commands.ending_in_order():
+    try:
+        globals()[sys.argv[1]]()
+    finally:
+        print("cleaned up", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM")
+@pytest.mark.parametrize(
+    ("moment", "told"),
+    [
+        ("before_a_read", "cleaned up"),
+        ("in_a_destructor", "cleaned up"),
+        ("while_cleaning_up", "cleaned up"),
+        ("in_a_library", ""),
+    ],
+)
+def test_one_signal_is_enough_in_a_bad_moment(moment, told):
+    with subprocess.Popen(
+        [sys.executable, "-c", BAD_MOMENTS, moment], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            if moment == "in_a_library":
+                process.stdout.readline()
+                process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 143
+            assert process.stdout.read().strip() == told
+        finally:
+            process.kill()
 
 
 # --- what comes from a table is shown harmlessly ------------------------------------------------------

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import signal
+import socket
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
-from typing import Any, NoReturn, get_type_hints
+from typing import Any, ClassVar, NoReturn, get_type_hints
 
+import pyarrow as pa
 import typer
 from typer.core import TyperGroup
 
@@ -23,6 +27,7 @@ from propriety.tables import TableError
 USAGE, BAD_TABLE, BAD_MODEL, NOT_WRITTEN, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
 
 _AS_JSON = "propriety.as_json"
+_AGAIN, _TIMES = 1.0, 20  # seconds until a signal is repeated; how often, before nothing more is hoped for
 #: What is raised for arguments that cannot be read; where its class lives depends on the version of Typer.
 _WRONG_USE: Any = typer.BadParameter.__bases__[0]
 
@@ -122,6 +127,16 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+class _Termination(SystemExit):
+    """The exit that SIGTERM asks for; those that nobody has swallowed are under way."""
+
+    under_way: ClassVar[weakref.WeakSet[_Termination]] = weakref.WeakSet()
+
+    def __init__(self) -> None:
+        super().__init__(TERMINATED)
+        self.under_way.add(self)
+
+
 @contextmanager
 def ending_in_order() -> Iterator[None]:
     """SIGTERM as an exit, so that what was begun is cleaned up; a handler that is there already stays."""
@@ -131,14 +146,64 @@ def ending_in_order() -> Iterator[None]:
         yield
         return
 
-    def end(*_: Any) -> NoReturn:
-        raise SystemExit(TERMINATED)
+    def end(*_: Any) -> None:
+        if not _Termination.under_way:  # else a repetition, which must not disturb the cleaning up
+            raise _Termination
 
+    # Arrow's handler, in place of this one while text is parsed, loses what comes when it is about to leave.
+    pa.enable_signal_handlers(False)
     signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        with _repeating():
+            yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        pa.enable_signal_handlers(True)
+
+
+@contextmanager
+def _repeating() -> Iterator[None]:
+    """Repeat a SIGTERM to this thread until the block ends, since one alone may come to nothing.
+
+    Python calls a handler between two instructions of its own. A signal that comes when the last of them
+    before a read is done, but the read has not begun to wait, is looked at when the read ends: perhaps never.
+    And an exit that is raised in a destructor is ignored. If none gets under way, because this thread waits
+    in a library that looks at no signal, the process ends without cleaning up.
+    """
+    if not hasattr(signal, "pthread_kill"):  # Windows, where nobody sends SIGTERM
+        yield
+        return
+    hearing, telling = socket.socketpair()
+    telling.setblocking(False)
+    over, waiting = threading.Event(), threading.get_ident()
+
+    def repeat() -> None:
+        while not over.is_set() and hearing.recv(1) != bytes([signal.SIGTERM]):
+            pass
+        times = 0
+        while not over.wait(_AGAIN):
+            if times >= _TIMES and not _Termination.under_way:
+                os._exit(TERMINATED)
+            signal.pthread_kill(waiting, signal.SIGTERM)
+            times += 1
+
+    with hearing, telling:
+        before = signal.set_wakeup_fd(telling.fileno(), warn_on_full_buffer=False)
+        repeater = threading.Thread(target=repeat, name="propriety-termination", daemon=True)
+        repeater.start()
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            over.set()
+            with suppress(BlockingIOError):  # full of signals, which wake it as well
+                telling.send(b"\0")
+            repeater.join()
+
+
+if hasattr(os, "register_at_fork"):
+    # A child that is ended must not tell its parent's thread, which would end the parent.
+    os.register_at_fork(after_in_child=functools.partial(signal.set_wakeup_fd, -1))
 
 
 def _fail(problem: str, advice: str, code: int, as_json: bool) -> NoReturn:

@@ -76,6 +76,19 @@ def _boosting(X: Any, score: Any) -> None:
     model = BoostingClassifier(max_iter=8, max_leaf_nodes=4, min_samples_leaf=2).fit(X, score > 0)
     for dtype in (np.float32, np.float64):
         model.predict_proba(X[rows].astype(dtype))
+    many = _many_rows()
+    once = BoostingClassifier(max_iter=1, max_leaf_nodes=4, early_stopping=False)
+    for dtype in (np.float32, np.float64):
+        once.fit(many.astype(dtype), many[:, 0] > 0)
+
+
+def _many_rows() -> Any:
+    """As many rows as have their edges selected or sorted by digits, and columns that are bundled."""
+    from propriety.engine.sorting import MANY
+
+    x, rows = np.random.default_rng(0).normal(size=MANY), np.arange(MANY)
+    # Edges of different values are selected; equal ones are sorted.
+    return np.column_stack((x, np.round(x, 2), rows % 4, rows % 3))
 
 
 def _forest(X: Any, score: Any) -> None:
