@@ -146,7 +146,10 @@ def ending_in_order() -> Iterator[None]:
         yield
         return
 
+    asked: list[bool] = []
+
     def end(*_: Any) -> None:
+        asked.append(True)
         if not _Termination.under_way:  # else a repetition, which must not disturb the cleaning up
             raise _Termination
 
@@ -156,6 +159,10 @@ def ending_in_order() -> Iterator[None]:
     try:
         with _repeating():
             yield
+    except Exception:
+        if asked:  # an exit that was raised while a class is made comes out as a RuntimeError
+            raise SystemExit(TERMINATED) from None
+        raise
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         pa.enable_signal_handlers(True)

@@ -64,7 +64,7 @@ _AHEAD = 16  # rows that are loaded before their turn
 def _add_rows(rows, packed, index, start, stop, first, last, stride, cells):
     for row in index[int(start) : int(stop)]:
         for f in range(int(first), int(last)):
-            cells[f * int(stride) + rows[row, f]] += packed[row]
+            cells[f * int(stride) + int(rows[row, f])] += packed[row]
 
 
 def _loop_over_rows(module, stride):
