@@ -58,7 +58,7 @@ def wait(kernel: Any) -> None:
     thread = _threads.get(kernel)
     if thread is not None:
         while _meanwhile and thread.is_alive():
-            with suppress(IndexError):  # another thread has taken it
+            with suppress(Exception):  # taken by another thread; or who needs it will meet the error
                 _meanwhile.pop()()
         _meanwhile.clear()
         thread.join()
