@@ -9,11 +9,13 @@ import numpy as np
 
 from propriety import parallel
 from propriety.engine import aside
+from propriety.engine.addresses import unknown_address
 from propriety.engine.compiling import COMPILED, FAMILIAR
 from propriety.engine.grower import Grower, grow_tree
 from propriety.engine.harvest import NO_HARVEST, NO_TURN
 from propriety.engine.layout import BINS, Binned, Rules, Signal
 from propriety.engine.predictor import NO_SETS, TREE_NODE, Forest, TreeNodes
+from propriety.engine.searching import search
 
 
 def compile_grower(*, categories: bool, kind: np.dtype[Any]) -> None:
@@ -45,7 +47,10 @@ def compile_grower(*, categories: bool, kind: np.dtype[Any]) -> None:
         drift=number,
     )
     work = Grower(binned, 1, 0, 1).work
-    aside.compile_aside(grow_tree, binned, signal, rules, work, NO_HARVEST, NO_TURN, 1, False)
+    searched = binned, signal, rules, work, *range(5)
+    aside.compile_aside(search, *searched)
+    grown = unknown_address(*searched), binned, signal, rules, work, NO_HARVEST, NO_TURN, 1, False
+    aside.compile_aside(grow_tree, *grown)
     aside.meanwhile(partial(_give_scores, kind))
 
 

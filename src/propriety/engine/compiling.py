@@ -5,7 +5,8 @@ needs no wrapper for Python and no cache of its own. Both divide as NumPy does, 
 that loops become vector instructions. Neither counts references: the caller holds every array while a kernel
 runs, and the counting, atomic and at every slice and field, took more than half the time of a small node. So
 they cannot make arrays; ``allocating`` can. ``small`` is ``inner`` that is always copied to where it is
-called. ``shared`` is for plain functions of a few numbers, called from Python and from kernels alike.
+called. ``apart`` is called from kernels too, but by its address (:mod:`~propriety.engine.addresses`), and so
+compiled by itself. ``shared`` is for plain functions of a few numbers, called from Python and from kernels.
 
 Numba's own way of compiling takes more than twice as long as :mod:`~propriety.engine.shortened`, whose
 functions hand each other tuples by address (:mod:`~propriety.engine.handed`), and which can compile a kernel
@@ -45,6 +46,7 @@ if FAMILIAR:
     _PART["pipeline_class"] = PartCompiler
 allocating = njit(cache=CACHE, **_ALLOCATING)
 kernel = njit(cache=CACHE, **_KERNEL)
+apart = njit(cache=CACHE, no_cpython_wrapper=True, **_KERNEL)
 inner = njit(**_PART)
 small = njit(forceinline=True, **_PART)
 shared = register_jitable(**_PART)

@@ -14,21 +14,13 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.engine import aside, team
+from propriety.engine.addresses import Address, address_of, caller
 from propriety.engine.bundles import NO_BUNDLES, bundle
 from propriety.engine.compiling import inner, kernel
 from propriety.engine.drawing import allow, draw_rows, mix
 from propriety.engine.fixed_point import BLOCK
 from propriety.engine.harvest import NO_HARVEST, NO_TURN, add_value, give_values
-from propriety.engine.histogram import (
-    LOW,
-    add_bundled,
-    add_part,
-    add_rows,
-    add_weights,
-    clear,
-    largest_bin,
-    subtract,
-)
+from propriety.engine.histogram import LOW, add_rows, add_weights, clear, largest_bin
 from propriety.engine.layout import (
     BINS,
     CELLS,
@@ -45,59 +37,37 @@ from propriety.engine.layout import (
     Workspace,
 )
 from propriety.engine.predictor import NO_SETS, TreeNodes, copy_of
-from propriety.engine.sizes import DIRECT_ROWS, TASK_CELLS, features_at_once, n_histograms_of, n_threads
-from propriety.engine.splitting import COUNTED_ROWS, best_split, best_split_of_rows, bound_children
+from propriety.engine.searching import search
+from propriety.engine.sizes import DIRECT_ROWS, features_at_once, n_histograms_of, n_threads
+from propriety.engine.splitting import COUNTED_ROWS, bound_children
+from propriety.engine.tasks import (
+    BUNDLES,
+    FEATURES,
+    MANY_ROWS,
+    MAX_BLOCKS,
+    block,
+    n_blocks_of,
+    searched,
+    small_child,
+    way_to_count,
+)
 
-_MAX_BLOCKS = 64
 _CHUNK = 4  # features, at least
-_MANY_ROWS = 8192  # above which the workers share the rows of a child that is counted, else its features
 _SELDOM = 16  # times the least rows of a leaf: of so many, a split seldom leaves too few
 NODES, SLOTS, LEAVES = range(3)
 _PARTITION, _COUNT, _SEARCH = range(3)
-#: Ways to count a node; of the last two, also what a worker's partial sums are of.
-_FEATURES, _ROWS, _BUNDLES = range(3)
 #: Literal numbers are wrapped in this where they are arguments, or Numba compiles the callee anew.
 _I = np.int64
+_search = caller(search)
 
 
 # --- the three phases -----------------------------------------------------------------------------
 
 
 @inner
-def block(start, stop, n_blocks, k):
-    """Where block number k of several begins and ends."""
-    size = -(-(stop - start) // n_blocks)
-    return min(start + k * size, stop), min(start + (k + 1) * size, stop)
-
-
-@inner
-def _n_blocks(work, rows, d):
-    if work.partials.shape[0] == 1:
-        return _I(1)
-    return _I(max(1, min(rows * d // TASK_CELLS, _MAX_BLOCKS, 8 * work.partials.shape[0])))
-
-
-@inner
 def may_split(node, rules):
     """Whether a node may have children."""
     return node.depth < rules.max_depth and node.weight >= 2 * rules.min_weight
-
-
-@inner
-def _small_child(work, node_id):
-    """The child of fewer rows, which is counted."""
-    node = work.nodes[node_id]
-    a, b = work.nodes[node.left], work.nodes[node.right]
-    return node.left if a.stop - a.start <= b.stop - b.start else node.right
-
-
-@inner
-def _way(work, counted, itself, n_blocks):
-    """How a node is counted: the workers share its features or, as they are moved, its rows."""
-    rows = counted.stop - counted.start
-    if rows >= work.bundles.least:
-        return _BUNDLES
-    return _ROWS if itself or (n_blocks > 1 and rows > _MANY_ROWS) else _FEATURES
 
 
 @inner
@@ -141,17 +111,17 @@ def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
     if not itself:
         n_left = work.lefts[k]
         move(work, work.lefts, node, work.nodes[node.right].start, n_blocks, k)
-        counted_id, source = _small_child(work, node_id), work.scratch
+        counted_id, source = small_child(work, node_id), work.scratch
         first, last = (start, start + n_left) if counted_id == node.left else (start + n_left, stop)
     counted, rows, width, bundles = work.nodes[counted_id], binned.rows, binned.n_bins.size, work.bundles
-    way = _way(work, counted, itself, n_blocks)
-    if way == _FEATURES or counted.slot < 0:
+    way = way_to_count(work, counted, itself, n_blocks)
+    if way == FEATURES or counted.slot < 0:
         return
     target = work.partials[worker]
-    if way == _BUNDLES:
+    if way == BUNDLES:
         rows, width = bundles.rows, bundles.sizes.size
     elif n_blocks == 1:
-        target, way = work.histograms[0], _FEATURES
+        target, way = work.histograms[0], FEATURES
     add_rows(rows, signal, source, first, last, counted, _I(0), width, work, worker, target)
     work.dirty[worker] = way
 
@@ -170,71 +140,6 @@ def move(work, lefts, node, middle, n_blocks, k):
         work.rows[to_left + i] = work.scratch[np.uint64(start) + i]
     for i in range(np.uint64(stop - start - n_left)):
         work.rows[to_right + i] = work.scratch[np.uint64(stop - 1) - i]
-
-
-@inner
-def _complete(binned, signal, work, node_id, itself, first, last, worker):
-    """Complete the histograms of the nodes to be searched, for some features: the node's or its children's.
-
-    For rows in several processes :mod:`~propriety.engine.trips` does the same.
-    """
-    node, d = work.nodes[node_id], binned.n_bins.size
-    if itself:
-        _add_partials(binned, work, node, first, last)
-        return
-    counted_id = _small_child(work, node_id)
-    counted, sibling = work.nodes[counted_id], work.nodes[node.left + node.right - counted_id]
-    whole = work.histograms[max(sibling.slot, 0)]
-    if counted.slot >= 0:
-        # 1. Sum the rows of the counted node.
-        sums, start, stop = work.histograms[counted.slot], counted.start, counted.stop
-        for f in range(first, last):
-            clear(binned, f, counted, sums)
-        if _way(work, counted, False, _n_blocks(work, node.stop - node.start, d)) == _FEATURES:
-            add_rows(binned.rows, signal, work.rows, start, stop, counted, first, last, work, worker, sums)
-        _add_partials(binned, work, counted, first, last)
-        # 2. Its sibling has the rest of their parent.
-        for f in range(first, last):
-            cells, n_bins = slice(f * CELLS, (f + 1) * CELLS), binned.n_bins[f]
-            subtract(n_bins, node.packed != 0, counted, sibling, sums[cells], whole[cells])
-    if sibling.slot >= 0 and not sibling.counted and sibling.weight <= COUNTED_ROWS:
-        for f in range(first, last):
-            if binned.categorical[f]:
-                add_weights(binned.rows, work.rows, sibling.start, sibling.stop, f, f + 1, whole)
-
-
-@inner
-def _add_partials(binned, work, node, first, last):
-    """Add up what the workers have counted for some features."""
-    for worker in range(work.dirty.size):
-        part, sums = work.partials[worker], work.histograms[node.slot]
-        for f in range(first, last):
-            if work.dirty[worker] == _ROWS:
-                add_part(binned, f, node, part, sums)
-            elif work.dirty[worker] == _BUNDLES:
-                add_bundled(work.bundles, f, node, part, sums)
-
-
-@inner
-def _search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker):
-    """Complete the histograms of a chunk of features, and find the best split of each node there."""
-    first, last = block(_I(0), binned.n_bins.size, n_chunks, chunk)
-    node, room, index = work.nodes[node_id], work.rooms[worker], work.rows
-    _complete(binned, signal, work, node_id, itself, first, last, worker)
-    # The smaller child first: one of few rows is taken from its parent's histogram as it is searched.
-    small = _I(not itself and _small_child(work, node_id) == node.right)
-    for turn in range(1 if itself else 2):
-        i = small ^ turn
-        split, bins_left, allowed = work.candidates[i, chunk], work.candidate_sets[i, chunk], work.allowed[i]
-        if split.slot >= 0:
-            histogram = work.histograms[split.slot]
-            best_split(histogram, allowed, binned, signal, rules, room, split, bins_left, first, last)
-            continue
-        sibling = work.nodes[node.left + node.right - _meant(work, node_id, itself, i)]
-        whole = work.histograms[max(sibling.slot, 0)]  # of a sibling without one any, which nobody looks at
-        best_split_of_rows(
-            allowed, binned, signal, rules, index, room, split, bins_left, first, last, node, sibling, whole
-        )
 
 
 # --- decisions ------------------------------------------------------------------------------------
@@ -324,7 +229,7 @@ def _give_slots(binned, signal, rules, work, node_id):
 
     A child of few rows needs none, and neither does where no split will follow; then the parent's is free.
     """
-    node, small_id = work.nodes[node_id], _small_child(work, node_id)
+    node, small_id = work.nodes[node_id], small_child(work, node_id)
     small, large = work.nodes[small_id], work.nodes[node.left + node.right - small_id]
     small.counted = _counts_rows(binned, signal, rules, small)
     few = large.stop - large.start <= DIRECT_ROWS
@@ -351,7 +256,7 @@ def free_slot(work, node):
 
 
 @inner
-def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
+def _do(search_at, binned, signal, rules, work, phase, argument, task, n_tasks, worker):
     """One task of a phase; the argument is a node and whether it, or its children, are meant."""
     node_id, itself = argument >> 1, argument & 1
     if phase == _PARTITION:
@@ -359,11 +264,11 @@ def _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker):
     elif phase == _COUNT:
         _count(binned, signal, work, node_id, itself, n_tasks, task, worker)
     else:
-        _search(binned, signal, rules, work, node_id, itself, task, n_tasks, worker)
+        _search(search_at, (binned, signal, rules, work, node_id, itself, task, n_tasks, worker))
 
 
 @inner
-def _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks):
+def _work_off(search_at, binned, signal, rules, work, worker, phase, argument, n_tasks):
     """Carry out a phase with whoever is there to help, or (worker > 0) help until the board is closed."""
     spins, shared = 0, n_tasks != 1
     if worker == 0 and shared:
@@ -379,7 +284,7 @@ def _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks):
         if worker > 0:
             phase, argument = work.board[team.PHASE], work.board[team.ARGUMENT]
             n_tasks = team.tasks(work.board)
-        _do(binned, signal, rules, work, phase, argument, task, n_tasks, worker)
+        _do(search_at, binned, signal, rules, work, phase, argument, task, n_tasks, worker)
         if not shared:
             break
         team.finish(work.board)
@@ -391,20 +296,11 @@ def _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks):
 
 
 @inner
-def _meant(work, node_id, itself, i):
-    """The node to be searched first or second: the node itself (and no other), or its children."""
-    node = work.nodes[node_id]
-    if itself:
-        return node_id if i == 0 else _I(-1)
-    return node.left if i == 0 else node.right
-
-
-@inner
 def _begin_search(rules, work, node_id, itself):
     """Hand the nodes to be searched to every chunk of features; returns the number of chunks."""
     n_chunks = _I(work.candidates.shape[1] if work.partials.shape[0] > 1 else 1)
     for i in range(2):
-        meant = _meant(work, node_id, itself, i)
+        meant = searched(work, node_id, itself, i)
         if meant >= 0:
             node, allowed = work.nodes[meant], work.allowed[i]
             allowed[:] = 0
@@ -419,11 +315,11 @@ def _begin_search(rules, work, node_id, itself):
 def _end_search(work, node_id, itself):
     """Write down the best of the splits that were found per chunk."""
     for worker in range(work.dirty.size):
-        if work.dirty[worker] == _BUNDLES:
+        if work.dirty[worker] == BUNDLES:
             work.partials[worker, : work.bundles.sizes.size * CELLS] = 0
         work.dirty[worker] = 0
     for i in range(2):
-        meant = _meant(work, node_id, itself, i)
+        meant = searched(work, node_id, itself, i)
         if meant >= 0:
             best = 0
             for k in range(1, work.candidates.shape[1] if work.partials.shape[0] > 1 else 1):
@@ -461,7 +357,7 @@ def _follow(binned, signal, rules, work, phase, argument):
     node_id, itself, d = argument >> 1, argument & 1, binned.n_bins.size
     node = work.nodes[node_id]
     if phase == _PARTITION:
-        n_blocks = _n_blocks(work, node.stop - node.start, d)
+        n_blocks = n_blocks_of(work, node.stop - node.start, d)
         if _make_split(binned, signal, rules, work, node_id, n_blocks):
             return _I(_COUNT), argument, n_blocks
         return _I(_SEARCH), argument | 1, _begin_search(rules, work, node_id, _I(1))
@@ -476,7 +372,7 @@ def _follow(binned, signal, rules, work, phase, argument):
     if chosen < 0:
         return _I(-1), _I(0), _I(0)
     node = work.nodes[chosen]
-    return _I(_PARTITION), 2 * chosen, _n_blocks(work, node.stop - node.start, d)
+    return _I(_PARTITION), 2 * chosen, n_blocks_of(work, node.stop - node.start, d)
 
 
 @inner
@@ -487,7 +383,7 @@ def _sum_root(binned, signal, work, root):
         if worker >= 0 and not work.dirty[worker]:
             continue
         cells = work.partials[worker] if worker >= 0 else work.histograms[0]
-        bundled = worker >= 0 and work.dirty[worker] == _BUNDLES
+        bundled = worker >= 0 and work.dirty[worker] == BUNDLES
         for b in range(work.bundles.sizes[0] if bundled else binned.n_bins[0] + 1):
             root.gradient += cells[b] >> 32 if root.packed else cells[b]
             root.curvature += cells[b] & LOW if root.packed else cells[b + CURVATURES]
@@ -526,7 +422,7 @@ def _begin(binned, signal, work, harvest, turn, n_rows, every):
 
 
 @kernel
-def grow_tree(binned, signal, rules, work, harvest, turn, n_rows, every):
+def grow_tree(search_at, binned, signal, rules, work, harvest, turn, n_rows, every):
     """Grow a tree over the first ``n_rows`` of the workspace's rows or, if ``every``, over all from 0 on.
 
     For a harvest, rows are drawn first, and values, scores and nodes follow. Without rows, but −number of a
@@ -537,13 +433,13 @@ def grow_tree(binned, signal, rules, work, harvest, turn, n_rows, every):
     worker, phase, argument, n_tasks = zero, _I(_COUNT), _I(1), zero
     if n_rows > 0:
         n_rows = _begin(binned, signal, work, harvest, turn, n_rows, every)
-        n_tasks = _n_blocks(work, n_rows, binned.n_bins.size)
+        n_tasks = n_blocks_of(work, n_rows, binned.n_bins.size)
     else:
         worker = team.join(work.board, -n_rows)
         if worker < 0:
             return
     while phase >= 0:
-        _work_off(binned, signal, rules, work, worker, phase, argument, n_tasks)
+        _work_off(search_at, binned, signal, rules, work, worker, phase, argument, n_tasks)
         if worker > 0:
             team.leave(work.board)
             return
@@ -571,6 +467,7 @@ class Grower:
     ) -> None:
         n, d = binned.rows.shape
         self.binned = binned
+        self._search_at: Address | None = None
         self.n_workers = n_threads(binned, n_jobs)
         # Each leaf has a row. Leaves of more than a few rows keep a histogram, one more is being searched.
         if few_rows:  # of many more, which others have; histograms are made when they are needed
@@ -580,7 +477,7 @@ class Grower:
             n_histograms = n_histograms_of(n, max_leaves)
         workers, n_nodes = self.n_workers, 2 * max_leaves - 1
         n_chunks = min(-(-d // _CHUNK), workers)
-        bundles = NO_BUNDLES if few_rows else bundle(binned, workers, _MANY_ROWS)
+        bundles = NO_BUNDLES if few_rows else bundle(binned, workers, MANY_ROWS)
         self.work = Workspace(
             rows=memory.empty(n, np.uint32),
             scratch=memory.empty(n, np.uint32),
@@ -594,7 +491,7 @@ class Grower:
             ),
             dirty=np.zeros(workers, dtype=np.uint8),
             counts=np.zeros(3, dtype=np.int64),
-            lefts=np.zeros(_MAX_BLOCKS, dtype=np.int64),
+            lefts=np.zeros(MAX_BLOCKS, dtype=np.int64),
             allowed=np.zeros((2, d), dtype=np.uint8),
             numbers=np.zeros((2, d), dtype=np.uint64),
             candidates=np.zeros((2, n_chunks), dtype=NODE),
@@ -630,8 +527,11 @@ class Grower:
     def _call(
         self, signal: Signal, rules: Rules, harvest: Harvest, turn: Turn, n_rows: int, every: bool
     ) -> None:
-        tree = self.binned, signal, rules, self.work, harvest, turn
-        aside.wait(grow_tree)
+        if self._search_at is None:
+            aside.wait(grow_tree)
+            aside.wait(search)
+            self._search_at = address_of(search, self.binned, signal, rules, self.work, *range(5))
+        tree = self._search_at, self.binned, signal, rules, self.work, harvest, turn
         if self.n_workers == 1:
             grow_tree(*tree, n_rows, every)
             return

@@ -20,7 +20,6 @@ from propriety.engine.fixed_point import BLOCK
 from propriety.engine.grower import (
     NODES,
     SLOTS,
-    block,
     make_children,
     may_split,
     move,
@@ -32,6 +31,7 @@ from propriety.engine.histogram import LOW, add_rows, add_weights, clear, subtra
 from propriety.engine.layout import BINS, CELLS, CURVATURES, NODE, SET_WORDS, WEIGHTS, Binned
 from propriety.engine.sizes import TASK_CELLS
 from propriety.engine.splitting import COUNTED_ROWS, best_split
+from propriety.engine.tasks import block
 
 _BLOCKS = 64  # of a partition, at most
 _CHUNK = 8  # features

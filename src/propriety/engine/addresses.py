@@ -1,0 +1,68 @@
+"""Kernels that other kernels call by their address, so that each is compiled by itself.
+
+What a kernel calls is compiled into it, and first Numba and then LLVM work through the whole. Of two kernels,
+LLVM can work on one while Numba reads the other (:mod:`~propriety.engine.aside`). An address is an array of
+one record whose field is named after the types that the kernel was compiled for: who calls it with others
+does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import typeof, types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from propriety.engine.compiling import COMPILED, instead
+
+Address = NDArray[np.void]
+
+
+def _name(kinds: Iterable[types.Type]) -> str:
+    return "of_" + blake2b(repr(tuple(kinds)).encode(), digest_size=8).hexdigest()
+
+
+def unknown_address(*values: Any) -> Address:
+    """The address of a kernel for values of these types that is not yet compiled, to be told in time."""
+    return np.zeros(1, dtype=[(_name(map(typeof, values)) if COMPILED else "of_any", np.uint64)])
+
+
+def address_of(kernel: Any, *values: Any) -> Address:
+    """Where a kernel lies, compiled for values of these types."""
+    address = unknown_address(*values)
+    if COMPILED:
+        kinds = tuple(map(typeof, values))
+        kernel.compile(kinds)
+        made = kernel.overloads[kinds]
+        address[0] = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+    return address
+
+
+def caller(kernel: Any) -> Callable[..., None]:
+    """What calls a kernel that returns nothing from other kernels: by its address, with a tuple of arguments."""
+
+    @instead(lambda address, arguments: kernel(*arguments))
+    @intrinsic
+    def call(typing, address, arguments):
+        if _name(arguments) not in address.dtype.fields:
+            raise TypingError(f"the kernel at this address was not compiled for {tuple(arguments)}")
+
+        def write(context, builder, signature, given):
+            convention, kinds = context.call_conv, tuple(arguments)
+            function = convention.get_function_type(types.none, kinds).as_pointer()
+            data = context.make_array(address)(context, builder, given[0]).data
+            place = builder.load(builder.bitcast(data, ir.IntType(64).as_pointer()))
+            values = cgutils.unpack_tuple(builder, given[1])
+            convention.call_function(builder, builder.inttoptr(place, function), types.none, kinds, values)
+            return context.get_dummy_value()
+
+        return types.none(address, arguments), write
+
+    return call
