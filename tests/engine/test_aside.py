@@ -1,5 +1,6 @@
 """Kernels that are compiled beside others are the same, on disk too; the guess of their types is right."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -58,19 +59,21 @@ def test_a_kernel_compiled_aside_is_the_same():
     assert len(beside.overloads) == 1
     assert beside(values) == 20.0
     assert len(beside.overloads) == 1
-    assert not aside.is_aside()
+    assert not aside.is_needed()
 
 
 def test_others_compile_while_llvm_works(monkeypatch):
     """The lock is free in the meantime: a kernel that is compiled there does not wait for this one."""
-    found, plain = [], aside._unlocked
+    found, plain, begun = [], aside._unlocked, []
 
     def during():
         with plain():
-            other = threading.Thread(target=lambda: found.append(kernel(lambda x: x + 1)(2)))
-            other.start()
-            other.join(60)
-            found.append(other.is_alive())
+            if not begun:  # else it is the other kernel's turn
+                begun.append(True)
+                other = threading.Thread(target=lambda: found.append(kernel(lambda x: x + 1)(2)))
+                other.start()
+                other.join(60)
+                found.append(other.is_alive())
             yield
 
     monkeypatch.setattr(aside, "_unlocked", aside.contextmanager(during))
@@ -94,6 +97,35 @@ def test_those_who_wait_compile_other_kernels():
     assert not aside._meanwhile
 
 
+def test_threads_that_need_the_same_kernel_compile_it_once(monkeypatch):
+    """Though LLVM leaves the lock to others: these wait for the one that has begun."""
+    monkeypatch.setattr(aside, "is_needed", lambda: True)
+    compiled, plain = [], aside.optimize
+    monkeypatch.setattr(aside, "optimize", lambda *given: compiled.append(True) or plain(*given))
+    term = np.random.default_rng().random()
+    one, results = kernel(lambda x: x + term), []
+    threads = [threading.Thread(target=lambda: results.append(one(1.0))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [1.0 + term] * 4
+    assert len(compiled) == 1
+
+
+@pytest.mark.parametrize("collecting", [False, True])
+def test_garbage_is_collected_as_before(monkeypatch, collecting):
+    monkeypatch.setattr(aside, "is_needed", lambda: True)
+    before = gc.isenabled()
+    (gc.enable if collecting else gc.disable)()
+    try:
+        factor = np.random.default_rng().random()
+        assert kernel(lambda x: _inner_twice(x) * factor)(1.0) == 2.0 * factor
+        assert gc.isenabled() == collecting
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
 def test_errors_are_left_to_the_caller():
     broken = kernel(lambda x: x.nothing)
     aside.compile_aside(broken, 1.0)
@@ -110,8 +142,8 @@ def test_a_fit_compiles_its_grower_once_and_keeps_it(tmp_path):
         subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
         for _ in range(2)
     ]
-    assert told[0][:3] == ["1", "1", "0"]
-    assert told[1][:3] == ["1", "1", "1"]
+    assert told[0][:3] == ["3", "1", "0"]  # the grower, and two parts of it that it calls by their addresses
+    assert told[1][:3] == ["3", "1", "1"]
     assert told[0][3] == told[1][3]
     assert told[0][4] == told[1][4] == "1"  # what gives scores is compiled for the table's numbers alone
 
@@ -131,9 +163,12 @@ def test_types_are_guessed_before_the_table_is_binned(monkeypatch, categories, w
     monkeypatch.setattr(parallel, "n_cores", lambda: 2)
     monkeypatch.setattr(ahead, "grow_tree", _New)
     monkeypatch.setattr(grower, "grow_tree", record)
-    monkeypatch.setattr(
-        aside, "compile_aside", lambda kernel, *values: guessed.append(tuple(map(typeof, values)))
-    )
+
+    def guess(kernel, *values):
+        if kernel is _New:  # whose arguments name the types of those of its parts
+            guessed.append(tuple(map(typeof, values)))
+
+    monkeypatch.setattr(aside, "compile_aside", guess)
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.normal(size=(200, 3)))
     if categories:

@@ -2,8 +2,8 @@
 
 What a kernel calls is compiled into it, and first Numba and then LLVM work through the whole. Of two kernels,
 LLVM can work on one while Numba reads the other (:mod:`~propriety.engine.aside`). An address is an array of
-one record whose field is named after the types that the kernel was compiled for: who calls it with others
-does not compile.
+one record whose field is named after the kernel and the types that it was compiled for: who calls it with
+others does not compile.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from propriety.engine.compiling import COMPILED, instead
 Address = NDArray[np.void]
 
 
-def _name(kinds: Iterable[types.Type]) -> str:
-    return "of_" + blake2b(repr(tuple(kinds)).encode(), digest_size=8).hexdigest()
+def _name(kernel: Any, kinds: Iterable[types.Type]) -> str:
+    return f"{kernel.__name__}_{blake2b(repr(tuple(kinds)).encode(), digest_size=8).hexdigest()}"
 
 
-def unknown_address(*values: Any) -> Address:
-    """The address of a kernel for values of these types that is not yet compiled, to be told in time."""
-    return np.zeros(1, dtype=[(_name(map(typeof, values)) if COMPILED else "of_any", np.uint64)])
+def unknown_address(kernel: Any, *values: Any) -> Address:
+    """The address of a kernel for values of these types, to be known when it is compiled."""
+    return np.zeros(1, dtype=[(_name(kernel, map(typeof, values) if COMPILED else ()), np.uint64)])
 
 
 def address_of(kernel: Any, *values: Any) -> Address:
     """Where a kernel lies, compiled for values of these types."""
-    address = unknown_address(*values)
+    address = unknown_address(kernel, *values)
     if COMPILED:
         kinds = tuple(map(typeof, values))
         kernel.compile(kinds)
@@ -46,13 +46,13 @@ def address_of(kernel: Any, *values: Any) -> Address:
 
 
 def caller(kernel: Any) -> Callable[..., None]:
-    """What calls a kernel that returns nothing from other kernels: by its address, with a tuple of arguments."""
+    """What calls a kernel that returns nothing, from others: by its address, with a tuple of arguments."""
 
     @instead(lambda address, arguments: kernel(*arguments))
     @intrinsic
     def call(typing, address, arguments):
-        if _name(arguments) not in address.dtype.fields:
-            raise TypingError(f"the kernel at this address was not compiled for {tuple(arguments)}")
+        if _name(kernel, arguments) not in address.dtype.fields:
+            raise TypingError(f"{kernel.__name__} was not compiled for {tuple(arguments)} at this address")
 
         def write(context, builder, signature, given):
             convention, kinds = context.call_conv, tuple(arguments)

@@ -9,13 +9,13 @@ import numpy as np
 
 from propriety import parallel
 from propriety.engine import aside
-from propriety.engine.addresses import unknown_address
+from propriety.engine.addresses import Address, unknown_address
 from propriety.engine.compiling import COMPILED, FAMILIAR
 from propriety.engine.grower import Grower, grow_tree
 from propriety.engine.harvest import NO_HARVEST, NO_TURN
 from propriety.engine.layout import BINS, Binned, Rules, Signal
 from propriety.engine.predictor import NO_SETS, TREE_NODE, Forest, TreeNodes
-from propriety.engine.searching import search
+from propriety.engine.searching import addresses
 
 
 def compile_grower(*, categories: bool, kind: np.dtype[Any]) -> None:
@@ -47,11 +47,15 @@ def compile_grower(*, categories: bool, kind: np.dtype[Any]) -> None:
         drift=number,
     )
     work = Grower(binned, 1, 0, 1).work
-    searched = binned, signal, rules, work, *range(5)
-    aside.compile_aside(search, *searched)
-    grown = unknown_address(*searched), binned, signal, rules, work, NO_HARVEST, NO_TURN, 1, False
-    aside.compile_aside(grow_tree, *grown)
+    parts = addresses(binned, signal, rules, work, find=_begin)
+    _begin(grow_tree, parts, binned, signal, rules, work, NO_HARVEST, NO_TURN, 1, False)
     aside.meanwhile(partial(_give_scores, kind))
+
+
+def _begin(kernel: Any, *values: Any) -> Address:
+    """Begin to compile a kernel for values of these types; its address is not known yet."""
+    aside.compile_aside(kernel, *values)
+    return unknown_address(kernel, *values)
 
 
 def _give_scores(kind: np.dtype[Any]) -> None:

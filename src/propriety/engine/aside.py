@@ -1,9 +1,9 @@
-"""Compiling a kernel in a thread of its own, while other kernels are compiled.
+"""Compiling kernels in threads of their own, while other kernels are compiled.
 
 Numba holds a lock of its own while it compiles, and one of LLVM while that optimizes and writes machine code,
-for which Python's is released. In a thread of :func:`compile_aside` LLVM's part, two fifths of the time,
-holds none of them: its module is a copy in a context that no other thread sees, and LLVM lets threads work
-on contexts of their own. So another thread can compile meanwhile.
+for which Python's is released. While a thread of :func:`compile_aside` is there, LLVM's part, two fifths of
+the time, holds none of them, whoever compiles: its module is a copy in a context that no other thread sees,
+and LLVM lets threads work on contexts of their own. So another thread can compile meanwhile.
 """
 
 from __future__ import annotations
@@ -13,23 +13,68 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from ctypes import string_at
-from threading import Lock, Thread, local
+from threading import Lock, RLock, Thread, local
+from types import FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 from numba import typeof
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 
+_ROOM = 66_000  # places of eight bytes: more than 512 KiB, so the piece has 1 MiB
 _here = local()
 _lock = Lock()
 _threads: dict[Any, Thread] = {}  # that have begun
 _meanwhile: list[Callable[[], object]] = []  # what those who wait for a thread can do
 
 
-def is_aside() -> bool:
-    """Whether this thread was made to compile a kernel."""
-    return getattr(_here, "aside", False)
+def is_needed() -> bool:
+    """Whether LLVM is to leave the locks to other threads: those that were made to compile a kernel."""
+    return any(thread.is_alive() for thread in tuple(_threads.values()))
+
+
+def by_one_thread(kernel: Any) -> Any:
+    """Let one thread compile a kernel and the others wait for it: Numba's lock is free in the meantime."""
+    if not isinstance(kernel, Dispatcher):  # nothing is compiled
+        return kernel
+    lock, compile_ = RLock(), kernel.compile
+
+    def compile_once(kinds: Any) -> Any:
+        if global_compiler_lock.is_locked():  # by this thread, for a kernel that calls this one
+            return compile_(kinds)
+        with lock:
+            return _with_room(compile_, kinds)
+
+    kernel.__dict__["compile"] = compile_once
+    return kernel
+
+
+def _call(function: Callable[[Any], Any], value: Any) -> Any:
+    return function(value)
+
+
+#: Calls a function with room for all frames that Python makes for it. These are kept in pieces of 16 KiB, and
+#: where a loop calls a function that does not fit any more, it asks the system for a piece in every turn: a
+#: compilation did so 60,000 times, for up to a second. A frame that says it needs more gets a piece that is
+#: larger by far than itself.
+_with_room = FunctionType(_call.__code__.replace(co_stacksize=_ROOM), globals())
+
+
+@contextmanager
+def without_garbage() -> Iterator[None]:
+    """Collect no garbage while this thread holds Numba's lock: it makes many objects that live on."""
+    if not gc.isenabled():  # by the user, or because this is done for another function
+        yield
+        return
+    gc.disable()
+    _here.collecting = True
+    try:
+        yield
+    finally:
+        _here.collecting = False
+        gc.enable()
 
 
 def compile_aside(kernel: Any, *values: Any) -> None:
@@ -43,7 +88,6 @@ def compile_aside(kernel: Any, *values: Any) -> None:
 
 
 def _compile(kernel: Any, kinds: tuple[Any, ...]) -> None:
-    _here.aside, _here.collecting = True, gc.isenabled()
     with suppress(Exception):  # Whoever calls the kernel will compile it then, and meet the error.
         kernel.compile(kinds)
 
@@ -78,7 +122,8 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def _unlocked() -> Iterator[None]:
     """Leave Numba's lock to other threads, however many times this one holds it, and garbage too."""
-    if _here.collecting:
+    collecting = getattr(_here, "collecting", False)
+    if collecting:
         gc.enable()
     lock = global_compiler_lock._lock
     held = lock._release_save()
@@ -86,6 +131,8 @@ def _unlocked() -> Iterator[None]:
         yield
     finally:
         lock._acquire_restore(held)
+        if collecting:
+            gc.disable()
 
 
 def optimize(codegen: Any, module: Any) -> tuple[bytes, Any]:

@@ -5,8 +5,9 @@ needs no wrapper for Python and no cache of its own. Both divide as NumPy does, 
 that loops become vector instructions. Neither counts references: the caller holds every array while a kernel
 runs, and the counting, atomic and at every slice and field, took more than half the time of a small node. So
 they cannot make arrays; ``allocating`` can. ``small`` is ``inner`` that is always copied to where it is
-called. ``apart`` is called from kernels too, but by its address (:mod:`~propriety.engine.addresses`), and so
-compiled by itself. ``shared`` is for plain functions of a few numbers, called from Python and from kernels.
+called. ``addressed`` is called from kernels too, but by its address, and so compiled by itself
+(:mod:`~propriety.engine.addresses`). ``shared`` is for plain functions of a few numbers, called from Python
+and from kernels alike.
 
 Numba's own way of compiling takes more than twice as long as :mod:`~propriety.engine.shortened`, whose
 functions hand each other tuples by address (:mod:`~propriety.engine.handed`), and which can compile a kernel
@@ -28,6 +29,7 @@ from numba.core.codegen import CPUCodegen
 from numba.extending import register_jitable
 
 from propriety.caching import CACHE
+from propriety.engine.aside import by_one_thread
 
 #: Whether kernels are compiled, and may be run by several threads.
 COMPILED = not config.DISABLE_JIT
@@ -45,11 +47,21 @@ if FAMILIAR:
     _KERNEL["pipeline_class"] = KernelCompiler
     _PART["pipeline_class"] = PartCompiler
 allocating = njit(cache=CACHE, **_ALLOCATING)
-kernel = njit(cache=CACHE, **_KERNEL)
-apart = njit(cache=CACHE, no_cpython_wrapper=True, **_KERNEL)
+_kernel = njit(cache=CACHE, **_KERNEL)
+_addressed = njit(cache=CACHE, no_cpython_wrapper=True, **_KERNEL)
 inner = njit(**_PART)
 small = njit(forceinline=True, **_PART)
 shared = register_jitable(**_PART)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that Python calls."""
+    return by_one_thread(_kernel(function))
+
+
+def addressed(function: Callable[..., Any]) -> Any:
+    """Compile a function that kernels call by its address."""
+    return by_one_thread(_addressed(function))
 
 
 def records(fields: list[Any]) -> np.dtype[Any]:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.engine import aside, team
-from propriety.engine.addresses import Address, address_of, caller
+from propriety.engine.addresses import caller
 from propriety.engine.bundles import NO_BUNDLES, bundle
 from propriety.engine.compiling import inner, kernel
 from propriety.engine.drawing import allow, draw_rows, mix
 from propriety.engine.fixed_point import BLOCK
 from propriety.engine.harvest import NO_HARVEST, NO_TURN, add_value, give_values
-from propriety.engine.histogram import LOW, add_rows, add_weights, clear, largest_bin
+from propriety.engine.histogram import LOW, add_weights, clear, count_rows, largest_bin
 from propriety.engine.layout import (
     BINS,
     CELLS,
@@ -37,7 +37,7 @@ from propriety.engine.layout import (
     Workspace,
 )
 from propriety.engine.predictor import NO_SETS, TreeNodes, copy_of
-from propriety.engine.searching import search
+from propriety.engine.searching import Addresses, addresses, count, search
 from propriety.engine.sizes import DIRECT_ROWS, features_at_once, n_histograms_of, n_threads
 from propriety.engine.splitting import COUNTED_ROWS, bound_children
 from propriety.engine.tasks import (
@@ -100,7 +100,7 @@ def partition(binned, work, lefts, node_id, n_blocks, k, worker):
 
 
 @inner
-def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
+def _count(count_at, binned, signal, work, node_id, itself, n_blocks, k, worker):
     """Move a block's rows to their final places, in their old order, and count the smaller child's, if many.
 
     Others are counted in the search. Of the root, the node itself is counted and nothing moved.
@@ -122,7 +122,7 @@ def _count(binned, signal, work, node_id, itself, n_blocks, k, worker):
         rows, width = bundles.rows, bundles.sizes.size
     elif n_blocks == 1:
         target, way = work.histograms[0], FEATURES
-    add_rows(rows, signal, source, first, last, counted, _I(0), width, work, worker, target)
+    count(count_at, (rows, signal, source, first, last, counted, _I(0), width, work, worker, target))
     work.dirty[worker] = way
 
 
@@ -256,19 +256,20 @@ def free_slot(work, node):
 
 
 @inner
-def _do(search_at, binned, signal, rules, work, phase, argument, task, n_tasks, worker):
+def _do(parts, binned, signal, rules, work, phase, argument, task, n_tasks, worker):
     """One task of a phase; the argument is a node and whether it, or its children, are meant."""
     node_id, itself = argument >> 1, argument & 1
     if phase == _PARTITION:
         partition(binned, work, work.lefts, node_id, n_tasks, task, worker)
     elif phase == _COUNT:
-        _count(binned, signal, work, node_id, itself, n_tasks, task, worker)
+        _count(parts.count_rows, binned, signal, work, node_id, itself, n_tasks, task, worker)
     else:
-        _search(search_at, (binned, signal, rules, work, node_id, itself, task, n_tasks, worker))
+        found = parts.count_rows, binned, signal, rules, work, node_id, itself, task, n_tasks, worker
+        _search(parts.search, found)
 
 
 @inner
-def _work_off(search_at, binned, signal, rules, work, worker, phase, argument, n_tasks):
+def _work_off(parts, binned, signal, rules, work, worker, phase, argument, n_tasks):
     """Carry out a phase with whoever is there to help, or (worker > 0) help until the board is closed."""
     spins, shared = 0, n_tasks != 1
     if worker == 0 and shared:
@@ -284,7 +285,7 @@ def _work_off(search_at, binned, signal, rules, work, worker, phase, argument, n
         if worker > 0:
             phase, argument = work.board[team.PHASE], work.board[team.ARGUMENT]
             n_tasks = team.tasks(work.board)
-        _do(search_at, binned, signal, rules, work, phase, argument, task, n_tasks, worker)
+        _do(parts, binned, signal, rules, work, phase, argument, task, n_tasks, worker)
         if not shared:
             break
         team.finish(work.board)
@@ -422,7 +423,7 @@ def _begin(binned, signal, work, harvest, turn, n_rows, every):
 
 
 @kernel
-def grow_tree(search_at, binned, signal, rules, work, harvest, turn, n_rows, every):
+def grow_tree(parts, binned, signal, rules, work, harvest, turn, n_rows, every):
     """Grow a tree over the first ``n_rows`` of the workspace's rows or, if ``every``, over all from 0 on.
 
     For a harvest, rows are drawn first, and values, scores and nodes follow. Without rows, but −number of a
@@ -439,7 +440,7 @@ def grow_tree(search_at, binned, signal, rules, work, harvest, turn, n_rows, eve
         if worker < 0:
             return
     while phase >= 0:
-        _work_off(search_at, binned, signal, rules, work, worker, phase, argument, n_tasks)
+        _work_off(parts, binned, signal, rules, work, worker, phase, argument, n_tasks)
         if worker > 0:
             team.leave(work.board)
             return
@@ -467,7 +468,7 @@ class Grower:
     ) -> None:
         n, d = binned.rows.shape
         self.binned = binned
-        self._search_at: Address | None = None
+        self._addresses: Addresses | None = None
         self.n_workers = n_threads(binned, n_jobs)
         # Each leaf has a row. Leaves of more than a few rows keep a histogram, one more is being searched.
         if few_rows:  # of many more, which others have; histograms are made when they are needed
@@ -527,11 +528,11 @@ class Grower:
     def _call(
         self, signal: Signal, rules: Rules, harvest: Harvest, turn: Turn, n_rows: int, every: bool
     ) -> None:
-        if self._search_at is None:
-            aside.wait(grow_tree)
-            aside.wait(search)
-            self._search_at = address_of(search, self.binned, signal, rules, self.work, *range(5))
-        tree = self._search_at, self.binned, signal, rules, self.work, harvest, turn
+        if self._addresses is None:
+            for part in (grow_tree, count_rows, search):
+                aside.wait(part)
+            self._addresses = addresses(self.binned, signal, rules, self.work)
+        tree = self._addresses, self.binned, signal, rules, self.work, harvest, turn
         if self.n_workers == 1:
             grow_tree(*tree, n_rows, every)
             return

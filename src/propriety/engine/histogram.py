@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from propriety import parallel
-from propriety.engine.compiling import inner, kernel, small
+from propriety.engine.compiling import addressed, inner, kernel, small
 from propriety.engine.intrinsics import LANES, add_rows_at_once, copy_lanes, prefetch
-from propriety.engine.layout import BINS, CELLS, CURVATURES, SPAN, TILE, WEIGHTS, Binned
+from propriety.engine.layout import BINS, CELLS, CURVATURES, SPAN, TILE, WEIGHTS, Binned, Signal, Workspace
 
 _AHEAD = np.uint64(24)  # rows
 _LANES = np.uint64(LANES)  # features whose cells are added to at a time: these fit in the first cache
@@ -184,6 +185,17 @@ def add_rows(rows, signal, index, start, stop, node, first, last, work, worker, 
             )
             if not node.packed:
                 _carry(cells, one, end, sums)
+
+
+@addressed
+def count_rows(rows, signal, index, start, stop, node, first, last, work, worker, sums):
+    """The same, compiled once for those who call it by its address."""
+    add_rows(rows, signal, index, start, stop, node, first, last, work, worker, sums)
+
+
+def for_count_rows(binned: Binned, signal: Signal, work: Workspace) -> tuple[Any, ...]:
+    """Values of the types of its arguments."""
+    return binned.rows, signal, work.rows, 0, 0, work.nodes[0], 0, 0, work, 0, work.counts
 
 
 @inner

@@ -5,11 +5,24 @@ It is half of what the tree grower does, compiled apart from the other half.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
-from propriety.engine.compiling import apart, inner
-from propriety.engine.histogram import add_bundled, add_part, add_rows, add_weights, clear, subtract
-from propriety.engine.layout import CELLS
+from propriety.engine.addresses import Address, address_of, caller
+from propriety.engine.compiling import addressed, inner
+from propriety.engine.handed import by_address
+from propriety.engine.histogram import (
+    add_bundled,
+    add_part,
+    add_weights,
+    clear,
+    count_rows,
+    for_count_rows,
+    subtract,
+)
+from propriety.engine.layout import CELLS, Binned, Rules, Signal, Workspace
 from propriety.engine.splitting import COUNTED_ROWS, best_split, best_split_of_rows
 from propriety.engine.tasks import (
     BUNDLES,
@@ -23,14 +36,31 @@ from propriety.engine.tasks import (
 )
 
 _I = np.int64
+count = caller(count_rows)
 
 
-@apart
-def search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker):
+@by_address
+class Addresses(NamedTuple):
+    """Where those parts of the tree grower lie that are compiled apart from it."""
+
+    count_rows: Address
+    search: Address
+
+
+def addresses(
+    binned: Binned, signal: Signal, rules: Rules, work: Workspace, find: Callable[..., Address] = address_of
+) -> Addresses:
+    """Where these parts lie for a tree of such types; ``find`` says it of one of them."""
+    count_at = find(count_rows, *for_count_rows(binned, signal, work))
+    return Addresses(count_at, find(search, count_at, binned, signal, rules, work, *range(5)))
+
+
+@addressed
+def search(count_at, binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker):
     """Complete the histograms of a chunk of features, and find the best split of each node there."""
     first, last = block(_I(0), binned.n_bins.size, n_chunks, chunk)
     node, room, index = work.nodes[node_id], work.rooms[worker], work.rows
-    _complete(binned, signal, work, node_id, itself, first, last, worker)
+    _complete(count_at, binned, signal, work, node_id, itself, first, last, worker)
     # The smaller child first: one of few rows is taken from its parent's histogram as it is searched.
     small = _I(not itself and small_child(work, node_id) == node.right)
     for turn in range(1 if itself else 2):
@@ -48,7 +78,7 @@ def search(binned, signal, rules, work, node_id, itself, chunk, n_chunks, worker
 
 
 @inner
-def _complete(binned, signal, work, node_id, itself, first, last, worker):
+def _complete(count_at, binned, signal, work, node_id, itself, first, last, worker):
     """Complete the histograms of the nodes to be searched, for some features: the node's or its children's.
 
     For rows in several processes :mod:`~propriety.engine.trips` does the same.
@@ -66,7 +96,8 @@ def _complete(binned, signal, work, node_id, itself, first, last, worker):
         for f in range(first, last):
             clear(binned, f, counted, sums)
         if way_to_count(work, counted, False, n_blocks_of(work, node.stop - node.start, d)) == FEATURES:
-            add_rows(binned.rows, signal, work.rows, start, stop, counted, first, last, work, worker, sums)
+            where = binned.rows, signal, work.rows, start, stop, counted, first, last, work, worker, sums
+            count(count_at, where)
         _add_partials(binned, work, counted, first, last)
         # 2. Its sibling has the rest of their parent.
         for f in range(first, last):

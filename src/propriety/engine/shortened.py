@@ -11,7 +11,6 @@ These are insides of Numba: :mod:`~propriety.engine.compiling` leaves versions a
 
 from __future__ import annotations
 
-import gc
 import operator
 from typing import Any, ClassVar
 
@@ -333,7 +332,7 @@ class _WholeKernel(_Whole):
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self):
-        if aside.is_aside():
+        if aside.is_needed():
             self._code, self._final_module = aside.optimize(self._codegen, self._final_module)
             self._compiled_object = self._code
             return
@@ -411,14 +410,8 @@ class ShortCompiler(Compiler):
         if self.state.library is None:
             self.state.library = self.code(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
             self.state.library.enable_object_caching()
-        # One thread compiles at a time, under Numba's lock. What it makes is many small objects that live on.
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
+        with aside.without_garbage():
             return super()._compile_core()
-        finally:
-            if collecting:
-                gc.enable()
 
 
 class KernelCompiler(ShortCompiler):
