@@ -45,3 +45,15 @@ def test_an_address_that_is_not_known_yet_has_the_same_type():
     assert unknown.dtype == known.dtype
     assert unknown[0].item() == (0,)
     assert known[0].item() != (0,)
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+def test_values_of_other_types_have_other_addresses():
+    numbers = np.arange(6.0)
+    fixed = numbers.copy()
+    fixed.flags.writeable = False
+    cases = [(numbers, 1.0), (numbers[::2], 1.0), (numbers.astype(np.int64), 1.0), (numbers, 1)]
+    names = [address_of(_add, *values).dtype.names for values in cases]
+    assert len(set(names)) == len(cases)
+    assert unknown_address(_add, fixed, 1.0).dtype.names not in names
+    assert address_of(_add, np.ones(3), 2.0) is address_of(_add, *cases[0])

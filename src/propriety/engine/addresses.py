@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from propriety.engine.compiling import COMPILED, instead
 
 Address = NDArray[np.void]
+_known: dict[Any, Address] = {}  # by kernel and what the types of its arguments depend on
 
 
 def _name(kernel: Any, kinds: Iterable[types.Type]) -> str:
@@ -36,13 +37,26 @@ def unknown_address(kernel: Any, *values: Any) -> Address:
 
 def address_of(kernel: Any, *values: Any) -> Address:
     """Where a kernel lies, compiled for values of these types."""
-    address = unknown_address(kernel, *values)
-    if COMPILED:
-        kinds = tuple(map(typeof, values))
-        kernel.compile(kinds)
-        made = kernel.overloads[kinds]
-        address[0] = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-    return address
+    kind = kernel, _outline(values)
+    if kind not in _known:
+        address = unknown_address(kernel, *values)
+        if COMPILED:
+            kinds = tuple(map(typeof, values))
+            kernel.compile(kinds)
+            made = kernel.overloads[kinds]
+            address[0] = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        _known[kind] = address
+    return _known[kind]
+
+
+def _outline(value: Any) -> Any:
+    """What Numba's type of a value depends on; the type itself takes a millisecond to find, of large tuples."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+    if isinstance(value, np.void):
+        return value.dtype
+    return (type(value), *map(_outline, value)) if isinstance(value, tuple) else type(value)
 
 
 def caller(kernel: Any) -> Callable[..., None]:
