@@ -50,7 +50,7 @@ def address_of(kernel: Any, *values: Any) -> Address:
 
 
 def _outline(value: Any) -> Any:
-    """What Numba's type of a value depends on; the type itself takes a millisecond to find, of large tuples."""
+    """What Numba's type of a value depends on; the type itself takes up to a millisecond to find."""
     if isinstance(value, np.ndarray):
         flags = value.flags
         return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
