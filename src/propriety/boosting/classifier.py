@@ -127,7 +127,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         Least gain of a split, in units of what a perfect first step would gain a row (½ for the log loss).
         (``min_gain`` is its old name.)
     subsample : float or "auto", default="auto"
-        Share of the rows that each round sees. "auto" is 0.7 for trees counted by folds, else 1.
+        Share of the rows by which each round finds its splits, or its feature; values are those of all rows.
+        "auto" is 0.7 for trees counted by folds, else 1.
     max_features : float or "auto", default="auto"
         Share of the features that each split looks at. "auto" is 1, or for trees counted by folds whose cuts
         are all looked at 0.3, or as much as makes three features.

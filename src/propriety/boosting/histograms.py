@@ -147,22 +147,19 @@ def join_bins(cells, n_bins, categorical, max_intervals, l2, scale, labels):
 
 
 class Bins(Cells):
-    """The bins of the chosen feature."""
-
-    complete = True
+    """The bins of the chosen feature, with all rows: those drawn only chose it."""
 
     def __init__(
         self,
         learner: HistogramLearner,
         feature: int,
         gain: float,
-        index: NDArray[np.uint32],
         labels: NDArray[np.int64] | None,
         share: float,
     ) -> None:
         super().__init__(learner.weights, learner.settings.n_jobs, learner.collective)
         self.share = share
-        self.feature, self.gain, self._labels, self._index = feature, gain, labels, index
+        self.feature, self.gain, self._labels = feature, gain, labels
         self.lower, self.upper = np.full(BINS, -np.inf), np.full(BINS, np.inf)
         self._column = learner.binned.columns[feature]
 
@@ -171,11 +168,10 @@ class Bins(Cells):
 
         def add(start: int, stop: int) -> None:
             part = np.zeros((BINS, 2), dtype=np.int64)
-            sum_cells(self._column, self._index, g, h, self._weights, scale, start, stop, part)
+            sum_cells(self._column, g, h, self._weights, scale, start, stop, part)
             parts.append(part)
 
-        used = len(self._index) if len(self._index) else len(g)
-        parallel.for_blocks(add, used, n_jobs=self._n_jobs, block=_ROWS)
+        parallel.for_blocks(add, len(g), n_jobs=self._n_jobs, block=_ROWS)
         sums = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
         if self._labels is None:
             return sums
@@ -183,9 +179,9 @@ class Bins(Cells):
         np.add.at(joined, self._labels, sums)
         return joined[self._labels]
 
-    def ranges(self, scores: Floats) -> tuple[Floats, Floats]:
-        """The least and the largest score of the rows of each bin, or of the bins that are joined."""
-        low, high = self._ranges(self._column, self._index, scores, BINS)
+    def ranges(self, scores: Floats, rows: NDArray[np.uint32] | None) -> tuple[Floats, Floats]:
+        """The least and the largest score of these rows in each bin, or in the bins that are joined."""
+        low, high = self._ranges(self._column, rows, scores, BINS)
         if self._labels is None:
             return low, high
         joined = np.full(BINS, np.inf), np.full(BINS, -np.inf)
@@ -226,18 +222,17 @@ class HistogramLearner:
     ) -> Bins:
         """Choose the feature whose best function goes farthest down the gradient."""
         settings, d = self.settings, self.binned.rows.shape[1]
-        index = self._none if rows is None else rows
         scale = wide_scale(*tops, self.weights.total)
         allowed = np.ones(d, dtype=np.uint8) if draws is None else draws.features[k]
         drawn = np.flatnonzero(allowed)
-        self._count(drawn, g, h, scale, index)
+        self._count(drawn, g, h, scale, rows)
         l2 = settings.l2_regularization * float(units.curvature[k])
         shares = self._shares(drawn, g, h, scale)
         if settings.max_intervals is not None:
-            return self._joined(drawn, l2, scale, index, shares)
+            return self._joined(drawn, l2, scale, shares)
         sign = settings.step == "sign"
         best, edge = choose_feature(self._cells, self.binned.n_bins, allowed, sign, l2, scale, shares)
-        return Bins(self, best, edge if sign else 0.5 * edge, index, None, float(shares[best]))
+        return Bins(self, best, edge if sign else 0.5 * edge, None, float(shares[best]))
 
     def _shares(self, drawn: NDArray[np.intp], g: Floats, h: Floats, scale: Scale) -> Floats:
         """The share of each feature's spread that is real; 1 for features of numbers."""
@@ -252,14 +247,7 @@ class HistogramLearner:
                 shares[f] = real_share(spread(G, H), levels - 2.0, float(binned.noise[f]) * chance)
         return shares
 
-    def _joined(
-        self,
-        drawn: NDArray[np.intp],
-        l2: float,
-        scale: Scale,
-        index: NDArray[np.uint32],
-        shares: Floats,
-    ) -> Bins:
+    def _joined(self, drawn: NDArray[np.intp], l2: float, scale: Scale, shares: Floats) -> Bins:
         """The feature whose joined bins go farthest down the gradient."""
         best, edge, kept, binned = -1, -1.0, None, self.binned
         for f in drawn:
@@ -271,13 +259,18 @@ class HistogramLearner:
             )
             if shares[f] * total > edge:
                 best, edge, kept = int(f), shares[f] * total, labels
-        return Bins(self, best, 0.5 * edge, index, kept, float(shares[best]))
+        return Bins(self, best, 0.5 * edge, kept, float(shares[best]))
 
     def _count(
-        self, drawn: NDArray[np.intp], g: Floats, h: Floats, scale: Scale, index: NDArray[np.uint32]
+        self, drawn: NDArray[np.intp], g: Floats, h: Floats, scale: Scale, rows: NDArray[np.uint32] | None
     ) -> None:
-        """Histograms of the drawn features, over the rows of all processes."""
-        used, n_jobs = len(index) if len(index) else len(g), self.settings.n_jobs
+        """Histograms of the drawn features, over these rows (None: all) of all processes."""
+        if rows is not None and len(rows) == 0:  # this process has none of them
+            self._cells[:] = 0
+            self._cells = self.collective.sum(self._cells)
+            return
+        index, used = (self._none, len(g)) if rows is None else (rows, len(rows))
+        n_jobs = self.settings.n_jobs
         few = len(drawn) * _FEW <= self.binned.rows.shape[1]
         parallel.for_blocks(
             lambda s, e: fix_rows(g, h, self.weights, scale, index, s, e, self._ints),

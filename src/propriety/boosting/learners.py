@@ -122,14 +122,9 @@ class TreeLearner:
         """Grow a tree for score ``k``."""
         signal, rules = self._problem(k, g, h, tops, draws, units)
         nodes = self._grower.grow(signal, rules, rows)
-        return Leaves(
-            nodes,
-            self._grower.work.rows,
-            self._grower.work.scratch,
-            self.weights,
-            self.settings.n_jobs,
-            self._collective,
-        )
+        settings, work = self.settings, self._grower.work
+        others = self.binned if settings.subsample < 1.0 else None
+        return Leaves(nodes, work, self.weights, settings.n_jobs, self._collective, others)
 
     def expect(self, harvest: Harvest) -> None:
         """Prepare to harvest trees: to do all that is done with one in the call that grows it."""

@@ -16,6 +16,8 @@ from propriety import parallel
 from propriety.collective import ALONE, Collective
 from propriety.engine.compiling import kernel
 from propriety.engine.fixed_point import RowWeights, Scale, largest, sum_cells, wide_scale
+from propriety.engine.layout import Binned, Workspace
+from propriety.engine.masks import contains
 
 _ROWS = 65536
 _MAX_STEPS = 100
@@ -69,6 +71,27 @@ def _mark_rows(index, starts, stop, first, last, leaf_of):
 
 
 @kernel
+def _mark_others(rows, n_bins, nodes, sets, numbers, first, last, leaf_of):
+    """Send the rows first … last−1 that have no leaf yet down the splits, and write down where they end."""
+    n_leaves = (nodes.size + 1) // 2
+    for i in range(np.uint64(first), np.uint64(last)):
+        if leaf_of[i] < n_leaves:
+            continue
+        at = np.int64(0)
+        while nodes[at].left >= 0:
+            node = nodes[at]
+            bin_ = np.int64(rows[i, node.feature])
+            if node.by_set:
+                goes_left = contains(sets, at, bin_)
+            elif bin_ == n_bins[node.feature]:
+                goes_left = node.missing_left != 0
+            else:
+                goes_left = bin_ <= node.bin
+            at = node.left if goes_left else node.right
+        leaf_of[i] = numbers[at]
+
+
+@kernel
 def _add_values(leaf_of, first, last, values, scores):
     for i in range(first, last):
         scores[i] += values[leaf_of[i]]
@@ -94,7 +117,6 @@ class Cells(ABC):
 
     lower: Floats
     upper: Floats
-    complete = False  # whether ``add`` reaches the rows that the learner has not seen
     share = 1.0  # of the values that counts: less than 1 if some of them are due to chance
 
     def __init__(self, weights: RowWeights, n_jobs: int, collective: Collective) -> None:
@@ -114,21 +136,25 @@ class Cells(ABC):
         parallel.for_blocks(function, len(scores), n_jobs=self._n_jobs, block=_ROWS)
 
     @abstractmethod
-    def ranges(self, scores: Floats) -> tuple[Floats, Floats]:
-        """The least and the largest score of the rows of each cell, ∞ and −∞ where it has none."""
+    def ranges(self, scores: Floats, rows: NDArray[np.uint32] | None) -> tuple[Floats, Floats]:
+        """The least and the largest score of these rows (None: all) in each cell, ∞ and −∞ if it has none."""
 
     def _ranges(
-        self, cell_of: NDArray[np.unsignedinteger], index: NDArray[np.uint32], scores: Floats, n_cells: int
+        self,
+        cell_of: NDArray[np.unsignedinteger],
+        rows: NDArray[np.uint32] | None,
+        scores: Floats,
+        n_cells: int,
     ) -> tuple[Floats, Floats]:
         """The ranges over the rows of all processes."""
-        parts = []
+        parts = [(np.full(n_cells, -np.inf), np.full(n_cells, -np.inf))]
+        index, used = (_EVERY, len(scores)) if rows is None else (rows, len(rows))
 
         def widen(start: int, stop: int) -> None:
             part = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
             _widen(cell_of, index, scores, start, stop, *part)
             parts.append((-part[0], part[1]))
 
-        used = len(index) if len(index) else len(scores)
         parallel.for_blocks(widen, used, n_jobs=self._n_jobs, block=_ROWS)
         ends = self._collective.max(tuple(np.max(parts, axis=0).ravel().tolist()))
         return -np.array(ends[:n_cells]), np.array(ends[n_cells:])
@@ -172,23 +198,25 @@ class Leaves(Cells):
     ----------
     nodes : array of NODE
         As the grower returns them.
-    index : ndarray of uint32
-        The rows, leaf after leaf, those of a leaf in their order.
-    room : ndarray of uint32
-        One number a row, for the leaves' use until the next tree grows.
+    work : Workspace
+        The grower's: its rows lie leaf after leaf, those of a leaf in their order, and its scratch, one number
+        a row, is for the leaves' use until the next tree grows.
     weights : RowWeights
+    others : Binned or None
+        The table, if rows from which the tree was not grown are to be in its leaves too.
     """
 
     def __init__(
         self,
         nodes: NDArray[np.void],
-        index: NDArray[np.uint32],
-        room: NDArray[np.uint32],
+        work: Workspace,
         weights: RowWeights,
         n_jobs: int,
         collective: Collective = ALONE,
+        others: Binned | None = None,
     ) -> None:
         super().__init__(weights, n_jobs, collective)
+        index, room = work.rows, work.scratch
         n_leaves, self.nodes = (len(nodes) + 1) // 2, nodes
         self.ids, self.starts = np.empty(n_leaves, dtype=np.int64), np.empty(n_leaves, dtype=np.int64)
         self.lower, self.upper = np.empty(n_leaves), np.empty(n_leaves)
@@ -201,21 +229,30 @@ class Leaves(Cells):
         self._for_blocks(
             lambda s, e: _mark_rows(index, self.starts, n_rows, s, e, self._leaf_of), len(self._leaf_of)
         )
+        if others is not None and n_rows < len(room):
+            self._let_others_follow(others, work.sets)
+
+    def _let_others_follow(self, binned: Binned, sets: NDArray[np.uint32]) -> None:
+        """Find the leaves of the rows from which the tree was not grown."""
+        numbers = np.zeros(len(self.nodes), dtype=np.int64)
+        numbers[self.ids] = np.arange(len(self.ids))
+        tree = binned.rows, binned.n_bins, self.nodes, sets, numbers
+        self._for_blocks(lambda s, e: _mark_others(*tree, s, e, self._leaf_of), len(self._leaf_of))
 
     def _sums(self, g: Floats, h: Floats, scale: Scale) -> NDArray[np.int64]:
         parts = []
 
         def add(start: int, stop: int) -> None:
             part = np.zeros((len(self.ids) + 1, 2), dtype=np.int64)
-            sum_cells(self._leaf_of, _EVERY, g, h, self._weights, scale, start, stop, part)
+            sum_cells(self._leaf_of, g, h, self._weights, scale, start, stop, part)
             parts.append(part)
 
         self._for_blocks(add, len(g))
         return (parts[0] if len(parts) == 1 else np.sum(parts, axis=0))[:-1]
 
-    def ranges(self, scores: Floats) -> tuple[Floats, Floats]:
-        """The least and the largest score of the rows of each leaf."""
-        low, high = self._ranges(self._leaf_of, _EVERY, scores, len(self.ids) + 1)
+    def ranges(self, scores: Floats, rows: NDArray[np.uint32] | None) -> tuple[Floats, Floats]:
+        """The least and the largest score of these rows in each leaf."""
+        low, high = self._ranges(self._leaf_of, rows, scores, len(self.ids) + 1)
         return low[:-1], high[:-1]
 
     def adding(self, values: Floats, scores: Floats) -> Callable[[int, int], None]:

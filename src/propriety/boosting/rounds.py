@@ -270,10 +270,7 @@ class Booster:
         cells = learner.fit(k, self._G[k], self._H[k], self._tops[k], draws, rows, self._units)
         values = self.settings.learning_rate * self._values(cells, k)
         item = learner.finish(cells, values)
-        if self.settings.subsample < 1.0 and not cells.complete:
-            ensemble = curves.join([item], 1, self.binner)
-            ensemble.add_binned_scores(self.binned, self.scores[:, k : k + 1], self.settings.n_jobs)
-        elif self._by_blocks:
+        if self._by_blocks:
             self._gradients(cells.adding(values, self.scores[:, k]))
             self._current = True
         else:
@@ -356,7 +353,7 @@ class Booster:
             return values  # these are at most 1, and what they are multiplied by is bounded
         if reach.constant is not None:
             return values.clip(-reach.constant, reach.constant)
-        down, up = reach.within(*cells.ranges(self.scores[:, k]))
+        down, up = reach.within(*cells.ranges(self.scores[:, k], self._rows))
         if self.settings.monotone[k].any():
             down, up = down.min(), up.min()  # bounds of their own could put two leaves out of order
         return values.clip(-down, up)

@@ -140,10 +140,9 @@ def fix_rows(g, h, weights, scale, index, start, stop, ints):
 
 
 @kernel
-def sum_cells(cell_of, index, g, h, weights, scale, start, stop, sums):
-    """Add gradient and curvature of the rows index[start:stop] (all, if it is empty) to their cells' sums."""
-    for i in range(start, stop):
-        row = np.uint64(index[i]) if index.size else np.uint64(i)
+def sum_cells(cell_of, g, h, weights, scale, start, stop, sums):
+    """Add gradient and curvature of the rows start … stop−1 to their cells' sums."""
+    for row in range(np.uint64(start), np.uint64(stop)):
         cell, w = cell_of[row], weight_of(weights, row)
         sums[cell, 0] += fix(g[row], w, scale.gradient, weights.folded)
         sums[cell, 1] += fix(h[row], w, scale.curvature, weights.folded)

@@ -19,7 +19,7 @@ from propriety.engine.bundles import NO_BUNDLES, bundle
 from propriety.engine.compiling import inner, kernel
 from propriety.engine.drawing import allow, draw_rows, mix
 from propriety.engine.fixed_point import BLOCK
-from propriety.engine.harvest import NO_HARVEST, NO_TURN, add_value, give_values
+from propriety.engine.harvest import NO_HARVEST, NO_TURN, give_values
 from propriety.engine.histogram import LOW, add_weights, clear, count_rows, largest_bin
 from propriety.engine.layout import (
     BINS,
@@ -161,6 +161,7 @@ def _select(rules, work):
 def _new_node(signal, work, node_id, parent, start, stop, gradient, curvature, weight, depth, key):
     node = work.nodes[node_id]
     node.start, node.stop, node.depth, node.key = start, stop, depth, key
+    node.others, node.others_stop = 0, 0
     node.gradient, node.curvature, node.weight = gradient, curvature, weight
     node.lower, node.upper, node.gain = -np.inf, np.inf, -1.0
     node.left, node.right, node.feature, node.slot = -1, -1, -1, -1
@@ -393,19 +394,20 @@ def _sum_root(binned, signal, work, root):
 
 
 @inner
-def _let_others_follow(binned, harvest, turn, work, n_rows):
-    """Send the rows that the tree has not seen down its splits, and give them the values of their leaves."""
-    work.nodes[0].start, work.nodes[0].stop = n_rows, work.rows.size
+def _let_others_follow(binned, work, n_rows):
+    """Send the rows from which the tree was not grown, those from ``n_rows`` on, down its splits."""
+    work.nodes[0].others, work.nodes[0].others_stop = n_rows, work.rows.size
     for i in range(work.counts[NODES]):
         node = work.nodes[i]
-        if node.left < 0:
-            add_value(harvest, turn, work.rows, node, harvest.nodes[i].value)
-            continue
-        partition(binned, work, work.lefts, i, _I(1), _I(0), _I(0))
-        middle = node.start + work.lefts[0]
-        move(work, work.lefts, node, middle, _I(1), _I(0))
-        a, b = work.nodes[node.left], work.nodes[node.right]
-        a.start, a.stop, b.start, b.stop = node.start, middle, middle, node.stop
+        if node.left >= 0:
+            grown = node.start, node.stop
+            node.start, node.stop = node.others, node.others_stop
+            partition(binned, work, work.lefts, i, _I(1), _I(0), _I(0))
+            middle = node.others + work.lefts[0]
+            move(work, work.lefts, node, middle, _I(1), _I(0))
+            a, b = work.nodes[node.left], work.nodes[node.right]
+            a.others, a.others_stop, b.others, b.others_stop = node.others, middle, middle, node.others_stop
+            node.start, node.stop = grown
 
 
 @inner
@@ -446,9 +448,9 @@ def grow_tree(parts, binned, signal, rules, work, harvest, turn, n_rows, every):
             return
         phase, argument, n_tasks = _follow(binned, signal, rules, work, phase, argument)
     if harvest.wanted:
-        give_values(harvest, turn, signal, work, work.counts[NODES])
         if harvest.every_row and n_rows < work.rows.size:
-            _let_others_follow(binned, harvest, turn, work, n_rows)
+            _let_others_follow(binned, work, n_rows)
+        give_values(harvest, turn, signal, work, work.counts[NODES])
 
 
 class Grower:

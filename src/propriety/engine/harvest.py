@@ -28,30 +28,33 @@ def give_values(harvest, turn, signal, work, n_nodes):
         leaf = work.nodes[i]
         if leaf.left < 0:
             nodes[i].value = _value(harvest, turn, scale, work.rows, leaf)
-            add_value(harvest, turn, work.rows, leaf, nodes[i].value)
+            for part in range(2):
+                first, last = _part(leaf, part)
+                for j in range(first, last):
+                    harvest.scores[_U(work.rows[j]), turn.score] += nodes[i].value
+
+
+@inner
+def _part(leaf, part):
+    """Where the rows lie from which the tree was grown (0), or the others (1)."""
+    return (_U(leaf.start), _U(leaf.stop)) if part == 0 else (_U(leaf.others), _U(leaf.others_stop))
 
 
 @inner
 def _value(harvest, turn, scale, rows, leaf):
-    """−G / (H + l2) of a leaf, within its bounds and reach, times the rate."""
+    """−G / (H + l2) of all rows of a leaf, within its bounds and reach, times the rate."""
     k, G, H, weights = turn.score, np.int64(0), np.int64(0), harvest.weights
-    for i in range(_U(leaf.start), _U(leaf.stop)):
-        row = _U(rows[i])
-        w = weights[row] if weights.size else 1.0
-        G += fix(harvest.G[k, row], w, scale.gradient, harvest.folded)
-        H += fix(harvest.H[k, row], w, scale.curvature, harvest.folded)
+    for part in range(2):
+        first, last = _part(leaf, part)
+        for i in range(first, last):
+            row = _U(rows[i])
+            w = weights[row] if weights.size else 1.0
+            G += fix(harvest.G[k, row], w, scale.gradient, harvest.folded)
+            H += fix(harvest.H[k, row], w, scale.curvature, harvest.folded)
     value = leaf_value(G / scale.gradient, H / scale.curvature, harvest.l2[k], leaf.lower, leaf.upper)
     if harvest.by_sign:
         value = np.sign(value)
     return harvest.rate * min(max(value, -harvest.reach), harvest.reach)
-
-
-@inner
-def add_value(harvest, turn, rows, leaf, value):
-    """Add a leaf's value to the scores of its rows."""
-    k = turn.score
-    for i in range(_U(leaf.start), _U(leaf.stop)):
-        harvest.scores[_U(rows[i]), k] += value
 
 
 def _no_harvest() -> Harvest:
