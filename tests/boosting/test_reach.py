@@ -154,7 +154,7 @@ def test_a_bound_keeps_unseen_rows_of_a_rare_class_honest(one_in):
     fresh = rng.normal(size=(2_000, 3))
     any_leaf = {"l2_regularization": 5.0, "min_weight_leaf": 1e-3}  # as of classes that are not rare
     free, bound = (
-        BoostingClassifier(max_step=d, min_samples_leaf=1, calibrate=None, random_state=0, **any_leaf)
+        BoostingClassifier(max_iter=60, max_step=d, min_samples_leaf=1, random_state=0, **any_leaf)
         .fit(X, y, weight)
         .predict_proba(fresh)[:, 1]
         for d in (None, 1.0)
