@@ -59,7 +59,10 @@ SETTINGS = {
     "monotone": {"monotonic_cst": [1, 0, -1, 0, 0], "min_samples_leaf": 60},
     "depth": {"max_depth": 3, "criterion": "newton", "step": "newton"},
     "additive": {"weak_learner": "histogram"},
-    "additive, few drawn": {"weak_learner": "histogram", "subsample": 0.4},  # of a single row in a place, none
+    "additive, few drawn": {
+        "weak_learner": "histogram",
+        "subsample": 0.4,
+    },  # of a single row in a place, none
     "drawn, bounded by scores": {"loss": "Squared()", "link": "Identity()", "subsample": 0.5},
     "grouped": {"interaction_cst": [[0, 1], [2, 3, 4]], "class_weight": "balanced"},
     "linear search": {"coefficient": "line", "weak_learner": "stump"},

@@ -65,7 +65,7 @@ def test_drawn_rows_find_the_leaves_and_all_rows_give_their_values(rows, weak_le
 
 @pytest.mark.parametrize("weak_learner", ["tree", "histogram"])
 def test_rows_of_weight_zero_do_not_matter_where_rows_are_drawn(rows, weak_learner):
-    X, y, rng = rows
+    X, y, _ = rows
     weight = (np.arange(200) % 4 > 0).astype(int)
     X[weight == 0] *= 5  # scores far from those of the others
     # A link whose steps are bounded by where the scores lie.

@@ -199,8 +199,8 @@ class Leaves(Cells):
     nodes : array of NODE
         As the grower returns them.
     work : Workspace
-        The grower's: its rows lie leaf after leaf, those of a leaf in their order, and its scratch, one number
-        a row, is for the leaves' use until the next tree grows.
+        The grower's: its rows lie leaf after leaf, those of a leaf in their order; its scratch, one number a
+        row, is for the leaves' use until the next tree grows.
     weights : RowWeights
     others : Binned or None
         The table, if rows from which the tree was not grown are to be in its leaves too.

@@ -29,7 +29,7 @@ NODE = records(
     [
         ("start", "i8"),  # its rows are Workspace.rows[start:stop]
         ("stop", "i8"),
-        ("others", "i8"),  # those that are its own but not what the tree is grown from: rows[others:others_stop]
+        ("others", "i8"),  # those that were not drawn to grow the tree: Workspace.rows[others:others_stop]
         ("others_stop", "i8"),
         ("gradient", "i8"),  # fixed-point sums over its rows
         ("curvature", "i8"),
