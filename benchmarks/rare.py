@@ -1,7 +1,7 @@
 """Rare classes: average precision, log loss and cost of boosting, by default and with parts of it left out.
 
-Every model is fitted to 70 % of the rows and judged on the others; sets of up to `FEW` rows, which leave
-some ten rows of the rare class to judge by, are split five times. Of rows that are copies one is kept:
+Every model is fitted to 70 % of the rows and judged on the others, of which some ten are of the rare class;
+so all sets of up to `FEW` rows are split five times. Of rows that are copies one is kept:
 a model that is judged by copies of what it has learned wins by learning them by heart. Costs are those of a
 false alarm, c, and of a miss, 1 − c, decided at p ≥ c, in parts of what the better of "never" and "always"
 costs:
@@ -29,7 +29,7 @@ from propriety.evaluation import mean_cost
 
 COSTS = (0.01, 0.05, 0.2, 0.5)
 ROUNDS, LEAVES, RATE = 100, 31, 0.1
-ROWS, FEW, SPLITS = 100_000, 20_000, 5
+ROWS, FEW, SPLITS = 100_000, 100_000, 5
 CLIP = 1e-15
 
 #: Sets of the folder, and the label that is rare there.
