@@ -36,7 +36,10 @@ def stumps(given):
     }
     for model in models.values():
         model.fit(X, y)
-    seconds, peer = seconds_of(lambda: AdaBoostClassifier(n_estimators=ROUNDS).fit(X, y))
+    runs = [
+        seconds_of(lambda: AdaBoostClassifier(n_estimators=ROUNDS).fit(X, y)) for _ in range(given.times(2))
+    ]
+    seconds, peer = min(runs, key=lambda run: run[0])
     # AdaBoostClassifier's estimator weights are twice the coefficients of the exponential loss.
     F = sum(0.5 * w * (2.0 * e.predict(X) - 1.0) for w, e in zip(peer.estimator_weights_, peer, strict=True))
 
@@ -48,7 +51,7 @@ def stumps(given):
     models[f"propriety, by edge, no intercept, {fewest} stumps"] = (
         clone(adaboost).set_params(n_rules=fewest).fit(X, y)
     )
-    best = alternate({name: (lambda m=m: m.fit(X, y)) for name, m in models.items()}, given.times(5))
+    best = alternate({name: (lambda m=m: m.fit(X, y)) for name, m in models.items()}, given.times(9))
     rows = [["scikit-learn AdaBoostClassifier", seconds, 1, np.mean(np.exp(-signs * F))]]
     for name, model in models.items():
         p = model.predict_proba(X)[:, 1]

@@ -24,6 +24,7 @@ from propriety.linear.moments import Moments
 from propriety.separators.linalg import Floats
 
 _BLOCK_VALUES = 1 << 17  # values of X in a block: 1 MB
+_LEAST_ROWS = 512  # in a block, however many columns: a product of fewer takes longer a row
 _PARTS = 16  # partial sums
 _PAIR_VALUES = 1 << 17  # products of pairs of columns, or of scores, that are made at once: 1 MB
 #: Columns up to which rows are shared among threads; above, a product of matrices has threads of its own.
@@ -143,7 +144,7 @@ class Design:
     def _divide(self) -> None:
         """Set the rows in a block, and the number of partial sums."""
         per_row = max(1, self.X.nnz // max(self.n, 1)) if self.sparse else max(self.d, 1)
-        self.block = max(256, _BLOCK_VALUES // per_row)
+        self.block = max(_LEAST_ROWS, _BLOCK_VALUES // per_row)
         self.parts = max(1, min(_PARTS, self.n // self.block))
         self._products: Floats | None = None
 

@@ -39,6 +39,7 @@ SMALL = 2000  # rows for which a table is not worth making
 MANY = 200_000  # rows of one loss for which it is, where no training will use it again
 _NOTHING = 1e-280  # values below this need not keep their digits
 _BLOCK = 1 << 15
+_PIECES = 4  # for each thread, where there are fewer rows than that: a helper begins later
 # z⁸ on [−½, ½] as a polynomial of degree 7: what is left is Chebyshev's, below 2⁻¹⁵.
 _EIGHTH = np.array([-(2.0**-15), 0, 2.0**-8, 0, -5 * 2.0**-6, 0, 0.5, 0])
 
@@ -83,7 +84,7 @@ def derivatives(
     return out
 
 
-def derivative_pass(c: Composite, y: Array, curvature: str, table: bool | None = None) -> Callable[..., bool]:
+def derivative_pass(c: Composite, y: Any, curvature: str, table: bool | None = None) -> Callable[..., bool]:
     """`derivatives` for scores of the same rows, asked for again and again.
 
     `run(F, out, n_jobs, before=None, after=None)` calls both with the ends of each block of rows: before its
@@ -213,7 +214,10 @@ def _fill(
         if after is not None:
             after(start, stop)
 
-    parallel.for_blocks(block, len(F), n_jobs=n_jobs, block=_BLOCK)
+    rows = _BLOCK
+    if len(F) > _BLOCK:
+        rows = min(_BLOCK, -(-len(F) // (_PIECES * parallel.n_threads(n_jobs))))
+    parallel.for_blocks(block, len(F), n_jobs=n_jobs, block=rows)
     if beyond:
         # A few rows from all over: one call of the formulas for all of them.
         rest = np.concatenate(beyond)

@@ -23,7 +23,7 @@ Rows = NDArray[np.uint32]
 @kernel
 def quantize(g: Floats, weight: Floats, copies: bool, a: float, start: int, stop: int, out: Integers) -> None:
     """out = rint(|g| · a) times the row's weight."""
-    for i in range(start, stop):
+    for i in range(_U(start), _U(stop)):
         if weight.size == 0:
             out[i] = np.int64(np.rint(abs(g[i]) * a))
         elif copies:
@@ -163,7 +163,7 @@ def bound_entropies(within: Integers, zeros: int, ones: int, nodes: Floats, out:
 @kernel
 def narrow(column: Bytes, mask: Bytes, holds: Bytes) -> None:
     """holds[i] becomes 0 where the row's bin is not in the mask."""
-    for i in range(holds.size):
+    for i in range(_U(holds.size)):
         holds[i] &= mask[column[i]]
 
 
@@ -180,7 +180,7 @@ def list_rows(holds: Bytes, rows: Rows) -> None:
 @kernel
 def move(F: Floats, holds: Bytes, inside: float, outside: float, start: int, stop: int, out: Floats) -> None:
     """out = F + inside where the rule holds, F + outside elsewhere."""
-    for i in range(start, stop):
+    for i in range(_U(start), _U(stop)):
         out[i] = F[i] + (inside if holds[i] else outside)
 
 

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses, parallel
-from propriety.engine.fixed_point import largest, row_weights, weighted_sum, wide_scale
+from propriety.engine.fixed_point import largest_of, row_weights, weighted_sum, wide_scale
+from propriety.losses.fused import Step, derivative_pass
 from propriety.rules import kernels
 from propriety.separators import uls
 from propriety.separators.margins import Margins
@@ -75,8 +76,18 @@ class RuleSample:
 
     def at(self, composite: losses.Composite, F: Floats) -> ScoredRows:
         """Gradient and curvature at scores."""
-        g, h = _derivatives(composite, self.y, F, self._n_slow)
-        return ScoredRows(F, g, h, largest(g, h, self._n_jobs))
+        return _scored(composite, self.y, F, self._n_slow)
+
+    def moved(
+        self, composite: losses.Composite, F: Floats, holds: Holds, inside: float, outside: float
+    ) -> ScoredRows:
+        """The same at F + inside where the rule holds, and F + outside elsewhere."""
+        out = np.empty_like(F)
+
+        def move(start: int, stop: int) -> None:
+            kernels.move(F, holds, inside, outside, start, stop, out)
+
+        return _scored(composite, self.y, out, self._n_slow, move)
 
     def quantized(self, point: ScoredRows) -> NDArray[np.int64]:
         """Weights of the rows, |gradient| times their own, in fixed point."""
@@ -97,12 +108,6 @@ class RuleSample:
         if self.weights.copies and self.weights.values is not None:
             squares /= self.weights.values
         return float(squares.sum() / w.sum(dtype=np.float64))
-
-    def moved(self, F: Floats, holds: Holds, inside: float, outside: float) -> Floats:
-        """F + inside where the rule holds, F + outside elsewhere."""
-        out = np.empty_like(F)
-        self._blocks(lambda s, e: kernels.move(F, holds, inside, outside, s, e, out))
-        return out
 
     def parts(self, point: ScoredRows, holds: Holds) -> Floats:
         """Weight and curvature by [whether the rule holds, class]; of shape (2, 2, 2).
@@ -156,17 +161,29 @@ class RuleSample:
         return sample, np.append(F, [0.0, 0.0]), np.append(holds, np.ones(2, dtype=np.uint8))
 
 
-def _derivatives(
-    composite: losses.Composite, y: NDArray[np.uint8], F: Floats, n_jobs: int
-) -> tuple[Floats, Floats]:
-    """Gradient and Hessian; an infinite Hessian, at the end of a bounded link, is of no use and made 0.
+def _scored(
+    composite: losses.Composite, y: NDArray[np.uint8], F: Floats, n_jobs: int, before: Step | None = None
+) -> ScoredRows:
+    """Gradient, Hessian and the largest of them, in one pass; `before` writes a block of F before it is read.
 
-    They are asked for hundreds of times, so that a table of them pays however few the rows.
+    An infinite Hessian, at the end of a bounded link, is of no use and made 0. Derivatives are asked for
+    hundreds of times, so that a table of them pays however few the rows.
     """
-    g, h = composite.derivatives(y, F, curvature="newton", n_jobs=n_jobs, table=True)
-    if not composite.link.has_real_range:
-        h[~np.isfinite(h)] = 0.0
-    return g, h
+    g, h = np.empty_like(F), np.empty_like(F)
+    tops: list[tuple[float, float]] = []
+
+    def after(start: int, stop: int) -> None:
+        if not composite.link.has_real_range:
+            block = h[start:stop]
+            block[~np.isfinite(block)] = 0.0
+        tops.append(largest_of(g, h, start, stop))
+
+    anew = derivative_pass(composite, y, "newton", table=True)(F, (g, h), n_jobs, before, after)
+    if anew:  # some rows, by formulas
+        tops.clear()
+        after(0, len(F))
+    top_g, top_h = map(max, zip(*tops, strict=True))
+    return ScoredRows(F, g, h, (top_g, top_h))
 
 
 def _scale(top: float, total: float) -> float:
@@ -193,7 +210,7 @@ def leverage(
         return *_solve(sample, composite, point, holds, constant=False), True
     wider, F, wider_holds = sample.with_doubt(point.F, holds)
     delta, _ = _solve(wider, composite, wider.at(composite, F), wider_holds, constant=False)
-    return delta, sample.at(composite, sample.moved(point.F, holds, delta, -delta)), False
+    return delta, sample.moved(composite, point.F, holds, delta, -delta), False
 
 
 def leverage_constant(
@@ -221,8 +238,7 @@ def _solve(
         if abs(step) <= _EXACT * max(unit, abs(delta)) or high - low <= _EXACT * abs(delta):
             break
         delta = float(_inside(delta + step, low, high, unit))
-        F = sample.moved(start.F, holds, delta, delta if constant else -delta)
-        point = sample.at(composite, F)
+        point = sample.moved(composite, start.F, holds, delta, delta if constant else -delta)
     return delta, point
 
 
@@ -253,10 +269,10 @@ class _ScoreLoss:
         return self.composite.values(self.y, self.signs * v, table=True)
 
     def weights(self, v: Floats) -> Floats:
-        return np.abs(_derivatives(self.composite, self.y, self.signs * v, 1)[0])
+        return np.abs(_scored(self.composite, self.y, self.signs * v, 1).g)
 
     def curvature(self, v: Floats, M: Floats, weight: Floats) -> Floats:
-        h = _derivatives(self.composite, self.y, self.signs * v, 1)[1]
+        h = _scored(self.composite, self.y, self.signs * v, 1).h
         return M.T @ (M * (weight * np.maximum(h, 0.0))[:, None])
 
 

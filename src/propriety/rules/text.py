@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -61,11 +62,13 @@ def round_edges(rows: BinnedRows, monomials: Sequence[Monomial]) -> BinnedRows:
     """
     binner = rows.binner
     edges = binner.edges.copy()
-    for feature in sorted({literal.feature for monomial in monomials for literal in monomial}):
+    used: dict[int, set[int]] = {}
+    for literal in chain.from_iterable(monomials):
+        used.setdefault(literal.feature, set()).add(literal.bins)
+    for feature, sets in used.items():
         if binner.category_bins[feature] is not None:
             continue
         values, bins = rows.values(feature), rows.columns[feature]
-        sets = {c.bins for monomial in monomials for c in monomial if c.feature == feature}
         inner = int(binner.n_bins[feature]) - 1
         for b in sorted({b for s in sets for b in range(inner) if (s >> b & 1) != (s >> (b + 1) & 1)}):
             below, above = (values[np.flatnonzero(bins == k)] for k in (b, b + 1))

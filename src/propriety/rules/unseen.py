@@ -21,14 +21,13 @@ def unseen_of(rules: Iterable[Monomial], rows: BinnedRows) -> Unseen:
     """
     shares, n_bins = [], []
     for rule in rules:
-        whole = _share(rule, rows)
         for i, (f, _) in enumerate(rule):
             n_bins.append(int(rows.binner.n_bins[f]))
             if rows.binner.category_bins[f] is None or np.any(rows.columns[f] == n_bins[-1]):
                 shares.append(math.nan)
             else:
                 others = _share(rule[:i] + rule[i + 1 :], rows)
-                shares.append(whole / others if others > 0.0 else 0.0)
+                shares.append(_share(rule, rows) / others if others > 0.0 else 0.0)
     return Unseen(np.array(n_bins, dtype=np.int64), np.array(shares, dtype=np.float64))
 
 
