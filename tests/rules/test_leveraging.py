@@ -43,6 +43,23 @@ def test_the_edge_on_the_new_weights_is_zero(rows, loss, weighted):
     np.testing.assert_allclose(point.F, F + delta * h, atol=1e-12)
 
 
+@pytest.mark.parametrize("loss", ["Log()", "Exponential()", "Squared()"])
+@pytest.mark.parametrize("farthest", [1.0, 300.0])
+def test_scores_in_one_pass_have_the_derivatives_of_the_formulas(loss, farthest):
+    """Also of so many rows that threads share them, and of scores that no table holds."""
+    n, composite = 70_000, composite_of(loss, None)
+    rng = np.random.default_rng(1)
+    y, holds = (rng.integers(0, 2, n, dtype=np.uint8) for _ in range(2))
+    F = rng.uniform(-0.4, 0.4, n)
+    F[[0, n // 2, n - 1]] = farthest if composite.link.has_real_range else 0.4
+    point = leveraging.RuleSample(y, Weights.read(None, n), 2).moved(composite, F, holds, 0.1, -0.1)
+    moved = F + np.where(holds, 0.1, -0.1)
+    np.testing.assert_array_equal(point.F, moved)
+    np.testing.assert_allclose(point.g, composite.gradient(y, moved), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(point.h, composite.hessian(y, moved), rtol=1e-11, atol=1e-13)
+    assert point.tops == (np.abs(point.g).max(), np.abs(point.h).max())
+
+
 def test_weights_that_have_all_but_vanished_are_still_weights():
     sample = sample_of(np.array([0, 1, 1], dtype=np.uint8))
     point = leveraging.ScoredRows(np.zeros(3), np.array([1e-300, -1e-300, 0.0]), np.zeros(3), (1e-300, 0.0))
