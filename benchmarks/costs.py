@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from propriety import AutoClassifier, BoostingClassifier, LinearClassifier
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 
 ROWS, REPEATS = 2000, 5
 DRAWN = ("german", "pima", "adult", "spambase")
@@ -144,7 +144,7 @@ def half(X, y, costs, seed):
     encode = numbers().fit(X.iloc[train])
     raw = [X.iloc[part] for part in (train, test)]
     encoded = [encode.transform(part) for part in raw]
-    matrix = Costs.of_mistakes(
+    matrix = ResolvedCosts.of_mistakes(
         costs["fp"][test], costs["fn"][test], tp_benefit=-costs["tp"][test], tn_benefit=-costs["tn"][test]
     )
     found, seconds = {}, {}

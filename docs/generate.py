@@ -304,7 +304,7 @@ def _reference_page() -> str:
         _autosummary("propriety.storage", ["ModelFileError"], toctree=True),
         _heading("The ground floor", "-"),
         _autosummary(
-            "propriety.costs", ["Costs", "PositiveClassWarning", "MissingCostsWarning"], toctree=True
+            "propriety.costs", ["ResolvedCosts", "PositiveClassWarning", "MissingCostsWarning"], toctree=True
         ),
         _autosummary("propriety.model.offsets", ["MissingOffsetWarning"], toctree=True),
         _autosummary("propriety.weights", ["Weights", "Estimate"], toctree=True),

@@ -36,8 +36,10 @@ class CostsOfRowsError(ValueError, AttributeError):
 
 
 @dataclass(frozen=True, eq=False)
-class Costs:
-    """Costs of decisions; `Costs.of_mistakes`, `Costs.of_matrix`, `Costs.read` and `Costs.equal` make them.
+class ResolvedCosts:
+    """Costs of decisions for known classes and rows, as a matrix.
+
+    Made by `of_mistakes`, `of_matrix`, `read` and `equal`; `propriety.Costs.resolve` is what users call.
 
     Attributes
     ----------
@@ -52,7 +54,7 @@ class Costs:
 
     Examples
     --------
-    >>> costs = Costs.of_mistakes(1, 9)
+    >>> costs = ResolvedCosts.of_mistakes(1, 9)
     >>> costs.threshold, costs.decide([0.05, 0.1, 0.8])
     (0.1, array([0, 1, 1]))
     >>> costs.of_rows([0, 1], [1, 0])
@@ -73,10 +75,10 @@ class Costs:
         tp_benefit: ArrayLike = 0.0,
         tn_benefit: ArrayLike = 0.0,
         positive: int = 1,
-    ) -> Costs:
+    ) -> ResolvedCosts:
         """From what a false alarm and a miss cost, and right decisions bring: numbers, or one for each row.
 
-        >>> Costs.of_mistakes(1, 0, tp_benefit=4).threshold  # a letter costs 1, a buyer brings 4 net of it
+        >>> ResolvedCosts.of_mistakes(1, 0, tp_benefit=4).threshold  # a letter costs 1, a buyer brings 4
         0.2
         """
         given = (fp_cost, fn_cost, tp_benefit, tn_benefit)
@@ -84,12 +86,12 @@ class Costs:
         return _of_numbers(given, positive) if plain else _of_mistakes(*given, positive)
 
     @classmethod
-    def of_matrix(cls, cost_matrix: ArrayLike, *, positive: int = 1) -> Costs:
+    def of_matrix(cls, cost_matrix: ArrayLike, *, positive: int = 1) -> ResolvedCosts:
         """From ``cost_matrix[true, decided]``, of shape (K, K), or (n, K, K) with one for each row.
 
         One more column is what abstaining costs.
 
-        >>> Costs.of_matrix([[0, 1, 0.2], [1, 0, 0.2]]).decide([[0.9, 0.1], [0.5, 0.5]])
+        >>> ResolvedCosts.of_matrix([[0, 1, 0.2], [1, 0, 0.2]]).decide([[0.9, 0.1], [0.5, 0.5]])
         array([0, 2])
         """
         matrix = as_float("cost_matrix", cost_matrix)
@@ -113,7 +115,7 @@ class Costs:
         tp_benefit: ArrayLike = 0.0,
         tn_benefit: ArrayLike = 0.0,
         positive: int = 1,
-    ) -> Costs:
+    ) -> ResolvedCosts:
         """From either form; both together are refused."""
         if cost_matrix is None:
             return cls.of_mistakes(
@@ -127,7 +129,7 @@ class Costs:
         return cls.of_matrix(cost_matrix, positive=positive)
 
     @classmethod
-    def equal(cls, n_classes: int) -> Costs:
+    def equal(cls, n_classes: int) -> ResolvedCosts:
         """Every mistake costs 1."""
         return cls(1.0 - np.eye(n_classes), plain=True)
 
@@ -168,7 +170,7 @@ class Costs:
 
         Where one decision is the cheaper one for either class, nothing is.
 
-        >>> Costs.of_mistakes(1, [5, 9]).stake
+        >>> ResolvedCosts.of_mistakes(1, [5, 9]).stake
         array([ 6., 10.])
         """
         alarm, miss = np.asarray(self.fp_cost), np.asarray(self.fn_cost)
@@ -182,7 +184,7 @@ class Costs:
         Among costs of rows, one that has nothing at stake is decided at ½; one in which a decision is the
         cheaper one for either class has 0 or infinity: always, or never.
 
-        >>> Costs.of_mistakes(1, 0, tp_benefit=[4, 1, -1]).threshold
+        >>> ResolvedCosts.of_mistakes(1, 0, tp_benefit=[4, 1, -1]).threshold
         array([0.2, 0.5, inf])
         """
         return (_threshold if self.by_row else _threshold_of_numbers)(self.fp_cost, self.fn_cost)
@@ -191,7 +193,7 @@ class Costs:
     def boundary(self) -> Any:
         """The probability of class 1 at which the decision changes: the threshold, or 1 less it.
 
-        >>> Costs.of_mistakes(1, 9, positive=0).boundary
+        >>> ResolvedCosts.of_mistakes(1, 9, positive=0).boundary
         0.9
         """
         return self.threshold if self.positive == 1 else 1 - self.threshold
@@ -201,11 +203,11 @@ class Costs:
         """Whether it matters which of two classes is positive: one mistake costs more than the other."""
         return self.by_side and bool(np.any(self.threshold != 0.5) if self.by_row else self.threshold != 0.5)
 
-    def take(self, rows: Any) -> Costs:
+    def take(self, rows: Any) -> ResolvedCosts:
         """The costs of some rows; the same if all rows have the same."""
         return replace(self, matrix=self.matrix[rows]) if self.by_row else self
 
-    def mean(self, weight: Array | None = None) -> Costs:
+    def mean(self, weight: Array | None = None) -> ResolvedCosts:
         """The weighted mean over rows; the same if all rows have the same."""
         return replace(self, matrix=np.average(self.matrix, 0, weight)) if self.by_row else self
 
@@ -227,7 +229,7 @@ class Costs:
     def savings_of_acting(self, p: ArrayLike) -> Array:
         """Expected cost of deciding the negative class less that of the positive one, for each row.
 
-        >>> Costs.of_mistakes(1, 9).savings_of_acting([0.1, 0.5])
+        >>> ResolvedCosts.of_mistakes(1, 9).savings_of_acting([0.1, 0.5])
         array([0., 4.])
         """
         if self.n_classes != 2 or self.abstains:
@@ -242,7 +244,7 @@ class Costs:
         `budget` is a number of rows, or a share of them above 0 and below 1; of equal savings, the first rows
         are acted on.
 
-        >>> Costs.of_mistakes(1, 9).decide_within([0.2, 0.05, 0.9, 0.5], 2)
+        >>> ResolvedCosts.of_mistakes(1, 9).decide_within([0.2, 0.05, 0.9, 0.5], 2)
         array([0, 0, 1, 1])
         """
         saving, decided = self.savings_of_acting(p), self.decide(p)
@@ -261,7 +263,7 @@ class Costs:
     def expected(self, p: ArrayLike) -> Array:
         """Expected cost of each decision, shape (n, K), or (n, K + 1) with abstaining.
 
-        >>> Costs.of_mistakes(1, 9).expected([0.5])
+        >>> ResolvedCosts.of_mistakes(1, 9).expected([0.5])
         array([[4.5, 0.5]])
         """
         P = check_probability("p", p)
@@ -291,8 +293,8 @@ class Costs:
 
 def _of_mistakes(
     fp_cost: ArrayLike, fn_cost: ArrayLike, tp_benefit: ArrayLike, tn_benefit: ArrayLike, positive: int
-) -> Costs:
-    """Costs of two classes; see `Costs.of_mistakes`."""
+) -> ResolvedCosts:
+    """Costs of two classes; see `ResolvedCosts.of_mistakes`."""
     terms = {
         "fp_cost": _cost("fp_cost", fp_cost),
         "fn_cost": _cost("fn_cost", fn_cost),
@@ -306,11 +308,11 @@ def _of_mistakes(
     matrix = np.zeros((*alarm.shape, 2, 2))
     matrix[..., 1 - positive, positive], matrix[..., positive, 1 - positive] = alarm, miss
     matrix[..., positive, positive], matrix[..., 1 - positive, 1 - positive] = 0.0 - hit, 0.0 - quiet
-    return Costs(matrix, positive, by_side=True)
+    return ResolvedCosts(matrix, positive, by_side=True)
 
 
 @lru_cache(maxsize=64)
-def _of_numbers(given: tuple[Any, Any, Any, Any], positive: int) -> Costs:
+def _of_numbers(given: tuple[Any, Any, Any, Any], positive: int) -> ResolvedCosts:
     """The same of plain numbers: those of one estimator are asked for again and again, so they are kept."""
     costs = _of_mistakes(*given, positive)
     costs.matrix.flags.writeable = False
@@ -343,7 +345,7 @@ def threshold(fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0) -> Any:
     >>> threshold(1, 9)
     0.1
     """
-    return Costs.of_mistakes(fp_cost, fn_cost).threshold
+    return ResolvedCosts.of_mistakes(fp_cost, fn_cost).threshold
 
 
 def _rows_in(budget: Any, n: int) -> int:

@@ -16,12 +16,12 @@ from propriety.cli.recipes import Order, Recipe
 from propriety.cli.splitting import split_rows
 from propriety.cli.study import run_study
 from propriety.cli.training import TrainingTable
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.tables import Overrides, TableCosts, infer, open_source
 from propriety.tree import TreeClassifier
 from propriety.weights import Weights
 
-ORDER, COSTS = Order(), Costs.of_mistakes(1, 4)
+ORDER, COSTS = Order(), ResolvedCosts.of_mistakes(1, 4)
 
 
 def test_a_row_of_weight_k_is_k_rows():

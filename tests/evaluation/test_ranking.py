@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from propriety import evaluation
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.evaluation.subgroups import in_parts, share
 from propriety.weights import Weights
 
@@ -42,7 +42,7 @@ def test_gain_lift_and_precision_count_the_first_rows():
 def test_subgroups_have_the_numbers_of_their_rows():
     y, p, weight = sample()
     by = np.where(np.arange(300) % 3 == 0, "a", "b")
-    costs = Costs.of_mistakes(1, 4)
+    costs = ResolvedCosts.of_mistakes(1, 4)
     first, second = evaluation.subgroups(y, p, by, costs=costs, sample_weight=weight)
     rows = by == "a"
     given = {"sample_weight": weight[rows]}

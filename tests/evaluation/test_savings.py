@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propriety import evaluation
-from propriety.costs import Costs, PositiveClassWarning
+from propriety.costs import PositiveClassWarning, ResolvedCosts
 from propriety.evaluation.savings import savings_estimate
 from propriety.weights import Weights
 
@@ -131,7 +131,7 @@ def test_a_budget_is_spent_where_it_saves_most(rng):
     fp, fn = rng.lognormal(size=60), rng.lognormal(size=60)
     curve = evaluation.budget_curve(y, p, fp_cost=fp, fn_cost=fn)
     saving = p * fn - (1 - p) * fp
-    costs = Costs.of_mistakes(fp, fn)
+    costs = ResolvedCosts.of_mistakes(fp, fn)
     for k in (0, 1, 7, 30, 60):
         acted = costs.decide_within(p, k)
         assert acted.sum() == min(k, np.sum(saving >= 0))

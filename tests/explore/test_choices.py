@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from propriety import losses
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.explore import choices
 
 
@@ -36,7 +36,7 @@ def test_the_grid_runs_through_the_last_parameter_first():
 
 def test_costs_belong_to_their_thresholds():
     for row in choices.thresholds():
-        costs = Costs.of_mistakes(**eval(f"dict({row['costs']})"))
+        costs = ResolvedCosts.of_mistakes(**eval(f"dict({row['costs']})"))
         assert costs.threshold == pytest.approx(row["c"], rel=1e-3)
     own = {row["c"]: row for row in choices.thresholds(3, 97)}
     assert own[0.03]["costs"] == "fp_cost=3, fn_cost=97"

@@ -15,7 +15,7 @@ from propriety import (
     TreeClassifier,
     links,
 )
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.conditions import Interval, Membership
 from propriety.data.table import Schema
 from propriety.export.columns import read_columns
@@ -353,11 +353,11 @@ def test_a_rule_as_a_tree_decides_as_its_condition(literal):
 @pytest.mark.parametrize(
     "costs",
     [
-        Costs.of_mistakes(1, 3),
-        Costs.of_mistakes(1, 3, positive=0),
-        Costs.equal(3),
-        Costs.of_matrix([[0, 1, 5], [2, 0, 1], [9, 1, 0]]),
-        Costs.of_matrix([[0, 1, 0.2], [1, 0, 0.2]]),
+        ResolvedCosts.of_mistakes(1, 3),
+        ResolvedCosts.of_mistakes(1, 3, positive=0),
+        ResolvedCosts.equal(3),
+        ResolvedCosts.of_matrix([[0, 1, 5], [2, 0, 1], [9, 1, 0]]),
+        ResolvedCosts.of_matrix([[0, 1, 0.2], [1, 0, 0.2]]),
     ],
     ids=["two", "first positive", "plain", "matrix", "abstain"],
 )

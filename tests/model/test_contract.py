@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import propriety
 from propriety import losses
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.losses import simplex
 from propriety.model import catalogue, contract, files
 from propriety.model.base import ProperClassifier
@@ -55,7 +55,7 @@ def test_a_fitted_model_keeps_the_contract(row, n_classes):
     assert isinstance(model, contract.FittedModel)
     kind = losses.Composite if n_classes == 2 else simplex.SimplexLoss
     assert isinstance(model.loss_, kind)
-    assert isinstance(model.costs, Costs)
+    assert isinstance(model.costs, ResolvedCosts)
     assert model.view in (contract.TREE, contract.TEXT, contract.CURVES, contract.EFFECTS)
     scores, P = model.decision_function(X), model.predict_proba(X)
     assert scores.shape == ((150,) if n_classes == 2 else (150, n_classes))

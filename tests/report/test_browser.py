@@ -10,7 +10,7 @@ pytest.importorskip("tests.browser", reason="the fixtures of browsers are not th
 from tests.browser import DESKTOP, PHONE
 
 from propriety import evaluation
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.report import Flipped, Report
 from propriety.report.interaction import Steps
 from propriety.report.numbers import Scale
@@ -96,7 +96,7 @@ def exact(browser):
 
 def expected(report, fp, fn):
     """Decisions, their cost and what is saved at costs times factors, by the library; per row."""
-    costs = Costs.of_mistakes(fp * report.costs.fp_cost, fn * report.costs.fn_cost)
+    costs = ResolvedCosts.of_mistakes(fp * report.costs.fp_cost, fn * report.costs.fn_cost)
     true, mean = report.y.astype(int), report.weights.mean
     decided = costs.decide(report.p)
     constant = [mean(costs.of_rows(true, np.full(len(true), k))) for k in (0, 1)]

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propriety import LinearClassifier, LossSearchCV, RuleClassifier, TreeClassifier, evaluation
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.report import Flipped, Report
 from propriety.report.numbers import amount, number
 
@@ -37,7 +37,7 @@ def text_of(report):
 
 def test_the_cost_of_rows_is_that_of_the_library():
     report = Report(Y, P, **ROWS, positive="bad", stated={"fn_cost": "amount"})
-    summary = evaluation.cost_summary(Y, Costs.of_mistakes(**ROWS).decide(P), **ROWS)
+    summary = evaluation.cost_summary(Y, ResolvedCosts.of_mistakes(**ROWS).decide(P), **ROWS)
     assert report.lines[0].cost.value == pytest.approx(1000 * summary.mean.value)
     assert report.savings.value == pytest.approx(summary.savings)
     assert report.savings.low < report.savings.value < report.savings.high
@@ -93,7 +93,7 @@ def test_a_budget_is_kept_and_its_curve_is_that_of_the_library():
     assert report.decide(P).sum() == 40
     assert [line.name for line in report.lines] == ["the model", "never 'bad'"]
     curve = evaluation.budget_curve(Y, P, **ROWS)
-    cost = Costs.of_mistakes(**ROWS).of_rows(Y, report.decide(P)).sum()
+    cost = ResolvedCosts.of_mistakes(**ROWS).of_rows(Y, report.decide(P)).sum()
     assert curve(40) == pytest.approx(cost)
     text = text_of(report)
     assert "40 (the budget)" in text
@@ -103,7 +103,7 @@ def test_a_budget_is_kept_and_its_curve_is_that_of_the_library():
 
 def test_the_budget_curve_of_benefits_has_their_sum():
     report = Report(Y, P, fp_cost=1, fn_cost=0, tp_benefit=5, tn_benefit=0.5, budget=30)
-    total = Costs.of_mistakes(1, 0, tp_benefit=5, tn_benefit=0.5).of_rows(Y, report.decide(P)).sum()
+    total = ResolvedCosts.of_mistakes(1, 0, tp_benefit=5, tn_benefit=0.5).of_rows(Y, report.decide(P)).sum()
     row = re.search(r"30 \(the budget\) *10\.0% *([−\d.,]+)", text_of(report))
     assert float(row[1].replace("−", "-").replace(",", "")) == pytest.approx(total, abs=0.6)
 
@@ -158,7 +158,7 @@ def test_the_confusion_of_a_page_counts_every_row():
 def test_two_classes_and_a_reject_option():
     matrix = [[0, 1, 0.2], [9, 0, 0.2]]
     report = Report(Y, P, cost_matrix=matrix, positive="bad", negative="good")
-    decided = Costs.of_matrix(matrix).decide(P)
+    decided = ResolvedCosts.of_matrix(matrix).decide(P)
     assert report.lines[0].abstained == pytest.approx(1000 * np.mean(decided == 2))
     assert "always 'abstain'" in [line.name for line in report.lines]
     assert "of 1,000 are left undecided" in text_of(report)

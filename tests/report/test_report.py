@@ -25,7 +25,7 @@ from propriety import (
     evaluation,
     losses,
 )
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.report import ColumnFacts, Effects, Report, checks, figures
 from propriety.report.lines import compare
 from propriety.report.markup import clean, escape, table, tag
@@ -114,7 +114,7 @@ def test_the_interval_of_a_saving_is_of_paired_rows():
     y, decided = rng.uniform(size=500) < 0.4, (rng.uniform(size=500) < 0.5).astype(np.intp)
     other = decided.copy()
     other[:10] = 1 - other[:10]  # few differences: the paired interval is much the narrower
-    model, rival = compare(y, {"m": decided, "r": other}, Weights(500), Costs.of_mistakes(1, 4))
+    model, rival = compare(y, {"m": decided, "r": other}, Weights(500), ResolvedCosts.of_mistakes(1, 4))
     assert rival.saved.high - rival.saved.low < 0.5 * (rival.cost.high - rival.cost.low)
     assert model.saved is None
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 from propriety import losses, recommend
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.tuning.criteria import CostSpread, read
 
 
@@ -100,4 +100,4 @@ def test_a_spread_of_costs_is_proper():
 
 def test_a_distribution_beyond_the_unit_interval_is_no_criterion():
     with pytest.raises(ValueError, match=r"within \[0, 1\]; gamma\(2\) is one on \[0, inf\]"):
-        read(stats.gamma(2), Costs.equal(2))
+        read(stats.gamma(2), ResolvedCosts.equal(2))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.evaluation import calibration_slope
 from propriety.losses import simplex
 from propriety.weights import Estimate, Weights
@@ -72,7 +72,7 @@ class Judgement:
     --------
     >>> y, p = np.array([0, 0, 0, 1, 0, 1, 1, 1] * 50), np.array([0.25] * 4 + [0.75] * 4)
     >>> P = np.column_stack([1 - p, p])[np.arange(400) % 8]
-    >>> rows = Judged(np.array(["paid", "default"]), y, Weights(400), Costs.of_mistakes(2, 3))
+    >>> rows = Judged(np.array(["paid", "default"]), y, Weights(400), ResolvedCosts.of_mistakes(2, 3))
     >>> print(rows.judgement({"linear": (P, 1.0, 0.1)}, P, 0.1))
     1,000 decisions cost 625 (516 to 734). Deciding 'default' for everyone costs 1,000: 375 (...) less ...
     Its probabilities have a log loss of 0.5623, and are as sure as they may be: ... calibration is 1.
@@ -159,7 +159,7 @@ class Judged:
     classes: NDArray[Any]
     codes: NDArray[np.intp]
     weights: Weights
-    costs: Costs
+    costs: ResolvedCosts
     groups: NDArray[np.intp] | None = None
 
     def row_costs(self, P: Floats) -> Floats:

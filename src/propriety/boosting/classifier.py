@@ -15,7 +15,7 @@ from propriety.beyond.dispatch import over_spread_rows
 from propriety.boosting.remarks import of_rounds
 from propriety.boosting.settings import settings_of
 from propriety.collective import Parted
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.cost_terms import CostTerms
 from propriety.data.parameters import DEPRECATED
 from propriety.data.table import Table
@@ -407,7 +407,14 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         return lesson, copies
 
     def _boost(
-        self, lesson: Lesson, loss: Any, costs: Costs, earlier: Any, X: Any, y: Any, chosen: dict[str, Any]
+        self,
+        lesson: Lesson,
+        loss: Any,
+        costs: ResolvedCosts,
+        earlier: Any,
+        X: Any,
+        y: Any,
+        chosen: dict[str, Any],
     ) -> None:
         """Run the rounds and keep them, those of an interrupted fit too."""
         from propriety.boosting.fitting import BoostingFit
@@ -434,7 +441,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         path = gain_of_folds(self, X, y, sample_weight, training)
         return path.best_gain, {"gain_path_": path, "gain_": path.best_gain}
 
-    def _held_out_costs(self, lesson: Lesson, X_val: Any) -> Costs:
+    def _held_out_costs(self, lesson: Lesson, X_val: Any) -> ResolvedCosts:
         """Costs of the held-out rows; where ``fit`` has those of the training rows alone, their mean."""
         costs = lesson.training.costs
         if lesson.held_out is None or not costs.by_row:

@@ -12,7 +12,7 @@ from propriety.boosting import curves
 from propriety.boosting.learning import Lesson
 from propriety.boosting.progress import Progress
 from propriety.boosting.rounds import Booster
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 
 
 class BoostingFit:
@@ -23,7 +23,7 @@ class BoostingFit:
     estimator : BoostingClassifier
         For callbacks; nothing of it is read or changed.
     lesson : Lesson
-    costs : Costs
+    costs : ResolvedCosts
         Of the held-out rows, for scorers that look at decisions.
     earlier : ensemble or None
         What a warm start goes on from.
@@ -36,7 +36,7 @@ class BoostingFit:
         self,
         estimator: Any,
         lesson: Lesson,
-        costs: Costs,
+        costs: ResolvedCosts,
         earlier: curves.Ensemble | None,
         X: Any,
         y: Any,

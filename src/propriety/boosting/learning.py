@@ -13,7 +13,7 @@ from propriety.boosting.compatibility import check_calibration, check_coefficien
 from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.settings import ROUNDS, BoostingSettings
 from propriety.boosting.shapes import Marginals
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.folds import fold_numbers, mixed
 from propriety.data.labels import as_labels
 from propriety.data.streamed import StreamedTable
@@ -107,7 +107,7 @@ class Lesson:
             "n_iter_": len(learners) // self.n_scores,
         }
 
-    def validation(self, costs: Costs) -> Validation | None:
+    def validation(self, costs: ResolvedCosts) -> Validation | None:
         """The held-out rows, ready to be scored."""
         if self.held_out is None:
             return None

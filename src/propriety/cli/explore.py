@@ -13,7 +13,7 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 
 
 @command
@@ -92,5 +92,5 @@ def _costs(fp_cost: float | None, fn_cost: float | None) -> dict[str, float]:
         return {}
     given = {"fp_cost": 1.0 if fp_cost is None else fp_cost, "fn_cost": 1.0 if fn_cost is None else fn_cost}
     with o.named_as_options():
-        Costs.of_mistakes(given["fp_cost"], given["fn_cost"])
+        ResolvedCosts.of_mistakes(given["fp_cost"], given["fn_cost"])
     return given

@@ -16,7 +16,7 @@ from propriety import losses
 from propriety.cli.recipes import Arguments, Fitted, Order, Recipe, fit
 from propriety.cli.splitting import FOLDS, Split, split_rows
 from propriety.cli.training import TrainingTable
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.evaluation.savings import savings_estimate
 from propriety.tables.costs import ABSTAIN
 from propriety.weights import Estimate, Weights
@@ -39,7 +39,7 @@ class Judgement:
         The class of each row.
     p : array of shape (n,) or (n, K), or None
         Probabilities of the positive one of two classes, or of every class; None if there is no model.
-    costs : Costs
+    costs : ResolvedCosts
         Of these rows.
     budget : float or None
         How many rows may be acted on, or which share of them.
@@ -53,7 +53,7 @@ class Judgement:
     y: NDArray[Any]
     p: Any
     weights: Weights
-    costs: Costs
+    costs: ResolvedCosts
     budget: float | None = None
     groups: NDArray[np.intp] | None = None
     seconds: float = 0.0

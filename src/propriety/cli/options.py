@@ -12,7 +12,7 @@ import typer
 from propriety import losses
 from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import Order
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.tables import Overrides, Source, TableError, open_source
 from propriety.tables.costs import DEFAULTS
 from propriety.tables.errors import no_such_column
@@ -299,7 +299,7 @@ def check_budget(budget: float | None) -> None:
     """Refuse a budget that is neither a number of rows nor a share."""
     if budget is not None:
         try:
-            Costs.of_mistakes().decide_within([0.5], budget)
+            ResolvedCosts.of_mistakes().decide_within([0.5], budget)
         except ValueError as error:
             raise UsageError(f"--{error}") from None
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.table import Rows
 from propriety.tables import Findings, Source, TableCosts, TableOffset
 from propriety.weights import Weights
@@ -76,7 +76,7 @@ class TrainingTable:
         return Weights.read(self.weight, len(self.y))
 
     @property
-    def costs(self) -> Costs:
+    def costs(self) -> ResolvedCosts:
         """What decisions about its rows cost."""
         return self.stated.of_terms(self.of_rows, self.classes)
 

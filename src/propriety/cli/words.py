@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.tables import TableCosts, TableModel
 
 _WORDS = {
@@ -17,15 +17,15 @@ _WORDS = {
 }
 
 
-def has_threshold(costs: Costs) -> bool:
+def has_threshold(costs: ResolvedCosts) -> bool:
     """Whether decisions are one threshold of one probability."""
     return costs.n_classes == 2 and not costs.abstains and not costs.by_row
 
 
-def deciding(classes: Sequence[str], stated: TableCosts, costs: Costs) -> str:
+def deciding(classes: Sequence[str], stated: TableCosts, costs: ResolvedCosts) -> str:
     """By what a decision is made.
 
-    >>> deciding(("no", "yes"), TableCosts(), Costs.of_mistakes())
+    >>> deciding(("no", "yes"), TableCosts(), ResolvedCosts.of_mistakes())
     "decides 'yes' at a probability of 0.5 or more: a false alarm costs 1, a miss 1"
     """
     if has_threshold(costs):

@@ -1,6 +1,6 @@
 """Costs as a user states them: numbers, ranges, columns, functions of rows, a matrix; and for which class.
 
-`CostTerms` holds the statement; with classes and rows it becomes `propriety.costs.Costs`.
+`CostTerms` holds the statement; with classes and rows it becomes `propriety.costs.ResolvedCosts`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from propriety.costs import Costs, CostsOfRowsError
+from propriety.costs import CostsOfRowsError, ResolvedCosts
 from propriety.data import uncertain
 from propriety.data.stream import Stream
 from propriety.data.table import Stacked, named_column, refuse_query
@@ -116,7 +116,7 @@ class CostTerms:
         """Whether they cannot be known without the rows."""
         return any(_of_rows(getattr(self, name)) for name in TERMS)
 
-    def costs(self, classes: NDArray[Any], X: Any = None) -> Costs:
+    def costs(self, classes: NDArray[Any], X: Any = None) -> ResolvedCosts:
         """The costs for these classes and, where they depend on them, for these rows; checked."""
         positive = self._positive(classes)
         given = {name: self._resolved(name, X) for name in TERMS}
@@ -126,10 +126,10 @@ class CostTerms:
                     f"benefits, fp_cost and fn_cost are for two classes, got {len(classes)} classes; give "
                     "cost_matrix[true, predicted]"
                 )
-            return Costs.equal(len(classes))
+            return ResolvedCosts.equal(len(classes))
         if given["cost_matrix"] is not None:
             given["cost_matrix"] = matrix_for(given["cost_matrix"], classes, self.known_classes)
-        costs = Costs.read(**given, positive=positive)
+        costs = ResolvedCosts.read(**given, positive=positive)
         if costs.n_classes != len(classes):
             raise ValueError(
                 f"cost_matrix is for {costs.n_classes} classes, and there are {len(classes)}: "

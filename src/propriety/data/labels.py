@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from propriety import memory
-from propriety.costs import Costs, PositiveClassWarning
+from propriety.costs import PositiveClassWarning, ResolvedCosts
 from propriety.data.table import refuse_query
 
 #: Labels of the class to find, in any case of letters.
@@ -168,13 +168,13 @@ def settles(classes: NDArray[Any]) -> bool:
     return named is not None and named[0] == labels[1]
 
 
-def warn_of_side(classes: NDArray[Any], costs: Costs, pos_label: Any, stacklevel: int = 4) -> None:
+def warn_of_side(classes: NDArray[Any], costs: ResolvedCosts, pos_label: Any, stacklevel: int = 4) -> None:
     """Warn if costs differ and nothing says which class they are for.
 
     >>> import numpy as np
     >>> with warnings.catch_warnings(record=True) as seen:
     ...     warnings.simplefilter("always")
-    ...     warn_of_side(np.array(["bad", "good"]), Costs.of_mistakes(1, 5), None)
+    ...     warn_of_side(np.array(["bad", "good"]), ResolvedCosts.of_mistakes(1, 5), None)
     >>> print(seen[0].message)
     'good' was taken as the class whose miss costs fn_cost, because it is the last in sorted order; ...
     """

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from propriety import memory
 from propriety.collective import ALONE, Collective
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.cost_terms import CostTerms
 from propriety.data.labels import CodedLabels, are_labels, as_labels
 from propriety.data.matrix import as_numbers
@@ -48,7 +48,7 @@ class Training:
         Of the rows; times what is at stake in each, if that was asked for.
     feature_names : ndarray of str, or None
         Names as scikit-learn knows them.
-    costs : Costs
+    costs : ResolvedCosts
         What decisions cost, for each row if that is how it was stated.
     offset : ndarray of shape (n, n_scores), or None
         What the score of each row has before anything is learned.
@@ -62,7 +62,7 @@ class Training:
     codes: NDArray[np.intp]
     weights: Weights
     feature_names: NDArray[Any] | None
-    costs: Costs
+    costs: ResolvedCosts
     offset: NDArray[np.float64] | None = None
     groups: NDArray[np.intp] | None = None
 
@@ -235,10 +235,10 @@ def _missing(names: NDArray[Any]) -> Any:
     return np.array([name is None or is_scalar_nan(name) or is_pandas_na(name) for name in names])
 
 
-def staked(weights: Weights, costs: Costs, codes: NDArray[np.intp]) -> Weights:
+def staked(weights: Weights, costs: ResolvedCosts, codes: NDArray[np.intp]) -> Weights:
     """Weights times what is at stake in each row; the total of rows that have anything at stake stays.
 
-    >>> costs = Costs.of_mistakes(1, [1, 2, 5])
+    >>> costs = ResolvedCosts.of_mistakes(1, [1, 2, 5])
     >>> staked(Weights(3), costs, np.array([0, 1, 1])).values.round(4)
     array([0.5455, 0.8182, 1.6364])
     """

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.losses.special import gauss_legendre
 from propriety.losses.value import positive, show
 
@@ -84,4 +84,4 @@ def ends(cost: Any) -> tuple[float, float]:
 
 def threshold(fp: float, fn: float) -> float:
     """fp/(fp + fn) where the end of a range may be 0, which no stated cost is."""
-    return float(Costs.of_matrix([[0, fp], [fn, 0]]).threshold)
+    return float(ResolvedCosts.of_matrix([[0, fp], [fn, 0]]).threshold)

@@ -1,7 +1,7 @@
 """Decisions and what they cost: thresholds, costs of rows, cost matrices.
 
-Costs are given as `propriety.costs.Costs` reads them: ``fp_cost`` and ``fn_cost``, what a false alarm and a
-miss cost, as numbers or as one number for each row, with ``tp_benefit`` and ``tn_benefit``, what right
+Costs are given as `propriety.costs.ResolvedCosts` reads them: ``fp_cost`` and ``fn_cost``, what a false alarm
+and a miss cost, as numbers or as one number for each row, with ``tp_benefit`` and ``tn_benefit``, what right
 decisions bring; or ``cost_matrix[true, predicted]``, the cost of any decision for any class, of shape (K, K),
 or (n, K, K) with a matrix for each row, and one more column if a decision may be to abstain.
 """
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
@@ -43,7 +43,9 @@ def threshold(
     0.2
     """
     refuse_collections(fp_cost=fp_cost, fn_cost=fn_cost, tp_benefit=tp_benefit, tn_benefit=tn_benefit)
-    return Costs.read(fp_cost, fn_cost, cost_matrix, tp_benefit=tp_benefit, tn_benefit=tn_benefit).threshold
+    return ResolvedCosts.read(
+        fp_cost, fn_cost, cost_matrix, tp_benefit=tp_benefit, tn_benefit=tn_benefit
+    ).threshold
 
 
 def decide(
@@ -70,7 +72,7 @@ def decide(
     array([0])
     """
     refuse_collections(p=p)
-    costs = Costs.read(
+    costs = ResolvedCosts.read(
         fp_cost,
         fn_cost,
         cost_matrix,
@@ -185,7 +187,7 @@ def expected_cost(
     0.475
     """
     refuse_collections(p=p, decision=decision)
-    costs = Costs.read(
+    costs = ResolvedCosts.read(
         fp_cost,
         fn_cost,
         cost_matrix,
@@ -276,7 +278,7 @@ class Judged(NamedTuple):
     """Classes and decisions as indices, the classes that these stand for, and the costs."""
 
     classes: list[Any]
-    costs: Costs
+    costs: ResolvedCosts
     true: NDArray[np.intp]
     decided: NDArray[np.intp]
 
@@ -303,7 +305,7 @@ def _class_range(terms: CostTerms) -> NDArray[Any]:
     """The classes that costs which all rows share are for: by name, or as indices."""
     if terms.labels is not None:
         return terms.labels
-    return np.arange(2 if terms.cost_matrix is None else Costs.of_matrix(terms.cost_matrix).n_classes)
+    return np.arange(2 if terms.cost_matrix is None else ResolvedCosts.of_matrix(terms.cost_matrix).n_classes)
 
 
 def _classes(
@@ -337,7 +339,7 @@ def _places(values: NDArray[Any], classes: list[Any]) -> NDArray[np.intp]:
 
 
 def _decided(
-    decision: NDArray[Any], classes: list[Any], costs: Costs, abstain_label: Any
+    decision: NDArray[Any], classes: list[Any], costs: ResolvedCosts, abstain_label: Any
 ) -> NDArray[np.intp]:
     """Decisions as indices, abstaining among them if the costs know it."""
     return _places(decision, [*classes, abstain_label] if costs.abstains else classes)

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from propriety import losses
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import Counted, condensed
 from propriety.evaluation.inputs import Array
@@ -336,7 +336,9 @@ def _staked(given: dict[str, Any]) -> Any:
     fp_cost, fn_cost, weight = given["fp_cost"], given["fn_cost"], given["sample_weight"]
     if fp_cost is None and fn_cost is None:
         return weight
-    costs = Costs.of_mistakes(1.0 if fp_cost is None else fp_cost, 1.0 if fn_cost is None else fn_cost)
+    costs = ResolvedCosts.of_mistakes(
+        1.0 if fp_cost is None else fp_cost, 1.0 if fn_cost is None else fn_cost
+    )
     n = len(np.asarray(given["y"]))
     costs.check_rows(n)
     if isinstance(weight, Counted):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data import uncertain
 from propriety.evaluation import inputs
 from propriety.weights import Estimate, Weights
@@ -127,4 +127,4 @@ def _threshold(alarm: Any, miss: Any) -> Any:
     alarm, miss = np.broadcast_arrays(alarm, miss)
     matrix = np.zeros((len(alarm), 2, 2))
     matrix[:, 0, 1], matrix[:, 1, 0] = alarm, miss
-    return Costs.of_matrix(matrix).threshold
+    return ResolvedCosts.of_matrix(matrix).threshold

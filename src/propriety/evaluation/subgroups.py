@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.evaluation import inputs
 from propriety.weights import Z95, Estimate, Weights
 
@@ -51,7 +51,7 @@ def subgroups(
     p: ArrayLike,
     by: ArrayLike,
     *,
-    costs: Costs | None = None,
+    costs: ResolvedCosts | None = None,
     decided: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     groups: NDArray[np.intp] | None = None,
@@ -65,7 +65,7 @@ def subgroups(
     p : array of shape (n,) or (n, 2)
     by : array of shape (n,)
         The part that each row belongs to.
-    costs : Costs, optional
+    costs : ResolvedCosts, optional
         By default every mistake costs 1.
     decided : array of shape (n,), optional
         Decisions, 0 and 1; by default those of least expected cost.
@@ -83,7 +83,7 @@ def subgroups(
     outcomes = inputs.outcomes(y, pos_label)
     names = np.asarray(by)
     inputs.same_length(y=outcomes, p=p, by=names)
-    costs = Costs.of_mistakes() if costs is None else costs
+    costs = ResolvedCosts.of_mistakes() if costs is None else costs
     chosen = costs.decide(p) if decided is None else np.asarray(decided, dtype=np.intp)
     of_rows = costs.of_rows(outcomes.astype(np.intp), chosen)
     weights = Weights.read(sample_weight, len(p))

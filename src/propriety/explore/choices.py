@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from propriety import losses
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.losses.registry import LOSSES
 from propriety.losses.value import show
 
@@ -134,7 +134,7 @@ def thresholds(fp_cost: float | None = None, fn_cost: float | None = None) -> li
     """
     pairs = {c: _costs_of(c) for c in THRESHOLDS}
     if fp_cost is not None and fn_cost is not None:
-        own = float(Costs.of_mistakes(fp_cost, fn_cost).threshold)
+        own = float(ResolvedCosts.of_mistakes(fp_cost, fn_cost).threshold)
         pairs[own] = (fp_cost, fn_cost)
     return [_described(c, *pairs[c]) for c in sorted(pairs)]
 

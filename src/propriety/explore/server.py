@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from propriety import parallel
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.explore import answers, choices, fitting, page
 from propriety.explore.datasets import DataSet
 
@@ -138,7 +138,7 @@ class Explorer:
 def _start(fp_cost: float | None, fn_cost: float | None) -> float:
     if fp_cost is None or fn_cost is None:
         return choices.START_THRESHOLD
-    return float(Costs.of_mistakes(fp_cost, fn_cost).threshold)
+    return float(ResolvedCosts.of_mistakes(fp_cost, fn_cost).threshold)
 
 
 def _query(request: Request) -> dict[str, str]:

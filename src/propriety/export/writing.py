@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.numbers import Numbers
 from propriety.data.table import Schema
 from propriety.export import links
@@ -35,7 +35,7 @@ class Export:
     schema : Schema
     labels : ndarray
         What may be decided: the classes and, if the costs allow it, to abstain.
-    costs : Costs or None
+    costs : ResolvedCosts or None
         None if they differ by row: then the model has probabilities, and no decision.
     facts : dict
         What the file says of the model: text by name.
@@ -46,7 +46,7 @@ class Export:
     formula: Formula
     schema: Schema
     labels: NDArray[Any]
-    costs: Costs | None
+    costs: ResolvedCosts | None
     facts: dict[str, str] = field(default_factory=dict)
     numbers: Numbers | None = None
 
@@ -183,8 +183,8 @@ def _read_out(graph: Graph, readout: Linked | Softmax | Bent | Votes, scores: Va
 # --- the decision ---------------------------------------------------------------------------------
 
 
-def write_decision(graph: Graph, costs: Costs, P: Value) -> Value:
-    """The place of the decision among the labels, of shape (n,), as `Costs.decide` has it."""
+def write_decision(graph: Graph, costs: ResolvedCosts, P: Value) -> Value:
+    """The place of the decision among the labels, of shape (n,), as `ResolvedCosts.decide` has it."""
     if costs.n_classes == 2 and not costs.abstains:
         place = graph.constant(np.array(costs.positive)), graph.constant(np.array(1 - costs.positive))
         decided = (P.columns([costs.positive]) >= float(costs.threshold)).where(*place)

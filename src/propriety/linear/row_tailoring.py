@@ -20,7 +20,7 @@ from scipy import special
 
 from propriety import losses
 from propriety.collective import ALONE, Collective
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.linear.objective import mean_of, shifted
 from propriety.losses.links import Logit
 from propriety.losses.value import number
@@ -63,7 +63,7 @@ def focus_of(loss: Any) -> float | None:
         raise ValueError(f"loss={loss!r} must have a focus above 0, for example 'tailored(5)'") from None
 
 
-def tailored_to(costs: Costs, focus: float, link: Any) -> losses.Composite | RowTailored:
+def tailored_to(costs: ResolvedCosts, focus: float, link: Any) -> losses.Composite | RowTailored:
     """The tailored loss of costs that all rows share, or of each row's own."""
     if costs.n_classes > 2:
         raise ValueError(f"loss='tailored' is for two classes, got {costs.n_classes} classes")

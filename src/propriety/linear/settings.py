@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.parameters import Parameters
 from propriety.linear import solvers
 from propriety.linear.row_tailoring import focus_of, tailored_to
@@ -75,7 +75,7 @@ def _norm(p: Any) -> float:
     raise ValueError(f"p must be a number of at least 1, or infinite, got {p!r}")
 
 
-def loss_to_fit(model: Any, costs: Costs) -> FittedLoss:
+def loss_to_fit(model: Any, costs: ResolvedCosts) -> FittedLoss:
     """The composite that a LinearClassifier fits, or for more than two classes the loss on the simplex.
 
     "auto" is the log loss, whatever the costs; "tailored" is tailored to them, and to those of each row where

@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from propriety import losses, parallel
 from propriety.collective import ALONE, Collective
-from propriety.costs import Costs, MissingCostsWarning
+from propriety.costs import MissingCostsWarning, ResolvedCosts
 from propriety.data.cost_terms import TERMS, CostTerms
 from propriety.data.identifiers import warn_of_identifiers
 from propriety.data.labels import warn_of_side
@@ -180,7 +180,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     # --- using the model --------------------------------------------------------------------------
 
     @property
-    def costs(self) -> Costs:
+    def costs(self) -> ResolvedCosts:
         """What the decisions follow, as the parameters state it now; `costs_for` if they differ by row.
 
         A model whose costs differ by row has no such attribute.
@@ -193,7 +193,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         """Whether the parameters state costs that differ by row: by a column, or by a function."""
         return CostTerms.of(self).by_row
 
-    def costs_for(self, X: Any, **costs_of_rows: Any) -> Costs:
+    def costs_for(self, X: Any, **costs_of_rows: Any) -> ResolvedCosts:
         """What the decisions about these rows follow; the keywords are those of :meth:`predict`.
 
         >>> from propriety import LinearClassifier
@@ -308,7 +308,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         costs = self._costs_to_decide(X, given)
         return in_kind(self._decided(as_numpy(self.predict_proba(X)), costs, budget), X)
 
-    def _costs_to_decide(self, X: Any, given: dict[str, Any]) -> Costs:
+    def _costs_to_decide(self, X: Any, given: dict[str, Any]) -> ResolvedCosts:
         """The costs that ``predict`` was given, or the stated ones; a warning if the fit had some of rows."""
         costs = self.costs_for(X, **given)
         if self._needs_costs and all(value is None for value in given.values()):
@@ -320,12 +320,12 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
             )
         return costs
 
-    def _decided(self, probabilities: Floats, costs: Costs, budget: float | None) -> NDArray[Any]:
+    def _decided(self, probabilities: Floats, costs: ResolvedCosts, budget: float | None) -> NDArray[Any]:
         if budget is not None:
             return self.classes_[costs.decide_within(probabilities, budget)]
         return self.decide(probabilities, costs)
 
-    def decide(self, probabilities: Floats, costs: Costs | None = None) -> NDArray[Any]:
+    def decide(self, probabilities: Floats, costs: ResolvedCosts | None = None) -> NDArray[Any]:
         """The labels of least expected cost for rows of ``predict_proba``; by `costs`, or by the stated ones.
 
         >>> from propriety import LinearClassifier
@@ -547,7 +547,7 @@ def shared_attributes(training: Training, loss: Any) -> dict[str, Any]:
     } | ({} if names is None else {"feature_names_in_": np.array(names, dtype=object)})
 
 
-def decision_labels(classes: NDArray[Any], costs: Costs, estimator: Any) -> NDArray[Any]:
+def decision_labels(classes: NDArray[Any], costs: ResolvedCosts, estimator: Any) -> NDArray[Any]:
     """The classes and, if the costs allow to abstain, the estimator's label of that.
 
     They are of one type if they are of one kind: numbers, or text; else they are objects.

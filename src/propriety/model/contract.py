@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 
 Floats = NDArray[np.float64]
 #: How a model can be shown: a drawn tree, text, curves of its columns, or what columns add to the score.
@@ -46,7 +46,7 @@ class FittedModel(Protocol):
     @property
     def view(self) -> str: ...  # noqa: D102
 
-    def costs_for(self, X: Any) -> Costs:
+    def costs_for(self, X: Any) -> ResolvedCosts:
         """What the decisions about these rows follow."""
         ...
 

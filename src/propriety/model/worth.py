@@ -8,17 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.weights import Weights
 
 
 def worth(
-    classes: NDArray[Any], probabilities: NDArray[np.float64], costs: Costs, y: Any, sample_weight: Any
+    classes: NDArray[Any],
+    probabilities: NDArray[np.float64],
+    costs: ResolvedCosts,
+    y: Any,
+    sample_weight: Any,
 ) -> float:
     """What decisions by given probabilities are worth: minus their mean cost, or the share of right ones.
 
     >>> P = np.array([[0.7, 0.3], [0.9, 0.1]])
-    >>> worth(np.array([0, 1]), P, Costs.of_mistakes(1, 4), [0, 1], None)
+    >>> worth(np.array([0, 1]), P, ResolvedCosts.of_mistakes(1, 4), [0, 1], None)
     -2.5
     """
     decided = costs.decide(probabilities)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.cost_terms import CostTerms
 from propriety.data.training import n_scores_of, read_groups, read_offset
 from propriety.evaluation import inputs
@@ -289,7 +289,7 @@ class Report:
         return cls(**(known | facts))
 
     @property
-    def costs(self) -> Costs:
+    def costs(self) -> ResolvedCosts:
         """What decisions cost."""
         terms = CostTerms(**{name: getattr(self, name) for name in COSTS})
         return terms.costs(np.arange(len(self.labels)))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, join, table, tag
 from propriety.report.numbers import amount, number
@@ -185,7 +185,7 @@ def _others(report: Report) -> Markup:
     true = report.y.astype(np.intp)
     rows = []
     for factor in _FACTORS:
-        costs = Costs.of_mistakes(report.costs.fp_cost, report.costs.fn_cost * factor)
+        costs = ResolvedCosts.of_mistakes(report.costs.fp_cost, report.costs.fn_cost * factor)
         decided = costs.decide(report.p)
         cost = weight.mean(costs.of_rows(true, decided))
         name, c = f"{number(factor)} times as much", ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.weights import Estimate, Weights
 
 
@@ -44,7 +44,7 @@ def compare(
     y: Any,
     ways: Mapping[str, NDArray[np.intp]],
     weights: Weights,
-    costs: Costs,
+    costs: ResolvedCosts,
     *,
     constants: Collection[str] = (),
     groups: NDArray[np.intp] | None = None,
@@ -52,7 +52,7 @@ def compare(
     """A line for each way to decide; the first is the model, and `constants` decide the same for everyone.
 
     >>> ways = {"all": np.array([1, 1]), "none": np.array([0, 0])}
-    >>> lines = compare([0, 1], ways, Weights(2), Costs.of_mistakes(1, 9))
+    >>> lines = compare([0, 1], ways, Weights(2), ResolvedCosts.of_mistakes(1, 9))
     >>> [(line.cost.value, line.misses) for line in lines], lines[1].saved.value
     ([(500.0, 0.0), (4500.0, 500.0)], 4000.0)
     """

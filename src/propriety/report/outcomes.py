@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from propriety import evaluation
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data import uncertain
 from propriety.report import figures, interaction
 from propriety.report.contents import Report
@@ -59,7 +59,7 @@ def _best_threshold(report: Report) -> Markup | None:
         return None
     c = report.costs
     # The excess over right decisions is what a threshold can change.
-    excess = Costs.of_mistakes(c.fp_cost, c.fn_cost)
+    excess = ResolvedCosts.of_mistakes(c.fp_cost, c.fn_cost)
     best = evaluation.best_threshold(
         report.y, report.p, fp_cost=c.fp_cost, fn_cost=c.fn_cost, sample_weight=report.sample_weight
     )

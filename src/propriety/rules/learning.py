@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.training import Training
 from propriety.engine.binning import Binner
 from propriety.rules import leveraging
@@ -126,7 +126,7 @@ def start(sample: RuleSample, composite: losses.Composite, intercept: bool) -> R
     return RuleState(composite, sample.at(composite, np.full(len(sample.y), score)), score)
 
 
-def empirical_risk(sample: RuleSample, state: RuleState, costs: Costs) -> float:
+def empirical_risk(sample: RuleSample, state: RuleState, costs: ResolvedCosts) -> float:
     """Mean cost of the decisions on the training rows; with equal costs, the share of errors."""
     p = np.asarray(state.composite.inverse(state.point.F))
     decided = costs.decide(np.column_stack([1 - p, p]))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from propriety import losses
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data.parameters import Parameters
 
 #: The bags of [N8 §6]: φ_μ, φ_M, φ_Q and φ_B, or φ_υ instead of φ_B; and all five.
@@ -31,7 +31,7 @@ class RuleSettings:
         The losses to boost: one, or several to choose from.
     choose : {"risk", "edge", "once"}
         How a loss is chosen from the bag: each round by risk or edge, or once.
-    costs : Costs
+    costs : ResolvedCosts
         What the risk is counted by: for class 1, or for one class against the rest.
     rounds, max_literals, max_bins : int
     least_weight : float
@@ -42,7 +42,7 @@ class RuleSettings:
 
     bag: tuple[losses.Composite, ...]
     choose: str
-    costs: Costs
+    costs: ResolvedCosts
     rounds: int
     max_literals: int
     max_bins: int
@@ -52,14 +52,14 @@ class RuleSettings:
     corrective: bool
 
     @classmethod
-    def of(cls, estimator: Any, costs: Costs) -> RuleSettings:
+    def of(cls, estimator: Any, costs: ResolvedCosts) -> RuleSettings:
         """Check the parameters of a RuleClassifier whose decisions follow these costs."""
         parameters = Parameters(estimator)
         choose = parameters.choice("choose", ("risk", "edge", "once"))
         return cls(
             bag=_bag(estimator.loss, estimator.link, estimator.bag, choose),
             choose=choose,
-            costs=costs if costs.n_classes == 2 else Costs.equal(2),
+            costs=costs if costs.n_classes == 2 else ResolvedCosts.equal(2),
             rounds=parameters.number("n_rules", 0, whole=True),
             max_literals=parameters.number("max_literals", 1, whole=True),
             max_bins=parameters.number("max_bins", 2, 255, whole=True),

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.data import uncertain
 from propriety.data.cost_terms import CostTerms
 from propriety.tables.columns import Columns
@@ -190,12 +190,14 @@ class TableCosts:
                 result[name] = _each(known, table.num_rows)
         return result
 
-    def of_terms(self, of_rows: Mapping[str, Any], classes: Sequence[str]) -> Costs:
+    def of_terms(self, of_rows: Mapping[str, Any], classes: Sequence[str]) -> ResolvedCosts:
         """The costs for classes of which the last is the positive one of two; `of_rows` are their terms."""
         terms = CostTerms().with_rows(of_rows) if self.by_row else CostTerms(**self.parameters(classes))
         return terms.costs(np.arange(len(classes)))
 
-    def costs(self, classes: Sequence[str], table: Any = None, columns: Columns | None = None) -> Costs:
+    def costs(
+        self, classes: Sequence[str], table: Any = None, columns: Columns | None = None
+    ) -> ResolvedCosts:
         """The same, with the terms for the rows of a table."""
         return self.of_terms(self.of_rows(table, columns), classes)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from propriety.costs import Costs, CostsOfRowsError
+from propriety.costs import CostsOfRowsError, ResolvedCosts
 from propriety.data.numbers import Numbers
 from propriety.data.table import Schema
 from propriety.linear import LinearClassifier
@@ -70,7 +70,7 @@ class TableModel:
         return self.estimator.loss_
 
     @property
-    def costs(self) -> Costs:
+    def costs(self) -> ResolvedCosts:
         """What its decisions follow; `costs_for` if they differ by row."""
         if self.row_costs is not None:
             raise CostsOfRowsError(
@@ -84,7 +84,7 @@ class TableModel:
         """Whether the costs are made of columns of the table."""
         return self.row_costs is not None
 
-    def costs_for(self, table: Any, first_row: int = 1) -> Costs:
+    def costs_for(self, table: Any, first_row: int = 1) -> ResolvedCosts:
         """What the decisions about these rows follow; ``first_row`` numbers the first of them in errors."""
         if self.row_costs is None:
             return self.costs

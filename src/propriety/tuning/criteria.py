@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline
 
 from propriety import losses
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.evaluation.scores import as_loss, losses_of
 from propriety.losses.base import Loss
 from propriety.losses.point import Array, Point
@@ -80,7 +80,7 @@ class Criterion:
     """
 
     loss: Any
-    costs: Costs | None
+    costs: ResolvedCosts | None
     cost: float
     scale: float
     unit: str
@@ -100,10 +100,10 @@ class Criterion:
         return float(Weights.read(sample_weight, len(y)).mean(self.values(y, P)))
 
 
-def read(criterion: Any, costs: Costs, weight: Floats | None = None) -> Criterion:
+def read(criterion: Any, costs: ResolvedCosts, weight: Floats | None = None) -> Criterion:
     """The criterion that the parameters of a search denote.
 
-    >>> criterion = read("cost", Costs.of_mistakes(1, 9))
+    >>> criterion = read("cost", ResolvedCosts.of_mistakes(1, 9))
     >>> criterion.values(np.array([0, 1]), np.array([[0.8, 0.2], [0.95, 0.05]]))
     array([1., 9.])
     """
@@ -122,7 +122,7 @@ def read(criterion: Any, costs: Costs, weight: Floats | None = None) -> Criterio
     return Criterion(loss, None, cost, 1.0, f"mean {loss!r}", "")
 
 
-def _words(costs: Costs, cost: float) -> tuple[str, str]:
+def _words(costs: ResolvedCosts, cost: float) -> tuple[str, str]:
     """What decisions cost, and how they are made."""
     if costs.by_row:
         return "each row at its own costs", "by each row's own costs"
