@@ -23,6 +23,8 @@ WRONG = [
     ("--holdout", "0.999999"),
     ("--holdout", "1e-9"),
     ("--holdout", "nan"),
+    ("--folds", "100000"),
+    ("--jobs", "0"),
 ]
 BAD_TABLE = [
     ("--encoding", "hex"),
@@ -57,3 +59,13 @@ def test_wrong_arguments_of_predict(folder, arguments):
 
 def test_a_row_that_is_too_far_is_refused(folder):
     run("explain", folder / "linear.propriety", folder / "t.csv", "--row", DIGITS, code=3)
+
+
+def test_no_number_of_threads_is_said_to_be_none_by_every_command(folder):
+    table, model = folder / "t.csv", folder / "linear.propriety"
+    for line in (
+        ("fit", table, "--target", "sick"),
+        ("compare", table, "--target", "sick"),
+        ("predict", model, table),
+    ):
+        assert "--jobs" in run(*line, "--jobs", "0", code=2).stderr

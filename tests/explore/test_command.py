@@ -29,7 +29,7 @@ def test_what_cannot_be_meant_is_refused(tmp_path):
     assert "give a table and its --target" in refused("t.csv")
     assert "--fp-cost must be positive" in refused("--fp-cost", "-1")
     assert "--fn-cost must be positive" in refused("--fn-cost", "0")
-    assert "n_jobs must be a non-zero integer" in refused("--jobs", "0")
+    assert "is no number of threads" in refused("--jobs", "0")
     three = tmp_path / "t.csv"
     three.write_text("x,y\n" + "".join(f"{k * k % 11},{'abc'[k % 3]}\n" for k in range(30)))
     assert "explore is for two classes, and 'y' has 3" in refused(three, "--target", "y")
@@ -50,14 +50,14 @@ def test_jobs_are_the_threads_that_read_the_table_and_fit_models(tmp_path, monke
 
     def noting(source, **given):
         threads.append(given["n_jobs"])
-        return open_source(source, **given)
+        return open_sources(source, **given)
 
     def end_at_once(explorer, listening):
         threads.append(explorer.n_jobs)
         listening.close()
 
-    open_source = options.open_source
-    monkeypatch.setattr(options, "open_source", noting)
+    open_sources = options.open_sources
+    monkeypatch.setattr(options, "open_sources", noting)
     monkeypatch.setattr(server, "serve", end_at_once)
     given = ["explore", str(table), "--target", "sick", "--no-browser", "--port", "0"]
     for jobs in (["--jobs", "2"], []):

@@ -90,6 +90,29 @@ def test_other_names_of_this_machine_and_other_files_are_refused(client):
     assert client.get("faces", data=b"", method="POST")[0] == 405
 
 
+def test_requests_of_other_sites_are_refused_before_any_work(explorer, client, monkeypatch):
+    def work(*args, **kwargs):
+        raise AssertionError("work was done")
+
+    monkeypatch.setattr(explorer, "_faces", work)
+    monkeypatch.setattr(server.fitting, "judged", work)
+    asked = {"faces": BETA, "models": BETA | {"data": "small"}, "style.css": None, "": None}
+    foreign = ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:1"})
+    for headers in (*foreign, *({"Sec-Fetch-Site": site} for site in ("cross-site", "same-site"))):
+        for path, query in asked.items():
+            status, _, text = client.get(path, query, headers=headers)
+            assert (status, json.loads(text)["error"]) == (403, "another site may not ask the explorer")
+    from_link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert client.get("", headers=from_link)[0] == 200
+    assert client.get("faces", BETA, headers=from_link)[0] == 403
+
+
+def test_the_page_itself_may_ask(client):
+    own = client.address.rstrip("/")
+    for headers in ({"Origin": own}, {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}):
+        assert client.get("faces", BETA, headers=headers)[0] == 200
+
+
 def test_a_fault_of_the_program_is_an_answer_too(explorer, client, monkeypatch):
     monkeypatch.setattr(explorer, "_faces", lambda *args, **kwargs: {}["fault"])
     status, _, text = client.get("faces", BETA)

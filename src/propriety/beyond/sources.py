@@ -248,9 +248,9 @@ def source_of(source: Any) -> Source:
 
 def _of_files(source: Any) -> Source | None:
     if isinstance(source, str | os.PathLike):
-        return _files(_found(source))
+        return _files(files_of(source))
     if isinstance(source, list | tuple) and source and all(isinstance(p, str | os.PathLike) for p in source):
-        return _files([path for pattern in source for path in _found(pattern)])
+        return _files([path for pattern in source for path in files_of(pattern)])
     return None
 
 
@@ -270,7 +270,7 @@ def _of_library(source: Any) -> Source | None:
     return Duck(source) if module == "duckdb" else None
 
 
-def _found(pattern: str | os.PathLike[str]) -> list[str]:
+def files_of(pattern: str | os.PathLike[str]) -> list[str]:
     """The files that a path, a folder or a pattern stands for, in the order of their names."""
     text = os.fspath(pattern)
     if "://" in text:

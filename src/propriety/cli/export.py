@@ -10,6 +10,7 @@ import typer
 from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.output import UsageError
+from propriety.cli.paths import check_outputs
 from propriety.cli.predict import ModelArgument, load_model
 from propriety.tables import TableModel
 
@@ -43,8 +44,9 @@ def export_command(
     """  # noqa: D301
     if not onnx:
         raise UsageError("say in which format: --onnx")
-    out, model = telling.output, load_model(model_path)
     path = out_path or str(Path(model_path).with_suffix(".onnx"))
+    check_outputs({"--out": path}, {"model": model_path})
+    out, model = telling.output, load_model(model_path)
     try:
         written = model.to_onnx(path, dtype="float32" if float32 else "float64")
     except (ImportError, ValueError) as error:

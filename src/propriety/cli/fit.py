@@ -11,6 +11,7 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
+from propriety.cli.paths import check_outputs
 from propriety.cli.recipes import AUTO, OURS, Order, Recipe, check_takes_offset, named
 from propriety.cli.reporting import check_can_report, outline_of, report_of, show_findings
 from propriety.cli.streaming import fit_streamed, is_streamed
@@ -75,6 +76,7 @@ def fit_command(
     loss_matters = asking.loss is not None or search or asking.offset is not None
     recipe = _recipe(model, loss_matters or streamed)
     _check_together(asking, order, recipe)
+    check_outputs({"--save": save, "--report": report}, {"table": table, "cost matrix": asking.cost_matrix})
     if report is not None:
         check_can_report()
     if streamed:

@@ -9,14 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from propriety import losses
+from propriety import losses, parallel
 from propriety.cli.output import Output, UsageError
+from propriety.cli.paths import tables_at
 from propriety.cli.recipes import Order
 from propriety.costs import ResolvedCosts
-from propriety.tables import Overrides, Source, TableError, open_source
+from propriety.tables import Overrides, Source, TableError
 from propriety.tables.costs import DEFAULTS
 from propriety.tables.errors import no_such_column
 from propriety.tables.limits import EXPANSION
+from propriety.tables.many import open_sources
 
 _READING, _COLUMNS, _RUN = "Reading the table", "What the columns are", "Running"
 _COSTS, _SPLIT, _SHOWN = "What decisions cost", "Rows that judge", "What is shown"
@@ -24,8 +26,8 @@ _COSTS, _SPLIT, _SHOWN = "What decisions cost", "Rows that judge", "What is show
 TableArgument = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, Parquet, Arrow, Excel or JSON lines, also compressed; - is standard input. For fit "
-        "also many files: a folder, or a pattern such as 'folder/*.parquet'."
+        help="CSV, TSV, Parquet, Arrow, Excel or JSON lines, also compressed; - is standard input. Also many "
+        "files: a folder, or a pattern such as 'folder/*.parquet'."
     ),
 ]
 TargetOption = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
@@ -40,9 +42,20 @@ SeedOption = Annotated[
     int,
     typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.", rich_help_panel=_RUN),
 ]
+
+
+def _jobs(value: int | None) -> int | None:
+    try:
+        parallel.n_threads(value)
+    except ValueError:
+        raise typer.BadParameter(f"{value} is no number of threads; leave it out for every core") from None
+    return value
+
+
 JobsOption = Annotated[
     int | None,
     typer.Option(
+        callback=_jobs,
         help="Number of threads; by default every core. The model does not depend on it.",
         rich_help_panel=_RUN,
     ),
@@ -219,15 +232,15 @@ class Opening:
     ] = EXPANSION
 
     def open(self, path: str, chunk_bytes: int = 8 << 20, jobs: int | None = None) -> Source:
-        """Open a table, whose text will be parsed by so many threads."""
+        """Open a table, or several as one, whose text will be parsed by so many threads."""
         if self.delimiter is not None:
             delimiter = {"\\t": "\t", "tab": "\t"}.get(self.delimiter, self.delimiter)
             if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
                 raise UsageError(f"--delimiter must be one character of ASCII, got {self.delimiter!r}")
         else:
             delimiter = None
-        return open_source(
-            path,
+        return open_sources(
+            tables_at(path),
             format=self.format_,
             delimiter=delimiter,
             encoding=self.encoding,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.output import UsageError, shown
+from propriety.cli.paths import check_outputs
 from propriety.cli.writing import open_sink
 from propriety.model.files import load
 from propriety.tables import Source, TableError, TableModel
@@ -92,6 +93,7 @@ def predict_command(
     """  # noqa: D301
     if telling.as_json and out_path is None:
         raise UsageError("--json needs --out: standard output would have both the rows and the summary")
+    check_outputs({"--out": out_path}, {"table": table, "model": model_path})
     out = replace(telling, quiet=telling.quiet or out_path is None).output
     model = load_model(model_path)
     if jobs is not None and "n_jobs" in model.estimator.get_params(deep=False):

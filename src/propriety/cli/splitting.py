@@ -16,6 +16,7 @@ from propriety.cli.training import Role
 Pair = tuple[NDArray[np.intp], NDArray[np.intp]]
 _MANY = 5000  # rows from which one held-out part is enough
 FOLDS, _SHARE = 5, 0.25
+_MOST_FOLDS = 100
 _TRIES = 20  # at holding out groups so that either side has every class
 
 
@@ -52,8 +53,8 @@ def split_rows(
     """
     if folds is not None and holdout is not None:
         raise UsageError("give --folds or --holdout, not both")
-    if folds is not None and folds < 2:
-        raise UsageError(f"--folds must be 2 or more, got {folds}")
+    if folds is not None and not 2 <= folds <= _MOST_FOLDS:
+        raise UsageError(f"--folds must be 2 or more, and at most {_MOST_FOLDS}, got {folds}")
     if holdout is not None and not 0 < holdout < 1:
         raise UsageError(f"--holdout must be between 0 and 1, got {holdout:g}")
     if folds is None and holdout is None:

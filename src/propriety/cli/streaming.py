@@ -6,7 +6,6 @@ would. Rows that judge are taken at random, by their number, and have no weight 
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 from collections import Counter
@@ -28,6 +27,7 @@ from propriety.cli.judging import Judgement, baselines
 from propriety.cli.loading import show_table
 from propriety.cli.options import Asking, Meaning, Opening, named_as_options, option
 from propriety.cli.output import Output, UsageError
+from propriety.cli.paths import is_many
 from propriety.cli.recipes import FRAME, Fitted, Order, Recipe
 from propriety.cli.splitting import Split
 from propriety.cli.study import Study, importance_of, summary
@@ -47,11 +47,9 @@ _LABEL, _WEIGHT = "\0label", "\0weight"  # columns that no file has
 
 def is_streamed(path: str, memory_asked: str | None) -> bool:
     """Whether a table is read in batches: many files, one beyond memory, or a budget that was asked for."""
-    if memory_asked is not None or os.path.isdir(path):
+    if memory_asked is not None or is_many(path):
         return True
-    if not os.path.exists(path):
-        return path != "-" and glob.has_magic(path)
-    return os.path.getsize(path) * _EXPANDED > memory.available()
+    return os.path.exists(path) and os.path.getsize(path) * _EXPANDED > memory.available()
 
 
 @dataclass

@@ -122,7 +122,7 @@ class Explorer:
                 return _problem("the explorer has ended", 503)
 
     def app(self) -> Starlette:
-        """The application; it answers requests that name this machine only, so that no other site can ask."""
+        """The application; it answers requests that name this machine only, and come from no other site."""
         return Starlette(
             routes=[
                 Route("/", self.index),
@@ -130,9 +130,37 @@ class Explorer:
                 Route("/models", self.models),
                 Route("/{name}", self.asset),
             ],
-            middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])],
+            middleware=[
+                Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"]),
+                Middleware(OwnPageOnly),
+            ],
             exception_handlers={Exception: _fault},
         )
+
+
+class OwnPageOnly:
+    """Middleware that refuses what another site has the browser ask; a link to the page itself is followed.
+
+    A page of another site cannot read the answers, but each would cost a fit. Browsers say where a request
+    comes from by ``Sec-Fetch-Site`` and, of some, by ``Origin``.
+    """
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer, or refuse with 403."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
+        own = f"http://{request.headers.get('host', '')}"
+        is_link = request.url.path == "/" and request.headers.get("sec-fetch-mode") == "navigate"
+        if (origin not in (None, own) or site not in ("same-origin", "none")) and not is_link:
+            await _problem("another site may not ask the explorer", 403)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 def _start(fp_cost: float | None, fn_cost: float | None) -> float:

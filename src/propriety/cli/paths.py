@@ -1,0 +1,79 @@
+"""The files of a command: those that a path stands for, and that none is read and written."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Mapping
+from itertools import combinations
+
+from propriety.beyond.sources import files_of
+from propriety.cli.output import UsageError
+from propriety.tables import TableError
+
+_DEVICES = {"-": "/dev/stdin", None: "/dev/stdout"}
+
+
+def is_many(path: str) -> bool:
+    """Whether a path is a folder, or a pattern and no file."""
+    return os.path.isdir(path) or (path != "-" and not os.path.exists(path) and glob.has_magic(path))
+
+
+def tables_at(path: str) -> list[str]:
+    """The path, or the files of a folder or a pattern."""
+    if not is_many(path):
+        return [path]
+    try:
+        return files_of(path)
+    except FileNotFoundError as error:
+        raise TableError(str(error)) from None
+
+
+def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
+    """Refuse to write a file that is read, or one file twice, by whatever path or link.
+
+    Parameters
+    ----------
+    outputs : dict
+        The path by the option; a path of None is left out.
+    inputs : dict
+        The path, folder, pattern or ``-`` by what it is; None is left out.
+
+    >>> check_outputs({"--save": "a/../m", "--report": "m"}, {})
+    Traceback (most recent call last):
+        ...
+    propriety.cli.output.UsageError: --save and --report are both the file 'm': name two files
+    """
+    written = {option: path for option, path in outputs.items() if path is not None}
+    for (one, path), (other, second) in combinations(written.items(), 2):
+        if _is_same(path, second):
+            raise UsageError(f"{one} and {other} are both the file {second!r}: name two files")
+    written["standard output"] = _DEVICES[None]
+    for what, pattern in inputs.items():
+        for source in () if pattern is None else _files(pattern):
+            for option, path in written.items():
+                if _is_same(path, source):
+                    shown = option if option.startswith("standard") else f"{option} {path}"
+                    raise UsageError(
+                        f"{shown} is the file of the {what}, which would be overwritten: name another file"
+                    )
+
+
+def _files(pattern: str) -> list[str]:
+    """The files that are read; none if they are not there, which reading them says."""
+    if pattern in _DEVICES:
+        return [_DEVICES[pattern]]
+    try:
+        return files_of(pattern)
+    except FileNotFoundError:
+        return []
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Whether two paths lead to the same plain file, or will once it is there."""
+    try:
+        one, two = os.stat(path), os.stat(other)
+    except (OSError, ValueError):
+        return os.path.normcase(os.path.realpath(path)) == os.path.normcase(os.path.realpath(other))
+    return stat.S_ISREG(one.st_mode) and os.path.samestat(one, two)
