@@ -9,7 +9,7 @@ import pytest
 from propriety import evaluation
 from propriety.auto.judgement import Judged
 from propriety.cli.judging import Judgement, baselines
-from propriety.costs import Costs
+from propriety.costs import ResolvedCosts
 from propriety.report import Report
 from propriety.weights import Weights
 
@@ -85,7 +85,7 @@ def test_all_readers_have_the_same_digits(name):
         term: rng.uniform(0.5, 2, n) if isinstance(value, str) else value for term, value in asked.items()
     }
     p = P[:, 1] if k == 2 else P
-    costs, weights = Costs.read(**terms), Weights.read(weight, n)
+    costs, weights = ResolvedCosts.read(**terms), Weights.read(weight, n)
 
     judged = Judgement("model", y, p, weights, costs, budget, groups)
     numbers = [judged.numbers, *(j.numbers for j in baselines(LABELS[k], judged))]
