@@ -30,7 +30,6 @@ FLOORS = (
     ("tables",),
     ("plots",),
     ("report",),
-    ("papers",),
     ("explore",),
     ("cli",),
     ("__init__", "__main__"),

@@ -37,7 +37,6 @@ def test_the_commands_are_found():
         "explain",
         "export",
         "losses",
-        "papers",
     }
 
 

@@ -21,7 +21,6 @@ COMMANDS = (
     ("losses", "propriety.cli.losses_command"),
     ("explore", "propriety.cli.explore"),
     ("bench", "propriety.cli.bench"),
-    ("papers", "propriety.cli.papers"),
     ("warm", "propriety.cli.warm"),
 )
 
