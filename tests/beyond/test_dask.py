@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from tests import many_rows
 
 from propriety import BoostingClassifier, ForestClassifier, RuleClassifier, TreeClassifier, evaluation
 from propriety.collective import NotSpread
@@ -80,6 +81,15 @@ def test_arrays_of_any_chunks(client, tmp_path):
         fitted.save(tmp_path / "part")
         first, second = (hashlib.sha256((tmp_path / n).read_bytes()).digest() for n in ("whole", "part"))
         assert first == second
+
+
+@pytest.mark.parametrize("name", many_rows.MODELS)
+def test_many_rows_a_worker(client, name, tmp_path):
+    X, y = many_rows.table(name)
+    np.save(tmp_path / "X", X)
+    chunks = da.from_array(np.load(tmp_path / "X.npy", mmap_mode="r"), chunks=(len(X) // 2, X.shape[1]))
+    fitted = clone(many_rows.MODELS[name]).fit(chunks, da.from_array(y, chunks=len(X) // 2))
+    same(clone(many_rows.MODELS[name]).fit(X, y), fitted, X)
 
 
 def test_frames_with_empty_partitions_categories_and_weights(client):

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from pyarrow import csv, feather  # noqa: E402
 from sklearn.base import clone  # noqa: E402
+from tests import many_rows  # noqa: E402
 
 import propriety  # noqa: E402
 from propriety import (  # noqa: E402
@@ -105,6 +106,15 @@ def test_the_model_is_that_of_the_rows_in_memory(
         assert hash_of(model, tmp_path) == hash_of(expected, tmp_path)
     np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(plain(table)))
     np.testing.assert_array_equal(model.predict(rows), expected.predict(plain(table)))
+
+
+@pytest.mark.parametrize("name", many_rows.MODELS)
+def test_many_rows_a_part(name):
+    X, y = many_rows.table(name)
+    expected = clone(many_rows.MODELS[name]).fit(X, y)
+    rows = scan(pa.table({f"x{k}": column for k, column in enumerate(X.T)} | {"y": y}), target="y")
+    model = parts.fit_parts(clone(many_rows.MODELS[name]), rows, {}, 2, Bar(shown=False))
+    np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(X))
 
 
 @pytest.mark.parametrize(

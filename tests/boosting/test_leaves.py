@@ -4,23 +4,27 @@ import numpy as np
 import pytest
 
 from propriety import losses
-from propriety.boosting.leaves import _mark_rows
+from propriety.boosting import leaves
 from propriety.losses.fused import _BLOCK, derivative_pass
 
 
 @pytest.mark.parametrize("n_leaves", [1, 2, 7, 300])
-def test_rows_are_marked_with_their_leaves_block_by_block(n_leaves):
+@pytest.mark.parametrize("order", ["sorted", "two runs", "none"])
+def test_rows_of_leaves_are_marked_in_whatever_order_they_lie(n_leaves, order, monkeypatch):
+    monkeypatch.setattr(leaves, "_ROWS", 130)
+    monkeypatch.setattr(leaves, "_PIECE_ROWS", 16)
     rng = np.random.default_rng(n_leaves)
     n = 1000
     leaf_of = rng.integers(0, n_leaves, n)
     leaf_of[rng.random(n) < 0.2] = n_leaves  # takes no part; leaves may be without rows
     taking_part = np.flatnonzero(leaf_of < n_leaves)
-    index = taking_part[np.argsort(leaf_of[taking_part], kind="stable")].astype(np.uint32)
-    starts = np.searchsorted(leaf_of[index], np.arange(n_leaves))
-    marked = np.full(n, n_leaves, dtype=np.uint16)
-    for first in range(0, n, 130):
-        _mark_rows(index, starts, len(index), first, min(first + 130, n), marked)
-    np.testing.assert_array_equal(marked, leaf_of)
+    keys = {"sorted": taking_part, "two runs": taking_part % 2, "none": rng.permutation(len(taking_part))}
+    index = taking_part[np.lexsort((keys[order], leaf_of[taking_part]))].astype(np.uint32)
+    marked = leaves.Leaves.__new__(leaves.Leaves)
+    marked.starts = np.searchsorted(leaf_of[index], np.arange(n_leaves))
+    marked._n_jobs, marked._leaf_of = 2, np.full(n, n_leaves, dtype=np.uint16)
+    marked._mark(index, len(index))
+    np.testing.assert_array_equal(marked._leaf_of, leaf_of)
 
 
 @pytest.mark.parametrize("far", [False, True])

@@ -23,12 +23,16 @@ _ROWS = 65536
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12
 _EVERY = np.empty(0, dtype=np.uint32)
+#: Rows of a piece of a leaf at least, and how many pieces a table has, about.
+_PIECE_ROWS, _PIECES = 128, 8192
+#: Columns of the table of pieces: leaf, places in the index, least and largest row number.
+_LEAF, _START, _STOP, _LEAST, _MOST = range(5)
 Floats = NDArray[np.float64]
 
 
 @kernel
 def _list_leaves(nodes, ids, starts, lower, upper):
-    """Write down the leaves from left to right, which is the order of their rows."""
+    """Write down the leaves from left to right, as their rows lie side by side."""
     at = np.int64(0)
     for k in range(ids.size):
         while nodes[at].left >= 0:
@@ -50,24 +54,46 @@ def best_values(sums, scale, l2, lower, upper, values):
 
 
 @kernel
-def _mark_rows(index, starts, stop, first, last, leaf_of):
-    """Write the leaf of the rows first … last−1 where each has its place.
-
-    Those of a leaf are in their order, so that threads write to parts of the memory that lie apart.
-    """
+def _list_pieces(starts, stop, size, pieces):
+    """Cut the places of each leaf's rows into pieces of at most ``size``; returns how many there are."""
+    count = 0
     for leaf in range(starts.size):
         end = starts[leaf + 1] if leaf + 1 < starts.size else stop
-        low, high = starts[leaf], end
-        while low < high:
-            middle = (low + high) >> 1
-            if index[middle] < first:
-                low = middle + 1
-            else:
-                high = middle
-        for i in range(np.uint64(low), np.uint64(end)):
-            if index[i] >= last:
-                break
-            leaf_of[index[i]] = leaf
+        for start in range(starts[leaf], end, size):
+            pieces[count, _LEAF], pieces[count, _START] = leaf, start
+            pieces[count, _STOP] = min(start + size, end)
+            count += 1
+    return count
+
+
+@kernel
+def _find_ranges(index, pieces, first, last):
+    """Find the least and the largest row number of the pieces first … last−1."""
+    for piece in range(first, last):
+        start, stop = np.uint64(pieces[piece, _START]), np.uint64(pieces[piece, _STOP])
+        low, high = index[start], index[start]
+        for i in range(start, stop):
+            low, high = min(low, index[i]), max(high, index[i])
+        pieces[piece, _LEAST], pieces[piece, _MOST] = low, high
+
+
+@kernel
+def _mark_rows(index, pieces, first, last, leaf_of):
+    """Write the leaf of the rows first … last−1, so that threads write to parts of the memory that lie apart.
+
+    The rows of a leaf may be in any order. The closer it is to their own, the fewer pieces are read in vain.
+    """
+    for k in range(pieces.shape[0]):
+        low, high = pieces[k, _LEAST], pieces[k, _MOST]
+        leaf, start, stop = pieces[k, _LEAF], np.uint64(pieces[k, _START]), np.uint64(pieces[k, _STOP])
+        if first <= low and high < last:
+            for i in range(start, stop):
+                leaf_of[index[i]] = leaf
+        elif low < last and first <= high:
+            for i in range(start, stop):
+                row = np.int64(index[i])
+                if first <= row < last:
+                    leaf_of[index[i]] = leaf
 
 
 @kernel
@@ -192,14 +218,14 @@ class Cells(ABC):
 
 
 class Leaves(Cells):
-    """The leaves of a grown tree, in the order of their rows.
+    """The leaves of a grown tree, from left to right.
 
     Parameters
     ----------
     nodes : array of NODE
         As the grower returns them.
     work : Workspace
-        The grower's: its rows lie leaf after leaf, those of a leaf in their order; its scratch, one number a
+        The grower's: its rows lie leaf after leaf, those of a leaf in no order; its scratch, one number a
         row, is for the leaves' use until the next tree grows.
     weights : RowWeights
     others : Binned or None
@@ -226,11 +252,22 @@ class Leaves(Cells):
         n_rows = int(nodes["stop"][0])
         if n_rows < len(room):
             self._leaf_of[:] = n_leaves
-        self._for_blocks(
-            lambda s, e: _mark_rows(index, self.starts, n_rows, s, e, self._leaf_of), len(self._leaf_of)
-        )
+        self._mark(index, n_rows)
         if others is not None and n_rows < len(room):
             self._let_others_follow(others, work.sets)
+
+    def _mark(self, index: NDArray[np.uint32], n_rows: int) -> None:
+        """Write down the leaves of the rows from which the tree was grown."""
+        size = max(_PIECE_ROWS, n_rows // _PIECES)
+        pieces = np.empty((n_rows // size + len(self.starts), 5), dtype=np.int64)
+        pieces = pieces[: _list_pieces(self.starts, n_rows, size, pieces)]
+        parallel.for_blocks(
+            lambda s, e: _find_ranges(index, pieces, s, e),
+            len(pieces),
+            n_jobs=self._n_jobs,
+            block=max(1, 4 * _ROWS // size),
+        )
+        self._for_blocks(lambda s, e: _mark_rows(index, pieces, s, e, self._leaf_of), len(self._leaf_of))
 
     def _let_others_follow(self, binned: Binned, sets: NDArray[np.uint32]) -> None:
         """Find the leaves of the rows from which the tree was not grown."""

@@ -510,7 +510,7 @@ class Grower:
     def grow(self, signal: Signal, rules: Rules, rows: NDArray[np.uint32] | None = None) -> NDArray[np.void]:
         """Grow one tree over ``rows`` (default: all) and return its nodes, a view of the workspace.
 
-        The rows of a leaf are ``work.rows[node.start:node.stop]``.
+        The rows of a leaf are the set ``work.rows[node.start:node.stop]``; nobody may rely on their order.
         """
         work = self.work
         n_rows = len(work.rows) if rows is None else len(rows)

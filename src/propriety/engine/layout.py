@@ -27,7 +27,7 @@ SET_WORDS = 8  # a set of bins is 8 words of 32 bits
 #: A node while its tree grows, with the best split found for it.
 NODE = records(
     [
-        ("start", "i8"),  # its rows are Workspace.rows[start:stop]
+        ("start", "i8"),  # its rows are the set Workspace.rows[start:stop], in no order
         ("stop", "i8"),
         ("others", "i8"),  # those that were not drawn to grow the tree: Workspace.rows[others:others_stop]
         ("others_stop", "i8"),
@@ -140,7 +140,7 @@ class Bundles(NamedTuple):
 class Workspace(NamedTuple):
     """What growing a tree needs beside the data; made once per fit."""
 
-    rows: NDArray[np.uint32]  # the tree's rows, those of a node side by side
+    rows: NDArray[np.uint32]  # the tree's rows, those of a node side by side and in no order
     scratch: NDArray[np.uint32]
     nodes: NDArray[np.void]  # of NODE
     sets: NDArray[np.uint32]  # (nodes, SET_WORDS): bins that go left

@@ -63,7 +63,8 @@ class SpreadGrower(Grower):
     def grow(self, signal: Signal, rules: Rules, rows: NDArray[np.uint32] | None = None) -> NDArray[np.void]:
         """Grow one tree over these ``rows`` of this process, and those of the others.
 
-        Returns its nodes; the rows of this process in a leaf are ``work.rows[node.start:node.stop]``.
+        Returns its nodes; the rows of this process in a leaf are ``work.rows[node.start:node.stop]``, in no
+        order: a split that was made ahead of its turn and then dropped has moved them.
         """
         n_rows = len(self.work.rows) if rows is None else len(rows)
         if rows is not None:
