@@ -178,6 +178,14 @@ def test_predict_adds_probability_decision_and_cost(folder, tmp_path):
     assert summary["expected_cost_per_1000"] == pytest.approx(1000 * scored["expected_cost"].mean())
 
 
+def test_predict_warns_of_training_rows(folder, tmp_path):
+    model, out = folder / "boosting.propriety", tmp_path / "s.csv"
+    [warning] = as_json("predict", model, folder / "t.csv", "--out", out, "--chunk-mb", "0")["warnings"]
+    assert warning.startswith("the model was fitted to these rows")
+    new = write(tmp_path / "new.csv", columns(seed=5))
+    assert as_json("predict", model, new, "--out", out)["warnings"] == []
+
+
 @pytest.mark.parametrize("ending", ["csv", "tsv.gz", "parquet", "feather", "jsonl"])
 def test_predict_in_pieces_gives_the_rows_of_one_piece(folder, tmp_path, ending):
     many = {name: values * 60 for name, values in columns().items()}

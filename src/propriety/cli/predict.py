@@ -18,6 +18,7 @@ from propriety.cli.output import UsageError, shown
 from propriety.cli.paths import check_outputs
 from propriety.cli.writing import open_sink
 from propriety.model.files import load
+from propriety.model.seen import RowsAsked
 from propriety.tables import Source, TableError, TableModel
 
 ModelArgument = Annotated[
@@ -112,6 +113,10 @@ def predict_command(
         out.warn(
             f"column {name!r} has values in {times:,} rows that the model has not seen; taken as missing"
         )
+    seen = totals.asked.answer
+    if seen is not None and seen.some:
+        share = "these rows" if seen.share == 1 else f"about {seen.share:.0%} of these rows"
+        out.warn(f"the model was fitted to {share}: the expected cost looks better than it is on new ones")
     summary = _summary(model, totals, out_path, besides) | {"budget": budget}
     decided = ", ".join(f"{totals.decided[label]:,} decided {label!r}" for label in _told(model))
     cost = shown(summary["expected_cost_per_1000"])
@@ -121,8 +126,9 @@ def predict_command(
 
 @dataclass
 class Totals:
-    """Sums over the rows that were scored."""
+    """Sums over the rows that were scored, and whether the model has seen them."""
 
+    asked: RowsAsked
     rows: int = 0
     cost: float = 0.0
     probability: float = 0.0
@@ -189,7 +195,7 @@ def score_all(
     taken = [] if only_scores else [n for n in names if n in source.column_names]
     if taken:
         raise UsageError(f"the table has a column {taken[0]!r} already: give --prefix, or --only-scores")
-    totals, unknown = Totals(), Counter[str]()
+    totals, unknown = Totals(RowsAsked(model.estimator)), Counter[str]()
     strings: Collection[str] = () if source.strings is None else source.strings
     untyped = [] if only_scores or source.strings is None else source.column_names
     with open_sink(path, untyped=untyped, strings=strings, safe=safe) as write:
@@ -211,7 +217,9 @@ def score(
 ) -> tuple[list[Any], dict[str, int]]:
     """Probabilities, decision and expected cost of each row, added to the totals; and unknown categories."""
     first = totals.rows
-    P, unknown = model.estimate(chunk, first + 1)
+    X, unknown = model.features(chunk, first + 1)
+    totals.asked.add(X)
+    P = model.estimate_of(X, chunk, first + 1)
     costs = model.costs_for(chunk, first + 1)
     decided = costs.decide(P) if chosen is None else chosen[first : first + len(P)]
     cost = np.take_along_axis(costs.expected(P), decided[:, None], axis=1)[:, 0]

@@ -182,6 +182,11 @@ class Table:
         return self._X
 
     @property
+    def schema(self) -> Schema:
+        """The columns that it is read by."""
+        return self._schema
+
+    @property
     def native(self) -> Any:
         """The table as it was given: a data frame of its own kind, an array or a sparse matrix."""
         return self._X.to_native() if isinstance(self._X, nw.DataFrame) else self._X

@@ -29,6 +29,7 @@ from propriety.data.labels import warn_of_side
 from propriety.data.lazy import over_partitions, refuse_to_score
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy, in_kind
+from propriety.data.seen import RowSketch
 from propriety.data.stream import Stream
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import Schema, Table, as_array, is_frame, refuse_query
@@ -76,6 +77,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     _known_classes: NDArray[Any] | None = None
     #: Whether ``fit`` was given an offset, which scores then need as well.
     _needs_offset: bool = False
+    #: What tells rows that ``fit`` was given from others; None where they were spread or read in parts.
+    _training_rows: RowSketch | None = None
     #: The processes over which the rows of ``fit`` are spread.
     _collective: Collective = ALONE
     classes_: NDArray[Any]
@@ -171,6 +174,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         self.__dict__.update(shared_attributes(training, loss), **learned)
         self._needs_costs = training.costs.by_row and not self.has_row_costs
         self._needs_offset = training.offset is not None
+        self._training_rows = RowSketch.of_training(training)
         if self._known_classes is None:
             warn_of_side(training.classes, training.costs, getattr(self, "pos_label", None))
         warn_of_identifiers(training.schema, training.weights.total)

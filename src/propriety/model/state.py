@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from propriety import losses
+from propriety.data.seen import RowSketch
 from propriety.data.table import Schema
 from propriety.losses import simplex
-from propriety.storage.checks import Arrays, names, require, take
+from propriety.storage.checks import Arrays, ModelFileError, names, require, take
 from propriety.storage.values import decode, encode
 
 __all__ = ["Arrays", "make", "read_loss", "read_schema", "read_shared", "shared_state"]
@@ -40,6 +41,8 @@ def shared_state(model: Any) -> dict[str, Any]:
     }
     if model._needs_offset:
         state["needs_offset"] = True
+    if model._training_rows is not None:
+        state["training_rows"] = model._training_rows.text
     if hasattr(model, "feature_names_in_"):
         state["feature_names"] = [str(name) for name in model.feature_names_in_]
     return state
@@ -63,8 +66,20 @@ def read_shared(model: Any, state: dict[str, Any]) -> None:
     stated = model._schema.names
     require(stated is None or feature_names in (None, stated), "feature_names are not those of the columns")
     model._needs_offset = "needs_offset" in state and take(state, "needs_offset", bool)
+    # Files of 0.1 and 0.2 know nothing of the training rows.
+    model._training_rows = (
+        read_sketch(take(state, "training_rows", str)) if "training_rows" in state else None
+    )
     if "loss" in state:
         model.loss_ = read_loss(state.pop("loss"), len(classes))
+
+
+def read_sketch(text: str) -> RowSketch:
+    """What a file knows of the training rows."""
+    try:
+        return RowSketch.read(text)
+    except ValueError:
+        raise ModelFileError("the model in this file is not valid: hashes of rows are damaged") from None
 
 
 def _schema_state(schema: Schema) -> dict[str, Any]:

@@ -21,6 +21,7 @@ _PARTS = (
     "data.conditions.Membership",
     "data.numbers.Numbers",
     "data.numbers.Term",
+    "data.seen.RowSketch",
     "data.table.Schema",
     "engine.binning.Binner",
     "engine.predictor.Forest",

@@ -96,7 +96,7 @@ class Report:
     same : str
         Which of the usual rivals is this model itself, if one is.
     judged_by : str
-        How the judging rows were kept from the model.
+        How the judging rows were kept from the model; if empty, the page says that this is not known.
     places : array of shape (n,), optional
         The number of each row in its table, from 0.
     parts : array of shape (n,), optional
@@ -171,7 +171,7 @@ class Report:
     classes: Sequence[str] = ()
     rivals: Mapping[str, Any] = field(default_factory=dict)
     same: str = ""
-    judged_by: str = "rows that the model has not seen"
+    judged_by: str = ""
     parts: Any = None
     order: Any = None
     loss: Any = None
@@ -250,7 +250,10 @@ class Report:
         offset: Any = None,
         **facts: Any,
     ) -> Report:
-        """The report of a fitted classifier, judged on rows it has not seen.
+        """The report of a fitted classifier, judged on rows that it should not have seen.
+
+        A model of this library knows its training rows again: the page warns if it is judged by them, and
+        says so if nothing is known.
 
         Parameters
         ----------
@@ -286,6 +289,7 @@ class Report:
         known = facts_of(estimator, X, y, rivals or {}, positive, names or {}, offset)
         if any(name in facts for name in COSTS):
             known = {name: value for name, value in known.items() if name not in (*COSTS, "stated", "flips")}
+        known["remarks"] = (*known["remarks"], *facts.pop("remarks", ()))
         return cls(**(known | facts))
 
     @property

@@ -22,6 +22,7 @@ from propriety.evaluation.importance import importance
 from propriety.evaluation.scores import class_index
 from propriety.linear import LinearClassifier
 from propriety.model.base import ProperClassifier
+from propriety.model.seen import rows_seen
 from propriety.report.close import close_flips
 from propriety.report.contents import Effects, Flipped
 
@@ -99,6 +100,12 @@ def facts_of(
         "features": features,
         "offset": offset,
     }
+    seen = rows_seen(within.model, within.X)
+    facts |= (
+        {"judged_by": "", "remarks": []}
+        if seen is None
+        else {"judged_by": seen.judged_by, "remarks": [seen.warning] if seen.warning else []}
+    )
     if side is None:
         facts["classes"] = labels
     else:

@@ -101,7 +101,10 @@ def _judged(report: Report) -> str:
     else:
         counts = np.bincount(report.y.astype(np.intp), minlength=len(report.labels))
         of_classes = ", ".join(f"{n:,} {label!r}" for n, label in zip(counts, report.labels, strict=True))
-    return f"Judged by {report.judged_by}: {len(report.y):,} rows, {of_classes}."
+    rows = f"{len(report.y):,} rows, {of_classes}"
+    if not report.judged_by:
+        return f"Judged by {rows}. It is not known whether the model has seen these rows."
+    return f"Judged by {report.judged_by}: {rows}."
 
 
 def warnings(report: Report) -> Markup | None:

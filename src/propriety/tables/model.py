@@ -153,7 +153,11 @@ class TableModel:
     def estimate(self, table: Any, first_row: int = 1) -> tuple[Floats, dict[str, int]]:
         """Probabilities of the labels, and counts of unknown categories."""
         X, unknown = self.features(table, first_row)
-        return self.estimator.predict_proba(X, **self._starting(table, first_row)), unknown
+        return self.estimate_of(X, table, first_row), unknown
+
+    def estimate_of(self, X: Any, table: Any, first_row: int = 1) -> Floats:
+        """Probabilities of the labels for the `features` of a table."""
+        return self.estimator.predict_proba(X, **self._starting(table, first_row))
 
     def predict(self, table: Any, *, budget: float | None = None) -> NDArray[np.str_]:
         """Labels decided by the costs; with a budget, the positive one for so many rows or such a share."""
