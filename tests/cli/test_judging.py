@@ -10,41 +10,16 @@ from samples import columns
 
 import propriety
 from propriety import BoostingClassifier, LinearClassifier
-from propriety.cli.judging import Judgement, baselines, judge
+from propriety.cli.judging import out_of_sample
 from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import Order, Recipe
 from propriety.cli.splitting import split_rows
 from propriety.cli.study import run_study
 from propriety.cli.training import TrainingTable
-from propriety.costs import ResolvedCosts
 from propriety.tables import Overrides, TableCosts, infer, open_source
 from propriety.tree import TreeClassifier
-from propriety.weights import Weights
 
-ORDER, COSTS = Order(), ResolvedCosts.of_mistakes(1, 4)
-
-
-def test_a_row_of_weight_k_is_k_rows():
-    rng = np.random.default_rng(0)
-    p = rng.uniform(size=90)
-    y, weight = rng.uniform(size=90) < p, rng.integers(0, 9, 90)
-    copies = np.repeat(np.arange(90), weight)
-    weighted = Judgement("m", y, p, Weights.read(weight, 90), COSTS)
-    repeated = Judgement("m", y[copies], p[copies], Weights(len(copies)), COSTS)
-    one, other = weighted.numbers, repeated.numbers
-    assert one.pop("model") == other.pop("model")
-    assert one == pytest.approx(other, rel=1e-12)
-
-
-def test_the_numbers_are_those_of_the_decisions():
-    y = np.array([True, True, False, False, False])
-    judged = Judgement("m", y, np.array([0.1, 0.9, 0.2, 0.1, 0.1]), Weights(5), COSTS)
-    numbers = judged.numbers
-    assert numbers["cost_per_1000"] == pytest.approx(1000 * (4 + 1) / 5)
-    assert (numbers["false_alarms_per_1000"], numbers["misses_per_1000"]) == (200, 200)
-    never, always = baselines(("well", "sick"), judged)
-    assert never.numbers["cost_per_1000"] == pytest.approx(1600)
-    assert always.numbers["cost_per_1000"] == pytest.approx(600)
+ORDER = Order()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +72,7 @@ def training(tmp_path, monkeypatch):
 
 def test_no_row_that_judges_has_a_part_in_what_it_judges(training):
     split = split_rows(training.y, 3, None, 0)
-    judge(RECIPE, ORDER, training, split, lambda _: None)
+    out_of_sample(RECIPE, ORDER, training, split, lambda _: None)
     seen = iter(Recording.seen)
     for _, test in split.pairs:
         (fitted, learned_from), (judged, rows) = next(seen), next(seen)

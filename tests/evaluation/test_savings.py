@@ -5,7 +5,7 @@ import pytest
 
 from propriety import evaluation
 from propriety.costs import PositiveClassWarning, ResolvedCosts
-from propriety.evaluation.savings import savings_estimate
+from propriety.evaluation.judging import savings_estimate
 from propriety.weights import Weights
 
 # rng = np.random.default_rng(0); y = rng.integers(0, 2, 200); d = np.where(rng.random(200) < 0.7, y, 1 - y)

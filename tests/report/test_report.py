@@ -26,8 +26,8 @@ from propriety import (
     losses,
 )
 from propriety.costs import ResolvedCosts
+from propriety.evaluation.judging import MODEL, RIVAL, DecisionRule, JudgedRows, judge
 from propriety.report import ColumnFacts, Effects, Report, checks, figures
-from propriety.report.lines import compare
 from propriety.report.markup import clean, escape, table, tag
 from propriety.weights import Weights
 
@@ -103,10 +103,10 @@ def test_costs_are_those_of_the_decisions():
     report = Report(y, p, fp_cost=1, fn_cost=4, sample_weight=[1, 1, 2, 1])
     model, never, always = report.lines
     assert model.cost.value == pytest.approx(1000 * (1 + 2 * 4) / 5)
-    assert (model.alarms, model.misses) == pytest.approx((200, 400))
+    assert (model.false_alarms, model.misses) == pytest.approx((200, 400))
     assert never.cost.value == pytest.approx(1000 * 3 * 4 / 5)
     assert always.cost.value == pytest.approx(1000 * 2 / 5)
-    assert never.saved.value == pytest.approx(never.cost.value - model.cost.value)
+    assert never.dearer.value == pytest.approx(never.cost.value - model.cost.value)
 
 
 def test_the_interval_of_a_saving_is_of_paired_rows():
@@ -114,9 +114,10 @@ def test_the_interval_of_a_saving_is_of_paired_rows():
     y, decided = rng.uniform(size=500) < 0.4, (rng.uniform(size=500) < 0.5).astype(np.intp)
     other = decided.copy()
     other[:10] = 1 - other[:10]  # few differences: the paired interval is much the narrower
-    model, rival = compare(y, {"m": decided, "r": other}, Weights(500), ResolvedCosts.of_mistakes(1, 4))
-    assert rival.saved.high - rival.saved.low < 0.5 * (rival.cost.high - rival.cost.low)
-    assert model.saved is None
+    rows = JudgedRows(y.astype(int), ("no", "yes"), ResolvedCosts.of_mistakes(1, 4), Weights(500))
+    model, rival = judge(rows, [DecisionRule("m", MODEL, decided), DecisionRule("r", RIVAL, other)])
+    assert rival.dearer.high - rival.dearer.low < 0.5 * (rival.cost.high - rival.cost.low)
+    assert model.dearer is None
 
 
 def test_a_row_of_weight_k_is_k_rows():
@@ -128,8 +129,8 @@ def test_a_row_of_weight_k_is_k_rows():
     weighted = Report(y, p, fn_cost=4, sample_weight=weight, rivals={"r": rival}, parts=parts)
     repeated = Report(y[copies], p[copies], fn_cost=4, rivals={"r": rival[copies]}, parts=parts[copies])
     for one, other in zip(weighted.lines, repeated.lines, strict=True):
-        assert one.alarms == pytest.approx(other.alarms)
-        for a, b in ((one.cost, other.cost), (one.saved, other.saved)):
+        assert one.false_alarms == pytest.approx(other.false_alarms)
+        for a, b in ((one.cost, other.cost), (one.dearer, other.dearer)):
             assert (a is None) == (b is None)
             if a is not None and b is not None:
                 assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-12)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from propriety import evaluation
-from propriety.auto.judgement import Judged
-from propriety.cli.judging import Judgement, baselines
+from propriety.auto.judgement import judgement
 from propriety.costs import ResolvedCosts
+from propriety.evaluation.judging import CONSTANT, JudgedRows, judge
 from propriety.report import Report
 from propriety.weights import Weights
 
@@ -38,14 +38,13 @@ def folder(tmp_path_factory):
 
 
 def nearly(found, recorded):
-    """The same words, and numbers to seven digits."""
+    """The same words, and numbers to seven digits; there may be more numbers than were recorded."""
     if isinstance(recorded, dict):
-        assert found.keys() == recorded.keys()
-        return all(nearly(found[key], recorded[key]) for key in recorded)
+        return all(key in found and nearly(found[key], recorded[key]) for key in recorded)
     if isinstance(recorded, list):
         return len(found) == len(recorded) and all(map(nearly, found, recorded))
     if isinstance(recorded, float):
-        return found == pytest.approx(recorded, rel=1e-7, abs=1e-9)
+        return found == pytest.approx(recorded, rel=1e-7, abs=1e-9, nan_ok=True)
     return found == recorded
 
 
@@ -87,25 +86,15 @@ def test_all_readers_have_the_same_digits(name):
     p = P[:, 1] if k == 2 else P
     costs, weights = ResolvedCosts.read(**terms), Weights.read(weight, n)
 
-    judged = Judgement("model", y, p, weights, costs, budget, groups)
-    numbers = [judged.numbers, *(j.numbers for j in baselines(LABELS[k], judged))]
+    rows = JudgedRows(y, LABELS[k], costs, weights, groups, budget)
+    judged = judge(rows, [rows.rule("model", p), *rows.constants])
     report = Report(
         y, p, **terms, budget=budget, sample_weight=weight, groups=groups, positive="yes", negative="no",
         classes=() if k == 2 else LABELS[k], name="model",
     )  # fmt: skip
-    assert [n["model"] for n in numbers] == [line.name for line in report.lines]
-    for row, line in zip(numbers, report.lines, strict=True):
-        assert (row["cost_per_1000"], row["cost_low"], row["cost_high"]) == digits(line.cost)
-        if "misses_per_1000" in row:
-            assert (row["false_alarms_per_1000"], row["misses_per_1000"]) == (line.alarms, line.misses)
-        else:
-            assert row["mistakes_per_1000"] == line.wrong
-        assert row.get("abstained_per_1000", 0.0) == line.abstained
-    if "savings" in numbers[0]:
-        shares = (numbers[0]["savings"], numbers[0]["savings_low"], numbers[0]["savings_high"])
-        assert shares == digits(report.savings)
-    else:
-        assert report.savings is None
+    for one, other in zip(judged, report.lines, strict=True):
+        assert nearly(one.to_dict(), other.to_dict())
+    model = judged[0]
 
     if groups is None:
         decided = costs.decide(P) if budget is None else costs.decide_within(P, budget)
@@ -113,13 +102,11 @@ def test_all_readers_have_the_same_digits(name):
         summary = evaluation.cost_summary(
             labels[y], labels[decided], **terms, sample_weight=weight, labels=LABELS[k]
         )
-        assert 1000 * summary.mean.value == pytest.approx(numbers[0]["cost_per_1000"], rel=1e-12)
-        assert 1000 * summary.mean.high == pytest.approx(numbers[0]["cost_high"], rel=1e-12)
+        assert 1000 * summary.mean.value == pytest.approx(model.cost.value, rel=1e-12)
+        assert 1000 * summary.mean.high == pytest.approx(model.cost.high, rel=1e-12)
     if budget is None:
-        own = Judged(np.array(LABELS[k]), y, weights, costs, groups).judgement({}, P, 0.0)
-        assert own.model.cost.value == numbers[0]["cost_per_1000"]
-        assert own.model.cost.high == pytest.approx(numbers[0]["cost_high"], rel=1e-12)
-        assert own.model.log_loss == pytest.approx(numbers[0]["log_loss"], rel=1e-12)
-        assert own.constant.cost.value == min(row["cost_per_1000"] for row in numbers[1:])
-        best = min((line for line in report.lines if line.constant), key=lambda line: line.cost.value)
-        assert (own.saved.value, own.saved.low, own.saved.high) == digits(best.saved)
+        own = judgement(rows, {}, P, 0.0)
+        assert own.model.cost == model.cost
+        assert own.model.log_loss == pytest.approx(model.log_loss, rel=1e-12)
+        best = min((j for j in judged if j.kind == CONSTANT), key=lambda j: j.cost.value)
+        assert (own.constant.cost, own.saved) == (best.cost, best.dearer)

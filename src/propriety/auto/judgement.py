@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import losses
-from propriety.costs import ResolvedCosts
 from propriety.evaluation import calibration_slope
-from propriety.losses import simplex
-from propriety.weights import Estimate, Weights
+from propriety.evaluation.judging import CASES, JudgedRows
+from propriety.weights import Estimate
 
 Floats = NDArray[np.float64]
-_DECISIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -70,10 +66,12 @@ class Judgement:
 
     Examples
     --------
+    >>> from propriety.costs import ResolvedCosts
+    >>> from propriety.weights import Weights
     >>> y, p = np.array([0, 0, 0, 1, 0, 1, 1, 1] * 50), np.array([0.25] * 4 + [0.75] * 4)
     >>> P = np.column_stack([1 - p, p])[np.arange(400) % 8]
-    >>> rows = Judged(np.array(["paid", "default"]), y, Weights(400), ResolvedCosts.of_mistakes(2, 3))
-    >>> print(rows.judgement({"linear": (P, 1.0, 0.1)}, P, 0.1))
+    >>> rows = JudgedRows(y, ("paid", "default"), ResolvedCosts.of_mistakes(2, 3), Weights(400))
+    >>> print(judgement(rows, {"linear": (P, 1.0, 0.1)}, P, 0.1))
     1,000 decisions cost 625 (516 to 734). Deciding 'default' for everyone costs 1,000: 375 (...) less ...
     Its probabilities have a log loss of 0.5623, and are as sure as they may be: ... calibration is 1.
     Judged on 400 rows, by models that were not fitted to them.
@@ -152,77 +150,54 @@ class Judgement:
         return "\n".join(text)
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """The rows that judge: classes, labels as indices, weights and costs; groups if they have any."""
+def standing(
+    rows: JudgedRows, name: str, P: Floats, weight: float = np.nan, seconds: float = np.nan
+) -> Standing:
+    """Of decisions by these probabilities."""
+    return Standing(name, rows.cost(rows.row_costs(rows.decide(P))), rows.log_loss(P), weight, seconds)
 
-    classes: NDArray[Any]
-    codes: NDArray[np.intp]
-    weights: Weights
-    costs: ResolvedCosts
-    groups: NDArray[np.intp] | None = None
 
-    def row_costs(self, P: Floats) -> Floats:
-        """What deciding by these probabilities costs in each row."""
-        return self.costs.of_rows(self.codes, self.costs.decide(P))
+def judgement(
+    rows: JudgedRows,
+    members: dict[str, tuple[Floats, float, float]],
+    P: Floats,
+    seconds: float,
+    left_out: tuple[str, ...] = (),
+    readable: Floats | None = None,
+    ladder: tuple[Standing, ...] = (),
+) -> Judgement:
+    """Of a model with probabilities P and its members: name → probabilities, weight and seconds.
 
-    def standing(self, name: str, P: Floats, weight: float = np.nan, seconds: float = np.nan) -> Standing:
-        """Of decisions by these probabilities."""
-        return Standing(name, self._cost(self.row_costs(P)), self.log_loss(P), weight, seconds)
+    `ladder` is what the first members together were worth, and when; the whole model comes last in it.
+    `readable` are the probabilities of a model that is kept in its place because it can be read.
+    """
+    kept = P if readable is None else readable
+    row_costs = rows.row_costs(rows.decide(kept))
+    best = rows.cheapest[0]
+    constant = rows.row_costs(np.full(len(rows.y), best))
+    price = None
+    if readable is not None:
+        price = rows.estimate(row_costs - rows.row_costs(rows.decide(P)), CASES)
+    whole = standing(rows, "all of them", P, seconds=seconds)
+    labels = np.arange(P.shape[1]) if P.shape[1] > 2 else None
+    return Judgement(
+        standing(rows, "model", kept, seconds=seconds),
+        tuple(standing(rows, key, *member) for key, member in members.items()),
+        Standing(_for_everyone(rows, best), rows.cost(constant)),
+        rows.estimate(constant - row_costs, CASES),
+        calibration_slope(rows.y, kept, sample_weight=rows.weights.values, labels=labels),
+        int(np.count_nonzero(rows.weights.array)),
+        left_out,
+        price,
+        (*ladder, whole) if ladder else (),
+    )
 
-    def log_loss(self, P: Floats) -> float:
-        """Mean log loss of probabilities."""
-        if P.shape[1] == 2:
-            return float(self.weights.mean(losses.Log().loss(self.codes.astype(np.float64), P[:, 1])))
-        return float(self.weights.mean(simplex.of("Log").loss(self.codes, P)))
 
-    def judgement(
-        self,
-        members: dict[str, tuple[Floats, float, float]],
-        P: Floats,
-        seconds: float,
-        left_out: tuple[str, ...] = (),
-        readable: Floats | None = None,
-        ladder: tuple[Standing, ...] = (),
-    ) -> Judgement:
-        """Of a model with probabilities P and its members: name → probabilities, weight and seconds.
-
-        `ladder` is what the first members together were worth, and when; the whole model comes last in it.
-        `readable` are the probabilities of a model that is kept in its place because it can be read.
-        """
-        kept = P if readable is None else readable
-        row_costs = self.row_costs(kept)
-        name, constant = self._cheapest_constant()
-        price = None if readable is None else self._cost(row_costs - self.row_costs(P))
-        whole = self.standing("all of them", P, seconds=seconds)
-        return Judgement(
-            self.standing("model", kept, seconds=seconds),
-            tuple(self.standing(key, *member) for key, member in members.items()),
-            Standing(name, self._cost(constant)),
-            self._cost(constant - row_costs),
-            self._slope(kept),
-            int(np.count_nonzero(self.weights.array)),
-            left_out,
-            price,
-            (*ladder, whole) if ladder else (),
-        )
-
-    def _slope(self, P: Floats) -> float:
-        labels = np.arange(P.shape[1]) if P.shape[1] > 2 else None
-        return calibration_slope(self.codes, P, sample_weight=self.weights.values, labels=labels)
-
-    def _cost(self, of_rows: Floats) -> Estimate:
-        return self.weights.estimate(of_rows, scale=_DECISIONS, groups=self.groups)
-
-    def _cheapest_constant(self) -> tuple[str, Floats]:
-        """The decision that is cheapest for everyone, in words, and what it costs each row."""
-        everyone = np.ones_like(self.codes)
-        decisions = range(self.costs.matrix.shape[-1])
-        each = np.stack([self.costs.of_rows(self.codes, k * everyone) for k in decisions])
-        best = int(np.argmin(self.weights.mean(each)))
-        if best == len(self.classes):
-            return "Abstaining for everyone", each[best]
-        return f"Deciding {self.classes.tolist()[best]!r} for everyone", each[best]
+def _for_everyone(rows: JudgedRows, decision: int) -> str:
+    """One decision for everyone, in words."""
+    if decision == rows.costs.n_classes:
+        return "Abstaining for everyone"
+    return f"Deciding {rows.labels[decision]!r} for everyone"
 
 
 def _number(value: float) -> str:

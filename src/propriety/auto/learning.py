@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.auto.judgement import Judged, Judgement, Standing
+from propriety.auto.judgement import Judgement, Standing, judgement, standing
 from propriety.auto.members import MEMBERS, READABLE, Fitted, Member, Task, fit_shrunken
 from propriety.auto.settings import AutoSettings
 from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
 from propriety.data.folds import fold_numbers, in_mixed_cells, row_hashes
 from propriety.data.training import Training
+from propriety.evaluation.judging import JudgedRows
 from propriety.progress import part
 from propriety.weights import Weights
 
@@ -57,11 +58,11 @@ def learn(
     rows = np.flatnonzero(folds >= 0)
     if len(np.unique(training.codes[rows])) < 2 or len(np.unique(folds[rows])) < 2:
         return _without_folds(training, settings)
-    judged = Judged(
-        training.classes,
+    judged = JudgedRows(
         training.codes[rows],
-        judging.take(rows),
+        training.classes.tolist(),
         training.costs.take(rows),
+        judging.take(rows),
         None if groups is None else groups[rows],
     )
     task = Task(
@@ -83,7 +84,7 @@ class Ladder:
     """The members that are there so far, and the clock."""
 
     task: Task
-    judged: Judged
+    judged: JudgedRows
     loss: Any
     rows: NDArray[np.intp]
     settings: AutoSettings
@@ -112,9 +113,9 @@ class Ladder:
             fitted = self.shared[name]
             self.fitted[name], self.last = (fitted, self.seconds), self.seconds - started
             if self.settings.verbose:
-                standing = self.judged.standing(name, fitted.P[self.rows])
-                cost = f"1,000 decisions cost {standing.cost.value:.4g}"
-                print(f"{name}: {cost}, log loss {standing.log_loss:.4g}, {self._clock(names)}", flush=True)
+                alone = standing(self.judged, name, fitted.P[self.rows])
+                cost = f"1,000 decisions cost {alone.cost.value:.4g}"
+                print(f"{name}: {cost}, log loss {alone.log_loss:.4g}, {self._clock(names)}", flush=True)
 
     def _clock(self, names: tuple[str, ...]) -> str:
         """How long it took, how much is done, and the time that is left of a budget."""
@@ -171,16 +172,21 @@ class Ladder:
     def stacked(self) -> Learned:
         """All members together."""
         scores = self._scores(list(self.fitted))
-        stack = fit_stack(scores, self.judged.codes, self._weights, self.loss, self.settings.n_jobs)
+        stack = fit_stack(scores, self.judged.y, self._weights, self.loss, self.settings.n_jobs)
         parts = {
             name: (fitted.P[self.rows], float(weight), seconds)
             for (name, (fitted, seconds)), weight in zip(self.fitted.items(), stack.weights, strict=True)
         }
-        judgement = self.judged.judgement(
-            parts, self._honest(scores), self.seconds, tuple(self.left_out), ladder=self._steps(scores)
+        judged = judgement(
+            self.judged,
+            parts,
+            self._honest(scores),
+            self.seconds,
+            tuple(self.left_out),
+            ladder=self._steps(scores),
         )
         members = tuple(fitted.member for fitted, _ in self.fitted.values())
-        return Learned(members, stack, judgement)
+        return Learned(members, stack, judged)
 
     def _steps(self, scores: Floats) -> tuple[Standing, ...]:
         """What the first member, the first two together, and so on are worth; all together are not in it."""
@@ -189,7 +195,7 @@ class Ladder:
             fitted, seconds = self.fitted[names[count - 1]]
             # One member needs no weights.
             P = fitted.P[self.rows] if count == 1 else self._honest(scores[:count])
-            steps.append(self.judged.standing(" + ".join(names[:count]), P, seconds=seconds))
+            steps.append(standing(self.judged, " + ".join(names[:count]), P, seconds=seconds))
         return tuple(steps)
 
     def readable(self) -> Learned:
@@ -201,12 +207,12 @@ class Ladder:
         names = [name for name in READABLE if name in self.fitted]
         best = min(names, key=lambda name: self.judged.log_loss(self.fitted[name][0].P[self.rows]))
         scores = self._scores([best])
-        stack = fit_stack(scores, self.judged.codes, self._weights, self.loss, self.settings.n_jobs)
+        stack = fit_stack(scores, self.judged.y, self._weights, self.loss, self.settings.n_jobs)
         fitted, seconds = self.fitted[best]
         alone = {best: (fitted.P[self.rows], float(stack.weights[0]), seconds)}
         honest = self._honest(scores)
-        judgement = self.judged.judgement(alone, whole, self.seconds, tuple(self.left_out), honest)
-        return Learned((fitted.member,), stack, judgement)
+        judged = judgement(self.judged, alone, whole, self.seconds, tuple(self.left_out), honest)
+        return Learned((fitted.member,), stack, judged)
 
     @property
     def _weights(self) -> Weights:
@@ -219,7 +225,7 @@ class Ladder:
     def _honest(self, scores: Floats) -> Floats:
         """Probabilities by weights to which each row has not contributed."""
         folds = self.task.folds[self.rows]
-        F = cross_fitted(scores, self.judged.codes, self._weights, self.loss, folds, self.settings.n_jobs)
+        F = cross_fitted(scores, self.judged.y, self._weights, self.loss, folds, self.settings.n_jobs)
         if F.shape[1] > 1:
             return np.asarray(self.loss.inverse(F))
         p = np.asarray(self.loss.inverse(F[:, 0]))

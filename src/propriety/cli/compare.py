@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from propriety.cli import options as o
 from propriety.cli.commands import command
-from propriety.cli.judging import Judgement, baselines, judge, left_out
+from propriety.cli.judging import judged_rows, out_of_sample
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.recipes import RECIPES, check_takes_offset, named
 from propriety.cli.splitting import split_rows
 from propriety.cli.study import show_judgements
 from propriety.cli.words import has_threshold
-from propriety.weights import Z95
+from propriety.evaluation.judging import Difference, differences, judge
 
 ModelsOption = Annotated[
     str, typer.Option("--models", "-m", help="Names separated by commas; all: every one that is installed.")
@@ -59,11 +58,12 @@ def compare_command(
         training.y, asking.folds, asking.holdout, seed, groups=training.groups, time=training.time
     )
     with out.progress("fitting", len(recipes) * len(split.pairs)) as step, out.collected_warnings():
-        judged = [judge(recipe, order, training, split, step)[0] for recipe in recipes]
-    judged.sort(key=lambda j: j.weights.mean(j.row_costs))
-    everything = [*judged, *baselines(training.classes, judged[0])]
-    show_judgements(out, f"Cost of 1,000 decisions, judged by {split.text}", everything)
-    for line in (left_out(training.classes, judged[0]), verdict(judged)):
+        rules = [out_of_sample(recipe, order, training, split, step)[0] for recipe in recipes]
+    rows = judged_rows(training, order, split.rows)
+    rules.sort(key=lambda rule: rows.weights.mean(rows.row_costs(rule.decided)))
+    judged, paired = judge(rows, [*rules, *rows.constants]), differences(rows, rules)
+    show_judgements(out, f"Cost of 1,000 decisions, judged by {split.text}", judged)
+    for line in (rows.left_out, verdict(paired)):
         if line:
             out.say(line)
     costs = training.costs
@@ -74,25 +74,28 @@ def compare_command(
             "judged_by": split.text,
             "costs": training.stated.document(),
             "threshold": costs.threshold if has_threshold(costs) else None,
-            "judgements": [j.numbers for j in everything],
-            "differences": [difference(judged[0], j) for j in judged[1:]],
+            "judgements": [j.to_dict() for j in judged],
+            "differences": [_document(difference) for difference in paired],
         }
     )
 
 
-def difference(best: Judgement, other: Judgement) -> dict[str, Any]:
-    """What the other model costs more in 1,000 decisions, row by row, with its standard error."""
-    more = other.row_costs - best.row_costs
-    mean, error = best.weights.mean(more), best.weights.standard_error(more, best.groups)
-    return {"model": other.name, "more_per_1000": 1000 * mean, "error": 1000 * error}
+def _document(difference: Difference) -> dict[str, Any]:
+    more = difference.estimate
+    numbers = {"more_per_1000": more.value, "more_low": more.low, "more_high": more.high}
+    tests = {"p_value": difference.p_value, "p_holm": difference.p_holm}
+    return {"model": difference.second, **numbers, **tests}
 
 
-def verdict(judged: list[Judgement]) -> str:
-    """Whether the cheapest is told apart from the others."""
-    if len(judged) < 2:
+def verdict(paired: tuple[Difference, ...]) -> str:
+    """Whether the model of least cost is significantly cheaper than the others."""
+    if not paired:
         return ""
-    apart = [difference(judged[0], other) for other in judged[1:]]
-    like = [d["model"] for d in apart if d["more_per_1000"] <= Z95 * max(d["error"], np.finfo(float).tiny)]
-    if not like:
-        return f"{judged[0].name} is cheaper than every other by more than chance explains."
-    return f"{judged[0].name} is the cheapest; on these rows it cannot be told apart from {', '.join(like)}."
+    alike = [difference.second for difference in paired if not difference.significant]
+    if not alike:
+        others = "the other" if len(paired) == 1 else f"each of the {len(paired)} others"
+        return f"{paired[0].first} is the cheapest: significantly cheaper than {others} (Holm, 5%)."
+    return (
+        f"{paired[0].first} has the lowest cost on these rows; it is not significantly cheaper than "
+        f"{', '.join(alike)}."
+    )

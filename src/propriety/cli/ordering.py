@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from propriety.cli.judging import Judgement, Step, judge
+from propriety.cli.judging import Step, judged_rows, out_of_sample
 from propriety.cli.output import UsageError
 from propriety.cli.recipes import Order, Recipe
 from propriety.cli.splitting import split_rows
 from propriety.cli.training import Role, TrainingTable
+from propriety.evaluation.judging import Judgement, judge
 from propriety.report.numbers import between, number
-from propriety.weights import Estimate
 
 _LATEST = 0.25  # of the rows judges by time
 _DISTINCT = 20  # values that an order needs
@@ -66,12 +66,13 @@ def judged_by_time(
         split = split_rows(table.y, None, _LATEST, order.seed, groups=table.groups, time=time)
     except UsageError:
         return None
-    return judge(recipe, replace(order, search=False), table, split, step)[0]
+    rule, _ = out_of_sample(recipe, replace(order, search=False), table, split, step)
+    return judge(judged_rows(table, order, split.rows), [rule])[0]
 
 
 def in_words(time: Role, at_random: Judgement, by_time: Judgement) -> str:
     """What a split by time says, in a sentence."""
-    random, later = (_cost(judged) for judged in (at_random, by_time))
+    random, later = at_random.cost, by_time.cost
     verb = "more" if later.value > random.value else "less"
     apart = later.low > random.high or later.high < random.low
     chance = "" if apart else ", which may be chance"
@@ -80,7 +81,3 @@ def in_words(time: Role, at_random: Judgement, by_time: Judgement) -> str:
         f"by a model of those before, 1,000 decisions cost {number(later.value)} ({between(later)}), {verb} "
         f"than {number(random.value)} ({between(random)}){chance}; --time {time.name!r} judges that way"
     )
-
-
-def _cost(judged: Judgement) -> Estimate:
-    return judged.estimate(judged.row_costs, scale=1000)

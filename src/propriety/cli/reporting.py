@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from propriety import losses
 from propriety.cli.flipping import flips_of
-from propriety.cli.judging import Step, judge
+from propriety.cli.judging import Step, out_of_sample
 from propriety.cli.loading import details
 from propriety.cli.options import Showing
 from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import RECIPES
 from propriety.cli.study import Study
+from propriety.evaluation.judging import OFFSET
 from propriety.report import ColumnFacts, Effects, Report, checks
 from propriety.report.reading import sample
 from propriety.tables.expressions import Expression
@@ -73,13 +74,13 @@ def outline_of(study: Study, showing: Showing | None = None) -> Report:
     """The report of a study without what takes long: columns, rivals, effects, what would turn a decision."""
     showing = Showing() if showing is None else showing
     time = study.sorted_by if study.table.time is None else study.table.time
-    table, findings, judged = study.table, study.table.findings, study.judgement
+    table, findings, judged = study.table, study.table.findings, study.judged.rows
     model, target = study.model, study.table.findings.target
     rows = study.split.rows
     sides = {"positive": target.positive, "negative": target.negative}
     return Report(
         judged.y,
-        judged.p,
+        study.judged.model.p,
         **_costs(study),
         budget=judged.budget,
         sample_weight=judged.weights.values,
@@ -178,14 +179,14 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
     wanted = {"logistic regression": "logistic", _LOG_BOOSTING: "boosting"}
     if study.table.offset is not None:  # which others' models do not know
         del wanted["logistic regression"]
-        rivals |= {judged.name: judged.p for judged in study.baselines if judged.constant is None}
+        rivals |= {rule.name: rule.p for rule in study.judged.rules if rule.kind == OFFSET}
     if study.recipe.name == "boosting" and study.model.loss_ in _LOGS and not study.order.settings:
         del wanted[_LOG_BOOSTING]
         same = _LOG_BOOSTING
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, recipe in wanted.items():
-            rivals[name] = judge(RECIPES[recipe], plain, study.table, study.split, step)[0].p
+            rivals[name] = out_of_sample(RECIPES[recipe], plain, study.table, study.split, step)[0].p
     return rivals, same
 
 

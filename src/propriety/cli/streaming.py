@@ -23,7 +23,7 @@ from propriety.beyond import parts
 from propriety.beyond.scan import Scan
 from propriety.beyond.sources import Files, source_of
 from propriety.beyond.sources import Source as Rows
-from propriety.cli.judging import Judgement, baselines
+from propriety.cli.judging import Judged, judged_rows
 from propriety.cli.loading import show_table
 from propriety.cli.options import Asking, Meaning, Opening, named_as_options, option
 from propriety.cli.output import Output, UsageError
@@ -318,12 +318,12 @@ def _study(judging: TrainingTable, rows: Encoded, order: Order, fitted: Fitted) 
         f"{len(judging.y):,} of {n:,} rows, which the model has not seen",
     )
     p = fitted.probabilities(judging.frame)
-    judged = Judgement(fitted.recipe.title, judging.y, p, judging.weights, judging.costs)
+    rows_ = judged_rows(judging, order)
+    judged = Judged(rows_, (rows_.rule(fitted.recipe.title, p), *rows_.constants))
     row_costs = judging.stated if judging.stated.by_row else None
     model = TableModel(fitted.model, findings.columns, findings.target, None, row_costs=row_costs)
     counted = importance_of(fitted, judging, 1).estimates
-    without = baselines(judging.classes, judged)
-    study = Study(judging, order, split, judged, without, fitted, model, counted)
+    study = Study(judging, order, split, judged, fitted, model, counted)
     facts = summary(study) | {"rows": n, "rows_fitted": n - len(judging.y)}
     facts.pop("positives", None)
     facts.pop("classes", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from propriety import evaluation, memory
-from propriety.cli.judging import Judgement, baselines, judge, left_out, train
+from propriety.cli.judging import Judged, judged_rows, out_of_sample, train
 from propriety.cli.ordering import in_words, judged_by_time, sorted_by
 from propriety.cli.output import Output, shown
 from propriety.cli.recipes import Fitted, Order, Recipe
@@ -21,6 +21,7 @@ from propriety.cli.training import Role, TrainingTable
 from propriety.cli.words import deciding, has_threshold
 from propriety.data.table import Rows
 from propriety.evaluation import Importance
+from propriety.evaluation.judging import OFFSET, Judgement
 from propriety.report.reading import OFFSET_ALONE, offset_alone
 from propriety.tables import TableModel
 from propriety.version import __version__
@@ -41,13 +42,17 @@ class Study:
     table: TrainingTable
     order: Order
     split: Split
-    judgement: Judgement
-    baselines: tuple[Judgement, ...]
+    judged: Judged
     fitted: Fitted
     model: TableModel
     importances: dict[str, Estimate]
     by_time: str = ""
     sorted_by: Role | None = None
+
+    @property
+    def judgement(self) -> Judgement:
+        """Of the model."""
+        return self.judged.judgements[0]
 
     @property
     def remarks(self) -> list[str]:
@@ -103,7 +108,7 @@ def run_study(
         out.progress("fitting", parts) as step,
         out.collected_warnings(),
     ):
-        judgement, fitted = judge(recipe, order, table, split, step, look)
+        rule, fitted = out_of_sample(recipe, order, table, split, step, look)
         later = None
         if time is not None:
             later = judged_by_time(recipe, _as_fitted(order, fitted), table, time, step)
@@ -120,13 +125,15 @@ def run_study(
         row_costs=row_costs,
         offset=table.stated_offset,
     )
-    without = baselines(table.classes, judgement)
+    rows = judged_rows(table, order, split.rows)
+    rules = [rule, *rows.constants]
     if table.offset is not None:
         alone = offset_alone(model.loss_, table.offset[split.rows])
-        without = (replace(judgement, name=OFFSET_ALONE, p=alone, seconds=0.0), *without)
+        rules.insert(1, rows.rule(OFFSET_ALONE, alone, OFFSET))
+    judged = Judged(rows, tuple(rules))
     importances = Importance.join(counted).estimates
-    by_time = "" if time is None or later is None else in_words(time, judgement, later)
-    study = Study(table, order, split, judgement, without, fitted, model, importances, by_time, time)
+    by_time = "" if time is None or later is None else in_words(time, judged.judgements[0], later)
+    study = Study(table, order, split, judged, fitted, model, importances, by_time, time)
     return replace(study, model=replace(model, summary=summary(study)))
 
 
@@ -179,7 +186,7 @@ def summary(study: Study) -> dict[str, Any]:
         "loss": repr(study.model.loss_),
         "chosen": study.verdict if study.order.search else "",
         "judged_by": study.split.text,
-        "judgement": {k: v for k, v in study.judgement.numbers.items() if k not in ("model", "seconds")},
+        "judgement": {k: v for k, v in study.judgement.to_dict().items() if k not in ("model", "seconds")},
         "importances": {name: [e.value, e.low, e.high] for name, e in study.importances.items()},
         **({} if study.order.budget is None else {"budget": study.order.budget}),
         "left_out": dict(table.findings.left_out),
@@ -195,12 +202,12 @@ def show_study(out: Output, study: Study) -> None:
     out.say(f"{study.recipe.title}, fitted to {study.model.summary['loss']}", "bold")
     if study.verdict:
         out.say(study.by_own_folds)
-    out.say(deciding(study.table.classes, study.table.stated, study.judgement.costs))
-    judged = [study.judgement, *study.baselines]
-    show_judgements(out, f"Cost of 1,000 decisions, judged by {study.split.text}", judged)
+    out.say(deciding(study.table.classes, study.table.stated, study.judged.rows.costs))
+    title = f"Cost of 1,000 decisions, judged by {study.split.text}"
+    show_judgements(out, title, study.judged.judgements)
     for line in (
-        left_out(study.table.classes, study.judgement),
-        *summed_up(study.judgement, study.table.classes),
+        study.judged.rows.left_out,
+        *summed_up(study.judged),
     ):
         if line:
             out.say(line)
@@ -232,9 +239,9 @@ _SHOWN = (
 )
 
 
-def show_judgements(out: Output, title: str, judged: list[Judgement]) -> None:
+def show_judgements(out: Output, title: str, judged: Sequence[Judgement]) -> None:
     """A table of costs, mistakes and quality; the cheapest in bold."""
-    numbers = [j.numbers for j in judged]
+    numbers = [j.to_dict() for j in judged]
     columns = [column for column in _SHOWN if any(n.get(column[0]) is not None for n in numbers)]
     rows = []
     for n in numbers:
@@ -256,22 +263,21 @@ def show_judgements(out: Output, title: str, judged: list[Judgement]) -> None:
     )
 
 
-def summed_up(judged: Judgement, classes: tuple[str, ...]) -> list[str]:
+def summed_up(judged: Judged) -> list[str]:
     """The total, what is saved, and what a budget allows, in sentences; nothing of two plain costs."""
-    numbers, lines = judged.numbers, []
-    if judged.costs.by_row or len(classes) > 2:
-        lines.append(f"In all, {shown(numbers['total_cost'])} on {judged.weights.total:,.0f} rows.")
-        if "savings" in numbers:
+    rows, model, lines = judged.rows, judged.judgements[0], []
+    if rows.costs.by_row or len(rows.labels) > 2:
+        lines.append(f"In all, {shown(model.total)} on {rows.weights.total:,.0f} rows.")
+        if model.savings is not None:
             lines[-1] += (
-                f" Savings against the cheapest decision for everyone: {numbers['savings']:.1%} "
-                "(95% interval "
-                f"{numbers['savings_low']:.1%} to {numbers['savings_high']:.1%})."
+                f" Savings against the cheapest decision for everyone: {model.savings.value:.1%} "
+                f"(95% interval {model.savings.low:.1%} to {model.savings.high:.1%})."
             )
-    if judged.budget is not None:
-        acted = int(np.sum(judged.decided == judged.costs.positive))
-        without = int(np.sum(judged.costs.decide(judged.p) == judged.costs.positive))
+    if rows.budget is not None and judged.model.p is not None:
+        acted = int(np.sum(judged.model.decided == rows.costs.positive))
+        without = int(np.sum(rows.costs.decide(judged.model.p) == rows.costs.positive))
         lines.append(
-            f"Within the budget {acted:,} of {len(judged.y):,} judging rows are acted on; without it, "
+            f"Within the budget {acted:,} of {len(rows.y):,} judging rows are acted on; without it, "
             f"{without:,} would be."
         )
     return lines
@@ -279,7 +285,7 @@ def summed_up(judged: Judgement, classes: tuple[str, ...]) -> list[str]:
 
 def document(study: Study) -> dict[str, Any]:
     """The result for machines."""
-    findings, model, costs = study.table.findings, study.model, study.judgement.costs
+    findings, model, costs = study.table.findings, study.model, study.judged.rows.costs
     threshold = costs.threshold if has_threshold(costs) else None
     return {
         "command": "fit",
@@ -301,7 +307,7 @@ def document(study: Study) -> dict[str, Any]:
         "budget": study.order.budget,
         "offset": None if model.offset is None else model.offset.text,
         "judged_by": study.split.text,
-        "judgements": [j.numbers for j in (study.judgement, *study.baselines)],
+        "judgements": [j.to_dict() for j in study.judged.judgements],
         "importances": {name: e.value for name, e in study.importances.items()},
         "importance_intervals": {name: [e.low, e.high] for name, e in study.importances.items()},
     }

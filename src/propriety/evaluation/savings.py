@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from propriety.data.cost_terms import CostTerms
 from propriety.evaluation.condensing import as_copies, condensed
-from propriety.evaluation.decisions import Judged, read_decisions
-from propriety.evaluation.inputs import Array
+from propriety.evaluation.decisions import read_decisions
+from propriety.evaluation.judging import JudgedRows, share_saved
 from propriety.weights import Estimate, Weights
 
 
@@ -46,7 +46,7 @@ class CostSummary:
     @property
     def savings(self) -> float:
         """The share of the constant decision's cost that was saved: 1 if nothing is paid any more."""
-        return _share(self.mean.value, self.constant_mean)
+        return share_saved(self.mean.value, self.constant_mean)
 
     def __str__(self) -> str:
         return (
@@ -79,7 +79,7 @@ def cost_summary(
     >>> summary.mean.value, summary.total.value, summary.constant, summary.savings
     (0.25, 1.0, 1, 0.5)
     >>> print(summary)
-    0.25 a decision (-0.24 to 0.74), 1 in all; deciding 1 for everyone costs 0.5 a decision, 0.25 more (...)
+    0.25 a decision (0 to 0.74), 1 in all; deciding 1 for everyone costs 0.5 a decision, 0.25 more (...)
     """
     terms: dict[str, Any] = {
         "fp_cost": fp_cost,
@@ -97,12 +97,16 @@ def cost_summary(
         abstain_label=abstain_label,
     )
     weights = Weights.read(given["sample_weight"], len(judged.true))
-    costs = judged.costs.of_rows(judged.true, judged.decided)
-    best, constant = cheapest_constant(judged, weights)
-    mean, saved = weights.estimate(costs), weights.estimate(constant - costs)
-    labelled = [*judged.classes, abstain_label][best]
-    total = weights.estimate(costs, scale=weights.total)
-    return CostSummary(mean, total, labelled, float(weights.mean(constant)), saved)
+    rows = JudgedRows(judged.true, judged.classes, judged.costs, weights)
+    row_costs, best = rows.row_costs(judged.decided), rows.cheapest[0]
+    constant = rows.row_costs(np.full(len(judged.true), best))
+    return CostSummary(
+        rows.cost(row_costs, 1.0),
+        rows.cost(row_costs, weights.total),
+        [*judged.classes, abstain_label][best],
+        float(weights.mean(constant)),
+        rows.estimate(constant - row_costs),
+    )
 
 
 def savings(
@@ -147,37 +151,3 @@ def savings(
         pos_label=pos_label,
         abstain_label=abstain_label,
     ).savings
-
-
-def cheapest_constant(judged: Judged, weights: Weights) -> tuple[int, Array]:
-    """The one decision that costs least for all rows, as an index, and what it costs each row."""
-    of_rows = judged.costs.matrix[..., judged.true, :] if not judged.costs.by_row else None
-    if of_rows is None:
-        of_rows = judged.costs.matrix[np.arange(len(judged.true)), judged.true]
-    best = int(np.argmin(weights.mean(of_rows.T)))
-    return best, of_rows[:, best]
-
-
-def savings_estimate(
-    costs: Array, constant: Array, weights: Weights, groups: NDArray[np.intp] | None = None
-) -> Estimate:
-    """The share saved of what one decision for everyone costs, with its 95% interval.
-
-    Of rows, or of groups of them; the interval of a ratio of means by its linearization, (s − R c)/mean(c).
-
-    >>> savings_estimate(np.array([0.0, 1.0]), np.array([2.0, 2.0]), Weights(2)).value
-    0.75
-    """
-    share = _share(float(weights.mean(costs)), float(weights.mean(constant)))
-    residual = (constant - costs - share * constant) / weights.mean(constant)
-    around = weights.estimate(residual, groups=groups)
-    return Estimate(share, share + around.low - around.value, share + around.high - around.value)
-
-
-def _share(cost: float, constant: float) -> float:
-    if constant <= 0:
-        raise ValueError(
-            "one decision for everyone costs nothing, or brings a benefit, so no share of its cost can be "
-            "saved; look at cost_summary(...).saved, the saving of a row"
-        )
-    return 1 - cost / constant

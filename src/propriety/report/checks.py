@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from propriety import evaluation, parallel
-from propriety.report.lines import Line
+from propriety.evaluation.judging import CLIP, Judgement
 from propriety.report.numbers import between, number, percent
 from propriety.weights import Weights
 
@@ -19,15 +19,13 @@ _MISTAKES = 10  # below which an interval is rough
 _SURE = 1e-3  # chance of a false warning, over all columns
 _OFF = 0.15  # of a slope, or of the share on the whole, that is worth a warning
 _NAMED = 5  # columns named in a warning
-_CLIP = 1e-15  # no probability is nearer to 0 or 1 where its logarithm is taken
 _SAMPLE = 100_000  # rows that are looked at for drifting columns
 _LARGE = 0.15  # largest difference of shares that is worth a warning
 
 
-def no_better(lines: list[Line]) -> list[str]:
+def no_better(simple: Judgement) -> list[str]:
     """Warn of a model that is dearer than one decision for everyone, or cannot be told from it."""
-    simple = min((line for line in lines if line.constant), key=lambda line: line.cost.value)
-    saved = simple.saved
+    saved = simple.dearer
     if saved is None or saved.low > 0:
         return []
     interval = f"95% interval {between(saved)}"
@@ -51,7 +49,7 @@ def worse_than_base_rate(y: Floats, p: Floats, weights: Weights, groups: Any = N
     rate = weights.mean(y)
     if not 0 < rate < 1:
         return []
-    stated = evaluation.losses_of(y, p, "Log", clip=_CLIP, pos_label=1)
+    stated = evaluation.losses_of(y, p, "Log", clip=CLIP, pos_label=1)
     constant = evaluation.losses_of(y, np.full(len(y), rate), "Log", pos_label=1)
     if not weights.estimate(stated - constant, groups=groups).low > 0:
         return []

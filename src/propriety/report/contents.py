@@ -16,10 +16,9 @@ from propriety.data.cost_terms import CostTerms
 from propriety.data.training import n_scores_of, read_groups, read_offset
 from propriety.evaluation import inputs
 from propriety.evaluation.flips import Flip
-from propriety.evaluation.savings import savings_estimate
+from propriety.evaluation.judging import CONSTANT, RIVAL, JudgedRows, Judgement, judge
 from propriety.losses.point import check_probability
 from propriety.report import checks
-from propriety.report.lines import Line, compare
 from propriety.report.numbers import Scale
 from propriety.storage.atomic import atomically
 from propriety.weights import Estimate, Weights
@@ -27,8 +26,6 @@ from propriety.weights import Estimate, Weights
 Floats = NDArray[np.float64]
 #: The terms of the costs of a report.
 COSTS = ("fp_cost", "fn_cost", "tp_benefit", "tn_benefit", "cost_matrix")
-ABSTAIN = "abstain"
-_CONSTANTS = 3  # decisions for everyone that are held against a model of several classes
 
 
 @dataclass(frozen=True)
@@ -214,7 +211,7 @@ class Report:
             ("offset", offset),
         ):
             object.__setattr__(self, attribute, value)
-        taken = (self.name, *self._constants())
+        taken = (self.name, *(rule.name for rule in self.rows.constants))
         if self.per is not None and not (len(self.per) == 2 and float(self.per[1]) > 0):
             raise ValueError(
                 f"per must be a period and a number of cases, as ('year', 120_000), got {self.per!r}"
@@ -292,7 +289,7 @@ class Report:
         known["remarks"] = (*known["remarks"], *facts.pop("remarks", ()))
         return cls(**(known | facts))
 
-    @property
+    @cached_property
     def costs(self) -> ResolvedCosts:
         """What decisions cost."""
         terms = CostTerms(**{name: getattr(self, name) for name in COSTS})
@@ -305,8 +302,8 @@ class Report:
 
     @property
     def sided(self) -> bool:
-        """Whether there are two classes and two decisions: alarms and misses."""
-        return self.p.ndim == 1 and not self.costs.abstains
+        """Whether there are two classes and two decisions: false alarms and misses."""
+        return self.rows.sided
 
     @property
     def weights(self) -> Weights:
@@ -318,47 +315,28 @@ class Report:
         """Negative and positive, or the classes."""
         return (self.negative, self.positive) if self.p.ndim == 1 else tuple(self.classes)
 
-    @property
-    def decisions(self) -> tuple[str, ...]:
-        """What may be decided: the labels, and to abstain if that has a cost."""
-        return (*self.labels, ABSTAIN) if self.costs.abstains else self.labels
-
-    def decide(self, p: Any) -> NDArray[np.intp]:
-        """Decisions by the costs, within the budget."""
-        return self.costs.decide(p) if self.budget is None else self.costs.decide_within(p, self.budget)
+    @cached_property
+    def rows(self) -> JudgedRows:
+        """The judging rows."""
+        y = self.y.astype(np.intp)
+        return JudgedRows(y, self.labels, self.costs, self.weights, self.groups, self.budget)
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def decided(self) -> NDArray[np.intp]:
+        """What the model decides for each row."""
+        return self.rows.decide(self.p)
+
+    @cached_property
+    def lines(self) -> tuple[Judgement, ...]:
         """The costs of 1,000 cases decided by the model, by neither looking, and by the rivals."""
-        n, constants = len(self.y), self._constants()
-        ways = {self.name: self.decide(self.p)}
-        ways |= {name: np.full(n, decision, dtype=np.intp) for name, decision in constants.items()}
-        ways |= {name: self.decide(np.asarray(p)) for name, p in self.rivals.items()}
-        return compare(self.y, ways, self.weights, self.costs, constants=constants, groups=self.groups)
+        rules = [self.rows.rule(self.name, self.p), *self.rows.constants]
+        rules += [self.rows.rule(name, p, RIVAL) for name, p in self.rivals.items()]
+        return judge(self.rows, rules)
 
     @property
-    def savings(self) -> Estimate | None:
-        """Share saved of what the cheapest decision for everyone costs; None if that costs nothing."""
-        costs, true = self.costs, self.y.astype(np.intp)
-        rows = costs.of_rows(true, np.full(len(true), self._cheapest()[0]))
-        if self.weights.mean(rows) <= 0:
-            return None
-        return savings_estimate(costs.of_rows(true, self.decide(self.p)), rows, self.weights, self.groups)
-
-    def _cheapest(self) -> list[int]:
-        """Decisions for everyone, the cheapest first."""
-        costs, true = self.costs, self.y.astype(np.intp)
-        # Everyone is beyond any budget.
-        ways = range(costs.matrix.shape[-1] if self.budget is None else 1)
-        means = [self.weights.mean(costs.of_rows(true, np.full(len(true), k))) for k in ways]
-        return [int(k) for k in np.argsort(means, kind="stable")]
-
-    def _constants(self) -> dict[str, int]:
-        """One decision for everyone: the positive class never and always, or the cheapest ones."""
-        if self.sided:
-            always = {f"always {self.positive!r}": 1} if self.budget is None else {}
-            return {f"never {self.positive!r}": 0, **always}
-        return {f"always {self.decisions[k]!r}": k for k in self._cheapest()[:_CONSTANTS]}
+    def simplest(self) -> Judgement:
+        """The cheapest decision for everyone."""
+        return min((line for line in self.lines if line.kind == CONSTANT), key=lambda line: line.cost.value)
 
     @property
     def findings(self) -> list[str]:
@@ -369,16 +347,16 @@ class Report:
     def found(self) -> list[str]:
         """The warnings of the checks and of the fit."""
         order = np.arange(len(self.y)) if self.order is None else np.asarray(self.order)
-        decided, two = self.decide(self.p), self.p.ndim == 1
-        warnings = checks.no_better(self.lines)
+        two = self.p.ndim == 1
+        warnings = checks.no_better(self.simplest)
         if two:
             warnings += checks.worse_than_base_rate(self.y, self.p, self.weights, self.groups)
-        warnings += checks.rare_classes(self.y, self.labels) + checks.few_mistakes(self.y, decided)
+        warnings += checks.rare_classes(self.y, self.labels) + checks.few_mistakes(self.y, self.decided)
         warnings += checks.miscalibrated(self.y, self.p, self.weights) if two else []
         warnings += self.remarks
         if self.parts is not None:
-            rows = self.costs.of_rows(self.y, decided)
-            warnings += checks.parts_differ(np.asarray(self.parts), rows, self.weights)
+            row_costs = self.rows.row_costs(self.decided)
+            warnings += checks.parts_differ(np.asarray(self.parts), row_costs, self.weights)
         for k, label in enumerate(self.labels):
             if k or not two:
                 warnings += checks.share_drifts((self.y == k).astype(np.float64), order, label)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import evaluation, losses, plots
+from propriety.evaluation.judging import CLIP
 from propriety.plots.display import GREY, canvas, legend
 from propriety.report.svg import blank, drawing
 
@@ -17,8 +18,6 @@ _BINS = 16  # groups of rows along a column
 _LEVELS = 8  # values of a category that are drawn
 #: Points of a Murphy curve, so that the picture of many rows stays small.
 CORNERS = 3000
-#: Where a logarithm is taken, no probability is nearer to 0 or 1: in the text and in the picture alike.
-CLIP = 1e-15
 _COLUMNS = 2
 _POINTS = 500  # of a curve
 

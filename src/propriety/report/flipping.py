@@ -14,7 +14,7 @@ def flips(report: Report) -> Markup | None:
     """The least change that would turn the decision on some rows."""
     if not report.flips or not report.sided:
         return None
-    decided = report.decide(report.p)
+    decided = report.decided
     rows = []
     for one in report.flips:
         rows.append(

@@ -140,7 +140,7 @@ def _of(report: Report, names: Any) -> list[Subgroup]:
         report.p,
         names,
         costs=report.costs,
-        decided=report.decide(report.p),
+        decided=report.decided,
         sample_weight=report.sample_weight,
         groups=report.groups,
         pos_label=1,

@@ -21,13 +21,12 @@ _STEPS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)  # shares of the rows that a budget is
 
 def decisions(report: Report) -> Markup:
     """What was decided for which class, and what that cost."""
-    costs, decided, true = report.costs, report.decide(report.p), report.y.astype(np.intp)
-    of_rows = costs.of_rows(true, decided)
+    costs, decided, true = report.costs, report.decided, report.rows.y
+    of_rows = report.rows.row_costs(decided)
     rows = []
     for k, label in enumerate(report.labels):
-        cells = [
-            _cell(report, (true == k) & (decided == d), of_rows, k, d) for d in range(len(report.decisions))
-        ]
+        ways = range(len(report.rows.decisions))
+        cells = [_cell(report, (true == k) & (decided == d), of_rows, k, d) for d in ways]
         rows.append((f"is {label!r}", *cells))
     columns = ("", *(f"decided {label!r}" for label in report.labels), *(("undecided",) * costs.abstains))
     return join(
@@ -63,7 +62,7 @@ def _best_threshold(report: Report) -> Markup | None:
     best = evaluation.best_threshold(
         report.y, report.p, fp_cost=c.fp_cost, fn_cost=c.fn_cost, sample_weight=report.sample_weight
     )
-    cost = report.weights.mean(excess.of_rows(report.y, c.decide(report.p)))
+    cost = report.weights.mean(excess.of_rows(report.y, report.decided))
     text = (
         f"The threshold {number(threshold)} follows from the costs. The one that would have been "
         "cheapest on these very "
@@ -153,7 +152,7 @@ def budget(report: Report) -> Markup | None:
     # The curve is of the excess over right decisions, whose cost is the same for every number of rows.
     curve = evaluation.budget_curve(true, report.p, fp_cost=alarm, fn_cost=miss, pos_label=1)
     right, n = float(costs.of_rows(true, true).sum()), len(true)
-    acted = None if report.budget is None else int(np.sum(report.decide(report.p) == 1))
+    acted = None if report.budget is None else int(np.sum(report.decided == 1))
     counts = sorted({max(1, round(share * n)) for share in _STEPS} | ({acted} if acted else set()) | {n})
     rows = [
         (

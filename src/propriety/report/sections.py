@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from propriety import evaluation
+from propriety.evaluation.judging import Judgement
 from propriety.model import contract
 from propriety.model.base import ProperClassifier
 from propriety.report import figures, words
 from propriety.report.contents import Report
-from propriety.report.lines import Line
 from propriety.report.markup import Markup, bar, interval, join, table, tag
 from propriety.report.numbers import Scale, amount, between, number, percent
 from propriety.report.svg import figure
@@ -69,9 +68,7 @@ def costs(report: Report) -> Markup:
             line.name,
             interval(scale.cost(line.cost.value), scale.between(line.cost)),
             bar(line.cost.value / top, low=line.cost.low / top, high=line.cost.high / top) if costly else "",
-            *((scale.count(line.alarms), scale.count(line.misses)) if report.sided else ()),
-            *(() if report.sided else (scale.count(line.wrong),)),
-            *((scale.count(line.abstained),) if report.costs.abstains else ()),
+            *(scale.count(count) for count in _counted(line)),
             _saving(line, scale),
         )
         for line in lines
@@ -89,11 +86,8 @@ def costs(report: Report) -> Markup:
     )
     if report.groups is not None:
         note += " Rows of a group count as one observation."
-    n_decisions, n_shown = len(report.decisions), sum(line.constant for line in lines)
-    if not report.sided and n_shown < n_decisions:
-        note += (
-            f" Of {n_decisions} decisions that could be taken for everyone, the {n_shown} cheapest are shown."
-        )
+    if report.rows.left_out:
+        note += f" {report.rows.left_out}"
     numeric = (1, *range(3, len(columns)))
     return join(
         table(f"Cost of {scale.name}, and mistakes among them", columns, rows, numeric=numeric),
@@ -107,14 +101,14 @@ def _total(report: Report) -> Markup | None:
     """What the judging rows cost in all, where each has its own costs."""
     if not report.costs.by_row:
         return None
-    costs = report.costs.of_rows(report.y.astype(np.intp), report.decide(report.p))
-    total = report.weights.estimate(costs, scale=report.weights.total, groups=report.groups)
+    costs = report.rows.row_costs(report.decided)
+    total = report.rows.cost(costs, report.weights.total)
     text = (
         f"The {len(report.y):,} judging rows cost {amount(total.value, report.unit)} in all (95% interval "
         f"{amount(total.low)} to {amount(total.high, report.unit)}), "
         f"{amount(report.weights.mean(costs), report.unit)} a row."
     )
-    share = report.savings
+    share = report.lines[0].savings
     if share is not None:
         text += (
             " Against "
@@ -125,8 +119,15 @@ def _total(report: Report) -> Markup | None:
     return tag("p", text)
 
 
-def _saving(line: Line, scale: Scale) -> str:
-    return "" if line.saved is None else interval(scale.cost(line.saved.value), scale.between(line.saved))
+def _counted(line: Judgement) -> list[float]:
+    """False alarms and misses, or mistakes; and cases left undecided."""
+    sided = line.false_alarms is not None
+    counts = (line.false_alarms, line.misses, None if sided else line.mistakes, line.abstained)
+    return [count for count in counts if count is not None]
+
+
+def _saving(line: Judgement, scale: Scale) -> str:
+    return "" if line.dearer is None else interval(scale.cost(line.dearer.value), scale.between(line.dearer))
 
 
 def probabilities(report: Report) -> Markup:
@@ -151,10 +152,14 @@ def probabilities(report: Report) -> Markup:
         ),
         class_="pair",
     )  # fmt: skip
-    given = {"sample_weight": report.sample_weight}
-    log = evaluation.mean_loss(report.y, report.p, "Log", clip=figures.CLIP, **given)
-    brier = evaluation.mean_loss(report.y, report.p, "Squared", **given)
-    return join(pair, tag("p", f"Log loss {number(log)}, Brier score {number(brier)}.", class_="quiet"))
+    return join(pair, tag("p", f"{_scores(report.lines[0])}.", class_="quiet"))
+
+
+def _scores(line: Judgement) -> str:
+    """Log loss and Brier score of the probabilities."""
+    assert line.log_loss is not None
+    assert line.brier is not None
+    return f"Log loss {number(line.log_loss)}, Brier score {number(line.brier)}"
 
 
 def _probabilities_of_several(report: Report) -> Markup:
@@ -182,13 +187,10 @@ def _probabilities_of_several(report: Report) -> Markup:
         for k, label in enumerate(report.labels)
     ]
     columns = ("class", "share of the rows", "mean of the stated probabilities", "their range")
-    log = -mean(np.log(np.clip(P[np.arange(len(true)), true], figures.CLIP, 1)))
-    brier = mean(((P - np.eye(P.shape[1])[true]) ** 2).sum(axis=1))
-    scores = f"Log loss {number(log)}, Brier score {number(brier)}, the sum over the classes."
     return join(
         tag("div", *pictures, class_="pair"),
         table("Shares and stated probabilities", columns, rows, numeric=(1, 2, 3)),
-        tag("p", scores, class_="quiet"),
+        tag("p", f"{_scores(report.lines[0])}, the sum over the classes.", class_="quiet"),
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from propriety.evaluation.judging import Judgement
 from propriety.report.contents import Report
-from propriety.report.lines import Line
 from propriety.report.markup import Markup, join, tag
 from propriety.report.numbers import percent
 from propriety.weights import Estimate
@@ -13,8 +13,8 @@ from propriety.weights import Estimate
 
 def headline(report: Report) -> str:
     """What the model saves against the better of deciding without one, in the user's unit and period."""
-    _, simple = _pair(report)
-    saved, scale = simple.saved, report.scale
+    simple = report.simplest
+    saved, scale = simple.dearer, report.scale
     assert saved is not None
     on = f"on {scale.name}" if scale.period else f"on every {scale.name}"
     against = f"against {simple.name}, {_best_of(report)}"
@@ -31,19 +31,19 @@ def headline(report: Report) -> str:
 
 def summary(report: Report) -> Markup:
     """The findings in a sentence, and some numbers."""
-    model, simple = _pair(report)
+    model, simple = report.lines[0], report.simplest
     scale = report.scale
     text = (
         f"Decided by {report.name}, {scale.name} cost {scale.cost(model.cost.value)} "
         f"(95% interval {scale.between(model.cost)}); without a model, {simple.name}, they cost "
         f"{scale.cost(simple.cost.value)}."
     )
-    assert simple.saved is not None
+    assert simple.dearer is not None
     cards = [
         (scale.cost(model.cost.value), f"cost of {scale.name}"),
-        (scale.cost(simple.saved.value), f"saved{scale.often} against {simple.name}, {_best_of(report)}"),
+        (scale.cost(simple.dearer.value), f"saved{scale.often} against {simple.name}, {_best_of(report)}"),
     ]
-    share = report.savings
+    share = model.savings
     if share is not None and (report.costs.by_row or not report.sided):
         said = f"of that cost is saved (95% interval {percent(share.low)} to {percent(share.high)})"
         cards.append((percent(share.value), said))
@@ -57,12 +57,6 @@ def summary(report: Report) -> Markup:
     )
 
 
-def _pair(report: Report) -> tuple[Line, Line]:
-    """The model, and the cheapest decision for everyone."""
-    lines = report.lines
-    return lines[0], min((line for line in lines if line.constant), key=lambda line: line.cost.value)
-
-
 def _negated(estimate: Estimate) -> Estimate:
     return Estimate(-estimate.value, -estimate.high, -estimate.low)
 
@@ -73,23 +67,23 @@ def _best_of(report: Report) -> str:
     return f"the {'better' if report.sided else 'cheapest'} of deciding without a model"
 
 
-def _mistakes(report: Report, model: Line) -> list[tuple[str, str]]:
+def _mistakes(report: Report, model: Judgement) -> list[tuple[str, str]]:
     scale = report.scale
     of = f"of {scale.cases:,.0f}{scale.often}"
-    if report.sided:
+    if model.misses is not None and model.false_alarms is not None:
         cards = [
             (scale.count(model.misses), f"{of} are missed: {report.positive!r}, decided otherwise"),
             (
-                scale.count(model.alarms),
+                scale.count(model.false_alarms),
                 f"{of} are false alarms: {report.negative!r}, decided {report.positive!r}",
             ),
         ]
     else:
-        cards = [(scale.count(model.wrong), f"{of} are decided wrongly")]
-        if report.costs.abstains:
+        cards = [(scale.count(model.mistakes), f"{of} are decided wrongly")]
+        if model.abstained is not None:
             cards.append((scale.count(model.abstained), f"{of} are left undecided"))
     if report.budget is not None:
-        acted = int(np.sum(report.decide(report.p) == 1))
+        acted = int(np.sum(report.decided == 1))
         cards.append((f"{acted:,}", f"of {len(report.y):,} rows are acted on within the budget"))
     return cards
 

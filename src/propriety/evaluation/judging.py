@@ -1,0 +1,380 @@
+"""Decisions on rows that a model has not seen: what they cost, against deciding without a model.
+
+Every printout of costs reads these numbers: the command line, reports, `AutoClassifier` and `cost_summary`.
+Intervals are over the judged rows (or groups of them), given the fitted models: they say how much the numbers
+would differ on other rows, not how much they would differ had the models been fitted to other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+from propriety import losses
+from propriety.costs import ResolvedCosts
+from propriety.evaluation.comparison import holm
+from propriety.weights import Estimate, Weights
+
+Floats = NDArray[np.float64]
+#: Costs and counts are stated for so many decisions.
+CASES = 1000
+#: Where a logarithm is taken, no probability is nearer to 0 or 1.
+CLIP = 1e-15
+#: What decides: the model judged, another model, one decision for everyone, or the offset without a model.
+MODEL, RIVAL, CONSTANT, OFFSET = "model", "rival", "constant", "offset"
+#: What a decision to say nothing is called.
+ABSTAIN = "abstain"
+_CONSTANTS = 3  # decisions for everyone that are shown of several classes
+_LEVEL = 0.05  # of the tests between models
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionRule:
+    """What was decided for each of the judged rows, and by what.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        "model", "rival", "constant" or "offset".
+    decided : array of shape (n,)
+        The decision on each row as a class index; K is to abstain.
+    p : array of shape (n,) or (n, K), or None
+        Probabilities of the positive one of two classes, or of every class; None without a model.
+    seconds : float
+        Spent on fitting and predicting.
+    """
+
+    name: str
+    kind: str
+    decided: NDArray[np.intp]
+    p: Floats | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Rows that judge: their classes, what decisions on them cost, and how they count.
+
+    Attributes
+    ----------
+    y : array of shape (n,)
+        The class of each row, 0 … K − 1.
+    labels : sequence of str
+        Names of the classes.
+    costs : ResolvedCosts
+    weights : Weights
+    groups : array of shape (n,), or None
+        Rows of a group are one observation in intervals.
+    budget : float or None
+        How many rows may be acted on, or which share of them.
+
+    Examples
+    --------
+    >>> rows = JudgedRows(np.array([0, 0, 1]), ("paid", "late"), ResolvedCosts.of_mistakes(1, 9), Weights(3))
+    >>> model, never, always = judge(rows, [rows.rule("mine", np.array([0.0, 0.3, 0.8])), *rows.constants])
+    >>> model.cost.value, never.name, never.cost.value, round(always.dearer.value)
+    (333.3..., "never 'late'", 3000.0, 333)
+    """
+
+    y: NDArray[np.intp]
+    labels: Sequence[Any]
+    costs: ResolvedCosts
+    weights: Weights
+    groups: NDArray[np.intp] | None = None
+    budget: float | None = None
+
+    @property
+    def sided(self) -> bool:
+        """Whether there are two classes and two decisions: false alarms and misses."""
+        return self.costs.n_classes == 2 and not self.costs.abstains
+
+    @property
+    def decisions(self) -> tuple[Any, ...]:
+        """What may be decided: the classes, and to abstain if that has a cost."""
+        return (*self.labels, ABSTAIN) if self.costs.abstains else tuple(self.labels)
+
+    def decide(self, p: Any) -> NDArray[np.intp]:
+        """Decisions of least expected cost, within the budget."""
+        return self.costs.decide(p) if self.budget is None else self.costs.decide_within(p, self.budget)
+
+    def rule(self, name: str, p: Any, kind: str = MODEL, seconds: float = 0.0) -> DecisionRule:
+        """Decisions by probabilities: of the positive one of two classes, or of every class."""
+        p = np.asarray(p, dtype=np.float64)
+        p = p[:, self.costs.positive] if p.ndim == 2 and p.shape[1] == 2 else p
+        return DecisionRule(name, kind, self.decide(p), p, seconds)
+
+    def row_costs(self, decided: NDArray[np.intp]) -> Floats:
+        """What the decision on each row cost."""
+        return self.costs.of_rows(self.y, decided)
+
+    def estimate(self, values: Any, scale: float = 1.0) -> Estimate:
+        """A mean over the rows with its 95% interval."""
+        return self.weights.estimate(values, scale=scale, groups=self.groups)
+
+    def cost(self, row_costs: Floats, scale: float = CASES) -> Estimate:
+        """The mean cost with its interval, which ends at 0 if no decision can bring anything."""
+        cost = self.estimate(row_costs, scale)
+        return Estimate(cost.value, max(cost.low, 0.0), cost.high) if self.costs.matrix.min() >= 0 else cost
+
+    def log_losses(self, p: Floats) -> Floats:
+        """The log loss of each row."""
+        return log_losses(self._positives if p.ndim == 1 else self.y, p)
+
+    def log_loss(self, P: Floats) -> float:
+        """Mean log loss of probabilities."""
+        two = P.ndim == 2 and P.shape[1] == 2
+        return float(self.weights.mean(self.log_losses(P[:, self.costs.positive] if two else P)))
+
+    @property
+    def _positives(self) -> NDArray[np.intp]:
+        return (self.y == self.costs.positive).astype(np.intp)
+
+    @cached_property
+    def cheapest(self) -> tuple[int, ...]:
+        """Decisions that may be taken for everyone, the cheapest first; everyone is beyond any budget."""
+        n = self.costs.matrix.shape[-1]
+        allowed = range(n) if self.budget is None else (1 - self.costs.positive,)
+        means = [self.weights.mean(self.row_costs(np.full(len(self.y), k))) for k in allowed]
+        return tuple(int(allowed[k]) for k in np.argsort(means, kind="stable"))
+
+    def constant(self, decision: int) -> DecisionRule:
+        """One decision for everyone."""
+        word = "never" if self.sided and decision != self.costs.positive else "always"
+        label = self.labels[self.costs.positive] if self.sided else self.decisions[decision]
+        return DecisionRule(f"{word} {label!r}", CONSTANT, np.full(len(self.y), decision))
+
+    @property
+    def constants(self) -> tuple[DecisionRule, ...]:
+        """Deciding without a model: the positive class never and always, or the cheapest for everyone."""
+        if not self.sided:
+            return tuple(self.constant(k) for k in self.cheapest[:_CONSTANTS])
+        positive = self.costs.positive
+        return tuple(self.constant(k) for k in (1 - positive, positive) if k in self.cheapest)
+
+    @property
+    def left_out(self) -> str:
+        """A sentence on decisions for everyone that `constants` leaves out, or nothing."""
+        n_shown, n_decisions = len(self.constants), len(self.decisions)
+        if n_decisions in (2, n_shown):
+            return ""
+        return (
+            f"Of {n_decisions} decisions that could be taken for everyone, the {n_shown} cheapest are shown."
+        )
+
+    def savings(self, row_costs: Floats) -> Estimate | None:
+        """Share saved of what the cheapest decision for everyone costs; None if that costs nothing."""
+        best = self.row_costs(np.full(len(self.y), self.cheapest[0]))
+        if self.weights.mean(best) <= 0:
+            return None
+        return savings_estimate(row_costs, best, self.weights, self.groups)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What 1,000 decisions of one rule cost, and how good its probabilities are.
+
+    Attributes
+    ----------
+    name, kind : str
+        Of the rule.
+    cost : Estimate
+        Of 1,000 decisions, with its 95% interval.
+    total : float
+        Of all judged rows.
+    dearer : Estimate or None
+        What 1,000 decisions cost more than by the first rule, over the same rows; None for the first.
+    savings : Estimate or None
+        Share saved of what the cheapest decision for everyone costs; None if that costs nothing.
+    false_alarms, misses : float or None
+        Of 1,000 decisions, where there are two.
+    mistakes : float
+        Wrong decisions of 1,000.
+    abstained, acted_on : float or None
+        Cases of 1,000 that were left undecided, if that has a cost; that were acted on, within a budget.
+    log_loss, brier, roc_auc : float or None
+        Of the probabilities; the area is of two classes.
+    seconds : float
+    """
+
+    name: str
+    kind: str
+    cost: Estimate
+    total: float
+    dearer: Estimate | None
+    savings: Estimate | None
+    false_alarms: float | None
+    misses: float | None
+    mistakes: float
+    abstained: float | None
+    acted_on: float | None
+    log_loss: float | None
+    brier: float | None
+    roc_auc: float | None
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers for machines."""
+        result: dict[str, Any] = {"model": self.name, "cost_per_1000": self.cost.value}
+        result |= {"cost_low": self.cost.low, "cost_high": self.cost.high, "total_cost": self.total}
+        sided = self.false_alarms is not None
+        counts = {
+            "false_alarms_per_1000": self.false_alarms,
+            "misses_per_1000": self.misses,
+            "mistakes_per_1000": None if sided else self.mistakes,
+            "abstained_per_1000": self.abstained,
+            "acted_on_per_1000": self.acted_on,
+        }
+        result |= {key: value for key, value in counts.items() if value is not None}
+        if self.savings is not None:
+            result |= {"savings": self.savings.value}
+            result |= {"savings_low": self.savings.low, "savings_high": self.savings.high}
+        quality = {"log_loss": self.log_loss, "brier": self.brier, "area_under_roc": self.roc_auc}
+        return result | quality | {"seconds": self.seconds}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What 1,000 decisions of one rule cost more than those of another, over the same rows.
+
+    ``p_value`` is of the test that they cost the same, ``p_holm`` is corrected for the number of tests.
+    """
+
+    first: str
+    second: str
+    estimate: Estimate
+    p_value: float
+    p_holm: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether the costs differ at the level of 5%, after correction for the number of tests."""
+        return self.p_holm < _LEVEL
+
+
+def judge(rows: JudgedRows, rules: Sequence[DecisionRule]) -> tuple[Judgement, ...]:
+    """A judgement of each rule; the others are compared with the first."""
+    of_first: Floats | None = None
+    found = []
+    for rule in rules:
+        row_costs = rows.row_costs(rule.decided)
+        dearer = None if of_first is None else rows.estimate(row_costs - of_first, CASES)
+        of_first = row_costs if of_first is None else of_first
+        cost = rows.cost(row_costs)
+        found.append(
+            Judgement(
+                rule.name,
+                rule.kind,
+                cost,
+                cost.value / CASES * rows.weights.total,
+                dearer,
+                None if rule.kind == CONSTANT else rows.savings(row_costs),
+                **_counts(rows, rule.decided),
+                **_quality(rows, rule.p),
+                seconds=rule.seconds,
+            )
+        )
+    return tuple(found)
+
+
+def differences(rows: JudgedRows, rules: Sequence[DecisionRule]) -> tuple[Difference, ...]:
+    """The paired differences of each rule from the cheapest one, with p-values corrected by Holm's method.
+
+    >>> rows = JudgedRows(np.array([0, 1] * 50), ("no", "yes"), ResolvedCosts.of_mistakes(), Weights(100))
+    >>> rules = [rows.rule(name, p + 0.1 * (rows.y == 1)) for name, p in (("a", np.full(100, 0.45)),)]
+    >>> [(d.first, d.second, d.estimate.value) for d in differences(rows, [*rules, *rows.constants])]
+    [('a', "never 'yes'", 500.0), ('a', "always 'yes'", 500.0)]
+    """
+    of_rows = {rule.name: rows.row_costs(rule.decided) for rule in rules}
+    order = sorted(of_rows, key=lambda name: rows.weights.mean(of_rows[name]))
+    pairs = [pair for pair in combinations(order, 2) if pair[0] == order[0]]
+    more = [of_rows[other] - of_rows[best] for best, other in pairs]
+    p_values = [_p_value(rows, values) for values in more]
+    corrected = holm(p_values) if p_values else np.empty(0)
+    return tuple(
+        Difference(*pair, rows.estimate(values, CASES), p, float(p_holm))
+        for pair, values, p, p_holm in zip(pairs, more, p_values, corrected, strict=True)
+    )
+
+
+def log_losses(y: NDArray[Any], p: Floats) -> Floats:
+    """Log loss of each row, by probabilities of class 1 or of every class, which are kept away from 0.
+
+    >>> log_losses(np.array([1, 0]), np.array([0.0, 0.5])).round(2)
+    array([34.54,  0.69])
+    """
+    if p.ndim == 1:
+        return np.asarray(losses.Log().loss(y.astype(np.float64), np.clip(p, CLIP, 1 - CLIP)))
+    return -np.log(np.clip(p[np.arange(len(y)), y], CLIP, 1))
+
+
+def share_saved(cost: float, constant: float) -> float:
+    """The share of the cost of one decision for everyone that is saved."""
+    if constant <= 0:
+        raise ValueError(
+            "one decision for everyone costs nothing, or brings a benefit, so no share of its cost can be "
+            "saved; look at cost_summary(...).saved, the saving of a row"
+        )
+    return 1 - cost / constant
+
+
+def savings_estimate(
+    costs: Floats, constant: Floats, weights: Weights, groups: NDArray[np.intp] | None = None
+) -> Estimate:
+    """The share saved of what one decision for everyone costs, with its 95% interval.
+
+    The interval of a ratio of means is by its linearization, (s − R c)/mean(c).
+
+    >>> savings_estimate(np.array([0.0, 1.0]), np.array([2.0, 2.0]), Weights(2)).value
+    0.75
+    """
+    mean = weights.mean(constant)
+    share = share_saved(float(weights.mean(costs)), float(mean))
+    around = weights.estimate((constant - costs - share * constant) / mean, groups=groups)
+    return Estimate(share, share + around.low - around.value, share + around.high - around.value)
+
+
+def _counts(rows: JudgedRows, decided: NDArray[np.intp]) -> dict[str, Any]:
+    def share(holds: NDArray[np.bool_]) -> float:
+        return CASES * float(rows.weights.mean(holds))
+
+    positive, abstained = rows.costs.positive, decided == rows.costs.n_classes
+    wrong = (decided != rows.y) & ~abstained
+    return {
+        "false_alarms": share(wrong & (decided == positive)) if rows.sided else None,
+        "misses": share(wrong & (decided != positive)) if rows.sided else None,
+        "mistakes": share(wrong),
+        "abstained": share(abstained) if rows.costs.abstains else None,
+        "acted_on": None if rows.budget is None else share(decided == positive),
+    }
+
+
+def _quality(rows: JudgedRows, p: Floats | None) -> dict[str, Any]:
+    if p is None:
+        return {"log_loss": None, "brier": None, "roc_auc": None}
+    area = None
+    if p.ndim == 1:
+        y = rows._positives
+        squares = (p - y) ** 2
+        if 0 < y.sum() < len(y):
+            area = float(roc_auc_score(y, p, sample_weight=rows.weights.values))
+    else:
+        squares = ((p - np.eye(p.shape[1])[rows.y]) ** 2).sum(axis=1)
+    mean = rows.weights.mean
+    return {"log_loss": mean(rows.log_losses(p)), "brier": mean(squares), "roc_auc": area}
+
+
+def _p_value(rows: JudgedRows, values: Floats) -> float:
+    """Two-sided, of a mean of 0."""
+    mean, error = rows.weights.mean(values), rows.weights.standard_error(values, rows.groups)
+    if error == 0:
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * stats.norm.sf(abs(mean) / error))
