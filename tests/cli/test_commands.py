@@ -203,9 +203,9 @@ def test_rows_judged_by_time_are_not_warned_of_judging_at_random(tmp_path):
     common = ("fit", table, "--target", "sick", "--model", "linear")
     by_time = as_json(*common, "--time", "when", "--report", page)
     assert any("the share drifts" in text for text in by_time["warnings"])
-    for text in (*by_time["warnings"], page.read_text(encoding="utf-8")):
-        assert "judging at random" not in text
-        assert "judged at random" not in text
+    for shown in (*by_time["warnings"], page.read_text(encoding="utf-8")):
+        assert "judging at random" not in shown
+        assert "judged at random" not in shown
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv.gz", "parquet", "feather", "jsonl"])
