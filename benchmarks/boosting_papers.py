@@ -18,7 +18,8 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from propriety.boosting import BoostingClassifier, gain_path, paths, presets
+from propriety import algorithms
+from propriety.boosting import BoostingClassifier, gain_path, paths
 
 THREADS, ROUNDS, FOLDS = 2, 50, 5
 RATES = [1 / gain for gain in paths.GAINS]
@@ -40,7 +41,8 @@ def folds_of(X, y):
 
 
 def ours(X, y, form):
-    model = presets.boostlr(form=form, max_iter=ROUNDS, n_jobs=THREADS, random_state=0)
+    name = "boostlr" if form == "real" else "boostlr_sign"
+    model = algorithms.make(name, max_iter=ROUNDS, n_jobs=THREADS, random_state=0)
     return float(gain_path(model, X, y, cv=folds_of(X, y)).mean.min())
 
 

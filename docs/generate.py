@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 
 import propriety
-from propriety import boosting, evaluation, linear, links, losses, plots, report
+from propriety import algorithms, boosting, evaluation, linear, links, losses, plots, report
 from propriety.explore import static
 from propriety.losses import registry, simplex
 
@@ -273,7 +273,8 @@ def _reference_page() -> str:
         _autosummary("propriety.auto", ["Judgement", "Standing"]),
         _autosummary("propriety.linear", _functions(linear), toctree=True),
         _autosummary("propriety.boosting", _functions(boosting), toctree=True),
-        _autosummary("propriety.boosting.presets", boosting.presets.__all__, toctree=True),
+        _heading("The papers' algorithms by name", "-"),
+        _autosummary("propriety.algorithms", algorithms.__all__, toctree=True),
         _heading("More rows than memory holds", "-"),
         _autosummary("propriety.beyond.scan", ["scan", "Scan"], toctree=True),
         _heading("Choosing the loss", "-"),

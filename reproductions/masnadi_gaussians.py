@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.boosting import BoostingClassifier, gain_path, presets
+from propriety import BoostingClassifier, algorithms
+from propriety.boosting import gain_path
 from propriety.evaluation import mse_to_truth
 from propriety.losses.links import Logit
 from reproductions.axes import plain_ticks
@@ -61,9 +62,10 @@ def truth(X: Floats) -> Floats:
 
 def boostlr(gain: float | None = None, rounds: int = ROUNDS) -> BoostingClassifier:
     """BoostLR with GLog and histograms."""
-    return presets.boostlr(
-        "GLog()", gain=gain, max_iter=rounds, max_bins=BINS, min_samples_leaf=1, n_jobs=1, random_state=0
+    model: BoostingClassifier = algorithms.make(
+        "boostlr", gain=gain, max_iter=rounds, max_bins=BINS, n_jobs=1, random_state=0
     )
+    return model
 
 
 def errors_by_round(item: tuple[int, int], test_rows: int, rounds: int) -> list[list[float]]:

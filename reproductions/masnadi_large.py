@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from propriety.boosting import gain_path, presets
+from propriety import algorithms
+from propriety.boosting import gain_path
 from reproductions.axes import plain_ticks
 from reproductions.coding import coded
 from reproductions.data import Data
@@ -96,7 +97,7 @@ def validated(
         train, test = train[:most], test[:most]
     drawn = StratifiedKFold(folds, shuffle=True, random_state=seed).split(train[:, None], y[train])
     cv = [(train[a], train[b]) for a, b in drawn]
-    model = presets.boostlr("GLog()", max_iter=rounds, max_bins=BINS[name], min_samples_leaf=1, n_jobs=1)
+    model = algorithms.make("boostlr", max_iter=rounds, max_bins=BINS[name], n_jobs=1)
     found: dict[str, Any] = {
         "train": len(train),
         "positive": [int(y[train].sum()), int(y[test].sum())],

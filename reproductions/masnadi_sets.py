@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from propriety import losses
-from propriety.boosting import gain_path, presets
+from propriety import algorithms, losses
+from propriety.boosting import gain_path
 from propriety.evaluation import calibration_cross_entropy
 from reproductions.coding import coded
 from reproductions.data import Data
@@ -105,7 +105,7 @@ def probabilities(
     X: Floats, y: Integers, split: Split, members: Sequence[Any], gains: Sequence[float], rounds: int
 ) -> tuple[Floats, Floats]:
     """Of the rows to choose by and of those to test, for each loss and gain."""
-    model = presets.boostlr("GLog()", max_iter=rounds, max_bins=BINS, min_samples_leaf=1, n_jobs=1)
+    model = algorithms.make("boostlr", max_iter=rounds, max_bins=BINS, n_jobs=1)
     held = np.concatenate([split.choose, split.test])
     path = gain_path(model, X, y, losses=members, gains=gains, cv=[(split.fit, held)], probabilities=True)
     assert path.probabilities is not None

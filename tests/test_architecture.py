@@ -20,6 +20,7 @@ FLOORS = (
     ("storage",),
     ("export",),
     ("model",),
+    ("algorithms",),
     ("evaluation",),
     ("engine",),
     ("beyond",),

@@ -19,14 +19,13 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.model_selection import train_test_split
 
-from propriety import losses
-from propriety.boosting import presets
+from propriety import algorithms, losses
 
 SIGMA = 10.0
 X, y = make_classification(2000, 10, n_informative=4, flip_y=0.2, random_state=1)
 X, X_test, y, y_test = train_test_split(X, y, random_state=0)
-gained = presets.boostlr(losses.GLog(SIGMA), max_iter=50).fit(X, y)
-slow = presets.boostlr(losses.Log(), learning_rate=1 / SIGMA, max_iter=50).fit(X, y)
+gained = algorithms.make("boostlr", loss=losses.GLog(SIGMA), max_iter=50).fit(X, y)
+slow = algorithms.make("boostlr", loss=losses.Log(), learning_rate=1 / SIGMA, max_iter=50).fit(X, y)
 G, F = gained.decision_function(X_test), slow.decision_function(X_test)
 print("scores, G - 10 F at most:", np.abs(G - SIGMA * F).max())
 print("probabilities, difference:", np.abs(gained.predict_proba(X_test) - slow.predict_proba(X_test)).max())
@@ -69,8 +68,8 @@ log_loss = losses.Log().composite()
 print(f"{'':14s} with the gain   without   with the best gain")
 for name, (rows, labels) in tables.items():
     X, X_test, y, y_test = train_test_split(rows, labels, stratify=labels, random_state=0)
-    G = presets.boostlr(losses.GLog(SIGMA), max_iter=50).fit(X, y).decision_function(X_test)
-    best = presets.boostlr(gain="cv", max_iter=50, random_state=0).fit(X, y)
+    G = algorithms.make("boostlr", loss=losses.GLog(SIGMA), max_iter=50).fit(X, y).decision_function(X_test)
+    best = algorithms.make("boostlr", gain="cv", max_iter=50, random_state=0).fit(X, y)
     t = best.decision_function(X_test) / best.gain_
     values = [log_loss.value(y_test, score).mean() for score in (G / SIGMA, G, t)]
     print(f"{name:14s} {values[0]:10.3f} {values[1]:12.3f} {values[2]:12.3f}  (σ = {best.gain_:.3g})")

@@ -16,7 +16,8 @@ many rows a small gain is best; so the best gain tells whether more data would h
 import matplotlib.pyplot as plt
 import numpy as np
 
-from propriety.boosting import gain_path, presets
+from propriety import algorithms
+from propriety.boosting import gain_path
 
 MEAN, ROUNDS, REPETITIONS = 0.7416, 50, 3
 GAINS = np.array([0.5, 1, 2, 5, 10, 20, 50, 100, 300])
@@ -36,7 +37,7 @@ def truth(X):
 
 def model(**params):
     """BoostLR with ten bins."""
-    return presets.boostlr("GLog()", max_iter=ROUNDS, max_bins=10, min_samples_leaf=1, n_jobs=1, **params)
+    return algorithms.make("boostlr", max_iter=ROUNDS, n_jobs=1, **params)
 
 
 rng = np.random.default_rng(0)

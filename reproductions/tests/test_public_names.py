@@ -15,6 +15,7 @@ MODULES = sorted({*registry.MODULES, "coding", "data", "masnadi_sets", "nock_set
 #: Where public names are, each with its `__all__`.
 PUBLIC = {
     "propriety",
+    "propriety.algorithms",
     *(f"propriety.{name}" for name in ("boosting", "evaluation", "linear", "losses", "rules", "tree")),
     "propriety.losses.links",
 }

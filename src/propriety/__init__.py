@@ -16,7 +16,7 @@ from propriety.model.catalogue import ESTIMATORS
 from propriety.version import __version__
 
 if TYPE_CHECKING:
-    from propriety import evaluation, interop, losses, plots
+    from propriety import algorithms, evaluation, interop, losses, plots
     from propriety.auto import AutoClassifier
     from propriety.beyond.scan import scan
     from propriety.boosting import BoostingClassifier
@@ -40,6 +40,7 @@ __all__ = [
     "RuleClassifier",
     "TreeClassifier",
     "__version__",
+    "algorithms",
     "evaluation",
     "interop",
     "links",
@@ -55,6 +56,7 @@ __all__ = [
 # pandas, two.
 _LATER = {row.name: row.module for row in ESTIMATORS} | {
     "LossSearchCV": "propriety.tuning",
+    "algorithms": "propriety.algorithms",
     "evaluation": "propriety.evaluation",
     "interop": "propriety.interop",
     "links": "propriety.losses",

@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
 
-from propriety import losses
-from propriety.boosting import BoostingClassifier, gain_path, paths, presets
+from propriety import algorithms, losses
+from propriety.boosting import BoostingClassifier, gain_path, paths
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +43,8 @@ def test_a_gain_is_a_learning_rate_whose_probabilities_are_right(data, learner, 
 
 def test_the_parameter_gain_is_the_loss_with_gain(data):
     X, y = data
-    one = presets.boostlr("GLog()", gain=4.0, max_iter=10).fit(X, y)
-    other = presets.boostlr("GLog(4)", max_iter=10).fit(X, y)
+    one = algorithms.make("boostlr", gain=4.0, max_iter=10).fit(X, y)
+    other = algorithms.make("boostlr", loss="GLog(4)", max_iter=10).fit(X, y)
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-10)
 
 
@@ -74,12 +74,12 @@ def held_out_log_loss(model, X, y, folds, weight=None):
 
 
 @pytest.mark.parametrize("loss", ["GLog()", "GGauss()", "AlphaTunable(1, 0.25)"])
-@pytest.mark.parametrize("form", ["real", "sign"])
+@pytest.mark.parametrize("name", ["boostlr", "boostlr_sign"])
 @pytest.mark.parametrize("extra", [{}, {"l2_regularization": 2.0, "init": "base_rate"}])
-def test_a_path_is_what_fits_one_by_one_would_give(data, loss, form, extra):
+def test_a_path_is_what_fits_one_by_one_would_give(data, loss, name, extra):
     X, y = few_values(data[0]), data[1]
     folds = StratifiedKFold(3)
-    model = presets.boostlr(loss, form=form, max_iter=6, max_bins=100, min_samples_leaf=1, **extra)
+    model = algorithms.make(name, loss=loss, max_iter=6, max_bins=100, **extra)
     path = gain_path(model, X, y, gains=[2.0, 16.0], cv=folds)
     for j, gain in enumerate(path.gains):
         expected = held_out_log_loss(model.set_params(gain=float(gain)), X, y, folds)
@@ -90,7 +90,7 @@ def test_weights_in_a_path(data):
     X, y = few_values(data[0]), data[1]
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
     folds = StratifiedKFold(3)
-    model = presets.boostlr(max_iter=5, max_bins=100, min_samples_leaf=1)
+    model = algorithms.make("boostlr", max_iter=5, max_bins=100)
     path = gain_path(model, X, y, gains=[8.0], cv=folds, sample_weight=weight)
     expected = held_out_log_loss(model.set_params(gain=8.0), X, y, folds, weight)
     np.testing.assert_allclose(path.values[0, 0], expected, rtol=1e-9)
@@ -100,7 +100,7 @@ def test_weights_in_a_path(data):
 def test_a_path_keeps_the_held_out_probabilities(data, loss):
     X, y = few_values(data[0]), data[1]
     train, test = np.arange(200), np.arange(200, 290)
-    model = presets.boostlr(loss, max_iter=6, max_bins=100, min_samples_leaf=1)
+    model = algorithms.make("boostlr", loss=loss, max_iter=6, max_bins=100)
     path = gain_path(model, X, y, gains=[2.0, 16.0], cv=[(train, test)], probabilities=True)
     np.testing.assert_array_equal(path.held[0], test)
     assert path.probabilities[0].shape == (1, 2, 90)
@@ -113,13 +113,15 @@ def test_a_path_keeps_the_held_out_probabilities(data, loss):
 def test_probabilities_of_a_path_are_for_two_classes(data):
     y = np.arange(len(data[1])) % 3
     with pytest.raises(ValueError, match="needs two classes, and there are 3"):
-        gain_path(presets.boostlr("auto", max_iter=2), data[0], y, gains=[2.0], probabilities=True)
+        gain_path(
+            algorithms.make("boostlr", loss="auto", max_iter=2), data[0], y, gains=[2.0], probabilities=True
+        )
 
 
 @pytest.mark.parametrize("learner", ["histogram", "stump"])
 def test_rounds_one_by_one_give_the_compiled_path(data, learner, monkeypatch):
     X, y = data
-    model = presets.boostlr(max_iter=5, weak_learner=learner, random_state=0)
+    model = algorithms.make("boostlr", max_iter=5, weak_learner=learner, random_state=0)
     fast = gain_path(model, X, y, gains=[1.0, 8.0])
     monkeypatch.setattr(paths._Path, "_compiled", lambda *_: None)
     np.testing.assert_allclose(gain_path(model, X, y, gains=[1.0, 8.0]).values, fast.values, rtol=1e-12)
@@ -132,7 +134,7 @@ def test_the_path_over_several_losses_and_the_diagnosis():
         y = rng.random(n) < 0.5
         return rng.normal(size=(n, 2)) + 0.7416 * y[:, None], y
 
-    model = presets.boostlr(max_iter=30, random_state=0)
+    model = algorithms.make("boostlr", max_iter=30, random_state=0)
     few, many = (gain_path(model, *sample(n)) for n in (30, 6000))
     assert few.best_gain > many.best_gain
     assert "scarce" in few.diagnosis()
@@ -152,15 +154,15 @@ def test_the_path_over_several_losses_and_the_diagnosis():
 
 def test_gain_by_cross_validation_is_fitted_and_reported(data):
     X, y = data
-    model = presets.boostlr(gain="cv", max_iter=20, random_state=0).fit(X, y)
+    model = algorithms.make("boostlr", gain="cv", max_iter=20, random_state=0).fit(X, y)
     assert model.gain_ == model.gain_path_.best_gain
-    expected = presets.boostlr(gain=model.gain_, max_iter=20, random_state=0).fit(X, y)
+    expected = algorithms.make("boostlr", gain=model.gain_, max_iter=20, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
 
 
 def test_a_path_for_several_classes():
     X, y = make_classification(200, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
-    model = presets.boostlr(max_iter=4, multiclass="ovr", random_state=0)
+    model = algorithms.make("boostlr", max_iter=4, multiclass="ovr", random_state=0)
     path = gain_path(model, X, y, gains=[2, 8], cv=2)
     assert path.values.shape == (1, 2, 2, 4)
     assert np.all(path.values[..., -1] < np.log(3))
@@ -177,6 +179,6 @@ def test_a_path_for_several_classes():
     ],
 )
 def test_paths_that_make_no_sense_are_refused(data, change, arguments, message):
-    model = presets.boostlr(max_iter=3).set_params(**change)
+    model = algorithms.make("boostlr", max_iter=3).set_params(**change)
     with pytest.raises(ValueError, match=message):
         gain_path(model, *data, **arguments)

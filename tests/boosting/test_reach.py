@@ -5,8 +5,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 
-from propriety import BoostingClassifier, links, losses
-from propriety.boosting import presets
+from propriety import BoostingClassifier, algorithms, links, losses
 from propriety.boosting.reach import Reach
 from propriety.losses.point import at_log_odds
 
@@ -108,8 +107,8 @@ def test_a_bound_that_nothing_reaches_changes_nothing(data):
     assert np.array_equal(free.predict_proba(X), wide.predict_proba(X))
 
 
-def test_presets_take_the_plain_step():
-    made = [presets.logitboost(), presets.real_adaboost(), presets.boostlr(), presets.uls(corrective=True)]
+def test_the_papers_algorithms_take_the_plain_step():
+    made = [algorithms.make(name) for name in ("logitboost", "real_adaboost", "boostlr", "uls_corrective")]
     assert [model.max_step for model in made] == [None] * 4
 
 

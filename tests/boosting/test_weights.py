@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from propriety.boosting import BoostingClassifier, gain_path, presets
+from propriety import algorithms
+from propriety.boosting import BoostingClassifier, gain_path
 
 N = 1_000  # a whole multiple of the 20 rows that a leaf or a bin of a histogram holds at least
 LEARNERS = ["tree", "histogram"]
@@ -150,7 +151,7 @@ def test_weights_of_classes_keep_the_total():
 def test_a_path_does_not_depend_on_the_scale_of_weights():
     X, y, rng = table()
     X = np.nan_to_num(X[:, :3])
-    w, model = rng.random(N), presets.boostlr(max_iter=5, random_state=0)
+    w, model = rng.random(N), algorithms.make("boostlr", max_iter=5, random_state=0)
     one, other = (gain_path(model, X, y, gains=[4.0], sample_weight=c * w) for c in (1.0, 64.0))
     np.testing.assert_array_equal(one.values, other.values)
     plain, equal = (gain_path(model, X, y, gains=[4.0], sample_weight=c) for c in (None, np.full(N, 0.1)))

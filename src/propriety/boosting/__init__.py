@@ -1,6 +1,6 @@
 """Boosting for any proper loss.
 
-- ``classifier`` is for users, ``presets`` are the published algorithms; ``settings`` checks what they give,
+- ``classifier`` is for users; ``settings`` checks what they give,
   ``learning`` weighs, holds out and bins the rows, ``fitting`` is one fit, ``state`` is what a file keeps.
 - ``objective`` has the gradients of the loss, ``constraints`` and ``compatibility`` what is forbidden.
 - ``rounds`` fits one round after the other with the weak learners of ``learners`` and ``histograms``;
@@ -11,8 +11,7 @@
 - ``validation`` follows held-out rows and ``progress`` tells of it.
 """
 
-from propriety.boosting import presets
 from propriety.boosting.classifier import BoostingClassifier
 from propriety.boosting.paths import GainPath, gain_path
 
-__all__ = ["BoostingClassifier", "GainPath", "gain_path", "presets"]
+__all__ = ["BoostingClassifier", "GainPath", "gain_path"]

@@ -1,4 +1,4 @@
-"""Presets against plain NumPy versions that follow the papers step by step."""
+"""Boosting algorithms of the papers against plain NumPy versions that follow the papers step by step."""
 
 import itertools
 
@@ -8,8 +8,7 @@ from scipy import optimize, special
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from propriety import losses
-from propriety.boosting import presets
+from propriety import BoostingClassifier, algorithms, losses
 
 ROUNDS = 12
 
@@ -99,13 +98,13 @@ def logitboost(X, s):
 @pytest.mark.parametrize("algorithm", [discrete_adaboost, real_adaboost, gentle_adaboost, logitboost])
 def test_the_algorithms_are_the_published_ones(data, algorithm):
     X, s = data
-    model = getattr(presets, algorithm.__name__)(max_iter=ROUNDS).fit(X, s)
+    model = algorithms.make(algorithm.__name__, max_iter=ROUNDS).fit(X, s)
     np.testing.assert_allclose(model.decision_function(X), algorithm(X, s), atol=1e-9)
 
 
 def test_discrete_adaboost_is_that_of_scikit_learn(data):
     X, s = data
-    model = presets.discrete_adaboost(max_iter=ROUNDS).fit(X, s)
+    model = algorithms.make("discrete_adaboost", max_iter=ROUNDS).fit(X, s)
     theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1, random_state=0), n_estimators=ROUNDS)
     theirs.fit(X, s)
     # Their coefficient is log((1 − ε)/ε), and their score that of class 1 less that of class −1.
@@ -115,7 +114,7 @@ def test_discrete_adaboost_is_that_of_scikit_learn(data):
 
 def test_real_adaboost_has_probabilities_by_the_half_logit_link(data):
     X, s = data
-    model = presets.real_adaboost(max_iter=ROUNDS).fit(X, s)
+    model = algorithms.make("real_adaboost", max_iter=ROUNDS).fit(X, s)
     expected = special.expit(2 * model.decision_function(X))
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected, atol=1e-14)
 
@@ -151,9 +150,9 @@ WEIGHTS = [
 ]
 
 
-@pytest.mark.parametrize("form", ["real", "sign"])
+@pytest.mark.parametrize("name", ["boostlr", "boostlr_sign"])
 @pytest.mark.parametrize(("family", "weight"), WEIGHTS)
-def test_boostlr_is_algorithm_1_with_histogram_learners(binned, family, weight, form):
+def test_boostlr_is_algorithm_1_with_histogram_learners(binned, family, weight, name):
     X, s = binned
     sigma = 3.0
     G = np.zeros(len(s))
@@ -165,11 +164,11 @@ def test_boostlr_is_algorithm_1_with_histogram_learners(binned, family, weight, 
             for value in np.unique(X[:, f]):
                 here = X[:, f] == value
                 edge = (s * w)[here].sum()
-                g[here] = np.sign(edge) if form == "sign" else edge / w[here].sum()
+                g[here] = np.sign(edge) if name == "boostlr_sign" else edge / w[here].sum()
             score = (s * w * g).sum()
             best = max(best, (score, f, g), key=lambda candidate: candidate[0])
         G += best[2]
-    model = presets.boostlr(family(sigma), form=form, max_iter=ROUNDS, max_bins=6, min_samples_leaf=1)
+    model = algorithms.make(name, loss=family(sigma), max_iter=ROUNDS)
     model.fit(X, s)
     np.testing.assert_allclose(model.decision_function(X), G, atol=1e-9)
 
@@ -210,7 +209,8 @@ def test_uls_minimizes_along_one_learner_or_all(data, loss, phi, weight, correct
                 lambda d, v=v, h=h: (s * h * weight(v + d * s * h)).sum(), -9, 9, xtol=1e-13
             )
             alpha = np.append(alpha, step)
-    model = presets.uls(loss, corrective=corrective, max_iter=8, min_samples_leaf=20).fit(X, s)
+    name = "uls_corrective" if corrective else "uls"
+    model = algorithms.make(name, loss=loss, max_iter=8, min_samples_leaf=20).fit(X, s)
     # The learners are compared too: another one anywhere would show in the scores.
     tolerance = 2e-6 if corrective else 1e-9
     np.testing.assert_allclose(s * model.decision_function(X), np.array(columns).T @ alpha, atol=tolerance)
@@ -237,14 +237,14 @@ def logistic_weights(F, y):
 
 
 @pytest.mark.parametrize(
-    ("preset", "weights"),
+    ("name", "weights"),
     [
-        (presets.adaboost_mh, mh_weights),
-        (presets.adaboost_m2, m2_weights),
-        (presets.multiclass_logistic, logistic_weights),
+        ("adaboost_mh", mh_weights),
+        ("adaboost_m2", m2_weights),
+        ("multiclass_logistic", logistic_weights),
     ],
 )
-def test_several_classes_one_after_the_other(preset, weights):
+def test_several_classes_one_after_the_other(name, weights):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(150, 3)).round(6)
     y = np.digitize(X[:, 0] + 0.5 * X[:, 1] + rng.normal(0, 0.5, 150), [-0.5, 0.6])
@@ -261,10 +261,10 @@ def test_several_classes_one_after_the_other(preset, weights):
         c = int(np.argmax(edges >= edges.max() * (1 - 1e-9)))
         r, h = found[c]
         F[:, c] += 0.5 * np.log((Z + r) / (Z - r)) * h
-    model = preset(max_iter=ROUNDS).fit(X, y)
+    model = algorithms.make(name, max_iter=ROUNDS).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), F, atol=1e-9)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-    trees = preset(max_iter=5, weak_learner="tree", max_leaf_nodes=4).fit(X, y)
+    trees = algorithms.make(name, max_iter=5, weak_learner="tree", max_leaf_nodes=4).fit(X, y)
     assert trees.score(X, y) > 0.6
 
 
@@ -284,8 +284,6 @@ def test_several_classes_one_after_the_other(preset, weights):
     ],
 )
 def test_what_does_not_go_together_is_refused(data, params, message):
-    from propriety import BoostingClassifier
-
     X, s = data
     model = BoostingClassifier(**params)
     with pytest.raises(ValueError, match=message):
@@ -296,4 +294,4 @@ def test_what_does_not_go_together_is_refused(data, params, message):
 def test_corrective_is_for_two_classes(data):
     X, s = data
     with pytest.raises(ValueError, match="two classes"):
-        presets.uls(corrective=True).fit(X, s + (X[:, 2] > 1) * 5)
+        algorithms.make("uls_corrective").fit(X, s + (X[:, 2] > 1) * 5)
