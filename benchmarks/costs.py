@@ -27,7 +27,7 @@ from quality import numbers
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from propriety import AutoClassifier, BoostingClassifier, LinearClassifier
+from propriety import AutoClassifier, BoostingClassifier, Costs, LinearClassifier
 from propriety.costs import ResolvedCosts
 
 ROWS, REPEATS = 2000, 5
@@ -84,17 +84,20 @@ def sets():
 
 def ours(n):
     """Models of this library, and whether they read the table as it is; linear ones shrink as with C = 1."""
-    boosting = {"n_jobs": 1, "random_state": 0}
+    boosting, staked = {"n_jobs": 1, "random_state": 0}, Costs(weight_by_stakes=True)
     linear = {"n_jobs": 1, "tol": 1e-5, "alpha": 1 / n}
     return {
         "auto": (AutoClassifier(n_jobs=1, random_state=0), True),
         "boosting": (BoostingClassifier(**boosting), True),
-        "boosting, stakes": (BoostingClassifier(stakes=True, **boosting), True),
+        "boosting, stakes": (BoostingClassifier(costs=staked, **boosting), True),
         "linear": (LinearClassifier(**linear), False),
         'linear, alpha="cv"': (LinearClassifier(**linear | {"alpha": "cv"}), False),
-        "linear, stakes": (LinearClassifier(stakes=True, **linear), False),
+        "linear, stakes": (LinearClassifier(costs=staked, **linear), False),
         "linear, tailored to rows": (LinearClassifier("tailored", **linear), False),
-        "linear, tailored to rows, stakes": (LinearClassifier("tailored", stakes=True, **linear), False),
+        "linear, tailored to rows, stakes": (
+            LinearClassifier("tailored", costs=staked, **linear),
+            False,
+        ),
     }
 
 
@@ -117,10 +120,10 @@ def theirs():
 
 def decide_ours(model, tables, y, costs, train, test):
     """Fit and decide by the costs of the rows."""
-    given = {"fp_cost": costs["fp"], "fn_cost": costs["fn"]}
-    given |= {"tp_benefit": -costs["tp"], "tn_benefit": -costs["tn"]}
-    model.fit(tables[0], y[train], **{name: values[train] for name, values in given.items()})
-    return model.predict(tables[1], **{name: values[test] for name, values in given.items()})
+    benefits = {"tp_benefit": -costs["tp"], "tn_benefit": -costs["tn"]}
+    given = pd.DataFrame({"fp": costs["fp"], "fn": costs["fn"], **benefits})
+    model.fit(tables[0], y[train], costs=given.iloc[train])
+    return model.predict(tables[1], costs=given.iloc[test])
 
 
 def decide_theirs(model, tables, y, costs, train, test):

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 
-from propriety import evaluation, plots
+from propriety import Costs, evaluation, plots
 
 COSTS = {"fp_cost": 1.0, "fn_cost": 9.0}
 X, y = make_classification(
@@ -54,9 +54,9 @@ for name, model in models.items():
     print(f"{name:>12}: at {found.theory:.2f} {theory:.3f} a decision, at {found.value:.3f} {tuned:.3f}")
 
 # %%
-# Several classes and a matrix of costs, ``cost_matrix[true, predicted]``: taking class 2 for class 0 is a
-# disaster, the reverse a nuisance. The decisions of least expected cost beside those of the most probable
-# class:
+# Several classes and a matrix of costs, ``Costs(matrix=cost[true, predicted])``: taking class 2 for class 0
+# is a disaster, the reverse a nuisance. The decisions of least expected cost beside those of the most
+# probable class:
 
 X, y = make_classification(4000, 10, n_informative=5, n_classes=3, flip_y=0.1, random_state=0)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
@@ -65,6 +65,6 @@ model = LogisticRegression().fit(X, y)
 P = model.predict_proba(X_test)
 for label, decided in {
     "most probable": P.argmax(axis=1),
-    "least cost": evaluation.decide(P, cost_matrix=matrix),
+    "least cost": evaluation.decide(P, costs=Costs(matrix=matrix)),
 }.items():
-    print(f"{label:>13}: {evaluation.mean_cost(y_test, decided, cost_matrix=matrix):.3f} a decision")
+    print(f"{label:>13}: {evaluation.mean_cost(y_test, decided, costs=Costs(matrix=matrix)):.3f} a decision")

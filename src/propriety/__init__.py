@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from propriety.auto import AutoClassifier
     from propriety.beyond.scan import scan
     from propriety.boosting import BoostingClassifier
+    from propriety.data.costs import Costs
     from propriety.forest import ForestClassifier
     from propriety.linear import LinearClassifier
     from propriety.losses import links
@@ -34,6 +35,7 @@ __all__ = [
     "TRUSTED",
     "AutoClassifier",
     "BoostingClassifier",
+    "Costs",
     "ForestClassifier",
     "LinearClassifier",
     "LossSearchCV",
@@ -55,6 +57,7 @@ __all__ = [
 # Everything is imported when first asked for: SciPy takes half a second, and scikit-learn, which brings in
 # pandas, two.
 _LATER = {row.name: row.module for row in ESTIMATORS} | {
+    "Costs": "propriety.data.costs",
     "LossSearchCV": "propriety.tuning",
     "algorithms": "propriety.algorithms",
     "evaluation": "propriety.evaluation",

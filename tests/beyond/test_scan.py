@@ -16,6 +16,7 @@ from tests import many_rows  # noqa: E402
 import propriety  # noqa: E402
 from propriety import (  # noqa: E402
     BoostingClassifier,
+    Costs,
     ForestClassifier,
     LinearClassifier,
     TreeClassifier,
@@ -264,7 +265,7 @@ def test_held_out_rows_of_the_users_own(table, folder, tmp_path, always):
 
 def test_costs_by_a_column(table, folder, always):
     rows = scan(folder, target="y", columns=FEATURES[:2])
-    model = BoostingClassifier(max_iter=2, fn_cost="size", stakes=False, random_state=0)
+    model = BoostingClassifier(max_iter=2, costs=Costs(fn="size"), random_state=0)
     positive = scan(
         table.set_column(0, "size", pa.array(np.abs(table.column("size").to_numpy()))),
         target="y",

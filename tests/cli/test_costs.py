@@ -134,7 +134,7 @@ def test_the_same_costs_by_columns_and_by_numbers_decide_the_same(place, tmp_pat
 
 def test_stakes_weight_the_rows_of_the_fit(place, tmp_path):
     common = ("fit", place / "loans.csv", "-t", "paid", *ROW_COSTS, *LINEAR, "-q")
-    for name, more in (("plain", ()), ("staked", ("--set", "stakes=true"))):
+    for name, more in (("plain", ()), ("staked", ("--set", "costs__weight_by_stakes=true"))):
         run(*common, *more, "--save", tmp_path / name)
     table = propriety.tables.open_source(str(place / "loans.csv")).read()
     plain, staked = (propriety.load(tmp_path / name).predict_proba(table) for name in ("plain", "staked"))

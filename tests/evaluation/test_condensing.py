@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from propriety import evaluation
+from propriety import Costs, evaluation
 from propriety.evaluation import condensing
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
@@ -98,10 +98,12 @@ def test_costs_with_their_intervals(rows, kind):
     labels, decision = np.array(["bad", "good"])[y], np.where(p > 0.4, "good", "bad")
     costs = {
         "numbers": {"fp_cost": 1, "fn_cost": 5, "pos_label": "bad"},
-        "by row": {"fn_cost": 1.0 + np.arange(N) % 4, "tn_benefit": 0.5, "pos_label": "good"},
-        "matrix": {"cost_matrix": np.array([[0, 2], [7, 0]])},
+        "by row": {"costs": Costs(fn=1.0 + np.arange(N) % 4, tn_benefit=0.5, pos_label="good")},
+        "matrix": {"costs": Costs(matrix=np.array([[0, 2], [7, 0]]))},
     }[kind]
-    asked = {n: v if n in ("pos_label", "cost_matrix") else lazy(v) for n, v in costs.items()}
+    asked = costs
+    if kind == "by row":
+        asked = {"costs": costs["costs"].replace(fn=lazy(costs["costs"].fn))}
     here = evaluation.cost_summary(labels, decision, sample_weight=weight, **costs)
     there = evaluation.cost_summary(lazy(labels), lazy(decision), sample_weight=lazy(weight), **asked)
     assert here.constant == there.constant

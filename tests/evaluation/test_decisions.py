@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
 
-from propriety import evaluation
+from propriety import Costs, evaluation
 
 ASYMMETRIC = np.array([[0.0, 3.0, 9.0], [1.0, -0.5, 2.0], [7.0, 4.0, 0.0]])
 
@@ -28,20 +28,22 @@ def test_asymmetric_costs_of_several_classes_row_is_the_truth():
     model = LogisticRegression(C=0.01).fit(X, names)
     P = model.predict_proba(X)
     true = np.searchsorted(model.classes_, names)
-    decision = evaluation.decide(P, cost_matrix=ASYMMETRIC)
+    decision = evaluation.decide(P, costs=Costs(matrix=ASYMMETRIC))
     by_hand = [np.argmin([sum(row[t] * ASYMMETRIC[t, k] for t in range(3)) for k in range(3)]) for row in P]
     np.testing.assert_array_equal(decision, by_hand)
     expected = np.mean([ASYMMETRIC[t, k] for t, k in zip(true, decision, strict=True)])
-    assert evaluation.mean_cost(true, decision, cost_matrix=ASYMMETRIC) == pytest.approx(expected, rel=1e-12)
+    assert evaluation.mean_cost(true, decision, costs=Costs(matrix=ASYMMETRIC)) == pytest.approx(
+        expected, rel=1e-12
+    )
     labels = model.classes_[decision]
     assert evaluation.mean_cost(
-        names, labels, cost_matrix=ASYMMETRIC, labels=model.classes_
+        names, labels, costs=Costs(matrix=ASYMMETRIC), labels=model.classes_
     ) == pytest.approx(expected, rel=1e-12)
-    assert evaluation.cost_scorer(cost_matrix=ASYMMETRIC)(model, X, names) == pytest.approx(-expected)
+    assert evaluation.cost_scorer(costs=Costs(matrix=ASYMMETRIC))(model, X, names) == pytest.approx(-expected)
     # The transposed matrix decides otherwise: the orientation is not a matter of taste.
-    assert np.any(decision != evaluation.decide(P, cost_matrix=ASYMMETRIC.T))
+    assert np.any(decision != evaluation.decide(P, costs=Costs(matrix=ASYMMETRIC.T)))
     order = evaluation.mean_cost(
-        names, labels, cost_matrix=ASYMMETRIC[::-1, ::-1], labels=model.classes_[::-1]
+        names, labels, costs=Costs(matrix=ASYMMETRIC[::-1, ::-1]), labels=model.classes_[::-1]
     )
     assert order == pytest.approx(expected, rel=1e-12)
 
@@ -49,10 +51,12 @@ def test_asymmetric_costs_of_several_classes_row_is_the_truth():
 def test_least_expected_cost_is_least():
     rng = np.random.default_rng(0)
     P = rng.dirichlet([0.5, 0.5, 0.5], 60)
-    best = evaluation.expected_cost(P, cost_matrix=ASYMMETRIC)
+    best = evaluation.expected_cost(P, costs=Costs(matrix=ASYMMETRIC))
     for k in range(3):
-        assert best <= evaluation.expected_cost(P, np.full(60, k), cost_matrix=ASYMMETRIC) + 1e-12
-    two = evaluation.decide(P[:, :2] / P[:, :2].sum(axis=1, keepdims=True), cost_matrix=[[0, 1], [4, 0]])
+        assert best <= evaluation.expected_cost(P, np.full(60, k), costs=Costs(matrix=ASYMMETRIC)) + 1e-12
+    two = evaluation.decide(
+        P[:, :2] / P[:, :2].sum(axis=1, keepdims=True), costs=Costs(matrix=[[0, 1], [4, 0]])
+    )
     share = P[:, 1] / P[:, :2].sum(axis=1)
     np.testing.assert_array_equal(two, share >= 0.2)
 
@@ -70,18 +74,18 @@ def test_costs_of_each_row(rows):
     assert evaluation.cost_curve(y, p, **given).theory_cost == pytest.approx(expected, rel=1e-12)
     matrices = np.zeros((len(y), 2, 2))
     matrices[:, 0, 1], matrices[:, 1, 0] = fp, fn
-    assert evaluation.mean_cost(y, decision, cost_matrix=matrices, sample_weight=weight) == pytest.approx(
-        expected
-    )
+    assert evaluation.mean_cost(
+        y, decision, costs=Costs(matrix=matrices), sample_weight=weight
+    ) == pytest.approx(expected)
     forecast = evaluation.expected_cost(p, fp_cost=fp, fn_cost=fn, sample_weight=weight)
     by_hand = np.average(np.where(decision == 1, (1 - p) * fp, p * fn), weights=weight)
     assert forecast == pytest.approx(by_hand, rel=1e-12)
 
 
 def test_threshold_of_a_matrix_is_the_excess_of_wrong_over_right():
-    assert evaluation.threshold(cost_matrix=[[1, 4], [10, 3]]) == pytest.approx(3 / (3 + 7))
+    assert evaluation.threshold(costs=Costs(matrix=[[1, 4], [10, 3]])) == pytest.approx(3 / (3 + 7))
     p = np.linspace(0, 1, 101)
-    by_matrix = evaluation.decide(p, cost_matrix=[[1, 4], [10, 3]])
+    by_matrix = evaluation.decide(p, costs=Costs(matrix=[[1, 4], [10, 3]]))
     np.testing.assert_array_equal(by_matrix, p >= 0.3)
 
 
@@ -128,11 +132,11 @@ def test_net_benefit_by_its_definition(rows):
     ("call", "message"),
     [
         (lambda: evaluation.threshold(0, 1), "fp_cost must be positive"),
-        (lambda: evaluation.threshold(cost_matrix=np.zeros((3, 3))), "two classes"),
-        (lambda: evaluation.threshold(cost_matrix=[[2, 1], [1, 0]]), "cheaper than the right"),
-        (lambda: evaluation.decide([0.5], cost_matrix=[[0, 1, 2]]), r"shape \(K, K\)"),
-        (lambda: evaluation.decide([0.5], fp_cost=2, cost_matrix=np.eye(2)), "not both"),
-        (lambda: evaluation.decide([[0.5, 0.5]], cost_matrix=np.eye(3)), "one column for each of 3"),
+        (lambda: evaluation.threshold(costs=Costs(matrix=np.zeros((3, 3)))), "cost_matrix is for 3 classes"),
+        (lambda: evaluation.threshold(costs=Costs(matrix=[[2, 1], [1, 0]])), "cheaper than the right"),
+        (lambda: evaluation.decide([0.5], costs=Costs(matrix=[[0, 1, 2]])), r"shape \(K, K\)"),
+        (lambda: evaluation.decide([0.5], costs=Costs(fp=2, matrix=np.eye(2))), "not both"),
+        (lambda: evaluation.decide([[0.5, 0.5]], costs=Costs(matrix=np.eye(3))), "one column for each of 3"),
         (lambda: evaluation.mean_cost([0, 1], [0, 5]), "give labels="),
         (lambda: evaluation.mean_cost(["a", "b"], ["a", "c"], labels=["a", "b"]), "'c' is not among"),
         (lambda: evaluation.mean_cost([0, 1], [0, 1], fp_cost=[1, 2, 3]), "3 rows, but there are 2"),

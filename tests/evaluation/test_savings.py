@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from propriety import evaluation
+from propriety import Costs, evaluation
 from propriety.costs import PositiveClassWarning, ResolvedCosts
 from propriety.evaluation.judging import savings_estimate
 from propriety.weights import Weights
@@ -25,7 +25,7 @@ def test_savings_are_those_of_empulse():
     y, d, fp, fn, tp, tn = rows()
     assert evaluation.savings(y, d, fp_cost=fp, fn_cost=fn) == pytest.approx(-0.8846842192060926)
     assert evaluation.savings(y, d, fp_cost=1, fn_cost=9) == pytest.approx(-3.977528089887641)
-    summary = evaluation.cost_summary(y, d, fp_cost=fp, fn_cost=fn, tp_benefit=-tp, tn_benefit=-tn)
+    summary = evaluation.cost_summary(y, d, costs=Costs(fp=fp, fn=fn, tp_benefit=-tp, tn_benefit=-tn))
     assert summary.savings == pytest.approx(-0.7635440207308062)
     assert summary.total.value == pytest.approx(270.0253725114626)
 
@@ -47,7 +47,7 @@ def test_the_intervals_are_those_of_a_mean():
 def test_several_classes_are_compared_with_the_cheapest_constant(rng):
     y, d = rng.integers(0, 3, 100), rng.integers(0, 3, 100)
     matrix = np.column_stack([rng.random((3, 3)) * (1 - np.eye(3)), [0.2, 0.1, 0.2]])
-    summary = evaluation.cost_summary(y, d, cost_matrix=matrix)
+    summary = evaluation.cost_summary(y, d, costs=Costs(matrix=matrix))
     constants = [matrix[y, k].mean() for k in range(4)]
     assert summary.constant == (
         ["0", "1", "2", "abstain"][np.argmin(constants)]
@@ -72,7 +72,7 @@ def test_the_named_class_and_its_column():
     assert curve.theory == 0.1
     assert curve(0.1) == evaluation.cost_curve(turned, P[:, 0], **costs)(0.1) == 0.25
     matrix = [[0, 9], [1, 0]]  # of true bad, true good
-    by_matrix = evaluation.cost_curve(y, P, cost_matrix=matrix, pos_label="bad")
+    by_matrix = evaluation.cost_curve(y, P, costs=Costs(matrix=matrix, pos_label="bad"))
     np.testing.assert_array_equal(by_matrix.costs, curve.costs)
     assert by_matrix.theory == 0.1
     assert evaluation.mean_loss(y, P, "Log", pos_label="bad") == evaluation.mean_loss(turned, P[:, 0], "Log")
@@ -103,7 +103,7 @@ def test_stakes_weigh_the_murphy_curve():
 
 def test_no_share_of_a_profit_can_be_saved():
     with pytest.raises(ValueError, match=r"cost_summary\(...\).saved"):
-        evaluation.savings([0, 1], [0, 1], tp_benefit=5)
+        evaluation.savings([0, 1], [0, 1], costs=Costs(tp_benefit=5))
 
 
 def test_a_scorer_takes_costs_of_rows():
@@ -121,8 +121,8 @@ def test_a_scorer_takes_costs_of_rows():
     with pytest.raises(TypeError, match="not colour"):
         evaluation.cost_scorer()(model, X, y, colour=1)
     assert (
-        repr(evaluation.cost_scorer(1, 9, pos_label=0))
-        == "cost_scorer(fp_cost=1, fn_cost=9, pos_label=0, by='proba')"
+        repr(evaluation.cost_scorer(fn_cost=9, pos_label=0))
+        == "cost_scorer(Costs(fn=9, pos_label=0), by='proba')"
     )
 
 
@@ -172,18 +172,16 @@ def test_sensitivity_agrees_with_the_recommendation():
 
 def test_sensitivity_of_rows_and_benefits_is_that_of_each_row_alone(rng):
     p, amount = rng.random(40), rng.lognormal(size=40)
-    result = evaluation.cost_sensitivity(p, amount, (5, 20), tp_benefit=2, tn_benefit=amount / 2)
-    alone = [
-        evaluation.cost_sensitivity([p[i]], amount[i], (5, 20), tp_benefit=2, tn_benefit=amount[i] / 2)
-        for i in range(40)
-    ]
-    np.testing.assert_allclose(result.threshold, [one.threshold for one in alone])
+    costs = Costs(amount, (5, 20), tp_benefit=2, tn_benefit=amount / 2)
+    result = evaluation.cost_sensitivity(p, costs=costs)
+    alone = [evaluation.cost_sensitivity([p[i]], costs=costs.take([i])) for i in range(40)]
+    np.testing.assert_allclose(result.threshold, np.ravel([one.threshold for one in alone]))
     np.testing.assert_allclose(result.low, 1.5 * amount / (1.5 * amount + 22))
     np.testing.assert_allclose(result.high, 1.5 * amount / (1.5 * amount + 7))
     assert result.changed.value == pytest.approx(np.mean([one.changed.value for one in alone]))
     assert result.regret.value == pytest.approx(np.mean([one.regret.value for one in alone]))
     # A benefit forgone is a cost: what counts is the excess.
-    excess = evaluation.cost_sensitivity(p, 1.5 * amount, (5, 20), tp_benefit=2)
+    excess = evaluation.cost_sensitivity(p, costs=Costs(1.5 * amount, (5, 20), tp_benefit=2))
     assert excess.regret.value == pytest.approx(result.regret.value)
 
 

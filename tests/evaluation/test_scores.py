@@ -80,7 +80,7 @@ def test_scorer_in_searches(rows):
     peer.fit(p[:, None], y)
     scores = search.cv_results_["mean_test_score"]
     np.testing.assert_allclose(scores, peer.cv_results_["mean_test_score"], atol=1e-10)
-    both = {"loss": evaluation.scorer("Squared"), "cost": evaluation.cost_scorer(1, 9)}
+    both = {"loss": evaluation.scorer("Squared"), "cost": evaluation.cost_scorer(fn_cost=9)}
     assert cross_validate(DummyClassifier(), p[:, None], y, scoring=both, cv=3)["test_cost"].shape == (3,)
 
 

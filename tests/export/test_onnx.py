@@ -9,6 +9,7 @@ import pytest
 from propriety import (
     AutoClassifier,
     BoostingClassifier,
+    Costs,
     ForestClassifier,
     LinearClassifier,
     RuleClassifier,
@@ -376,7 +377,9 @@ def test_labels_of_every_type_and_abstaining_come_out():
     X, y = rows(2)
     for labels in (y == "b", (y == "b") + 3, np.where(y == "b", 2.0, 1.0), y):
         assert_same(TreeClassifier().fit(X, labels), X)
-    abstaining = TreeClassifier(cost_matrix=[[0, 1, 0.05], [1, 0, 0.05]], abstain_label="ask").fit(X, y)
+    abstaining = TreeClassifier(costs=Costs(matrix=[[0, 1, 0.05], [1, 0, 0.05]], abstain_label="ask")).fit(
+        X, y
+    )
     assert "ask" in abstaining.predict(X)
     assert_same(abstaining, X)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from propriety import losses
+from propriety import Costs, losses
 from propriety.linear import LinearClassifier
 from propriety.linear.objective import BinaryLoss
 from propriety.linear.row_tailoring import RowTailored, TailoredRows
@@ -80,7 +80,7 @@ def test_equal_thresholds_give_the_model_of_the_one_tailored_loss(problem, alpha
     each.fit(X, y, fp_cost=stake, fn_cost=4 * stake)
     assert each.loss_ == one.loss_
     np.testing.assert_allclose(each.coef_, one.coef_, atol=1e-8)
-    staked = LinearClassifier("tailored(4)", alpha=alpha, stakes=True, tol=1e-10)
+    staked = LinearClassifier("tailored(4)", alpha=alpha, costs=Costs(weight_by_stakes=True), tol=1e-10)
     staked.fit(X, y, fp_cost=stake, fn_cost=4 * stake)
     weighted = LinearClassifier("Tailored(0.2, 4)", alpha=alpha, tol=1e-10).fit(X, y, sample_weight=stake)
     np.testing.assert_allclose(staked.coef_, weighted.coef_, atol=1e-6)

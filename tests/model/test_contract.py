@@ -55,13 +55,13 @@ def test_a_fitted_model_keeps_the_contract(row, n_classes):
     assert isinstance(model, contract.FittedModel)
     kind = losses.Composite if n_classes == 2 else simplex.SimplexLoss
     assert isinstance(model.loss_, kind)
-    assert isinstance(model.costs, ResolvedCosts)
+    assert isinstance(model.costs_, ResolvedCosts)
     assert model.view in (contract.TREE, contract.TEXT, contract.CURVES, contract.EFFECTS)
     scores, P = model.decision_function(X), model.predict_proba(X)
     assert scores.shape == ((150,) if n_classes == 2 else (150, n_classes))
     assert P.dtype == np.float64
     np.testing.assert_allclose(P.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.predict(X), model.classes_[model.costs.decide(P)])
+    np.testing.assert_array_equal(model.predict(X), model.classes_[model.costs_.decide(P)])
     words = model.words(X[:5])
     assert len(words) == 5
     assert all(isinstance(text, str) for row_words in words for text in row_words)

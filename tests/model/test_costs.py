@@ -10,13 +10,14 @@ import pytest
 import sklearn
 from scipy import stats
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propriety import (
     AutoClassifier,
     BoostingClassifier,
+    Costs,
     LinearClassifier,
     LossSearchCV,
     TreeClassifier,
@@ -98,7 +99,7 @@ def test_an_unsettled_class_is_named_in_a_warning(row):
         (("left", "right"), {"fn_cost": "amount"}, True),
         (("left", "right"), {}, False),
         (("left", "right"), {"fn_cost": 5, "pos_label": "left"}, False),
-        (("left", "right"), {"cost_matrix": [[0, 1], [5, 0]]}, False),
+        (("left", "right"), {"costs": Costs(matrix=[[0, 1], [5, 0]])}, False),
         (("no", "yes"), {"fn_cost": 5}, False),
         (("benign", "malignant"), {"fn_cost": 5}, False),
         ((0, 1), {"fn_cost": 5}, False),
@@ -135,13 +136,13 @@ def test_each_row_is_decided_at_its_own_threshold(row):
     np.testing.assert_array_equal(by_array.predict_proba(X), by_name.predict_proba(X))
     np.testing.assert_array_equal(by_name.costs_for(X).threshold, 1 / (1 + amount))
     with pytest.raises(ValueError, match="differs by row"):
-        by_name.costs  # noqa: B018
+        by_name.costs_  # noqa: B018
 
 
 @every
 def test_stakes_are_weights(row):
     X, y = data((0, 1))
-    staked = small(row, loss="Log", fn_cost="amount", stakes=True).fit(X, y)
+    staked = small(row, loss="Log", costs=Costs(fn="amount", weight_by_stakes=True)).fit(X, y)
     weighted = small(row, loss="Log").fit(X, y, sample_weight=1 + X["amount"])
     np.testing.assert_allclose(staked.predict_proba(X), weighted.predict_proba(X), atol=1e-6)
     assert np.abs(staked.predict_proba(X) - small(row, loss="Log").fit(X, y).predict_proba(X)).max() > 0.01
@@ -153,8 +154,8 @@ def test_benefits_reduce_to_the_matrix_of_four_cells():
     model = small(catalogue.entry("tree")).fit(X, y)
     matrix = np.zeros((len(X), 2, 2))
     matrix[:, 0, 1], matrix[:, 1, 0], matrix[:, 1, 1], matrix[:, 0, 0] = 2, 1, -amount, -0.5
-    with_benefits = model.predict(X, fp_cost=2, fn_cost=1, tp_benefit=amount, tn_benefit=0.5)
-    np.testing.assert_array_equal(with_benefits, model.predict(X, cost_matrix=matrix))
+    with_benefits = model.predict(X, costs=Costs(fp=2, fn=1, tp_benefit=amount, tn_benefit=0.5))
+    np.testing.assert_array_equal(with_benefits, model.predict(X, costs=Costs(matrix=matrix)))
     p = model.predict_proba(X)[:, 1]
     np.testing.assert_array_equal(with_benefits, p >= 2.5 / (2.5 + 1 + amount))
 
@@ -164,13 +165,15 @@ def test_rows_without_stakes_are_decided_at_a_half_and_take_no_part():
     fp, fn = np.ones(len(X)), X["amount"].to_numpy().copy()
     fp[:20] = fn[:20] = 0.0
     row = catalogue.entry("tree")
-    model = small(row, stakes=True).fit(X, y, fp_cost=fp, fn_cost=fn)
+    model = small(row, costs=Costs(weight_by_stakes=True)).fit(X, y, fp_cost=fp, fn_cost=fn)
     p = model.predict_proba(X)[:, 1]
     np.testing.assert_array_equal(model.predict(X, fp_cost=fp, fn_cost=fn)[:20], p[:20] >= 0.5)
-    rest = small(row, stakes=True).fit(X[20:], y[20:], fp_cost=fp[20:], fn_cost=fn[20:])
+    rest = small(row, costs=Costs(weight_by_stakes=True)).fit(
+        X[20:], y[20:], fp_cost=fp[20:], fn_cost=fn[20:]
+    )
     np.testing.assert_allclose(rest.predict_proba(X), model.predict_proba(X), atol=1e-6)
     with pytest.raises(ValueError, match="0 in all rows of a class"):
-        small(row, stakes=True).fit(X, y, fp_cost=fp * (y == 0), fn_cost=fn * (y == 0))
+        small(row, costs=Costs(weight_by_stakes=True)).fit(X, y, fp_cost=fp * (y == 0), fn_cost=fn * (y == 0))
 
 
 def test_forgotten_costs_of_rows_warn():
@@ -186,7 +189,7 @@ def test_costs_are_routed_through_pipelines_and_searches(row):
     amount = X["amount"].to_numpy()
     with sklearn.config_context(enable_metadata_routing=True):
         last = (
-            small(row, stakes=True, loss="Log")
+            small(row, costs=Costs(weight_by_stakes=True), loss="Log")
             .set_fit_request(fn_cost=True)
             .set_predict_request(fn_cost=True)
         )
@@ -196,7 +199,7 @@ def test_costs_are_routed_through_pipelines_and_searches(row):
         np.testing.assert_array_equal(pipeline.predict(X, fn_cost=amount), p >= 1 / (1 + amount))
         held_out = cross_val_predict(pipeline, X, y, cv=3, params={"fn_cost": amount}, method="predict_proba")
         assert held_out.shape == (150, 2)
-        grid = {f"{row.type.__name__.lower()}__fp_cost": [1.0, 2.0]}
+        grid = {f"{row.type.__name__.lower()}__costs__fp": [1.0, 2.0]}
         scorer = evaluation.cost_scorer().set_score_request(fn_cost=True)
         search = GridSearchCV(pipeline, grid, scoring=scorer, cv=3).fit(X, y, fn_cost=amount)
         assert search.best_score_ < 0
@@ -225,7 +228,7 @@ MATRIX = np.array([[0, 1, 4], [3, 0, 1], [20, 9, 0]])
 @every
 def test_a_matrix_decides_several_classes(row):
     X, y = data(("a", "b", "c"))
-    model = small(row, cost_matrix=MATRIX).fit(X, y)
+    model = small(row, costs=Costs(matrix=MATRIX)).fit(X, y)
     cheapest = model.classes_[np.argmin(model.predict_proba(X) @ MATRIX, axis=1)]
     np.testing.assert_array_equal(model.predict(X), cheapest)
     assert np.any(cheapest != model.classes_[np.argmax(model.predict_proba(X), axis=1)])
@@ -235,7 +238,7 @@ def test_a_matrix_decides_several_classes(row):
     each[:, range(3), range(3)] = 0
     expected = np.argmin(np.einsum("nt,ntk->nk", model.predict_proba(X), each), axis=1)
     np.testing.assert_array_equal(
-        clone(model).set_params(cost_matrix=None).fit(X, y).predict(X, cost_matrix=each),
+        clone(model).set_params(costs=Costs(matrix=None)).fit(X, y).predict(X, costs=Costs(matrix=each)),
         model.classes_[expected],
     )
 
@@ -246,20 +249,21 @@ def test_a_matrix_with_labels_serves_the_classes_that_occur(row):
     frame = pd.DataFrame(MATRIX, index=list("abc"), columns=list("abc"))
     frame["ask"] = 0.5
     shuffled = frame.loc[list("cab"), ["ask", "b", "c", "a"]]
-    full = small(row, cost_matrix=np.column_stack([MATRIX, np.full(3, 0.5)])).fit(X, y)
+    full = small(row, costs=Costs(matrix=np.column_stack([MATRIX, np.full(3, 0.5)]))).fit(X, y)
     for labelled in (shuffled, shuffled.to_dict("index")):
-        np.testing.assert_array_equal(small(row, cost_matrix=labelled).fit(X, y).predict(X), full.predict(X))
-    model = small(row, cost_matrix=frame.to_dict("index")).fit(X[y != "b"], y[y != "b"])
+        np.testing.assert_array_equal(
+            small(row, costs=Costs(matrix=labelled)).fit(X, y).predict(X), full.predict(X)
+        )
+    model = small(row, costs=Costs(matrix=frame.to_dict("index"))).fit(X[y != "b"], y[y != "b"])
     cells = frame.loc[["a", "c"], ["a", "c", "ask"]].to_numpy()
     cheapest = np.array(["a", "c", "abstain"])[np.argmin(model.predict_proba(X) @ cells, axis=1)]
     np.testing.assert_array_equal(model.predict(X), cheapest)
     again = files.from_bytes(files.to_bytes(model))
     np.testing.assert_array_equal(again.predict(X), cheapest)
-    np.testing.assert_array_equal(model.predict(X, cost_matrix=frame), cheapest)
-    cost = evaluation.mean_cost(y, full.predict(X), cost_matrix=frame)
-    assert cost == evaluation.mean_cost(
-        y, full.predict(X), cost_matrix=np.column_stack([MATRIX, np.full(3, 0.5)])
-    )
+    np.testing.assert_array_equal(model.predict(X, costs=Costs(matrix=frame)), cheapest)
+    cost = evaluation.mean_cost(y, full.predict(X), costs=Costs(matrix=frame))
+    plain = Costs(matrix=np.column_stack([MATRIX, np.full(3, 0.5)]))
+    assert cost == evaluation.mean_cost(y, full.predict(X), costs=plain)
 
 
 @pytest.mark.parametrize(
@@ -276,24 +280,26 @@ def test_a_matrix_with_labels_serves_the_classes_that_occur(row):
 def test_a_wrong_matrix_with_labels_is_refused(matrix, message):
     X, y = data(("a", "b", "c"))
     with pytest.raises(ValueError, match=message):
-        small(catalogue.entry("tree"), cost_matrix=matrix).fit(X, y)
+        small(catalogue.entry("tree"), costs=Costs(matrix=matrix)).fit(X, y)
 
 
 @some
 def test_a_last_column_abstains(row):
     X, y = data(("a", "b", "c"))
     matrix = np.column_stack([1 - np.eye(3), np.full(3, 0.3)])
-    model = small(row, cost_matrix=matrix).fit(X, y)
+    model = small(row, costs=Costs(matrix=matrix)).fit(X, y)
     sure = model.predict_proba(X).max(axis=1) > 0.7
     decided = model.predict(X)
     np.testing.assert_array_equal(decided == "abstain", ~sure)
     assert decided.dtype.kind == "U"
-    numbers = small(row, cost_matrix=matrix, abstain_label=-1).fit(X, np.searchsorted(["a", "b", "c"], y))
+    numbers = small(row, costs=Costs(matrix=matrix, abstain_label=-1)).fit(
+        X, np.searchsorted(["a", "b", "c"], y)
+    )
     assert numbers.predict(X).dtype.kind == "i"
     np.testing.assert_array_equal(numbers.predict(X) == -1, ~sure)
-    mixed = small(row, cost_matrix=matrix).fit(X, np.searchsorted(["a", "b", "c"], y)).predict(X)
+    mixed = small(row, costs=Costs(matrix=matrix)).fit(X, np.searchsorted(["a", "b", "c"], y)).predict(X)
     assert mixed.dtype == object
-    cost = evaluation.mean_cost(y, decided, cost_matrix=matrix)
+    cost = evaluation.mean_cost(y, decided, costs=Costs(matrix=matrix))
     right = np.mean(np.where(sure, decided != y, 0.3))
     assert cost == pytest.approx(right)
 
@@ -301,7 +307,7 @@ def test_a_last_column_abstains(row):
 def test_two_classes_may_abstain():
     X, y = data((0, 1))
     matrix = [[0, 1, 0.2], [1, 0, 0.2]]
-    model = small(catalogue.entry("tree"), cost_matrix=matrix).fit(X, y)
+    model = small(catalogue.entry("tree"), costs=Costs(matrix=matrix)).fit(X, y)
     p = model.predict_proba(X)[:, 1]
     np.testing.assert_array_equal(model.predict(X) == "abstain", (p > 0.2) & (p < 0.8))
     assert "→ abstain" in model.export_text()
@@ -325,14 +331,21 @@ def test_two_classes_may_abstain():
         ({"fn_cost": np.ones(150)}, {}, "give those to fit and predict"),
         ({"fn_cost": "price"}, {}, "fn_cost='price' names a column that X has not"),
         ({"fn_cost": lambda X: np.ones(3)}, {}, "3 rows, but there are 150"),
-        ({"cost_matrix": np.ones((3, 3))}, {}, "cost_matrix is for 3 classes, and there are 2"),
-        ({"cost_matrix": np.ones((2, 4))}, {}, "must have shape"),
-        ({"cost_matrix": [[0, 1], [5, 0]], "fn_cost": 3}, {}, "not both"),
-        ({"cost_matrix": [[0, 1], [5, 0]]}, {"fn_cost": np.ones(150)}, "not both"),
-        ({"cost_matrix": [[1, 0], [5, 0]]}, {}, "cheaper than the right one"),
-        ({"tp_benefit": -3}, {}, "fn_cost . tp_benefit must be positive"),
+        ({"costs": Costs(matrix=np.ones((3, 3)))}, {}, "cost_matrix is for 3 classes, and there are 2"),
+        ({"costs": Costs(matrix=np.ones((2, 4)))}, {}, "must have shape"),
+        ({"costs": Costs(matrix=[[0, 1], [5, 0]], fn=3)}, {}, "not both"),
+        ({"costs": Costs(1, 9), "fn_cost": 3}, {}, "give costs or fn_cost, not both"),
+        ({}, {"costs": Costs(1, 9), "fn_cost": np.ones(150)}, "give costs, or its short form fn_cost"),
+        ({}, {"costs": pd.DataFrame({"miss": np.ones(150)})}, "must have columns among fp, fn"),
+        ({"costs": Costs(matrix=[[0, 1], [5, 0]])}, {"fn_cost": np.ones(150)}, "not both"),
+        ({"costs": Costs(matrix=[[1, 0], [5, 0]])}, {}, "cheaper than the right one"),
+        ({"costs": Costs(tp_benefit=-3)}, {}, "fn_cost . tp_benefit must be positive"),
         ({"pos_label": "maybe"}, {}, "pos_label='maybe' is not one of the classes"),
-        ({"cost_matrix": [[0, 1, 0], [5, 0, 0]], "abstain_label": 1}, {}, "abstain_label=1 is one of the"),
+        (
+            {"costs": Costs(matrix=[[0, 1, 0], [5, 0, 0]], abstain_label=1)},
+            {},
+            "abstain_label=1 is one of the",
+        ),
     ],
 )
 @every
@@ -355,13 +368,13 @@ def test_a_column_must_be_there_at_prediction():
 
 def test_more_classes_need_a_matrix():
     X, y = data(("a", "b", "c"))
-    for params in ({"fn_cost": 2}, {"fn_cost": "amount"}, {"tp_benefit": 1}):
-        with pytest.raises(ValueError, match=r"are for two classes, got 3 classes; give cost_matrix"):
+    for params in ({"fn_cost": 2}, {"fn_cost": "amount"}, {"costs": Costs(tp_benefit=1)}):
+        with pytest.raises(ValueError, match=r"are for two classes, got 3 classes; give a cost matrix"):
             small(catalogue.entry("tree"), **params).fit(X, y)
     with pytest.raises(ValueError, match="pos_label is for two classes"):
         small(catalogue.entry("tree"), pos_label="a").fit(X, y)
-    with pytest.raises(ValueError, match="stakes=True is for two classes"):
-        small(catalogue.entry("tree"), stakes=True, cost_matrix=MATRIX).fit(X, y)
+    with pytest.raises(ValueError, match="weight_by_stakes is for two classes"):
+        small(catalogue.entry("tree"), costs=Costs(weight_by_stakes=True, matrix=MATRIX)).fit(X, y)
 
 
 @every
@@ -371,9 +384,9 @@ def test_costs_known_roughly_are_decided_for_their_mean(row):
     X, y = data((0, 1))
     mean = 15 / np.log(4)
     model = small(row, loss="Log", fn_cost=(5, 20)).fit(X, y)
-    assert model.costs.threshold == pytest.approx(1 / (1 + mean))
+    assert model.costs_.threshold == pytest.approx(1 / (1 + mean))
     np.testing.assert_array_equal(files.from_bytes(files.to_bytes(model)).predict(X), model.predict(X))
-    assert small(row, loss="Log", fn_cost=stats.gamma(3)).fit(X, y).costs.threshold == pytest.approx(1 / 4)
+    assert small(row, loss="Log", fn_cost=stats.gamma(3)).fit(X, y).costs_.threshold == pytest.approx(1 / 4)
     with pytest.raises(ValueError, match="is no range"):
         small(row, fn_cost=(20, 5)).fit(X, y)
 
@@ -381,7 +394,7 @@ def test_costs_known_roughly_are_decided_for_their_mean(row):
 def test_boosting_stops_early_by_the_costs_of_the_held_out_rows():
     X, y = data((0, 1))
     row, amount = catalogue.entry("boosting"), X["amount"].to_numpy()
-    params = {"early_stopping": True, "scoring": evaluation.cost_scorer(1, 3, by="predict")}
+    params = {"early_stopping": True, "scoring": evaluation.cost_scorer(fn_cost=3, by="predict")}
     by_name = small(row, fn_cost="amount", **params)
     by_array = small(row, **params)
     one = by_name.fit(X, y).validation_score_
@@ -403,7 +416,7 @@ def test_a_budget_limits_how_often_the_model_acts(row):
     assert saving[few == "bad"].min() >= saving[few == "good"].max()
     np.testing.assert_array_equal(model.predict(X, budget=150), free)
     with pytest.raises(ValueError, match="two classes, without abstaining"):
-        small(row, cost_matrix=[[0, 1, 0.1], [1, 0, 0.1]]).fit(X, y).predict(X, budget=3)
+        small(row, costs=Costs(matrix=[[0, 1, 0.1], [1, 0, 0.1]])).fit(X, y).predict(X, budget=3)
 
 
 @pytest.mark.parametrize("row", catalogue.ESTIMATORS, ids=lambda row: row.key)
@@ -416,6 +429,36 @@ def test_costs_by_a_column_are_kept_in_the_file(row):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+def test_costs_are_a_value_with_parameters():
+    costs = Costs(1, 9, pos_label="bad")
+    assert costs == Costs(fn=9, pos_label="bad") != Costs(fn=9)
+    assert hash(costs) == hash(Costs(fn=9, pos_label="bad"))
+    assert Costs(matrix=np.eye(2)) == Costs(matrix=np.eye(2)) != Costs(matrix=np.ones((2, 2)))
+    assert clone(TreeClassifier(costs=costs)).costs is costs
+    assert TreeClassifier(costs=costs).get_params()["costs__fn"] == 9
+    model = TreeClassifier(fn_cost=5, pos_label="bad").set_params(costs__tp_benefit=2)
+    assert model.costs == Costs(fn=5, tp_benefit=2, pos_label="bad")
+    assert (model.fn_cost, model.pos_label) == (1.0, None)
+    with pytest.raises(ValueError, match="has no parameter 'miss'"):
+        model.set_params(costs__miss=2)
+    X, y = data((0, 1))
+    with pytest.raises(TypeError, match=r"costs must be a .*Costs or None"):
+        TreeClassifier(costs={"fn": 9}).fit(X, y)
+
+
+def test_costs_of_rows_may_come_in_a_frame():
+    X, y = data((0, 1))
+    amount = X["amount"]
+    frame = pd.DataFrame({"fn": amount, "tp_benefit": 0.5})
+    model = LinearClassifier("Log", alpha=0.01).fit(X, y, costs=frame)
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(model.predict(X, costs=frame), p >= 1 / (1 + amount + 0.5))
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = clone(model).set_fit_request(costs=True).set_score_request(costs=True)
+        scores = cross_val_score(routed, X, y, cv=3, params={"costs": frame})
+    assert np.all((scores > 0) & (scores < 1))
+
+
 # --- without the rows, in files, in another order --------------------------------------------------
 
 
@@ -423,14 +466,14 @@ def test_a_model_whose_costs_differ_by_row_has_no_attribute_costs():
     X, y = data()
     by_row, same = (LinearClassifier(alpha=0.01, pos_label="bad", fn_cost=c).fit(X, y) for c in ("amount", 9))
     assert "classes_" in dir(by_row)  # newer versions of scikit-learn ask for every attribute
-    assert not hasattr(by_row, "costs")
-    assert hasattr(same, "costs")
+    assert not hasattr(by_row, "costs_")
+    assert hasattr(same, "costs_")
     for model in (by_row, same):
         assert isinstance(model, contract.FittedModel)
     with pytest.raises(
         CostsOfRowsError, match=r"fn_cost='amount' differs by row.* see costs_for\(X\)"
     ) as error:
-        by_row.costs  # noqa: B018
+        by_row.costs_  # noqa: B018
     assert isinstance(error.value, ValueError)
     assert isinstance(error.value, AttributeError)
     assert by_row.costs_for(X).by_row
@@ -441,13 +484,13 @@ def test_a_frame_of_costs_is_kept_in_the_file_by_its_labels():
     frame = pd.DataFrame(
         [[0.0, 8, 2, 1], [3, 0, 1, 1], [9, 9, 0, 1]], index=["c", "a", "b"], columns=["c", "a", "b", "wait"]
     )
-    model = TreeClassifier(cost_matrix=frame).fit(X, y)
+    model = TreeClassifier(costs=Costs(matrix=frame)).fit(X, y)
     again = files.from_bytes(files.to_bytes(model))
-    assert again.cost_matrix["a"] == {"c": 3, "a": 0, "b": 1, "wait": 1}
-    np.testing.assert_array_equal(again.costs.matrix, model.costs.matrix)
+    assert again.costs.matrix["a"] == {"c": 3, "a": 0, "b": 1, "wait": 1}
+    np.testing.assert_array_equal(again.costs_.matrix, model.costs_.matrix)
     assert "abstain" in set(again.predict(X))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert model.cost_matrix is frame
+    assert model.costs.matrix is frame
 
 
 def amounts_in_thousands(X):
@@ -551,18 +594,27 @@ def test_a_search_of_parameters_goes_by_the_costs_that_the_estimator_states():
     search = GridSearchCV(model, {"alpha": [0.01, 100.0]}, cv=3).fit(X, y)
     scoring = evaluation.cost_scorer(fp_cost=1, fn_cost=6, pos_label="sick")
     by_cost = GridSearchCV(model, {"alpha": [0.01, 100.0]}, scoring=scoring, cv=3).fit(X, y)
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_cost.cv_results_["mean_test_score"])
+    ranks = [found.cv_results_["rank_test_score"].tolist() for found in (search, by_cost)]
+    assert ranks[0] == ranks[1]
     accuracy = GridSearchCV(model, {"alpha": [0.01, 100.0]}, scoring="accuracy", cv=3).fit(X, y)
     assert search.best_params_ == {"alpha": 0.01} != accuracy.best_params_
     weight = rng.integers(1, 4, 400)
     fitted = search.best_estimator_
     costs = {"fp_cost": 1, "fn_cost": 6, "pos_label": "sick"}
     cost = evaluation.mean_cost(y, fitted.predict(X), sample_weight=weight, **costs)
-    assert fitted.score(X, y, weight) == pytest.approx(-cost)
+    stake = np.where(y == "sick", 6, 1)
+    assert fitted.score(X, y, weight) == pytest.approx(1 - cost / np.average(stake, weights=weight))
     rows = rng.uniform(1, 20, 400)
-    of_rows = evaluation.mean_cost(y, fitted.predict(X, fn_cost=rows), fn_cost=rows, pos_label="sick")
-    assert fitted.score(X, y, fn_cost=rows) == pytest.approx(-of_rows)
+    decided = fitted.predict(X, fn_cost=rows)
+    wrong = np.where(y == "sick", rows, 1) * (decided != y)
+    assert fitted.score(X, y, fn_cost=rows) == pytest.approx(
+        1 - wrong.sum() / np.where(y == "sick", rows, 1).sum()
+    )
     plain = LinearClassifier(alpha=0.01).fit(X, y)
     assert plain.score(X, y) == np.mean(plain.predict(X) == y)
+    scaled = LinearClassifier(alpha=0.01, fp_cost=2, fn_cost=2).fit(X, y)
+    assert scaled.score(X, y) == pytest.approx(plain.score(X, y))
+    with pytest.warns(UserWarning, match="nothing is at stake"):
+        assert np.isnan(fitted.score(X, y, fp_cost=np.zeros(400), fn_cost=np.zeros(400)))
     with pytest.raises(ValueError, match=r"\['dead'\] that the model was not trained on"):
         fitted.score(X[:1], ["dead"])

@@ -13,7 +13,7 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propriety import LinearClassifier, LossSearchCV, RuleClassifier, TreeClassifier, evaluation
+from propriety import Costs, LinearClassifier, LossSearchCV, RuleClassifier, TreeClassifier, evaluation
 from propriety.costs import ResolvedCosts
 from propriety.report import Flipped, Report
 from propriety.report.numbers import amount, number
@@ -133,11 +133,11 @@ def three(n=N):
 
 def test_a_matrix_has_its_page():
     x, y = three()
-    model = TreeClassifier(cost_matrix=MATRIX, max_leaf_nodes=5).fit(x[:150], y[:150])
+    model = TreeClassifier(costs=Costs(matrix=MATRIX), max_leaf_nodes=5).fit(x[:150], y[:150])
     report = Report.from_estimator(
         model, x[150:], y[150:], rivals={"logistic": LogisticRegression().fit(x[:150], y[:150])}
     )
-    mean = evaluation.mean_cost(y[150:], model.predict(x[150:]), cost_matrix=MATRIX)
+    mean = evaluation.mean_cost(y[150:], model.predict(x[150:]), costs=Costs(matrix=MATRIX))
     assert report.lines[0].cost.value == pytest.approx(1000 * mean)
     assert report.labels == ("a", "b", "c")
     text = text_of(report)
@@ -269,7 +269,7 @@ def test_names_are_what_the_page_calls_the_classes():
 
 def test_costs_that_are_given_take_the_place_of_the_model_s():
     x, y = three()
-    model = TreeClassifier(cost_matrix=MATRIX).fit(x, y)
+    model = TreeClassifier(costs=Costs(matrix=MATRIX)).fit(x, y)
     report = Report.from_estimator(model, x, y, cost_matrix=np.ones((3, 3)) - np.eye(3))
     assert not report.costs.abstains
     X, labels = loans()

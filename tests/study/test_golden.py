@@ -6,7 +6,7 @@ import golden
 import numpy as np
 import pytest
 
-from propriety import evaluation
+from propriety import Costs, evaluation
 from propriety.auto.judgement import judgement
 from propriety.costs import ResolvedCosts
 from propriety.evaluation.judging import CONSTANT, JudgedRows, judge
@@ -100,7 +100,7 @@ def test_all_readers_have_the_same_digits(name):
         decided = costs.decide(P) if budget is None else costs.decide_within(P, budget)
         labels = np.array([*LABELS[k], "abstain"])
         summary = evaluation.cost_summary(
-            labels[y], labels[decided], **terms, sample_weight=weight, labels=LABELS[k]
+            labels[y], labels[decided], costs=Costs.of_terms(terms), sample_weight=weight, labels=LABELS[k]
         )
         assert 1000 * summary.mean.value == pytest.approx(model.cost.value, rel=1e-12)
         assert 1000 * summary.mean.high == pytest.approx(model.cost.high, rel=1e-12)

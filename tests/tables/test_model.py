@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from samples import SMALL
 
+from propriety import Costs
 from propriety.data.numbers import Numbers
 from propriety.model import catalogue, files
 from propriety.model.contract import FittedModel
@@ -29,7 +30,7 @@ def test_it_is_a_fitted_model(model):
 
 def test_it_decides_by_the_costs_of_its_estimator(model, table):
     p = model.predict_proba(table)
-    assert model.threshold == model.costs.threshold == 0.1
+    assert model.threshold == model.costs_.threshold == 0.1
     np.testing.assert_array_equal(model.predict(table) == "yes", p[:, 1] >= 0.1)
     model_features, _ = model.features(table)
     np.testing.assert_array_equal(
@@ -114,7 +115,7 @@ def test_costs_of_columns_decide_each_row_and_come_back_from_the_file(models, ta
     model = with_row_costs(models["tree"], fn_cost="age", fp_cost="100 - age")
     assert model.has_row_costs
     with pytest.raises(ValueError, match="differ by row, by the columns 'age'"):
-        model.costs  # noqa: B018
+        model.costs_  # noqa: B018
     age = np.array([float(v) for v in table.column("age").to_pylist()])
     p = model.predict_proba(table)[:, 1]
     np.testing.assert_array_equal(model.predict(table) == "yes", p >= (100 - age) / 100)
@@ -148,7 +149,7 @@ def test_a_model_of_three_classes_keeps_the_contract(table, tmp_path, key):
     findings = infer(table, "color", several=True)
     frame, _ = findings.columns.encode(table)
     matrix = np.array([[0.0, 1, 4, 0.5], [1, 0, 1, 0.5], [9, 1, 0, 0.5]])
-    estimator = catalogue.entry(key).type(cost_matrix=matrix, **SMALL.get(key, {}))
+    estimator = catalogue.entry(key).type(costs=Costs(matrix=matrix), **SMALL.get(key, {}))
     numbers = Numbers.fit(frame) if estimator.reads_numbers else None
     estimator.fit(frame if numbers is None else numbers(frame), findings.codes)
     model = TableModel(estimator, findings.columns, findings.target, numbers)

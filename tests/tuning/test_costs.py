@@ -7,7 +7,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propriety import LinearClassifier, LossSearchCV, TreeClassifier, evaluation, losses
+from propriety import Costs, LinearClassifier, LossSearchCV, TreeClassifier, evaluation, losses
 from propriety.costs import PositiveClassWarning
 
 
@@ -38,7 +38,9 @@ def test_costs_of_rows_judge_each_row_by_its_own():
 def test_rows_in_a_pipeline_and_in_nested_searches():
     X, y = data()
     amount = X["amount"].to_numpy()
-    pipeline = make_pipeline(StandardScaler(), LinearClassifier(alpha=0.01, stakes=True))
+    pipeline = make_pipeline(
+        StandardScaler(), LinearClassifier(alpha=0.01, costs=Costs(weight_by_stakes=True))
+    )
     search = LossSearchCV(pipeline, ["Squared"], cv=2, verdict="nested").fit(X, y, fn_cost=amount)
     p = search.predict_proba(X)[:, 1]
     np.testing.assert_array_equal(search.predict(X, fn_cost=amount), p >= 1 / (1 + amount))
@@ -50,12 +52,14 @@ def test_rows_in_a_pipeline_and_in_nested_searches():
 def test_a_matrix_of_several_classes():
     X, y = data(("a", "b", "c"))
     matrix = np.array([[0, 1, 4, 0.5], [3, 0, 1, 0.5], [20, 9, 0, 0.5]])
-    search = LossSearchCV(TreeClassifier(max_leaf_nodes=5), ["Squared"], cost_matrix=matrix, cv=3).fit(X, y)
+    search = LossSearchCV(
+        TreeClassifier(max_leaf_nodes=5), ["Squared"], costs=Costs(matrix=matrix), cv=3
+    ).fit(X, y)
     P = search.predict_proba(X)
     cheapest = np.array(["a", "b", "c", "abstain"])[np.argmin(P @ matrix, axis=1)]
     np.testing.assert_array_equal(search.predict(X), cheapest)
     assert "abstain" in cheapest
-    assert search.score(X, y) == pytest.approx(-evaluation.mean_cost(y, cheapest, cost_matrix=matrix))
+    assert search.score(X, y) == pytest.approx(-evaluation.mean_cost(y, cheapest, costs=Costs(matrix=matrix)))
     assert "by the cost matrix" in search.criterion_.unit
 
 
@@ -87,24 +91,24 @@ def test_a_fold_may_lack_a_class():
     held_out = np.union1d(rare, rows[::3])
     splits = [(np.setdiff1d(rows, held_out), held_out), (held_out, np.setdiff1d(rows, held_out))]
     model = TreeClassifier(max_leaf_nodes=4)
-    search = LossSearchCV(model, ["Squared"], cost_matrix=matrix, cv=splits).fit(X, y)
-    np.testing.assert_array_equal(search.best_estimator_.cost_matrix, matrix)
+    search = LossSearchCV(model, ["Squared"], costs=Costs(matrix=matrix), cv=splits).fit(X, y)
+    np.testing.assert_array_equal(search.best_estimator_.costs.matrix, matrix)
     P = search.predict_proba(X)
     np.testing.assert_array_equal(search.predict(X), np.array(["a", "b", "c"])[np.argmin(P @ matrix, axis=1)])
     each = np.tile(matrix, (len(y), 1, 1))
-    by_rows = LossSearchCV(model, ["Squared"], cv=splits).fit(X, y, cost_matrix=each)
+    by_rows = LossSearchCV(model, ["Squared"], cv=splits).fit(X, y, costs=Costs(matrix=each))
     np.testing.assert_array_equal(by_rows.cv_results_["gain"], search.cv_results_["gain"])
     # Without a search to know all classes, the matrix has to name them.
     labelled = pd.DataFrame(matrix, index=["a", "b", "c"], columns=["a", "b", "c"])
     scores = cross_val_score(
-        TreeClassifier(max_leaf_nodes=4, cost_matrix=labelled),
+        TreeClassifier(max_leaf_nodes=4, costs=Costs(matrix=labelled)),
         X,
         y,
         cv=splits,
-        scoring=evaluation.cost_scorer(cost_matrix=labelled),
+        scoring=evaluation.cost_scorer(costs=Costs(matrix=labelled)),
     )
     assert np.all(np.isfinite(scores))
     with pytest.raises(
         ValueError, match=r"for 3 classes, and there are 2.*name the classes: give a data frame"
     ):
-        TreeClassifier(cost_matrix=matrix).fit(X[y != "c"], y[y != "c"])
+        TreeClassifier(costs=Costs(matrix=matrix)).fit(X[y != "c"], y[y != "c"])

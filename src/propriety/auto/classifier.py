@@ -16,6 +16,7 @@ from propriety.auto.settings import settings_of
 from propriety.auto.stacking import LEAST, Stack, on_scale
 from propriety.auto.state import read_state, write_state
 from propriety.auto.text import can_be_read, text_of
+from propriety.data.costs import stated_costs
 from propriety.data.table import Table
 from propriety.export import formula
 from propriety.export.formula import Formula, readout_of
@@ -43,21 +44,12 @@ class AutoClassifier(ProperClassifier):
         keep the log loss.
     link : link or str, default=None
         Link of the score; None: the loss's own, or the logit.
+    costs : Costs, default=None
+        What mistakes cost and right decisions bring: a `propriety.Costs`.
     fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
-        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
-        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
-        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
-        ``predict``.
-    tp_benefit, tn_benefit : as the costs, default=0.0
-        What right decisions bring: a hit, and a right negative.
-    cost_matrix : array of shape (K, K) or (K, K + 1), or callable, default=None
-        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
-        what it costs to abstain, and then ``predict`` may return ``abstain_label``.
+        The short form of it: cost of a false alarm and of a miss; they decide ``predict``.
     pos_label : label, default=None
         The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
-    abstain_label : label, default="abstain"
-    stakes : bool, default=False
-        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
     time_budget : float or None, default=None
         Seconds that the fit may take. Members are fitted in the order of their price, and one for which the
         time that is left would be too short is left out; the first is always there.
@@ -105,14 +97,10 @@ class AutoClassifier(ProperClassifier):
         loss: Any = "auto",
         *,
         link: Any = None,
+        costs: Any = None,
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
-        tp_benefit: Any = 0.0,
-        tn_benefit: Any = 0.0,
-        cost_matrix: Any = None,
         pos_label: Any = None,
-        abstain_label: Any = "abstain",
-        stakes: bool = False,
         time_budget: float | None = None,
         interpretable: bool = False,
         members: Sequence[str] = ("linear", "forest", "boosting"),
@@ -125,14 +113,10 @@ class AutoClassifier(ProperClassifier):
     ) -> None:
         self.loss = loss
         self.link = link
+        self.costs = costs
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
-        self.tp_benefit = tp_benefit
-        self.tn_benefit = tn_benefit
-        self.cost_matrix = cost_matrix
         self.pos_label = pos_label
-        self.abstain_label = abstain_label
-        self.stakes = stakes
         self.time_budget = time_budget
         self.interpretable = interpretable
         self.members = members
@@ -162,11 +146,9 @@ class AutoClassifier(ProperClassifier):
         sample_weight: Any = None,
         *,
         groups: Any = None,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
         offset: None = None,
     ) -> Self:
         """Fit the members by folds, weigh them, and judge the whole.
@@ -182,8 +164,11 @@ class AutoClassifier(ProperClassifier):
             relative to their mean. Rows of weight 0 take no part.
         groups : array of shape (n,), optional
             Rows of a group share a fold.
-        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
-            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        costs : Costs, data frame or array of shape (n, K, K), optional
+            Costs of each row, in the place of those of the constructor; a data frame has columns such as
+            ``fp`` and ``fn``. ``predict`` then takes them as well.
+        fp_cost, fn_cost : array of shape (n,), optional
+            The short form of it.
         offset : None
             Refused: the trees of a forest have no score that could start anywhere. `BoostingClassifier` and
             `LinearClassifier` take one.
@@ -201,17 +186,17 @@ class AutoClassifier(ProperClassifier):
             X,
             y,
             sample_weight,
+            costs=costs,
             fp_cost=fp_cost,
             fn_cost=fn_cost,
-            tp_benefit=tp_benefit,
-            tn_benefit=tn_benefit,
-            cost_matrix=cost_matrix,
             groups=groups,
         )
         settings = settings_of(self)
         loss = fitted_loss(self.loss, self.link, training.n_classes)
         # At stake or not, a decision counts once.
-        judging = Weights.read(sample_weight, training.n_rows) if self.stakes else None
+        judging = (
+            Weights.read(sample_weight, training.n_rows) if stated_costs(self).weight_by_stakes else None
+        )
         shared, self._shared_members = self._shared_members, None  # of this fit alone
         learned = learn(training, settings, loss, judging, shared)
         parts = _attributes(learned.members, learned.stack)

@@ -25,7 +25,7 @@ from propriety.beyond.meeting import Member, meet
 from propriety.beyond.scale import in_words, leaves_of, rounds_of, seconds_of, stops_early
 from propriety.beyond.scan import Scan, batch_rows
 from propriety.collective import ALONE, NotSpread
-from propriety.data.cost_terms import TERMS, CostTerms
+from propriety.data.costs import OF_ROWS, TERMS, Costs, stated_costs
 from propriety.data.stream import Stream
 from propriety.data.training import n_scores_of
 from propriety.engine.binning import SAMPLE
@@ -276,15 +276,17 @@ def check(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> None:
         raise TypeError("y is the target of the scan, scan(…, target=name): leave y out")
     if "sample_weight" in given:
         raise TypeError("sample_weight is a column of the scan, scan(…, weight=name): leave it out")
-    for name in ("groups", "folds", "offset", *TERMS):
-        if name in given and (name not in TERMS or not isinstance(given[name], str)) and np.ndim(given[name]):
-            how = "name a column of the scan" if name in TERMS else "give fit a table that is in memory"
+    for name in ("groups", "folds", "offset", *OF_ROWS):
+        if _is_by_row(given.get(name)):
+            how = "name a column of the scan" if name in OF_ROWS else "give fit a table that is in memory"
             raise TypeError(f"{name} is given by row, and the rows of a scan are read in parts; {how}")
     if isinstance(given.get("X_val"), Stream):
         raise TypeError("X_val must be a table in memory: give the one that its .to_arrow() makes")
-    for name in TERMS:
-        if callable(getattr(CostTerms.of(model), name)):
-            raise TypeError(f"{name} is a function, and the rows of a scan are read in parts; name a column")
+    for name, known_as in TERMS.items():
+        if callable(getattr(stated_costs(model), name)):
+            raise TypeError(
+                f"{known_as} is a function, and the rows of a scan are read in parts; name a column"
+            )
     scoring = getattr(model, "scoring", "loss")
     unfit = {
         "coefficient='corrective'": getattr(model, "coefficient", None) == "corrective",
@@ -297,6 +299,13 @@ def check(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> None:
             f"{wrong[0]} needs all rows in memory, and those of a scan are read in parts; leave it out, or "
             "give fit the table that the scan's .to_arrow() makes"
         )
+
+
+def _is_by_row(value: Any) -> bool:
+    """Whether an argument of ``fit`` has an entry for each row."""
+    if isinstance(value, Costs):
+        return any(_is_by_row(getattr(value, name)) for name in ("fp", "fn", "tp_benefit", "tn_benefit"))
+    return value is not None and not isinstance(value, str) and np.ndim(value) > 0
 
 
 def _refuse_whole(model: Any, n_rows: int) -> None:

@@ -16,7 +16,7 @@ from propriety.boosting.remarks import of_rounds
 from propriety.boosting.settings import settings_of
 from propriety.collective import Parted
 from propriety.costs import ResolvedCosts
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import stated_costs
 from propriety.data.parameters import DEPRECATED
 from propriety.data.table import Table
 from propriety.data.training import Training
@@ -52,22 +52,12 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         (log, squared, density power), or one class against the rest.
     link : link or str, default=None
         Link of the score; None: the loss's own.
+    costs : Costs, default=None
+        What mistakes cost and right decisions bring: a `propriety.Costs`.
     fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
-        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
-        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
-        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
-        ``predict``.
-    tp_benefit, tn_benefit : as the costs, default=0.0
-        What right decisions bring: a hit, and a right negative.
-    cost_matrix : array of shape (K, K) or (K, K + 1), data frame, dict or callable, default=None
-        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
-        what it costs to abstain, and then ``predict`` may return ``abstain_label``. A frame with labels, or
-        ``{true: {decided: cost}}``, serves rows that lack a class too, as those of a fold may.
+        The short form of it: cost of a false alarm and of a miss; they decide ``predict``.
     pos_label : label, default=None
         The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
-    abstain_label : label, default="abstain"
-    stakes : bool, default=False
-        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
     gain : float or "cv", default=None
         Gain σ: fit σ φ(v/σ) in the place of the loss φ. "cv" chooses it by cross-validation, see
         :func:`gain_path`; the choice is ``gain_``. Only the steps "gradient" and "sign" feel a gain.
@@ -204,14 +194,10 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         loss: Any = "auto",
         *,
         link: Any = None,
+        costs: Any = None,
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
-        tp_benefit: Any = 0.0,
-        tn_benefit: Any = 0.0,
-        cost_matrix: Any = None,
         pos_label: Any = None,
-        abstain_label: Any = "abstain",
-        stakes: bool = False,
         gain: Any = None,
         weak_learner: str = "tree",
         step: str = "fisher",
@@ -253,12 +239,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     ) -> None:
         self.loss = loss
         self.link = link
+        self.costs = costs
         self.fp_cost, self.fn_cost = fp_cost, fn_cost
-        self.tp_benefit, self.tn_benefit = tp_benefit, tn_benefit
-        self.cost_matrix = cost_matrix
         self.pos_label = pos_label
-        self.abstain_label = abstain_label
-        self.stakes = stakes
         self.gain = gain
         self.weak_learner = weak_learner
         self.step = step
@@ -317,11 +300,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         y_val: Any = None,
         sample_weight_val: Any = None,
         offset_val: Any = None,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
         offset: Any = None,
         groups: Any = None,
         folds: Any = None,
@@ -339,8 +320,11 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             relative to their mean. Rows of weight 0 take no part.
         X_val, y_val, sample_weight_val, offset_val : optional
             Rows for early stopping; without that, ``validation_score_`` is theirs after each round.
-        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
-            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        costs : Costs, data frame or array of shape (n, K, K), optional
+            Costs of each row, in the place of those of the constructor; a data frame has columns such as
+            ``fp`` and ``fn``. ``predict`` then takes them as well.
+        fp_cost, fn_cost : array of shape (n,), optional
+            The short form of it.
         offset : array of shape (n,), or (n, K) for more than two classes, optional
             The score of each row before the first round: an exposure, or the score of a model to improve
             upon, as ``decision_function`` has it: of ``classes_[1]``, whichever class is positive, and
@@ -363,11 +347,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             X,
             y,
             sample_weight,
+            costs=costs,
             fp_cost=fp_cost,
             fn_cost=fn_cost,
-            tp_benefit=tp_benefit,
-            tn_benefit=tn_benefit,
-            cost_matrix=cost_matrix,
             offset=offset,
             groups=groups,
         )
@@ -381,8 +363,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         del copies  # a number for each row, which the rounds need no more
         for name in ("gain_", "gain_path_", "oof_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        costs, earlier = self._held_out_costs(lesson, X_val), self._forest if again else None
-        self._boost(lesson, loss, costs, earlier, X, y, chosen | learned)
+        resolved, earlier = self._held_out_costs(lesson, X_val), self._forest if again else None
+        self._boost(lesson, loss, resolved, earlier, X, y, chosen | learned)
         return self
 
     def _prepare(
@@ -449,7 +431,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         if not isinstance(lesson.held_out.where, Table):
             return costs.take(lesson.held_out.where)
         if self.has_row_costs:
-            return CostTerms.of(self).costs(lesson.training.classes, X_val)
+            return stated_costs(self).resolve(lesson.training.classes, X_val, self._known_classes)
         return costs.mean(lesson.training.weights.array)
 
     def _new_seed(self, again: bool) -> int:

@@ -18,6 +18,7 @@ from propriety.boosting.compatibility import is_asked
 from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
 from propriety.boosting.settings import ROUNDS, settings_of
 from propriety.collective import NotSpread
+from propriety.data.costs import stated_costs
 from propriety.data.training import Training
 from propriety.losses.links import Logit
 from propriety.losses.value import positive
@@ -370,6 +371,6 @@ def gain_of_folds(model: Any, X: Any, y: Any, sample_weight: Any, training: Trai
             f"gain='cv' needs all rows in one place, and they are spread over {training.collective.size} "
             "processes; give a number, or a table that is in memory"
         )
-    if model.stakes:  # they are in the weights of the training rows
-        model, sample_weight = clone(model).set_params(stakes=False), training.weights.array
+    if stated_costs(model).weight_by_stakes:  # they are in the weights of the training rows
+        model, sample_weight = clone(model).set_params(costs__weight_by_stakes=False), training.weights.array
     return gain_path(model, X, y, sample_weight=sample_weight, offset=training.offset, groups=training.groups)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.cli.output import UsageError
+from propriety.data.costs import Costs
 from propriety.data.numbers import Numbers
 from propriety.data.table import Rows
 from propriety.model.catalogue import ESTIMATORS, Entry
@@ -144,7 +145,7 @@ def _fit(recipe: Recipe, order: Order, frame: Any, y: NDArray[Any], given: Argum
     if given.weight is not None:
         arguments["sample_weight"] = given.weight
     if not recipe.reads:  # others' models know no costs: theirs come in by the decisions
-        arguments |= given.of_rows
+        arguments |= {"costs": Costs.of_terms(given.of_rows)} if given.of_rows else {}
     if order.search:
         estimator = LossSearchCV(estimator, "tailored", n_jobs=1, cv=given.inner)
     if given.groups is not None and (order.search or (not recipe.reads and estimator.takes_groups)):

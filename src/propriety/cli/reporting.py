@@ -117,7 +117,7 @@ def _costs(study: Study) -> dict[str, Any]:
     """The terms of the costs for the judging rows, and how they were stated."""
     table = study.table
     if not table.stated.by_row:
-        return {**table.stated.parameters(table.classes), "stated": table.stated.texts}
+        return {**table.stated.terms_for(table.classes), "stated": table.stated.texts}
     rows = study.split.rows
     terms = {
         name: table.of_rows[name][rows] if isinstance(term, Expression) else term

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _get_feature_names
 from propriety import memory
 from propriety.collective import ALONE, Collective
 from propriety.costs import ResolvedCosts
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import Costs
 from propriety.data.labels import CodedLabels, are_labels, as_labels
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy
@@ -76,16 +76,16 @@ class Training:
         *,
         reads: str = TABLE,
         categorical: Any = None,
-        terms: CostTerms | None = None,
-        stakes: bool = False,
+        costs: Costs | None = None,
+        known_classes: NDArray[Any] | None = None,
         offset: Any = None,
         groups: Any = None,
         collective: Collective = ALONE,
     ) -> Training:
         """Check everything that `fit` of the named estimator was given.
 
-        With `stakes`, each row is weighted by what is at stake in it. With a `collective`, these are the
-        rows of one process, and columns, classes and weights are those of all.
+        `known_classes` are those that a cost matrix is for, if these rows may lack some. With a `collective`,
+        these are the rows of one process, and columns, classes and weights are those of all.
 
         >>> training = Training.read("TreeClassifier", [[1.0], [2.0], [3.0]], ["b", "a", "c"], [1, 2, 0])
         >>> training.classes.tolist(), training.codes.tolist(), training.weights.total
@@ -115,13 +115,14 @@ class Training:
         classes, codes = encode_labels(labels, weights)
         if certain and 2 * len(classes) > len(codes) > _FEW:
             check_classification_targets(distinct)  # which warns of what looks like numbers
-        costs = (terms or CostTerms()).costs(classes, given)
-        if stakes:
-            weights = staked(weights, costs, codes)
+        stated = costs or Costs()
+        resolved = stated.resolve(classes, given, known_classes)
+        if stated.weight_by_stakes:
+            weights = staked(weights, resolved, codes)
         if offset is not None:
             offset = read_offset(offset, len(codes), n_scores_of(len(classes)))
         groups = None if groups is None else read_groups(groups, len(codes))
-        return cls(table, schema, classes, codes, weights, feature_names, costs, offset, groups)
+        return cls(table, schema, classes, codes, weights, feature_names, resolved, offset, groups)
 
     def expanded(self) -> tuple[Training, NDArray[np.intp]]:
         """The same training with a row for each copy, and the row of each; as it is if there are too many.
@@ -243,13 +244,13 @@ def staked(weights: Weights, costs: ResolvedCosts, codes: NDArray[np.intp]) -> W
     array([0.5455, 0.8182, 1.6364])
     """
     if costs.n_classes > 2:
-        raise ValueError(f"stakes=True is for two classes, got {costs.n_classes} classes")
+        raise ValueError(f"weight_by_stakes is for two classes, got {costs.n_classes} classes")
     if not costs.by_row:
         return weights
     stake = np.asarray(costs.stake)
     at_stake = np.bincount(codes, weights=weights.array * stake, minlength=2) > 0
     if np.any(weights.collective.sum(at_stake.astype(np.int64)) == 0):
-        raise ValueError("stakes=True weights rows by fp_cost + fn_cost, which are 0 in all rows of a class")
+        raise ValueError("weight_by_stakes weights rows by fp + fn, which are 0 in all rows of a class")
     return (weights.without(stake == 0) if np.any(stake == 0) else weights).times(stake)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import read_terms
 from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
 from propriety.evaluation.inputs import Array
@@ -65,10 +65,9 @@ def budget_curve(
     y: ArrayLike,
     p: ArrayLike,
     *,
+    costs: Any = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
     pos_label: Any = None,
 ) -> BudgetCurve:
     """Total cost against the number of rows that are acted on, best first, and the lift.
@@ -83,17 +82,19 @@ def budget_curve(
     >>> curve([1, 4])
     array([4., 1.])
     """
+    stated = read_terms(costs, fp_cost, fn_cost, pos_label)
+    pos_label = stated.pos_label
     p = inputs.probabilities(p, column=inputs.column_of(y, pos_label))
     labels = np.unique(np.asarray(y))
     outcomes = inputs.outcomes(y, pos_label)
     inputs.same_length(y=outcomes, p=p)
-    costs = CostTerms.of_rows(fp_cost, fn_cost, tp_benefit, tn_benefit).costs(np.arange(2))
+    resolved = stated.replace(pos_label=None).resolve(np.arange(2))
     if len(labels) == 2:
-        warn_of_side(labels, costs, pos_label)
-    saving = costs.savings_of_acting(p)
+        warn_of_side(labels, resolved, pos_label)
+    saving = resolved.savings_of_acting(p)
     order = np.argsort(-saving, kind="stable")
-    passed, acted = (costs.of_rows(outcomes, np.full(len(p), decided)) for decided in (0, 1))
+    passed, acted = (resolved.of_rows(outcomes, np.full(len(p), decided)) for decided in (0, 1))
     changes = np.cumsum((acted - passed)[order])
     totals = passed.sum() + np.concatenate([[0.0], changes])
     hits = np.concatenate([[0.0], np.cumsum(outcomes[order])])
-    return BudgetCurve(order, totals, hits, int(np.count_nonzero(costs.decide(p))))
+    return BudgetCurve(order, totals, hits, int(np.count_nonzero(resolved.decide(p))))

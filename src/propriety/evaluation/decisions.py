@@ -1,20 +1,19 @@
 """Decisions and what they cost: thresholds, costs of rows, cost matrices.
 
-Costs are given as `propriety.costs.ResolvedCosts` reads them: ``fp_cost`` and ``fn_cost``, what a false alarm
-and a miss cost, as numbers or as one number for each row, with ``tp_benefit`` and ``tn_benefit``, what right
-decisions bring; or ``cost_matrix[true, predicted]``, the cost of any decision for any class, of shape (K, K),
-or (n, K, K) with a matrix for each row, and one more column if a decision may be to abstain.
+Costs are a `propriety.Costs`, or its short form: ``fp_cost`` and ``fn_cost``, what a false alarm and a miss
+cost, as numbers or as one number for each row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.costs import ResolvedCosts
-from propriety.data.cost_terms import TERMS, CostTerms
+from propriety.data.costs import OF_ROWS, Costs, abstain_label_of, read_terms
 from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import condensed, refuse_collections
@@ -24,38 +23,29 @@ from propriety.evaluation.scores import class_index
 from propriety.losses.point import check_probability
 
 
-def threshold(
-    fp_cost: ArrayLike = 1.0,
-    fn_cost: ArrayLike = 1.0,
-    *,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
-    cost_matrix: ArrayLike | None = None,
-) -> Any:
+def threshold(fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0, *, costs: Any = None) -> Any:
     """The probability from which class 1 is the cheaper decision: fp_cost/(fp_cost + fn_cost). [B §3]
 
     With benefits, or a cost matrix of two classes, what counts is the excess of a wrong decision over the
     right one: c = (C₀₁ − C₀₀)/(C₀₁ − C₀₀ + C₁₀ − C₁₁).
 
-    >>> threshold(1, 9), threshold(1, 0, tp_benefit=4)
+    >>> from propriety import Costs
+    >>> threshold(1, 9), threshold(costs=Costs(fn=0, tp_benefit=4))
     (0.1, 0.2)
-    >>> threshold(cost_matrix=[[0, 1], [5, 1]])
+    >>> threshold(costs=Costs(matrix=[[0, 1], [5, 1]]))
     0.2
     """
-    refuse_collections(fp_cost=fp_cost, fn_cost=fn_cost, tp_benefit=tp_benefit, tn_benefit=tn_benefit)
-    return ResolvedCosts.read(
-        fp_cost, fn_cost, cost_matrix, tp_benefit=tp_benefit, tn_benefit=tn_benefit
-    ).threshold
+    stated = read_terms(costs, fp_cost, fn_cost)
+    refuse_collections(**stated.terms)
+    return stated.threshold
 
 
 def decide(
     p: ArrayLike,
     *,
+    costs: Any = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
-    cost_matrix: ArrayLike | None = None,
     pos_label: int | None = None,
 ) -> NDArray[np.intp]:
     """The class of least expected cost for every row, as an index; K is to abstain.
@@ -66,35 +56,25 @@ def decide(
 
     >>> decide([0.05, 0.1, 0.8], fp_cost=1, fn_cost=9)
     array([0, 1, 1])
-    >>> decide([[0.5, 0.3, 0.2]], cost_matrix=[[0, 1, 1], [1, 0, 1], [9, 9, 0]])
+    >>> from propriety import Costs
+    >>> decide([[0.5, 0.3, 0.2]], costs=Costs(matrix=[[0, 1, 1], [1, 0, 1], [9, 9, 0]]))
     array([2])
     >>> decide([[0.2, 0.8]], fn_cost=9, pos_label=0)
     array([0])
     """
     refuse_collections(p=p)
-    costs = ResolvedCosts.read(
-        fp_cost,
-        fn_cost,
-        cost_matrix,
-        tp_benefit=tp_benefit,
-        tn_benefit=tn_benefit,
-        positive=_column(pos_label),
-    )
-    return costs.decide(check_probability("p", p))
+    return _of_columns(read_terms(costs, fp_cost, fn_cost), pos_label).decide(check_probability("p", p))
 
 
 def costs_of(
     y: ArrayLike,
     decision: ArrayLike,
     *,
+    costs: Any = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
-    cost_matrix: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     pos_label: Any = None,
-    abstain_label: Any = "abstain",
 ) -> Array:
     """What each decision cost; see `mean_cost`.
 
@@ -103,13 +83,7 @@ def costs_of(
     >>> costs_of(["bad", "good"], ["good", "good"], fn_cost=9, pos_label="bad")
     array([9., 0.])
     """
-    judged = read_decisions(
-        y,
-        decision,
-        CostTerms.of_rows(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix, pos_label),
-        labels=labels,
-        abstain_label=abstain_label,
-    )
+    judged = read_decisions(y, decision, read_terms(costs, fp_cost, fn_cost, pos_label), labels=labels)
     return judged.costs.of_rows(judged.true, judged.decided)
 
 
@@ -117,15 +91,12 @@ def mean_cost(
     y: ArrayLike,
     decision: ArrayLike,
     *,
+    costs: Any = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
-    cost_matrix: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     pos_label: Any = None,
-    abstain_label: Any = "abstain",
 ) -> float:
     """Mean cost of decisions made: what ``predict`` cost on rows whose labels are known.
 
@@ -137,44 +108,40 @@ def mean_cost(
     y : array of labels
     decision : array of labels
         The class decided for each row.
+    costs : Costs, data frame or array of shape (n, K, K), optional
+        What mistakes cost and right decisions bring, with a label for decisions to abstain.
     fp_cost, fn_cost : float or array of shape (n,)
-        Costs of a false alarm and of a miss; for two classes.
-    tp_benefit, tn_benefit : float or array of shape (n,)
-        What a hit and a right negative bring.
-    cost_matrix : array of shape (K, K) or (n, K, K), optional
-        ``cost_matrix[true, predicted]``, instead of those; with one more column for abstaining.
+        The short form of it: costs of a false alarm and of a miss, for two classes.
     sample_weight : array of shape (n,), optional
     labels : array of shape (K,), optional
         The classes, in the order of the matrix; by default the sorted labels of y and the decisions, or
         0 … K−1 if those are whole numbers below K.
     pos_label : label, optional
         The class whose miss costs `fn_cost`; by default the last of two.
-    abstain_label : label, default="abstain"
-        What a decision to abstain is called.
 
     Examples
     --------
     >>> mean_cost([0, 0, 1, 1], [0, 1, 0, 1], fp_cost=1, fn_cost=9)
     2.5
-    >>> mean_cost(["a", "b", "c"], ["b", "b", "a"], cost_matrix=[[0, 3, 9], [1, 0, 1], [6, 2, 0]])
+    >>> from propriety import Costs
+    >>> costs = Costs(matrix=[[0, 3, 9], [1, 0, 1], [6, 2, 0]])
+    >>> mean_cost(["a", "b", "c"], ["b", "b", "a"], costs=costs)
     3.0
     """
-    terms = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_benefit": tp_benefit, "tn_benefit": tn_benefit}
-    given = condensed(y=y, decision=decision, sample_weight=sample_weight, cost_matrix=cost_matrix, **terms)
-    sample_weight = given.pop("sample_weight")
-    costs = costs_of(**given, labels=labels, pos_label=pos_label, abstain_label=abstain_label)
-    return inputs.mean(costs, inputs.weights(sample_weight, len(costs)))
+    stated = read_terms(costs, fp_cost, fn_cost, pos_label)
+    given = condensed(y=y, decision=decision, sample_weight=sample_weight, **stated.terms)
+    judged = read_decisions(given["y"], given["decision"], with_terms(stated, given), labels=labels)
+    of_decisions = judged.costs.of_rows(judged.true, judged.decided)
+    return inputs.mean(of_decisions, inputs.weights(given["sample_weight"], len(of_decisions)))
 
 
 def expected_cost(
     p: ArrayLike,
     decision: ArrayLike | None = None,
     *,
+    costs: Any = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
-    cost_matrix: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: int | None = None,
 ) -> float:
@@ -187,17 +154,10 @@ def expected_cost(
     0.475
     """
     refuse_collections(p=p, decision=decision)
-    costs = ResolvedCosts.read(
-        fp_cost,
-        fn_cost,
-        cost_matrix,
-        tp_benefit=tp_benefit,
-        tn_benefit=tn_benefit,
-        positive=_column(pos_label),
-    )
-    of_decisions = costs.expected(p)
+    resolved = _of_columns(read_terms(costs, fp_cost, fn_cost), pos_label)
+    of_decisions = resolved.expected(p)
     last = of_decisions.shape[1] - 1
-    decided = costs.decide(p) if decision is None else np.asarray(decision)
+    decided = resolved.decide(p) if decision is None else np.asarray(decision)
     inputs.same_length(p=of_decisions, decision=decided)
     if decided.dtype.kind not in "biu" or decided.min() < 0 or decided.max() > last:
         raise ValueError(f"decision must be class indices from 0 to {last}")
@@ -206,12 +166,10 @@ def expected_cost(
 
 
 def cost_scorer(
+    costs: Any = None,
+    *,
     fp_cost: Any = 1.0,
     fn_cost: Any = 1.0,
-    *,
-    tp_benefit: Any = 0.0,
-    tn_benefit: Any = 0.0,
-    cost_matrix: Any = None,
     pos_label: Any = None,
     by: str = "proba",
 ) -> CostScorer:
@@ -230,48 +188,43 @@ def cost_scorer(
     """
     if by not in ("proba", "predict"):
         raise ValueError(f"by must be 'proba' or 'predict', got {by!r}")
-    terms = CostTerms(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix, pos_label)
-    if not terms.by_row:
-        CostTerms(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix).costs(_class_range(terms))
-    return CostScorer(terms, by)
+    stated = read_terms(costs, fp_cost, fn_cost, pos_label)
+    if not stated.by_row:
+        stated.replace(pos_label=None).resolve(_class_range(stated))
+    return CostScorer(stated, by)
 
 
 class CostScorer(Scorer):
     """What `cost_scorer` returns: minus the mean cost of an estimator's decisions."""
 
-    takes: ClassVar[tuple[str, ...]] = ("sample_weight", *TERMS)
+    takes: ClassVar[tuple[str, ...]] = ("sample_weight", *OF_ROWS)
 
-    def __init__(self, terms: CostTerms, by: str) -> None:
+    def __init__(self, costs: Costs, by: str) -> None:
         super().__init__()
-        self.terms, self.by = terms, by
+        self.costs, self.by = costs, by
 
     def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any, **of_rows: Any) -> float:
         refuse_collections(X=X, y=y)
-        terms = self.terms.with_rows(of_rows)
+        stated = self.costs.with_rows(**of_rows)
         # A matrix that names its classes knows those that the estimator has not seen.
-        classes = estimator.classes_ if terms.labels is None else terms.labels
-        costs = terms.costs(classes, X)
-        warn_of_side(classes, costs, self.terms.pos_label)
+        classes = estimator.classes_ if stated.labels is None else stated.labels
+        costs = stated.resolve(classes, X)
+        warn_of_side(classes, costs, stated.pos_label)
         if self.by == "predict":
-            abstained = getattr(estimator, "abstain_label", "abstain")
+            abstained = abstain_label_of(estimator)
             decided = _decided(np.asarray(estimator.predict(X)), classes.tolist(), costs, abstained)
         else:
             P = check_probability("p", estimator.predict_proba(X))
-            if terms.labels is not None:
+            if stated.labels is not None:
                 seen, P = P, np.zeros((len(P), len(classes)))
                 P[:, _places(estimator.classes_, classes.tolist())] = seen
             decided = costs.decide(P)
-        true = class_index(y, classes) if terms.labels is None else _places(np.asarray(y), classes.tolist())
+        true = class_index(y, classes) if stated.labels is None else _places(np.asarray(y), classes.tolist())
         of_decisions = costs.of_rows(true, decided)
         return -inputs.mean(of_decisions, inputs.weights(sample_weight, len(of_decisions)))
 
     def __repr__(self) -> str:
-        terms = self.terms
-        names = ["cost_matrix"] if terms.cost_matrix is not None else ["fp_cost", "fn_cost"]
-        names += [n for n in ("tp_benefit", "tn_benefit") if getattr(terms, n) != 0.0]
-        names += ["pos_label"] if terms.pos_label is not None else []
-        given = ", ".join(f"{name}={getattr(terms, name)!r}" for name in names)
-        return f"cost_scorer({given}, by={self.by!r})"
+        return f"cost_scorer({self.costs!r}, by={self.by!r})"
 
 
 class Judged(NamedTuple):
@@ -283,29 +236,46 @@ class Judged(NamedTuple):
     decided: NDArray[np.intp]
 
 
-def read_decisions(
-    y: ArrayLike, decision: ArrayLike, terms: CostTerms, *, labels: Any = None, abstain_label: Any = "abstain"
-) -> Judged:
+def read_decisions(y: ArrayLike, decision: ArrayLike, stated: Costs, *, labels: Any = None) -> Judged:
     """Labels, decisions and costs as a user gives them."""
-    refuse_collections(y=y, decision=decision, **{name: getattr(terms, name) for name in TERMS})
+    refuse_collections(y=y, decision=decision, **stated.terms)
     true, decided = np.asarray(y), np.asarray(decision)
     inputs.same_length(y=true, decision=decided)
     if labels is None:
-        labels = terms.labels
-    n_classes = len(_class_range(terms))
-    classes = _classes(true, decided, n_classes, labels, (abstain_label, terms.pos_label))
-    costs = terms.costs(np.asarray(classes))
+        labels = stated.labels
+    n_classes, abstained = len(_class_range(stated)), stated.abstain_label
+    classes = _classes(true, decided, n_classes, labels, (abstained, stated.pos_label))
+    costs = stated.resolve(np.asarray(classes))
     if labels is None:
-        warn_of_side(np.asarray(classes), costs, terms.pos_label)
+        warn_of_side(np.asarray(classes), costs, stated.pos_label)
     costs.check_rows(len(true))
-    return Judged(classes, costs, _places(true, classes), _decided(decided, classes, costs, abstain_label))
+    return Judged(classes, costs, _places(true, classes), _decided(decided, classes, costs, abstained))
 
 
-def _class_range(terms: CostTerms) -> NDArray[Any]:
+def with_terms(stated: Costs, terms: Mapping[str, Any]) -> Costs:
+    """The same costs with terms as `condensed` returns them."""
+    return Costs.of_terms(
+        terms,
+        pos_label=stated.pos_label,
+        abstain_label=stated.abstain_label,
+        weight_by_stakes=stated.weight_by_stakes,
+    )
+
+
+def _of_columns(stated: Costs, pos_label: int | None) -> ResolvedCosts:
+    """Costs for columns of probabilities, of two of which `pos_label` is the index of the positive one."""
+    if pos_label not in (None, 0, 1):
+        raise ValueError(f"pos_label must be 0 or 1, the index of a column of p, got {pos_label!r}")
+    if stated.pos_label is None:
+        stated = stated.replace(pos_label=pos_label)
+    return stated.resolve(_class_range(stated))
+
+
+def _class_range(stated: Costs) -> NDArray[Any]:
     """The classes that costs which all rows share are for: by name, or as indices."""
-    if terms.labels is not None:
-        return terms.labels
-    return np.arange(2 if terms.cost_matrix is None else ResolvedCosts.of_matrix(terms.cost_matrix).n_classes)
+    if stated.labels is not None:
+        return stated.labels
+    return np.arange(2 if stated.matrix is None else ResolvedCosts.of_matrix(stated.matrix).n_classes)
 
 
 def _classes(
@@ -343,9 +313,3 @@ def _decided(
 ) -> NDArray[np.intp]:
     """Decisions as indices, abstaining among them if the costs know it."""
     return _places(decision, [*classes, abstain_label] if costs.abstains else classes)
-
-
-def _column(pos_label: int | None) -> int:
-    if pos_label not in (None, 0, 1):
-        raise ValueError(f"pos_label must be 0 or 1, the index of a column of p, got {pos_label!r}")
-    return 1 if pos_label is None else int(pos_label)

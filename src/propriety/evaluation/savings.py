@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import read_terms
 from propriety.evaluation.condensing import as_copies, condensed
-from propriety.evaluation.decisions import read_decisions
+from propriety.evaluation.decisions import read_decisions, with_terms
 from propriety.evaluation.judging import JudgedRows, share_saved
 from propriety.weights import Estimate, Weights
 
@@ -61,15 +61,12 @@ def cost_summary(
     y: ArrayLike,
     decision: ArrayLike,
     *,
+    costs: Any = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
-    cost_matrix: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     pos_label: Any = None,
-    abstain_label: Any = "abstain",
 ) -> CostSummary:
     """Mean and total cost of decisions with 95% intervals, and what they save; arguments as in `mean_cost`.
 
@@ -81,21 +78,9 @@ def cost_summary(
     >>> print(summary)
     0.25 a decision (0 to 0.74), 1 in all; deciding 1 for everyone costs 0.5 a decision, 0.25 more (...)
     """
-    terms: dict[str, Any] = {
-        "fp_cost": fp_cost,
-        "fn_cost": fn_cost,
-        "tp_benefit": tp_benefit,
-        "tn_benefit": tn_benefit,
-    }
-    terms["cost_matrix"] = cost_matrix
-    given = as_copies(condensed(y=y, decision=decision, sample_weight=sample_weight, **terms))
-    judged = read_decisions(
-        given["y"],
-        given["decision"],
-        CostTerms.of_rows(**{term: given[term] for term in terms}, pos_label=pos_label),
-        labels=labels,
-        abstain_label=abstain_label,
-    )
+    stated = read_terms(costs, fp_cost, fn_cost, pos_label)
+    given = as_copies(condensed(y=y, decision=decision, sample_weight=sample_weight, **stated.terms))
+    judged = read_decisions(given["y"], given["decision"], with_terms(stated, given), labels=labels)
     weights = Weights.read(given["sample_weight"], len(judged.true))
     rows = JudgedRows(judged.true, judged.classes, judged.costs, weights)
     row_costs, best = rows.row_costs(judged.decided), rows.cheapest[0]
@@ -103,7 +88,7 @@ def cost_summary(
     return CostSummary(
         rows.cost(row_costs, 1.0),
         rows.cost(row_costs, weights.total),
-        [*judged.classes, abstain_label][best],
+        [*judged.classes, stated.abstain_label][best],
         float(weights.mean(constant)),
         rows.estimate(constant - row_costs),
     )
@@ -113,15 +98,12 @@ def savings(
     y: ArrayLike,
     decision: ArrayLike,
     *,
+    costs: Any = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
-    cost_matrix: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     pos_label: Any = None,
-    abstain_label: Any = "abstain",
 ) -> float:
     """Share of the cost that is saved against the better of always and never: 1 − cost/min(always, never).
 
@@ -141,13 +123,10 @@ def savings(
     return cost_summary(
         y,
         decision,
+        costs=costs,
         fp_cost=fp_cost,
         fn_cost=fn_cost,
-        tp_benefit=tp_benefit,
-        tn_benefit=tn_benefit,
-        cost_matrix=cost_matrix,
         sample_weight=sample_weight,
         labels=labels,
         pos_label=pos_label,
-        abstain_label=abstain_label,
     ).savings

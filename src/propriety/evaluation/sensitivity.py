@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from propriety.costs import ResolvedCosts
 from propriety.data import uncertain
+from propriety.data.costs import Costs, read_terms
 from propriety.evaluation import inputs
 from propriety.weights import Estimate, Weights
 
@@ -55,8 +56,7 @@ def cost_sensitivity(
     fp_cost: Any = 1.0,
     fn_cost: Any = 1.0,
     *,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
+    costs: Any = None,
     sample_weight: ArrayLike | None = None,
 ) -> CostSensitivity:
     """How much decisions hang on costs that are known only within a range.
@@ -67,8 +67,8 @@ def cost_sensitivity(
         Probabilities of the class that can be missed, or ``predict_proba``, whose second column is taken.
     fp_cost, fn_cost : float, array of shape (n,), pair (low, high) or frozen SciPy distribution
         As in `recommend`: in a pair, every order of magnitude is as likely as another.
-    tp_benefit, tn_benefit : float or array of shape (n,)
-        What right decisions bring.
+    costs : Costs, optional
+        The same with what right decisions bring; not together with `fp_cost` and `fn_cost`.
     sample_weight : array of shape (n,), optional
 
     Returns
@@ -84,8 +84,10 @@ def cost_sensitivity(
     """
     p = inputs.probabilities(p)
     weights = Weights.read(sample_weight, len(p))
+    stated = Costs(fp_cost, fn_cost) if costs is None else read_terms(costs, fp_cost, fn_cost)
     # What counts is the excess of a wrong decision over the right one.
-    alarm, miss = _Excess.read("fp_cost", fp_cost, tn_benefit), _Excess.read("fn_cost", fn_cost, tp_benefit)
+    alarm = _Excess.read("fp_cost", stated.fp, stated.tn_benefit)
+    miss = _Excess.read("fn_cost", stated.fn, stated.tp_benefit)
     threshold = _threshold(alarm.mean, miss.mean)
     low, high = _threshold(alarm.ends[0], miss.ends[1]), _threshold(alarm.ends[1], miss.ends[0])
     acts = p >= threshold

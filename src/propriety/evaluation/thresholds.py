@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import read_terms
 from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import refuse_collections
@@ -54,11 +54,9 @@ def best_threshold(
     y: ArrayLike,
     p: ArrayLike,
     *,
+    costs: Any = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
-    cost_matrix: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Threshold:
@@ -75,11 +73,9 @@ def best_threshold(
     curve = cost_curve(
         y,
         p,
+        costs=costs,
         fp_cost=fp_cost,
         fn_cost=fn_cost,
-        tp_benefit=tp_benefit,
-        tn_benefit=tn_benefit,
-        cost_matrix=cost_matrix,
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
@@ -138,11 +134,9 @@ def cost_curve(
     y: ArrayLike,
     p: ArrayLike,
     *,
+    costs: Any = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
-    tp_benefit: ArrayLike = 0.0,
-    tn_benefit: ArrayLike = 0.0,
-    cost_matrix: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CostCurve:
@@ -154,33 +148,34 @@ def cost_curve(
     >>> curve([0.2, 0.35, 0.5]), curve.best.value
     (array([0.25, 1.  , 0.75]), 0.25)
     """
+    stated = read_terms(costs, fp_cost, fn_cost, pos_label)
+    pos_label = stated.pos_label
     positive = inputs.column_of(y, pos_label)
     p = inputs.probabilities(p, column=positive)
-    terms = CostTerms.of_rows(fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
-    costs = terms.costs(np.arange(2))
-    if costs.abstains:
+    resolved = stated.replace(pos_label=None).resolve(np.arange(2))
+    if resolved.abstains:
         raise ValueError("cost_matrix has a column for abstaining, and a threshold cannot abstain")
-    if positive == 0 and cost_matrix is not None:  # its classes are in sorted order
-        costs = replace(costs, matrix=costs.matrix[..., ::-1, ::-1])
+    if positive == 0 and stated.matrix is not None:  # its classes are in sorted order
+        resolved = replace(resolved, matrix=resolved.matrix[..., ::-1, ::-1])
     labels = np.unique(np.asarray(y))
     y = inputs.outcomes(y, pos_label)
     inputs.same_length(y=y, p=p)
-    costs.check_rows(len(y))
+    resolved.check_rows(len(y))
     if len(labels) == 2:
-        warn_of_side(labels, costs, pos_label)
+        warn_of_side(labels, resolved, pos_label)
     weight = inputs.weights(sample_weight, len(y))
     knots, group = np.unique(p, return_inverse=True)
     missed, alarmed = (
-        np.bincount(group, weight * costs.of_rows(y, np.full(len(y), decided)), minlength=len(knots))
+        np.bincount(group, weight * resolved.of_rows(y, np.full(len(y), decided)), minlength=len(knots))
         for decided in (0, 1)
     )
     # A threshold misses the positives below it, and raises an alarm for the negatives from it on.
     totals = np.concatenate([[0.0], np.cumsum(missed)]) + np.concatenate(
         [np.cumsum(alarmed[::-1])[::-1], [0.0]]
     )
-    theory_cost = inputs.mean(costs.of_rows(y, costs.decide(p)), weight)
-    own = np.asarray(costs.threshold) if costs.by_row else None
-    return CostCurve(knots, totals / weight.sum(), float(costs.mean(weight).threshold), theory_cost, own)
+    theory_cost = inputs.mean(resolved.of_rows(y, resolved.decide(p)), weight)
+    own = np.asarray(resolved.threshold) if resolved.by_row else None
+    return CostCurve(knots, totals / weight.sum(), float(resolved.mean(weight).threshold), theory_cost, own)
 
 
 @dataclass(frozen=True, eq=False)

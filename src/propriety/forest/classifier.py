@@ -38,21 +38,12 @@ class ForestClassifier(ProperClassifier):
         do. With three classes or more the loss on the simplex, or one class against the rest.
     link : link or str, default=None
         Link of the score; None: the loss's own, or the logit.
+    costs : Costs, default=None
+        What mistakes cost and right decisions bring: a `propriety.Costs`.
     fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
-        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
-        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
-        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
-        ``predict``.
-    tp_benefit, tn_benefit : as the costs, default=0.0
-        What right decisions bring: a hit, and a right negative.
-    cost_matrix : array of shape (K, K) or (K, K + 1), or callable, default=None
-        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
-        what it costs to abstain, and then ``predict`` may return ``abstain_label``.
+        The short form of it: cost of a false alarm and of a miss; they decide ``predict``.
     pos_label : label, default=None
         The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
-    abstain_label : label, default="abstain"
-    stakes : bool, default=False
-        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
     n_estimators : int, default=100
         Number of trees.
     splitter : {"best", "random"}, default="best"
@@ -106,14 +97,10 @@ class ForestClassifier(ProperClassifier):
         loss: Any = "auto",
         *,
         link: Any = None,
+        costs: Any = None,
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
-        tp_benefit: Any = 0.0,
-        tn_benefit: Any = 0.0,
-        cost_matrix: Any = None,
         pos_label: Any = None,
-        abstain_label: Any = "abstain",
-        stakes: bool = False,
         n_estimators: int = 100,
         splitter: str = "best",
         bootstrap: bool = True,
@@ -131,14 +118,10 @@ class ForestClassifier(ProperClassifier):
     ) -> None:
         self.loss = loss
         self.link = link
+        self.costs = costs
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
-        self.tp_benefit = tp_benefit
-        self.tn_benefit = tn_benefit
-        self.cost_matrix = cost_matrix
         self.pos_label = pos_label
-        self.abstain_label = abstain_label
-        self.stakes = stakes
         self.n_estimators = n_estimators
         self.splitter = splitter
         self.bootstrap = bootstrap
@@ -163,11 +146,9 @@ class ForestClassifier(ProperClassifier):
         y: Any = None,
         sample_weight: Any = None,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
     ) -> Self:
         """Grow the trees.
 
@@ -181,8 +162,11 @@ class ForestClassifier(ProperClassifier):
             A row of weight k counts as k rows if all weights are whole numbers, with a mean of 64 at most;
             other weights are taken relative to their mean, and multiply the draws of their rows. Rows of
             weight 0 take no part.
-        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
-            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        costs : Costs, data frame or array of shape (n, K, K), optional
+            Costs of each row, in the place of those of the constructor; a data frame has columns such as
+            ``fp`` and ``fn``. ``predict`` then takes them as well.
+        fp_cost, fn_cost : array of shape (n,), optional
+            The short form of it.
 
         Returns
         -------
@@ -194,11 +178,9 @@ class ForestClassifier(ProperClassifier):
             X,
             y,
             sample_weight,
+            costs=costs,
             fp_cost=fp_cost,
             fn_cost=fn_cost,
-            tp_benefit=tp_benefit,
-            tn_benefit=tn_benefit,
-            cost_matrix=cost_matrix,
         )
         settings = settings_of(self, training)
         learned = learn(training, settings)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import stated_costs
 from propriety.interop import trainers
 from propriety.model.pages import Documented
 from propriety.weights import Weights
@@ -34,6 +34,7 @@ class TrainerClassifier(Documented, ClassifierMixin, BaseEstimator):
         loss: Any = "Log",
         *,
         link: Any = None,
+        costs: Any = None,
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
         pos_label: Any = None,
@@ -41,6 +42,7 @@ class TrainerClassifier(Documented, ClassifierMixin, BaseEstimator):
     ) -> None:
         self.loss = loss
         self.link = link
+        self.costs = costs
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
         self.pos_label = pos_label
@@ -81,7 +83,7 @@ class TrainerClassifier(Documented, ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} needs labels of two classes, got {len(self.classes_)}: "
                 f"{', '.join(map(repr, self.classes_[:5].tolist()))}; for more, use BoostingClassifier"
             )
-        CostTerms.of(self).costs(self.classes_)
+        stated_costs(self).resolve(self.classes_)
         shares = Weights.read(sample_weight, len(codes)).by_class(codes, 2)
         self.trainer_ = type(self)._trainer(self.loss, float(shares[1] / shares.sum()), link=self.link)
         if eval_set is not None:
@@ -114,7 +116,7 @@ class TrainerClassifier(Documented, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Decide by the stated costs, as every classifier of this library does."""
         probabilities = self.predict_proba(X)
-        return self.classes_[CostTerms.of(self).costs(self.classes_, X).decide(probabilities)]
+        return self.classes_[stated_costs(self).resolve(self.classes_, X).decide(probabilities)]
 
 
 class LightGBMProper(TrainerClassifier):
@@ -124,8 +126,10 @@ class LightGBMProper(TrainerClassifier):
     ----------
     loss : loss, composite or str
     link : link or str, optional
+    costs : Costs, optional
+        What mistakes cost and right decisions bring, which ``predict`` follows.
     fp_cost, fn_cost : float
-        Costs of a false alarm and of a miss, which ``predict`` follows.
+        The short form of it: cost of a false alarm and of a miss.
     pos_label : label, optional
         The class whose miss costs ``fn_cost``; by default ``classes_[1]``.
     estimator : LGBMClassifier, optional
@@ -183,8 +187,10 @@ class XGBoostProper(TrainerClassifier):
     ----------
     loss : loss, composite or str
     link : link or str, optional
+    costs : Costs, optional
+        What mistakes cost and right decisions bring, which ``predict`` follows.
     fp_cost, fn_cost : float
-        Costs of a false alarm and of a miss, which ``predict`` follows.
+        The short form of it: cost of a false alarm and of a miss.
     pos_label : label, optional
         The class whose miss costs ``fn_cost``; by default ``classes_[1]``.
     estimator : XGBClassifier, optional

@@ -22,7 +22,7 @@ import numpy as np
 from mlflow.entities import Metric
 
 from propriety import evaluation
-from propriety.data.cost_terms import TERMS
+from propriety.data.costs import OF_ROWS, Costs, abstain_label_of
 from propriety.model import catalogue
 from propriety.model.trusted import TRUSTED
 
@@ -122,17 +122,16 @@ def _curves(model: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 def _costs(model: Any, given: dict[str, Any]) -> dict[str, float]:
     """What the decisions about the training rows cost, and save."""
-    of_rows = {name: given[name] for name in TERMS if given.get(name) is not None}
+    of_rows = {name: given[name] for name in OF_ROWS if given.get(name) is not None}
     offset = {"offset": given["offset"]} if model.needs_offset else {}
     costs = model.costs_for(given["X"], **of_rows)
     decided = model.decide(model.predict_proba(given["X"], **offset), costs)
     summary = evaluation.cost_summary(
         given["y"],
         decided,
-        cost_matrix=costs.matrix,
+        costs=Costs(matrix=costs.matrix, abstain_label=abstain_label_of(model)),
         sample_weight=given.get("sample_weight"),
         labels=model.classes_,
-        abstain_label=getattr(model, "abstain_label", "abstain"),
     )
     logged = {"training_cost": summary.mean.value, "training_savings": summary.savings}
     if costs.n_classes == 2 and not costs.by_row and not costs.abstains:

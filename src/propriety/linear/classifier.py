@@ -49,22 +49,12 @@ class LinearClassifier(OffsetClassifier):
         more focus would let the slopes grow without bound (`loss_` says where).
     link : link or str, optional
         The loss's default link if not given; not together with a composite.
+    costs : Costs, default=None
+        What mistakes cost and right decisions bring: a `propriety.Costs`.
     fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
-        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
-        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
-        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
-        ``predict``.
-    tp_benefit, tn_benefit : as the costs, default=0.0
-        What right decisions bring: a hit, and a right negative.
-    cost_matrix : array of shape (K, K) or (K, K + 1), data frame, dict or callable, default=None
-        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
-        what it costs to abstain, and then ``predict`` may return ``abstain_label``. A frame with labels, or
-        ``{true: {decided: cost}}``, serves rows that lack a class too, as those of a fold may.
+        The short form of it: cost of a false alarm and of a miss; they decide ``predict``.
     pos_label : label, default=None
         The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
-    abstain_label : label, default="abstain"
-    stakes : bool, default=False
-        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
     alpha : float or "cv", default=0
         Strength of the penalty. "cv" chooses it among 15 from 10 to 1e-6 by the loss on held-out rows of
         five folds, which follow the content of the rows alone; it is then the penalty of columns of unit
@@ -154,14 +144,10 @@ class LinearClassifier(OffsetClassifier):
         loss: Any = "auto",
         *,
         link: Any = None,
+        costs: Any = None,
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
-        tp_benefit: Any = 0.0,
-        tn_benefit: Any = 0.0,
-        cost_matrix: Any = None,
         pos_label: Any = None,
-        abstain_label: Any = "abstain",
-        stakes: bool = False,
         alpha: Any = 0.0,
         l1_ratio: float = 0.0,
         fit_intercept: bool = True,
@@ -176,14 +162,10 @@ class LinearClassifier(OffsetClassifier):
     ) -> None:
         self.loss = loss
         self.link = link
+        self.costs = costs
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
-        self.tp_benefit = tp_benefit
-        self.tn_benefit = tn_benefit
-        self.cost_matrix = cost_matrix
         self.pos_label = pos_label
-        self.abstain_label = abstain_label
-        self.stakes = stakes
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
@@ -219,11 +201,9 @@ class LinearClassifier(OffsetClassifier):
         y: Any,
         sample_weight: Any = None,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
         offset: Any = None,
         groups: Any = None,
         folds: Any = None,
@@ -238,8 +218,11 @@ class LinearClassifier(OffsetClassifier):
             Labels of any type.
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows; rows of weight 0 take no part.
-        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
-            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        costs : Costs, data frame or array of shape (n, K, K), optional
+            Costs of each row, in the place of those of the constructor; a data frame has columns such as
+            ``fp`` and ``fn``. ``predict`` then takes them as well.
+        fp_cost, fn_cost : array of shape (n,), optional
+            The short form of it.
         offset : array of shape (n,), or (n, K) for more than two classes, optional
             Added to the score of each row, with no coefficient: the log of an exposure, or the score of a
             model to improve upon, as ``decision_function`` has it: of ``classes_[1]``, whichever class is
@@ -258,11 +241,9 @@ class LinearClassifier(OffsetClassifier):
             X,
             y,
             sample_weight,
+            costs=costs,
             fp_cost=fp_cost,
             fn_cost=fn_cost,
-            tp_benefit=tp_benefit,
-            tn_benefit=tn_benefit,
-            cost_matrix=cost_matrix,
             offset=offset,
             groups=groups,
         )

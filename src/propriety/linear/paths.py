@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import stated_costs
 from propriety.data.parameters import choice
 from propriety.data.training import NUMBERS, Training
 from propriety.linear.classifier import LinearClassifier
@@ -64,8 +64,8 @@ def path(
 
 def _training(name: str, model: Any, X: Any, y: Any, sample_weight: Any, **given: Any) -> Training:
     """What the model would be fitted to, its costs included."""
-    terms = CostTerms.of(model)
-    return Training.read(name, X, y, sample_weight, reads=NUMBERS, terms=terms, stakes=model.stakes, **given)
+    costs = stated_costs(model)
+    return Training.read(name, X, y, sample_weight, reads=NUMBERS, costs=costs, **given)
 
 
 class LinearPath(ClassifierMixin, BaseEstimator):

@@ -23,7 +23,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 from propriety import losses, parallel
 from propriety.collective import ALONE, Collective
 from propriety.costs import MissingCostsWarning, ResolvedCosts
-from propriety.data.cost_terms import TERMS, CostTerms
+from propriety.data.costs import SHORT, TERMS, stated_costs
 from propriety.data.identifiers import warn_of_identifiers
 from propriety.data.labels import warn_of_side
 from propriety.data.lazy import over_partitions, refuse_to_score
@@ -51,8 +51,8 @@ Floats = NDArray[np.float64]
 class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     """A classifier with a proper loss and stated costs.
 
-    Subclasses have the parameters ``loss``, ``link``, ``fp_cost`` and ``fn_cost``, and those of the other
-    costs if they like (`data.cost_terms.CostTerms`), learn in ``fit``, and say how scores, contributions and
+    Subclasses have the parameters ``loss``, ``link``, ``fp_cost`` and ``fn_cost``, and ``costs`` and
+    ``pos_label`` if they like (`data.costs`), learn in ``fit``, and say how scores, contributions and
     importances come about. `contract.FittedModel` is what the others may rely on.
     """
 
@@ -94,18 +94,21 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         return tags
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``loss__alpha`` replaces one parameter of the loss, which is a value."""
+        """Set parameters; ``loss__alpha`` and ``costs__fn`` replace one parameter of a value."""
         nested: dict[str, dict[str, Any]] = defaultdict(dict)
         plain: dict[str, Any] = {}
         for key, value in params.items():
             name, _, rest = key.partition("__")
-            if rest and name in ("loss", "link"):
+            if rest and name in ("loss", "link", "costs"):
                 nested[name][rest] = value
             else:
                 plain[key] = value
         super().set_params(**plain)
         for name, changes in nested.items():
             current = getattr(self, name)
+            if name == "costs" and current is None:  # the short form becomes the value
+                current = stated_costs(self)
+                super().set_params(**{short: value for short, value in SHORT.items() if hasattr(self, short)})
             if isinstance(current, str) and current == "auto":
                 raise ValueError(
                     f"loss='auto' has no parameters, so {', '.join(changes)} cannot be set; "
@@ -138,9 +141,11 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         y: Any,
         sample_weight: Any = None,
         *,
+        costs: Any = None,
+        fp_cost: Any = None,
+        fn_cost: Any = None,
         offset: Any = None,
         groups: Any = None,
-        **costs_of_rows: Any,
     ) -> Training:
         """Check what ``fit`` was given, the costs included."""
         if isinstance(X, Stream) and not self._reads_streams:
@@ -152,13 +157,13 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
             sample_weight,
             reads=self._reads,
             categorical=getattr(self, "categorical_features", None),
-            terms=CostTerms.of(self).with_rows(costs_of_rows),
-            stakes=getattr(self, "stakes", False),
+            costs=stated_costs(self).with_rows(costs, fp_cost, fn_cost),
+            known_classes=self._known_classes,
             offset=offset,
             groups=groups,
             collective=self._collective,
         )
-        decision_labels(training.classes, training.costs, self)
+        decision_labels(training.classes, training.costs, stated_costs(self).abstain_label)
         return training
 
     def _composite(self, default: losses.Loss | None = None) -> losses.Composite:
@@ -176,7 +181,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         self._needs_offset = training.offset is not None
         self._training_rows = RowSketch.of_training(training)
         if self._known_classes is None:
-            warn_of_side(training.classes, training.costs, getattr(self, "pos_label", None))
+            warn_of_side(training.classes, training.costs, stated_costs(self).pos_label)
         warn_of_identifiers(training.schema, training.weights.total)
         self.__dict__.pop("_collective", None)  # it is over when the fit is
         return self
@@ -184,21 +189,23 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     # --- using the model --------------------------------------------------------------------------
 
     @property
-    def costs(self) -> ResolvedCosts:
+    def costs_(self) -> ResolvedCosts:
         """What the decisions follow, as the parameters state it now; `costs_for` if they differ by row.
 
         A model whose costs differ by row has no such attribute.
         """
         check_is_fitted(self)
-        return CostTerms.of(self).costs(self.classes_)
+        return stated_costs(self).resolve(self.classes_, None, self._known_classes)
 
     @property
     def has_row_costs(self) -> bool:
         """Whether the parameters state costs that differ by row: by a column, or by a function."""
-        return CostTerms.of(self).by_row
+        return stated_costs(self).by_row
 
-    def costs_for(self, X: Any, **costs_of_rows: Any) -> ResolvedCosts:
-        """What the decisions about these rows follow; the keywords are those of :meth:`predict`.
+    def costs_for(
+        self, X: Any, *, costs: Any = None, fp_cost: Any = None, fn_cost: Any = None
+    ) -> ResolvedCosts:
+        """What the decisions about these rows follow; costs of rows as in :meth:`predict`.
 
         >>> from propriety import LinearClassifier
         >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 1, 0, 1]
@@ -207,7 +214,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         (True, array([0.5 , 0.33, 0.25, 0.2 ]))
         """
         check_is_fitted(self)
-        return CostTerms.of(self).with_rows(costs_of_rows).costs(self.classes_, X)
+        stated = stated_costs(self).with_rows(costs, fp_cost, fn_cost)
+        return stated.resolve(self.classes_, X, self._known_classes)
 
     @property
     def view(self) -> str:
@@ -277,11 +285,9 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         self,
         X: Any,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
         budget: float | None = None,
     ) -> NDArray[Any]:
         """Decide by the stated costs: the class of least expected cost.
@@ -294,35 +300,29 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-        fp_cost, fn_cost, tp_benefit, tn_benefit : array of shape (n,), or number, optional
-            Costs of these rows, in the place of those of the constructor.
-        cost_matrix : array of shape (n, K, K) or (K, K), or one with labels, optional
-            The same; with another last column for abstaining, which returns ``abstain_label``.
+        costs : Costs, data frame or array of shape (n, K, K), optional
+            Costs of these rows, in the place of those of the constructor: a data frame has columns such as
+            ``fp`` and ``fn``.
+        fp_cost, fn_cost : array of shape (n,), or number, optional
+            The short form of it.
         budget : int, or float in (0, 1), optional
             Decide the positive class for at most so many of the rows, or for such a share of them: those of
             largest expected saving, and only where there is one.
         """
-        given = {
-            "fp_cost": fp_cost,
-            "fn_cost": fn_cost,
-            "tp_benefit": tp_benefit,
-            "tn_benefit": tn_benefit,
-            "cost_matrix": cost_matrix,
-        }
-        costs = self._costs_to_decide(X, given)
-        return in_kind(self._decided(as_numpy(self.predict_proba(X)), costs, budget), X)
+        resolved = self._costs_to_decide(X, costs, fp_cost, fn_cost)
+        return in_kind(self._decided(as_numpy(self.predict_proba(X)), resolved, budget), X)
 
-    def _costs_to_decide(self, X: Any, given: dict[str, Any]) -> ResolvedCosts:
+    def _costs_to_decide(self, X: Any, costs: Any, fp_cost: Any, fn_cost: Any) -> ResolvedCosts:
         """The costs that ``predict`` was given, or the stated ones; a warning if the fit had some of rows."""
-        costs = self.costs_for(X, **given)
-        if self._needs_costs and all(value is None for value in given.values()):
+        resolved = self.costs_for(X, costs=costs, fp_cost=fp_cost, fn_cost=fn_cost)
+        if self._needs_costs and costs is None and fp_cost is None and fn_cost is None:
             warnings.warn(
                 "fit was given costs of its rows, and predict was not: these decisions follow the costs of "
                 "the constructor; give predict the costs of these rows",
                 MissingCostsWarning,
                 stacklevel=3,
             )
-        return costs
+        return resolved
 
     def _decided(self, probabilities: Floats, costs: ResolvedCosts, budget: float | None) -> NDArray[Any]:
         if budget is not None:
@@ -337,8 +337,11 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         >>> model.decide([[0.7, 0.3], [0.9, 0.1]])
         array([1, 0])
         """
-        costs = self.costs if costs is None else costs
-        return decision_labels(self.classes_, costs, self)[costs.decide(probabilities)]
+        costs = self.costs_ if costs is None else costs
+        return self._decision_labels(costs)[costs.decide(probabilities)]
+
+    def _decision_labels(self, costs: ResolvedCosts) -> NDArray[Any]:
+        return decision_labels(self.classes_, costs, stated_costs(self).abstain_label)
 
     def score(
         self,
@@ -346,28 +349,27 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         y: Any,
         sample_weight: Any = None,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
     ) -> float:
-        """Minus the mean cost of decisions where costs are stated; else the share of right ones.
+        """1 less the share of the possible cost that the decisions incur: 1 is right throughout, 0 all wrong.
 
-        Larger is better: it is what ``GridSearchCV`` and ``cross_val_score`` maximize if they are given no
-        ``scoring``. The share of right decisions would reward parameters that ignore the costs; where every
-        mistake costs 1 it is 1 less the mean cost, and both choose alike. ``evaluation.cost_scorer`` is the
-        same for any classifier, ``evaluation.scorer`` judges the probabilities, with less noise.
+        Of rows with these labels it is 1 − (cost − least)/(most − least), least and most being what the
+        cheapest and the dearest decisions would have cost: the accuracy in which each row counts by what a
+        mistake on it costs. Where every mistake costs the same it is the accuracy. Larger is better: it is
+        what ``GridSearchCV`` and ``cross_val_score`` maximize if they are given no ``scoring``, and on the
+        same rows it ranks models as their mean cost does. ``evaluation.cost_scorer`` is the mean cost of any
+        classifier's decisions; ``evaluation.scorer`` judges the probabilities, with less noise.
 
         >>> from propriety import LinearClassifier
         >>> X, y = [[0], [1], [2], [3]], [0, 1, 0, 1]
         >>> LinearClassifier().fit(X, y).score(X, y), LinearClassifier(fn_cost=9).fit(X, y).score(X, y)
-        (0.5, -0.5)
+        (0.5, 0.9)
         """
         refuse_to_score(X, y)
-        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
-        costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
-        return worth(self.classes_, self.predict_proba(X), costs, y, sample_weight)
+        resolved = self._costs_to_decide(X, costs, fp_cost, fn_cost)
+        return worth(self.classes_, self.predict_proba(X), resolved, y, sample_weight)
 
     # --- reading it -------------------------------------------------------------------------------
 
@@ -488,11 +490,11 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
                 "the model was fitted with an offset, which an exported model could not be given; fit it "
                 "without, or add the score of the offset's model to its columns"
             )
-        costs = None if self.has_row_costs or self._needs_costs else self.costs
+        costs = None if self.has_row_costs or self._needs_costs else self.costs_
         return Export(
             self._formula(),
             self._schema,
-            self.classes_ if costs is None else decision_labels(self.classes_, costs, self),
+            self.classes_ if costs is None else self._decision_labels(costs),
             costs,
             {"estimator": type(self).__name__, "loss": repr(self.loss_)},
         )
@@ -522,13 +524,15 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     def _check_costs(self) -> None:
         """Refuse a file whose costs could not be decided by: no numbers, and no column of the table."""
         if not self.has_row_costs:
-            require(not self.costs.by_row, "its costs are not numbers")
+            require(not self.costs_.by_row, "its costs are not numbers")
             return
-        for name in TERMS:
-            term = getattr(self, name, None)
+        stated = stated_costs(self)
+        for name, known_as in TERMS.items():
+            term = getattr(stated, name)
             known = not isinstance(term, str) or term in (self._schema.names or ())
             require(
-                known, f"its costs are not numbers: {name} is {str(term)[:40]!r}, which is no column of it"
+                known,
+                f"its costs are not numbers: {known_as} is {str(term)[:40]!r}, which is no column of it",
             )
 
     @abstractmethod
@@ -551,14 +555,13 @@ def shared_attributes(training: Training, loss: Any) -> dict[str, Any]:
     } | ({} if names is None else {"feature_names_in_": np.array(names, dtype=object)})
 
 
-def decision_labels(classes: NDArray[Any], costs: ResolvedCosts, estimator: Any) -> NDArray[Any]:
-    """The classes and, if the costs allow to abstain, the estimator's label of that.
+def decision_labels(classes: NDArray[Any], costs: ResolvedCosts, label: Any) -> NDArray[Any]:
+    """The classes and, if the costs allow to abstain, the label of that.
 
     They are of one type if they are of one kind: numbers, or text; else they are objects.
     """
     if not costs.abstains:
         return classes
-    label = getattr(estimator, "abstain_label", "abstain")
     if label in classes.tolist():
         raise ValueError(f"abstain_label={label!r} is one of the classes; give another label")
     both_numbers = classes.dtype.kind in "iuf" and np.asarray(label).dtype.kind in "iuf"

@@ -31,7 +31,7 @@ class FittedModel(Protocol):
         What was fitted, gain and link included: a composite for two classes, a loss on the simplex for
         more; a tree grown by a loss without a weight function has that loss.
     has_row_costs : bool
-        Whether its costs differ by row. If they do not, it has ``costs``, what its decisions follow; if they
+        Whether its costs differ by row. If they do not, it has ``costs_``, what its decisions follow; if they
         do, there is no such attribute. ``costs_for(X)`` has them either way.
     view : str
         How it can be shown: "tree", "text", "curves" or "effects".

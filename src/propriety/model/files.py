@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from propriety.data.cost_terms import TERMS, as_dict
+from propriety.data.costs import SHORT, TERMS, Costs, as_dict
 from propriety.data.uncertain import is_uncertain, mean
 from propriety.model import catalogue
 from propriety.storage import container
@@ -96,7 +96,11 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     row = _row_of(model)
     state, arrays = model.state()
     given = model.get_params(deep=False) if row in catalogue.ESTIMATORS else {}
-    given |= {name: _savable(name, given[name]) for name in TERMS if name in given}
+    given |= {name: _savable(name, given[name]) for name in SHORT if name in given}
+    if isinstance(given.get("costs"), Costs):
+        costs = given["costs"]
+        terms = {name: _savable(f"costs__{name}", getattr(costs, name)) for name in TERMS}
+        given["costs"] = costs.replace(**terms)
     parameters = {name: encode(value, f"the parameter {name}") for name, value in given.items()}
     return {"estimator": row.name, "parameters": parameters, "state": state}, arrays
 

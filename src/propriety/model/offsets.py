@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.data.cost_terms import TERMS
 from propriety.data.lazy import over_partitions, refuse_to_score
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.training import read_offset
@@ -70,11 +69,9 @@ class OffsetClassifier(ProperClassifier):
         self,
         X: Any,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
         budget: float | None = None,
         offset: Any = None,
     ) -> NDArray[Any]:
@@ -88,26 +85,20 @@ class OffsetClassifier(ProperClassifier):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-        fp_cost, fn_cost, tp_benefit, tn_benefit : array of shape (n,), or number, optional
-            Costs of these rows, in the place of those of the constructor.
-        cost_matrix : array of shape (n, K, K) or (K, K), optional
-            The same; with another last column for abstaining, which returns ``abstain_label``.
+        costs : Costs, data frame or array of shape (n, K, K), optional
+            Costs of these rows, in the place of those of the constructor: a data frame has columns such as
+            ``fp`` and ``fn``.
+        fp_cost, fn_cost : array of shape (n,), or number, optional
+            The short form of it.
         budget : int, or float in (0, 1), optional
             Decide the positive class for at most so many of the rows, or for such a share of them: those of
             largest expected saving, and only where there is one.
         offset : array of shape (n,), or (n, K) for more than two classes, optional
             Added to the score, as in ``fit``.
         """
-        given = {
-            "fp_cost": fp_cost,
-            "fn_cost": fn_cost,
-            "tp_benefit": tp_benefit,
-            "tn_benefit": tn_benefit,
-            "cost_matrix": cost_matrix,
-        }
-        costs = self._costs_to_decide(X, given)
+        resolved = self._costs_to_decide(X, costs, fp_cost, fn_cost)
         probabilities = self._probabilities(self._shifted(self._scores(self._table(X)), offset))
-        return in_kind(self._decided(probabilities, costs, budget), X)
+        return in_kind(self._decided(probabilities, resolved, budget), X)
 
     def score(
         self,
@@ -115,20 +106,18 @@ class OffsetClassifier(ProperClassifier):
         y: Any,
         sample_weight: Any = None,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
         offset: Any = None,
     ) -> float:
-        """Minus the mean cost of decisions where costs are stated; else the share of right ones.
+        """1 less the share of the possible cost that the decisions incur: 1 is right throughout, 0 all wrong.
 
-        It is what ``GridSearchCV`` and ``cross_val_score`` maximize if they are given no ``scoring``;
-        ``evaluation.scorer`` judges the probabilities, with less noise.
+        Where every mistake costs the same it is the accuracy. It is what ``GridSearchCV`` and
+        ``cross_val_score`` maximize if they are given no ``scoring``; ``evaluation.scorer`` judges the
+        probabilities, with less noise.
         """
         refuse_to_score(X, y)
-        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
-        costs = self._costs_to_decide(X, dict(zip(TERMS, given, strict=True)))
+        resolved = self._costs_to_decide(X, costs, fp_cost, fn_cost)
         probabilities = self._probabilities(self._shifted(self._scores(self._table(X)), offset))
-        return worth(self.classes_, probabilities, costs, as_numpy(y), as_numpy(sample_weight))
+        return worth(self.classes_, probabilities, resolved, as_numpy(y), as_numpy(sample_weight))

@@ -11,6 +11,7 @@ from propriety.data.seen import RowSketch
 from propriety.data.table import Schema
 from propriety.losses import simplex
 from propriety.storage.checks import Arrays, ModelFileError, names, require, take
+from propriety.storage.upgrade import with_costs
 from propriety.storage.values import decode, encode
 
 __all__ = ["Arrays", "make", "read_loss", "read_schema", "read_shared", "shared_state"]
@@ -20,10 +21,11 @@ _MOST_THREADS = 1024
 def make(cls: Any, given: Any, renamed: dict[str, str]) -> Any:
     """An estimator with its parameters, not fitted; those that the file does not name have their defaults."""
     require(isinstance(given, dict), "it has no parameters")
-    given = {renamed.get(name, name): value for name, value in given.items()}
+    given = {renamed.get(name, name): decode(value) for name, value in given.items()}
+    given = with_costs(given)
     unknown = sorted(set(given) - set(cls._get_param_names()))
     require(not unknown, f"{cls.__name__} has no parameter {', '.join(unknown)[:200]}")
-    model = cls(**{name: decode(value) for name, value in given.items()})
+    model = cls(**given)
     threads = getattr(model, "n_jobs", None)
     right = threads is None or (isinstance(threads, int) and 0 < abs(threads) <= _MOST_THREADS)
     require(right, "n_jobs is wrong")

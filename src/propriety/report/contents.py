@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.costs import ResolvedCosts
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import Costs
 from propriety.data.training import n_scores_of, read_groups, read_offset
 from propriety.evaluation import inputs
 from propriety.evaluation.flips import Flip
@@ -292,8 +292,8 @@ class Report:
     @cached_property
     def costs(self) -> ResolvedCosts:
         """What decisions cost."""
-        terms = CostTerms(**{name: getattr(self, name) for name in COSTS})
-        return terms.costs(np.arange(len(self.labels)))
+        stated = Costs.of_terms({name: getattr(self, name) for name in COSTS})
+        return stated.resolve(np.arange(len(self.labels)))
 
     @property
     def scale(self) -> Scale:

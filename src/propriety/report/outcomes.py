@@ -9,6 +9,7 @@ import numpy as np
 from propriety import evaluation
 from propriety.costs import ResolvedCosts
 from propriety.data import uncertain
+from propriety.data.costs import Costs
 from propriety.report import figures, interaction
 from propriety.report.contents import Report
 from propriety.report.markup import Markup, join, table, tag
@@ -113,10 +114,9 @@ def roughly_known(report: Report) -> Markup | None:
         return None
     result = evaluation.cost_sensitivity(
         report.p,
-        report.fp_cost,
-        report.fn_cost,
-        tp_benefit=report.tp_benefit,
-        tn_benefit=report.tn_benefit,
+        costs=Costs(
+            report.fp_cost, report.fn_cost, tp_benefit=report.tp_benefit, tn_benefit=report.tn_benefit
+        ),
         sample_weight=report.sample_weight,
     )
     low, middle, high = (float(np.median(c)) for c in (result.low, result.threshold, result.high))

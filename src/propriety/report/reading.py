@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from propriety.data import uncertain
-from propriety.data.cost_terms import TERMS, CostTerms
+from propriety.data.costs import TERMS, Costs, stated_costs
 from propriety.data.table import is_frame, is_sparse
 from propriety.evaluation.importance import importance
 from propriety.evaluation.scores import class_index
@@ -136,8 +136,7 @@ def _flips(
     estimator: Any, X: Any, features: dict[str, Any], facts: dict[str, Any], side: int
 ) -> list[Flipped]:
     """What would turn the decisions that were close."""
-    terms = {name: facts[name] for name in TERMS if name in facts}
-    costs = CostTerms(**terms).costs(np.arange(2))
+    costs = Costs.of_terms(facts).resolve(np.arange(2))
     if costs.abstains or is_sparse(X):
         return []
     thresholds = np.broadcast_to(costs.threshold, facts["p"].shape)
@@ -169,12 +168,12 @@ def costs_of(model: ProperClassifier, X: Any, side: int | None) -> dict[str, Any
 
     Seen from the other class than the model's own, a miss is a false alarm.
     """
-    terms, costs = CostTerms.of(model), model.costs_for(X)
+    stated, costs = stated_costs(model), model.costs_for(X)
     if side is None:
         return {} if costs.plain else {"cost_matrix": costs.matrix}
     order = [1 - side, side]
     matrix = costs.matrix[..., order, :][..., [*order, 2][: costs.matrix.shape[-1]]]
-    if terms.cost_matrix is not None:
+    if stated.matrix is not None:
         return {"cost_matrix": matrix}
     values: dict[str, Any] = {
         "fp_cost": matrix[..., 0, 1],
@@ -196,7 +195,8 @@ def costs_of(model: ProperClassifier, X: Any, side: int | None) -> dict[str, Any
             "tp_benefit": "tn_benefit",
             "tn_benefit": "tp_benefit",
         }
-    said = {name: getattr(terms, of_model) for name, of_model in seen.items()}
+    own = {known_as: getattr(stated, name) for name, known_as in TERMS.items()}
+    said = {name: own[of_model] for name, of_model in seen.items()}
     values |= {name: term for name, term in said.items() if uncertain.is_uncertain(term)}
     return values | {"stated": {name: term for name, term in said.items() if isinstance(term, str)}}
 
@@ -225,7 +225,7 @@ def _side(classes: Any, positive: Any, owner: ProperClassifier | None) -> int | 
             )
         return None
     if positive is None:
-        pos_label = None if owner is None else CostTerms.of(owner).pos_label
+        pos_label = None if owner is None else stated_costs(owner).pos_label
         positive = classes.tolist()[1] if pos_label is None else pos_label
     if positive not in classes.tolist():
         raise ValueError(

@@ -44,22 +44,12 @@ class RuleClassifier(ProperClassifier):
         link.
     link : link or str, default=None
         Link of the score; None: the loss's own, or its canonical one.
+    costs : Costs, default=None
+        What mistakes cost and right decisions bring: a `propriety.Costs`.
     fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
-        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
-        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
-        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
-        ``predict``.
-    tp_benefit, tn_benefit : as the costs, default=0.0
-        What right decisions bring: a hit, and a right negative.
-    cost_matrix : array of shape (K, K) or (K, K + 1), data frame, dict or callable, default=None
-        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
-        what it costs to abstain, and then ``predict`` may return ``abstain_label``. A frame with labels, or
-        ``{true: {decided: cost}}``, serves rows that lack a class too, as those of a fold may.
+        The short form of it: cost of a false alarm and of a miss; they decide ``predict``.
     pos_label : label, default=None
         The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
-    abstain_label : label, default="abstain"
-    stakes : bool, default=False
-        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
     n_rules : int, default=10
         Rounds of boosting, at most; it ends before when no rule has an edge or one makes no mistake.
     max_literals : int, default=2
@@ -135,14 +125,10 @@ class RuleClassifier(ProperClassifier):
         loss: Any = "auto",
         *,
         link: Any = None,
+        costs: Any = None,
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
-        tp_benefit: Any = 0.0,
-        tn_benefit: Any = 0.0,
-        cost_matrix: Any = None,
         pos_label: Any = None,
-        abstain_label: Any = "abstain",
-        stakes: bool = False,
         n_rules: int = 10,
         max_literals: int = 2,
         criterion: str = "entropy",
@@ -157,14 +143,10 @@ class RuleClassifier(ProperClassifier):
     ) -> None:
         self.loss = loss
         self.link = link
+        self.costs = costs
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
-        self.tp_benefit = tp_benefit
-        self.tn_benefit = tn_benefit
-        self.cost_matrix = cost_matrix
         self.pos_label = pos_label
-        self.abstain_label = abstain_label
-        self.stakes = stakes
         self.n_rules = n_rules
         self.max_literals = max_literals
         self.criterion = criterion
@@ -185,11 +167,9 @@ class RuleClassifier(ProperClassifier):
         y: Any,
         sample_weight: Any = None,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -202,8 +182,11 @@ class RuleClassifier(ProperClassifier):
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
             relative to their mean. Rows of weight 0 take no part.
-        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
-            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        costs : Costs, data frame or array of shape (n, K, K), optional
+            Costs of each row, in the place of those of the constructor; a data frame has columns such as
+            ``fp`` and ``fn``. ``predict`` then takes them as well.
+        fp_cost, fn_cost : array of shape (n,), optional
+            The short form of it.
 
         Returns
         -------
@@ -215,11 +198,9 @@ class RuleClassifier(ProperClassifier):
             X,
             y,
             sample_weight,
+            costs=costs,
             fp_cost=fp_cost,
             fn_cost=fn_cost,
-            tp_benefit=tp_benefit,
-            tn_benefit=tn_benefit,
-            cost_matrix=cost_matrix,
         )
         settings = RuleSettings.of(self, training.costs.mean(training.weights.array))
         binner, lists = learn(training, settings, self._threads_for(training.table))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from propriety import losses
+from propriety.data.costs import Costs
 from propriety.losses import simplex
 from propriety.losses.links import FromDistribution, Link
 from propriety.losses.value import Value
@@ -71,6 +72,9 @@ def encode(value: Any, where: str) -> Any:  # noqa: C901, PLR0911
         case np.ndarray() if value.dtype.kind in "UOT":
             kind = "object" if value.dtype.kind == "O" else "str"
             return {"array": encode(value.tolist(), where), "dtype": kind}
+        case Costs():
+            stated = {name: getattr(value, name) for name in value.get_params(deep=False)}
+            return {"costs": {name: encode(v, f"{where}__{name}") for name, v in stated.items()}}
         case losses.Loss() | losses.Composite() | Link() | simplex.SimplexLoss():
             return {"loss": _text(value, where)}
     raise ValueError(
@@ -94,7 +98,7 @@ def _text(value: Any, where: str) -> str:
     )
 
 
-def decode(given: Any) -> Any:  # noqa: PLR0911
+def decode(given: Any) -> Any:  # noqa: C901, PLR0911
     """The value of what :func:`encode` wrote.
 
     >>> decode({"tuple": [1, {"loss": "Beta(6, 14)"}]})
@@ -115,6 +119,8 @@ def decode(given: Any) -> Any:  # noqa: PLR0911
             return {decode(k): decode(v) for k, v in items}
         case {"array": list() as items, "dtype": str() as dtype} if len(given) == 2:
             return _array(decode(items), dtype)
+        case {"costs": dict() as terms} if len(given) == 1:
+            return Costs(**{name: decode(v) for name, v in terms.items()})
         case {"loss": str() as text} if len(given) == 1:
             return _loss(text)
         case {"simplex": str() as name, "parameters": dict() as params} if len(given) == 2:

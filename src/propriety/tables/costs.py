@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from propriety.costs import ResolvedCosts
 from propriety.data import uncertain
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import TERMS, Costs, parameters_of
 from propriety.tables.columns import Columns
 from propriety.tables.conversion import as_number, as_numpy, as_text, first_bad
 from propriety.tables.errors import TableError, no_such_column
@@ -117,8 +117,9 @@ class TableCosts:
     @classmethod
     def of_parameters(cls, parameters: Mapping[str, Any], classes: Sequence[str]) -> TableCosts:
         """From the parameters of an estimator with these classes; the other way round than `parameters`."""
-        terms = {name: parameters.get(name, default) for name, default in DEFAULTS.items()}
-        matrix = parameters.get("cost_matrix")
+        stated = parameters.get("costs") or Costs(*(parameters.get(name, 1.0) for name in _MISTAKES))
+        terms = {TERMS[name]: getattr(stated, name) for name in TERMS if name != "matrix"}
+        matrix = stated.matrix
         return cls(terms, None if matrix is None else LabelledMatrix(tuple(classes), np.asarray(matrix)))
 
     def document(self) -> dict[str, Any]:
@@ -162,12 +163,14 @@ class TableCosts:
 
     def parameters(self, classes: Sequence[str]) -> dict[str, Any]:
         """Parameters of an estimator whose classes are these; none if the costs differ by row."""
-        if self.matrix is not None:
-            return {"cost_matrix": self.matrix.ordered(classes)}
         if self.by_row:
             return {}
-        stated = {name: term for name, term in self.terms.items() if term != DEFAULTS[name]}
-        return stated if len(classes) > 2 else {name: self.terms[name] for name in _MISTAKES} | stated
+        stated = parameters_of(Costs.of_terms(self.terms_for(classes)))
+        return {name: value for name, value in stated.items() if value is not None}
+
+    def terms_for(self, classes: Sequence[str]) -> dict[str, Any]:
+        """The terms, or the matrix in the order of the classes."""
+        return dict(self.terms) if self.matrix is None else {"cost_matrix": self.matrix.ordered(classes)}
 
     def of_rows(
         self, table: Any, columns: Columns | None = None, *, rows: NDArray[np.intp] | None = None
@@ -192,8 +195,8 @@ class TableCosts:
 
     def of_terms(self, of_rows: Mapping[str, Any], classes: Sequence[str]) -> ResolvedCosts:
         """The costs for classes of which the last is the positive one of two; `of_rows` are their terms."""
-        terms = CostTerms().with_rows(of_rows) if self.by_row else CostTerms(**self.parameters(classes))
-        return terms.costs(np.arange(len(classes)))
+        terms = of_rows if self.by_row else self.terms_for(classes)
+        return Costs.of_terms(terms, rows=self.by_row).resolve(np.arange(len(classes)))
 
     def costs(
         self, classes: Sequence[str], table: Any = None, columns: Columns | None = None

@@ -70,14 +70,14 @@ class TableModel:
         return self.estimator.loss_
 
     @property
-    def costs(self) -> ResolvedCosts:
+    def costs_(self) -> ResolvedCosts:
         """What its decisions follow; `costs_for` if they differ by row."""
         if self.row_costs is not None:
             raise CostsOfRowsError(
                 f"the costs differ by row, by the columns {', '.join(map(repr, self.row_costs.columns))}: "
                 "costs_for(table) has those of its rows"
             )
-        return self.estimator.costs
+        return self.estimator.costs_
 
     @property
     def has_row_costs(self) -> bool:
@@ -87,7 +87,7 @@ class TableModel:
     def costs_for(self, table: Any, first_row: int = 1) -> ResolvedCosts:
         """What the decisions about these rows follow; ``first_row`` numbers the first of them in errors."""
         if self.row_costs is None:
-            return self.costs
+            return self.costs_
         table = as_arrow(table)
         rows = np.arange(table.num_rows) + first_row - 1
         of_rows = self.row_costs.of_rows(table, self.columns, rows=rows)
@@ -96,12 +96,12 @@ class TableModel:
     @property
     def threshold(self) -> float:
         """The probability from which the positive class is decided, if it is the same for every row."""
-        return float(self.costs.threshold)
+        return float(self.costs_.threshold)
 
     @property
     def decisions(self) -> NDArray[np.str_]:
         """What may be decided: the labels and, if that has a cost, to abstain."""
-        abstains = self.row_costs is None and self.costs.abstains
+        abstains = self.row_costs is None and self.costs_.abstains
         return np.append(self.classes_, ABSTAIN) if abstains else self.classes_
 
     @property

@@ -46,22 +46,12 @@ class TreeClassifier(ProperClassifier):
         do. With three classes or more the loss on the simplex, or one class against the rest.
     link : link or str, default=None
         Link of the leaf's score; None: the loss's own, or the logit.
+    costs : Costs, default=None
+        What mistakes cost and right decisions bring: a `propriety.Costs`.
     fp_cost, fn_cost : float, pair, distribution, str or callable, default=1.0
-        Cost of a false alarm and of a miss; they decide ``predict``. A pair (low, high) or a frozen
-        SciPy distribution: known only roughly, and decided for the mean. Different for each row: the name of
-        a column of X, or a function from X to one number for each row; or arrays given to ``fit`` and
-        ``predict``.
-    tp_benefit, tn_benefit : as the costs, default=0.0
-        What right decisions bring: a hit, and a right negative.
-    cost_matrix : array of shape (K, K) or (K, K + 1), data frame, dict or callable, default=None
-        ``cost_matrix[true, predicted]`` in the place of those, for any number of classes. One more column is
-        what it costs to abstain, and then ``predict`` may return ``abstain_label``. A frame with labels, or
-        ``{true: {decided: cost}}``, serves rows that lack a class too, as those of a fold may.
+        The short form of it: cost of a false alarm and of a miss; they decide ``predict``.
     pos_label : label, default=None
         The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
-    abstain_label : label, default="abstain"
-    stakes : bool, default=False
-        Weight each row by what is at stake in it, fp_cost + fn_cost, when these differ by row.
     splits : {"auto", "exact", "histogram"}, default="auto"
         Between any two values, or between at most ``max_bins`` bins; "auto" is exact up to 20,000 rows.
     growth : {"best", "depth"}, default="best"
@@ -129,14 +119,10 @@ class TreeClassifier(ProperClassifier):
         loss: Any = "auto",
         *,
         link: Any = None,
+        costs: Any = None,
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
-        tp_benefit: Any = 0.0,
-        tn_benefit: Any = 0.0,
-        cost_matrix: Any = None,
         pos_label: Any = None,
-        abstain_label: Any = "abstain",
-        stakes: bool = False,
         splits: str = "auto",
         growth: str = "best",
         max_leaf_nodes: int | None = 31,
@@ -156,14 +142,10 @@ class TreeClassifier(ProperClassifier):
     ) -> None:
         self.loss = loss
         self.link = link
+        self.costs = costs
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
-        self.tp_benefit = tp_benefit
-        self.tn_benefit = tn_benefit
-        self.cost_matrix = cost_matrix
         self.pos_label = pos_label
-        self.abstain_label = abstain_label
-        self.stakes = stakes
         self.splits = splits
         self.growth = growth
         self.max_leaf_nodes = max_leaf_nodes
@@ -195,11 +177,9 @@ class TreeClassifier(ProperClassifier):
         y: Any = None,
         sample_weight: Any = None,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
         groups: Any = None,
     ) -> Self:
         """Grow the tree, and prune it.
@@ -213,8 +193,11 @@ class TreeClassifier(ProperClassifier):
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
             relative to their mean. Rows of weight 0 take no part.
-        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
-            Costs of each row, in the place of those of the constructor; ``predict`` then takes them as well.
+        costs : Costs, data frame or array of shape (n, K, K), optional
+            Costs of each row, in the place of those of the constructor; a data frame has columns such as
+            ``fp`` and ``fn``. ``predict`` then takes them as well.
+        fp_cost, fn_cost : array of shape (n,), optional
+            The short form of it.
         groups : array of shape (n,), optional
             Rows that belong together, such as those of a customer: the folds by which ``ccp_alpha`` is chosen
             part no group.
@@ -227,11 +210,9 @@ class TreeClassifier(ProperClassifier):
             X,
             y,
             sample_weight,
+            costs=costs,
             fp_cost=fp_cost,
             fn_cost=fn_cost,
-            tp_benefit=tp_benefit,
-            tn_benefit=tn_benefit,
-            cost_matrix=cost_matrix,
             groups=groups,
         )
         settings = settings_of(self, training)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from propriety import losses
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import Costs, parameters_of, stated_costs
 from propriety.losses import simplex
 from propriety.model.base import ProperClassifier
 
@@ -72,15 +73,13 @@ class Place:
         """The classifier that has the loss."""
         return estimator.get_params()[self.prefix.removesuffix("__")] if self.prefix else estimator
 
-    def make(self, estimator: Any, candidate: Candidate, terms: CostTerms) -> Any:
+    def make(self, estimator: Any, candidate: Candidate, costs: Costs, classes: NDArray[Any]) -> Any:
         """An unfitted copy of the estimator with the candidate's loss and the costs."""
         model = clone(estimator)
-        owned = self.owner(model).get_params(deep=False)
-        stated = {
-            self.prefix + term.name: getattr(terms, term.name) for term in fields(terms) if term.name in owned
-        }
-        model.set_params(**self.parameters(model, candidate), **stated)
-        self.owner(model)._known_classes = terms.known_classes
+        model.set_params(**self.parameters(model, candidate))
+        if stated_costs(self.owner(model)) != costs:
+            model.set_params(**{self.prefix + name: value for name, value in parameters_of(costs).items()})
+        self.owner(model)._known_classes = classes  # of which folds may lack some
         return model
 
     def parameters(self, estimator: Any, candidate: Candidate) -> dict[str, Any]:

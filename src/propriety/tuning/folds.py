@@ -22,7 +22,7 @@ from sklearn.utils import _safe_indexing
 from propriety import losses
 from propriety.auto import AutoClassifier
 from propriety.boosting import BoostingClassifier
-from propriety.data.cost_terms import CostTerms
+from propriety.data.costs import Costs
 from propriety.linear import LinearClassifier
 from propriety.linear.tailoring import is_convex
 from propriety.progress import part
@@ -47,8 +47,8 @@ class Task:
     place: Place
     candidates: list[Candidate]
     criterion: Criterion
-    terms: CostTerms
-    of_rows: dict[str, NDArray[Any]]
+    costs: Costs
+    of_rows: dict[str, Any]
     X: Any
     y: NDArray[Any]
     codes: NDArray[np.intp]
@@ -65,7 +65,7 @@ class Task:
         return replace(
             self,
             criterion=self.criterion.of(rows),
-            of_rows={name: values[rows] for name, values in self.of_rows.items()},
+            of_rows={name: _taken(values, rows) for name, values in self.of_rows.items()},
             X=_safe_indexing(self.X, rows),
             y=self.y[rows],
             codes=self.codes[rows],
@@ -75,7 +75,7 @@ class Task:
 
     def model(self, index: int) -> Any:
         """The estimator with the loss of a candidate, not fitted."""
-        return self.place.make(self.estimator, self.candidates[index], self.terms)
+        return self.place.make(self.estimator, self.candidates[index], self.costs, self.classes)
 
     def fit(self, model: Any, X: Any, rows: Any) -> Any:
         """Fit a model to rows, with their weights and costs."""
@@ -85,7 +85,9 @@ class Task:
         # Without routing of metadata, a pipeline is told which of its steps they are for.
         routed = get_config()["enable_metadata_routing"] or not isinstance(model, Pipeline)
         prefix = "" if routed else self.place.prefix
-        return model.fit(X, self.y[rows], **{prefix + name: values[rows] for name, values in given.items()})
+        return model.fit(
+            X, self.y[rows], **{prefix + name: _taken(values, rows) for name, values in given.items()}
+        )
 
     def _hands_on_groups(self, model: Any) -> bool:
         """Whether the classifier has folds of its own, and groups reach it: routing must be told to."""
@@ -102,6 +104,11 @@ class Task:
         full = np.zeros((len(P), len(self.classes)))
         full[:, np.searchsorted(self.classes, model.classes_)] = P
         return full
+
+
+def _taken(values: Any, rows: Any) -> Any:
+    """What is given by row, for some rows."""
+    return values.take(rows) if isinstance(values, Costs) else _safe_indexing(values, rows)
 
 
 def run(task: Task, train: NDArray[np.intp], test: NDArray[np.intp], name: str) -> Fold:

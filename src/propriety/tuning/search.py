@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from propriety.boosting import BoostingClassifier
-from propriety.data.cost_terms import TERMS, CostTerms
+from propriety.data.costs import OF_ROWS, Costs, read_costs, stated_costs
 from propriety.data.labels import as_labels, warn_of_side
 from propriety.data.parameters import choice
 from propriety.data.table import refuse_query
@@ -73,8 +73,10 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         SciPy distribution: the mean cost over thresholds c = fp/(fp + fn) spread like that, with fp + fn = 1.
         A loss, its name or what `recommend` returns: the mean loss. Probabilities are kept 2e-16 away from
         0 and 1.
-    fp_cost, fn_cost, cost_matrix, pos_label : optional
-        Costs and the class they are for, as the estimators take them; the estimator's own if not given.
+    costs : Costs, optional
+        As the estimators take them; the estimator's own if not given.
+    fp_cost, fn_cost, pos_label : optional
+        The short form of it.
         Tailored losses aim at the threshold of the mean costs where these differ by row.
     rule : {"supported", "one_se", "best"}, default="supported"
         Take the first candidate within one standard error of the best if the verdict supports it, and the log
@@ -135,9 +137,9 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         losses: Any = "tailored",
         *,
         criterion: Any = "cost",
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        cost_matrix: Any = None,
         pos_label: Any = None,
         rule: str = "supported",
         cv: Any = 5,
@@ -150,9 +152,9 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         self.estimator = estimator
         self.losses = losses
         self.criterion = criterion
+        self.costs = costs
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
-        self.cost_matrix = cost_matrix
         self.pos_label = pos_label
         self.rule = rule
         self.cv = cv
@@ -178,11 +180,9 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         sample_weight: Any = None,
         groups: Any = None,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
     ) -> Self:
         """Search, and fit the chosen loss to all rows.
 
@@ -196,15 +196,19 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         groups : array of shape (n,), optional
             Groups of rows for `cv`, and for the folds that the classifier makes itself (in a pipeline under
             metadata routing, if it requests them); standard errors then take a group as one observation.
-        fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix : array, optional
+        costs : Costs, data frame or array of shape (n, K, K), optional
             Costs of each row, in the place of those stated.
+        fp_cost, fn_cost : array of shape (n,), optional
+            The short form of it.
 
         Returns
         -------
         self
         """
-        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
-        of_rows = {n: np.asarray(v) for n, v in zip(TERMS, given, strict=True) if v is not None}
+        given = zip(OF_ROWS, (costs, fp_cost, fn_cost), strict=True)
+        of_rows = {name: value for name, value in given if value is not None}
+        if costs is not None:
+            of_rows["costs"] = read_costs(costs)
         task, groups = self._task(X, y, sample_weight, groups, of_rows)
         splits = self._splits(task, groups)
         results = self._run(task, splits)
@@ -227,7 +231,7 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         return self
 
     def _task(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, of_rows: dict[str, NDArray[Any]]
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, of_rows: dict[str, Any]
     ) -> tuple[folds.Task, Any]:
         """Check everything that was given."""
         refuse_query(X)
@@ -242,16 +246,16 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         check_classification_targets(labels)
         observations = choosing.Observations.read(len(labels), sample_weight, groups)
         classes, codes = encode_labels(labels, observations.weights)
-        terms = replace(self._stated(owner), known_classes=classes)  # which folds may lack
-        costs = terms.with_rows(of_rows).costs(classes, X)
-        warn_of_side(classes, costs, terms.pos_label)
+        stated = self._stated(owner)
+        costs = stated.with_rows(**of_rows).resolve(classes, X)
+        warn_of_side(classes, costs, stated.pos_label)
         criterion = criteria.read(self.criterion, costs, observations.weights.array)
         task = folds.Task(
             estimator=self.estimator,
             place=place,
             candidates=candidates.read(self.losses, owner, criterion.cost),
             criterion=criterion,
-            terms=terms,
+            costs=stated,
             of_rows=of_rows,
             X=X,
             y=labels,
@@ -265,12 +269,15 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         )
         return task, groups
 
-    def _stated(self, owner: Any) -> CostTerms:
+    def _stated(self, owner: Any) -> Costs:
         """The search's costs or, where it states none, those of the classifier."""
-        names = ("fp_cost", "fn_cost", "cost_matrix", "pos_label")
-        stated = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        CostTerms.of(CostTerms(**stated))  # refuses what only fit can take
-        return replace(CostTerms.of(owner), **stated)
+        short = {"fp": self.fp_cost, "fn": self.fn_cost, "pos_label": self.pos_label}
+        short = {name: value for name, value in short.items() if value is not None}
+        if self.costs is not None and short:
+            raise ValueError("give costs or its short form fp_cost, fn_cost and pos_label, not both")
+        stated = stated_costs(owner).replace(**short) if self.costs is None else read_costs(self.costs)
+        stated.refuse_arrays()
+        return stated
 
     def _splits(self, task: folds.Task, groups: Any) -> list[Split]:
         """Splits whose held-out rows have some weight."""
@@ -361,7 +368,7 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         self.cv_results_, self.n_splits_ = table, len(results)
         self.best_index_, self.best_params_ = best, params[best]
         self.best_loss_, self.best_score_ = task.candidates[best].loss, float(means[best])
-        self.criterion_, self._classes, self._terms = task.criterion, task.classes, task.terms
+        self.criterion_, self._classes, self._costs = task.criterion, task.classes, task.costs
 
     def _verdict(
         self, task: folds.Task, results: list[choosing.Fold], best: int, choices: list[int]
@@ -419,16 +426,14 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         self,
         X: Any,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
         budget: float | None = None,
     ) -> NDArray[Any]:
         """Decisions of the best estimator, by the costs; those of rows may be given, and a budget."""
-        given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix, budget)
-        of_rows = {n: v for n, v in zip((*TERMS, "budget"), given, strict=True) if v is not None}
+        given = (costs, fp_cost, fn_cost, budget)
+        of_rows = {n: v for n, v in zip((*OF_ROWS, "budget"), given, strict=True) if v is not None}
         return self._best().predict(X, **of_rows)
 
     @_delegates("predict_proba")
@@ -447,17 +452,15 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         y: Any,
         sample_weight: Any = None,
         *,
+        costs: Any = None,
         fp_cost: Any = None,
         fn_cost: Any = None,
-        tp_benefit: Any = None,
-        tn_benefit: Any = None,
-        cost_matrix: Any = None,
     ) -> float:
         """Minus the criterion on other rows: larger is better."""
         model, criterion = self._best(), self.criterion_
         codes = class_index(column_or_1d(y), model.classes_)
         if criterion.costs is not None:
-            given = (fp_cost, fn_cost, tp_benefit, tn_benefit, cost_matrix)
-            terms = self._terms.with_rows(dict(zip(TERMS, given, strict=True)))
-            criterion = replace(criterion, costs=terms.costs(model.classes_, X))
+            stated = self._costs.with_rows(costs, fp_cost, fn_cost)
+            resolved = stated.resolve(model.classes_, X, self._classes)
+            criterion = replace(criterion, costs=resolved)
         return -criterion.mean(codes, np.asarray(model.predict_proba(X)), sample_weight)
