@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 
-from propriety.caching import njit
+from propriety.caching import CACHE
 
 _OPTIONS = {
     "error_model": "numpy",
+    "cache": CACHE,
     "nogil": True,
     "fastmath": {"contract"},
     "no_cfunc_wrapper": True,
