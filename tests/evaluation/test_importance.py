@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from propriety import LinearClassifier, TreeClassifier, evaluation
+from propriety.evaluation.companions import companions
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,31 @@ def test_only_what_matters_counts(table):
     assert list(found) == ["x", "level", "noise"]
     assert found["x"].low > 0.05
     assert all(abs(found[name].value) < 0.05 for name in ("level", "noise"))
+
+
+def test_columns_that_go_together_are_named_and_refitting_without_one_costs_little():
+    rng = np.random.default_rng(3)
+    first = rng.normal(size=2000)
+    X = np.column_stack([first, first + 0.02 * rng.normal(size=2000), rng.normal(size=2000)])
+    y = (first + rng.normal(size=2000) > 0).astype(int)
+    model = LinearClassifier(alpha=0.0).fit(X[:1000], y[:1000])
+    rises = evaluation.importance(model, X[1000:], y[1000:]).estimates
+    less = LinearClassifier(alpha=0.0).fit(X[:1000, 1:], y[:1000])
+    worth = evaluation.mean_loss(y[1000:], less.predict_proba(X[1000:, 1:]), "Log") - evaluation.mean_loss(
+        y[1000:], model.predict_proba(X[1000:]), "Log"
+    )
+    assert rises["x0"].low > 10 * abs(worth)  # relied on, and not needed
+    found = companions({f"x{j}": X[1000:, j] for j in range(3)})
+    assert (found["x0"].name, found["x0"].close) == ("x1", True)
+    assert found["x0"].correlation > 0.99
+    assert not found["x2"].close
+
+
+def test_columns_without_ranks_go_with_none():
+    x = np.arange(30.0)
+    columns = {"x": x, "same": np.ones(30), "text": x.astype(str), "gone": np.where(x > 3, np.nan, x)}
+    assert set(companions(columns)) == {"x", "gone"}
+    assert companions({"x": x}) == {}
 
 
 def test_it_is_the_mean_rise_of_the_loss_over_all_ways_to_deal(table):

@@ -52,7 +52,7 @@ def test_the_command_writes_a_report(table, tmp_path, model):
         "logistic regression",
         "log-loss boosting",
         "Column &#x27;leak&#x27; alone nearly tells the target",
-        "of the first half of the table",
+        "of the earlier half of the judging rows by",
         "constant: 1",
         "14.6%",  # of the numbers are missing
     ):
@@ -123,3 +123,19 @@ def test_what_cannot_be_shown_is_refused_before_anything_is_fitted(table, given,
     result = fit(table, "--model", "linear", *given)
     assert result.exit_code in (2, 3)
     assert says in result.stderr
+
+
+def test_a_calibrated_log_loss_is_called_the_default_and_is_no_rival_of_itself(table, tmp_path):
+    result = fit(table, "--model", "boosting", "--report", str(tmp_path / "r.html"))
+    assert result.exit_code == 0, result.stderr
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Recalibrated(Logit()" in page
+    assert "It is the default for every kind of model" in page
+    assert "looks where the decision is made" not in page
+    assert "log-loss boosting" not in re.search(r"Cost of 1,000 cases.*?</table>", page, re.DOTALL)[0]
+
+
+def test_a_loss_that_is_set_was_asked_for(table, tmp_path):
+    result = fit(table, "--model", "linear", "--set", "loss=Squared", "--report", str(tmp_path / "r.html"))
+    assert result.exit_code == 0, result.stderr
+    assert "It was asked for by name." in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -500,3 +500,19 @@ def test_the_log_loss_of_a_title_is_that_of_the_text_and_no_picture_has_a_spike(
     (line,) = [line for line in display.get_lines() if line.get_label() == "m"]
     drawn = np.asarray(line.get_xydata())
     np.testing.assert_allclose(drawn[:, 1], evaluation.murphy_curve(y, p)(drawn[:, 0]))
+
+
+def test_a_page_says_what_importance_is_and_how_the_loss_came_about():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    X[:, 1] = X[:, 0] + 0.01 * X[:, 1]
+    y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+    page = Report.from_estimator(LinearClassifier().fit(X[:200], y[:200]), X[200:], y[200:]).html()
+    text = re.sub(r"\s+", " ", " ".join(Reader(page).text))
+    for part in ("How much the model relies on each column", "x1 (rank correlation 1.00)", "It is not what"):
+        assert part in text
+    assert "hardly mattered" not in text
+    assert "It was given" not in text
+    assert "It is the default of this kind of model." in text
+    asked = LinearClassifier("Squared").fit(X[:200], y[:200])
+    assert "It is a parameter of the model." in Report.from_estimator(asked, X[200:], y[200:]).html()

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from propriety import losses
+from propriety import links, losses
 from propriety.cli.flipping import flips_of
 from propriety.cli.judging import Step, out_of_sample
 from propriety.cli.loading import details
@@ -26,13 +26,10 @@ from propriety.report.reading import sample
 from propriety.tables.expressions import Expression
 
 _LOG_BOOSTING = "log-loss boosting"
-_LOGS = (losses.Log().composite(), losses.simplex.Log())
-_BY_DEFAULT = {
-    "log": "It is the default for this kind of model, whose decisions are cheap when its probabilities are "
-    "right everywhere; the costs come in when it decides.",
-    "other": "It is the default for this kind of model at these costs: a small model cannot be right "
-    "everywhere, so its loss looks where the decision is made.",
-}
+_BY_DEFAULT = (
+    "It is the default for every kind of model, whose decisions are cheap when its probabilities are right "
+    "everywhere; the costs come in when it decides."
+)
 
 
 def check_can_report() -> None:
@@ -180,7 +177,7 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
     if study.table.offset is not None:  # which others' models do not know
         del wanted["logistic regression"]
         rivals |= {rule.name: rule.p for rule in study.judged.rules if rule.kind == OFFSET}
-    if study.recipe.name == "boosting" and study.model.loss_ in _LOGS and not study.order.settings:
+    if study.recipe.name == "boosting" and is_log(study.model.loss_) and not study.order.settings:
         del wanted[_LOG_BOOSTING]
         same = _LOG_BOOSTING
     with warnings.catch_warnings():
@@ -193,10 +190,29 @@ def _rivals(study: Study, step: Step) -> tuple[dict[str, Any], str]:
 def _chosen(study: Study) -> str:
     if study.order.search:
         return f"It was chosen by cross-validated cost.\n{study.by_own_folds}"
-    if study.order.loss is not None:
+    if study.order.loss is not None or "loss" in study.order.settings:
         return "It was asked for by name."
-    why = _BY_DEFAULT["log" if study.model.loss_ in _LOGS else "other"]
-    return f"{why}\n{study.by_own_folds}".rstrip()
+    return f"{_BY_DEFAULT}\n{study.by_own_folds}".rstrip()
+
+
+def is_log(loss: Any) -> bool:
+    """Whether a loss that was fitted is the log loss, its link bent by a calibration or not.
+
+    >>> from propriety import links
+    >>> is_log(losses.Log().with_link(links.Recalibrated(links.Logit(), 0.9, 0.9, 0.1)))
+    True
+    >>> is_log(losses.simplex.Recalibrated(losses.simplex.Log(), (0.8,), (0,)))
+    True
+    >>> is_log(losses.simplex.Brier()), is_log(losses.Squared().composite())
+    (False, False)
+    """
+    if not isinstance(loss, losses.Composite):
+        return bool(getattr(loss, "base", loss) == losses.simplex.Log())
+    link = loss.link
+    return (
+        loss.loss == losses.Log()
+        and (link.base if isinstance(link, links.Recalibrated) else link) == links.Logit()
+    )
 
 
 def _values(column: Any) -> Any:

@@ -21,6 +21,7 @@ from propriety.cli.training import Role, TrainingTable
 from propriety.cli.words import deciding, has_threshold
 from propriety.data.table import Rows
 from propriety.evaluation import Importance
+from propriety.evaluation.companions import companions
 from propriety.evaluation.judging import OFFSET, Judgement
 from propriety.report.reading import OFFSET_ALONE, offset_alone
 from propriety.tables import TableModel
@@ -211,21 +212,41 @@ def show_study(out: Output, study: Study) -> None:
     ):
         if line:
             out.say(line)
-    show_importances(out, study.importances)
+    show_importances(out, study.importances, study.table)
 
 
-def show_importances(out: Output, importances: Mapping[str, Estimate], most: int = 8) -> None:
-    """What the columns count for, those that count most first."""
+def show_importances(
+    out: Output, importances: Mapping[str, Estimate], table: TrainingTable | None = None, most: int = 8
+) -> None:
+    """What the model relies on, most first; the table says which columns go together."""
     ranked = sorted(importances.items(), key=lambda pair: -pair[1].value)
     rows = [(name, float(f"{e.value:.3g}"), f"{e.low:.2g} – {e.high:.2g}") for name, e in ranked if e.low > 0]
     if rows:
-        title = "What matters: how much the log loss rises without it"
+        title = "What the model relies on: how much its log loss rises if the column is shuffled"
         out.table(title, ("column", "rises by", "95% interval"), rows[:most])
+        out.say(_going_together(table, [name for name, _, _ in rows[:most]]))
     chance = len(ranked) - len(rows)
     if chance:
         names = ", ".join(name for name, e in ranked if not e.low > 0) if chance <= 5 else ""
         told = f": {names}" if names else ""
         out.say(f"For {chance} of {len(ranked)} columns no effect can be told from chance{told}.")
+
+
+def _going_together(table: TrainingTable | None, names: Sequence[str]) -> str:
+    """What the importances do not say of columns that go with others."""
+    if table is None:
+        return "A model fitted without a column may be nearly as good, if others go with it."
+    few = table.take(np.unique(np.linspace(0, len(table.y) - 1, min(len(table.y), _COUNTED)).astype(np.intp)))
+    frame = few.frame.taken()
+    plain = [name for name in frame.column_names if not pa.types.is_dictionary(frame.column(name).type)]
+    found = companions({name: frame.column(name).to_numpy().astype(float) for name in plain}, names)
+    close = [f"{name} with {other.name}" for name, other in found.items() if other.close]
+    if not close:
+        return ""
+    return (
+        f"Columns that go together ({', '.join(close[:3])}{', …' if len(close) > 3 else ''}): a model fitted "
+        "without one of them may be nearly as good."
+    )
 
 
 #: What is shown of a judgement: the key, the heading, and the digits after the point.

@@ -1,8 +1,9 @@
-"""What columns count for: how much the loss rises on rows whose values of a column were dealt out anew.
+"""What a model relies on: how much its loss rises on rows whose values of a column were dealt out anew.
 
 The same measure for every model, whatever it is made of, on the scale of the loss, with an interval. A column
-without effect has 0, up to chance; so has one whose every word another column repeats, since the model that
-was fitted may lean on either.
+that the model does not use has 0, up to chance. It says nothing of other models: where columns go together,
+the loss may rise much with one of them dealt out, and a model fitted without it may be as good; see
+`companions`.
 
 Reference: Breiman (2001), Random forests, section 10; Fisher, Rudin & Dominici (2019), All models are wrong,
 but many are useful.

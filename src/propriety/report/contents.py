@@ -113,7 +113,8 @@ class Report:
     text : str
         The model in words, if it can be read: a scorecard, a tree or rules.
     importances : mapping of names to numbers, or to estimates
-        How much each column counts: shares, or how much the log loss rises without it, with the interval.
+        How much the model relies on each column: shares, or how much the log loss rises when it is shuffled,
+        with the interval.
     features : mapping of names to arrays of shape (n,)
         Columns of the judging rows: floats, or text for categories.
     by : mapping of names to arrays of shape (n,)

@@ -115,7 +115,7 @@ def facts_of(
     if owner is not None and offset is not None:
         facts["rivals"] = {OFFSET_ALONE: offset_alone(owner.loss_, offset, side)} | facts["rivals"]
     if owner is not None and within.same_p:
-        facts["loss"] = owner.loss_
+        facts |= {"loss": owner.loss_, "chosen": _chosen(estimator, owner)}
     if owner is not None and within.same_rows and within.same_p:
         rows = sample(len(true))
         few = nw.from_native(X)[rows].to_native() if is_frame(X) else np.asarray(X)[rows]
@@ -214,6 +214,15 @@ def offset_alone(loss: Any, offset: Any, side: int | None = 1) -> Any:
         return P
     p = P.reshape(len(P))
     return p if side == 1 else 1 - p
+
+
+def _chosen(estimator: Any, owner: ProperClassifier) -> str:
+    """How the loss of a model came about."""
+    if getattr(estimator, "verdict_", ""):
+        return f"It was chosen by a search.\n{estimator.verdict_}"
+    if isinstance(owner.loss, str) and owner.loss == "auto":
+        return "It is the default of this kind of model."
+    return "It is a parameter of the model."
 
 
 def _side(classes: Any, positive: Any, owner: ProperClassifier | None) -> int | None:

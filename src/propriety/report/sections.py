@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from propriety.evaluation.companions import RELIES, Companion, companions
 from propriety.evaluation.judging import Judgement
 from propriety.model import contract
 from propriety.model.base import ProperClassifier
@@ -32,7 +33,7 @@ def asked(report: Report) -> Markup:
     """What was to be minimized."""
     parts: list[Any] = [words.asked(report), words.started(report)]
     if report.loss is not None:
-        why, *more = (report.chosen or "It was given.").split("\n")
+        why, *more = report.chosen.split("\n")
         parts += [
             tag(
                 "p",
@@ -200,7 +201,7 @@ def matters(report: Report) -> Markup | None:
     if report.importances:
         given: dict[str, Any] = dict(report.importances)
         measured = any(isinstance(value, Estimate) for value in given.values())
-        parts.append((_rises if measured else _shares)(given))
+        parts.append(_rises(given, report) if measured else _shares(given))
     parts.append(_inside(report))
     kept = [part for part in parts if part is not None]
     return join(*kept) if kept else None
@@ -221,27 +222,37 @@ def _shares(importances: dict[str, Any]) -> Markup:
     )
 
 
-def _rises(importances: dict[str, Estimate]) -> Markup:
-    """By how much the log loss rises without each column, with a whisker for the interval."""
+def _rises(importances: dict[str, Estimate], report: Report) -> Markup:
+    """By how much the log loss rises if a column is shuffled, with a whisker, and what it goes with."""
     ranked = sorted(importances.items(), key=lambda pair: -pair[1].value)
+    listed = [(name, e) for name, e in ranked if e.value > 0][:_COUNTED]
     top = max(ranked[0][1].high, 1e-300)
+    together = companions(dict(report.features), [name for name, _ in listed])
     shown = [
-        (name, number(e.value), between(e), bar(e.value / top, low=e.low / top, high=e.high / top))
-        for name, e in ranked
-        if e.value > 0
+        (
+            name,
+            number(e.value),
+            between(e),
+            _going_with(together.get(name)),
+            bar(e.value / top, low=e.low / top, high=e.high / top),
+        )
+        for name, e in listed
     ]
     chance = sum(not e.low > 0 for _, e in ranked)
-    note = (
-        "How much the log loss rises on the judging rows when the values of one column are shuffled among "
-        "them. If columns say the same thing, each looks as if it hardly mattered."
-    )
+    note = RELIES
     if chance:
         note += f" For {chance} of {len(ranked)} columns, no effect can be told from chance."
-    columns = ("column", "log loss rises by", "95% interval", "")
+    columns = ("column", "log loss rises by", "95% interval", "goes with", "")
     return join(
-        table("How much each column matters", columns, shown[:_COUNTED], numeric=(1, 2)),
+        table("How much the model relies on each column", columns, shown, numeric=(1, 2)),
         tag("p", note, class_="quiet"),
     )
+
+
+def _going_with(companion: Companion | None) -> str:
+    if companion is None or not companion.close:
+        return ""
+    return f"{companion.name} (rank correlation {companion.correlation:.2f})"
 
 
 def _inside(report: Report) -> Markup | None:
