@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from propriety import links, losses
+from propriety import losses
 from propriety.cli.flipping import flips_of
 from propriety.cli.judging import Step, out_of_sample
 from propriety.cli.loading import details
@@ -21,6 +21,7 @@ from propriety.cli.output import Output, UsageError
 from propriety.cli.recipes import RECIPES
 from propriety.cli.study import Study
 from propriety.evaluation.judging import OFFSET
+from propriety.losses.links import Logit, Recalibrated
 from propriety.report import ColumnFacts, Effects, Report, checks
 from propriety.report.reading import sample
 from propriety.tables.expressions import Expression
@@ -198,8 +199,7 @@ def _chosen(study: Study) -> str:
 def is_log(loss: Any) -> bool:
     """Whether a loss that was fitted is the log loss, its link bent by a calibration or not.
 
-    >>> from propriety import links
-    >>> is_log(losses.Log().with_link(links.Recalibrated(links.Logit(), 0.9, 0.9, 0.1)))
+    >>> is_log(losses.Log().with_link(Recalibrated(Logit(), 0.9, 0.9, 0.1)))
     True
     >>> is_log(losses.simplex.Recalibrated(losses.simplex.Log(), (0.8,), (0,)))
     True
@@ -209,10 +209,7 @@ def is_log(loss: Any) -> bool:
     if not isinstance(loss, losses.Composite):
         return bool(getattr(loss, "base", loss) == losses.simplex.Log())
     link = loss.link
-    return (
-        loss.loss == losses.Log()
-        and (link.base if isinstance(link, links.Recalibrated) else link) == links.Logit()
-    )
+    return loss.loss == losses.Log() and (link.base if isinstance(link, Recalibrated) else link) == Logit()
 
 
 def _values(column: Any) -> Any:
