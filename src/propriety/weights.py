@@ -119,6 +119,27 @@ class Weights:
         values = memory.kept(self.values[rows])
         return Weights(len(values), values, self.copies, self.unit, self.collective)
 
+    def positive(self) -> tuple[Weights, NDArray[np.intp] | None]:
+        """The weights of the rows that have one, and which rows these are; None if all are.
+
+        They are what `read` makes of these rows alone. A process keeps its first row if all have weight 0.
+
+        >>> weights, rows = Weights.read([1, 0, 1], 3).positive()
+        >>> weights.values, rows
+        (None, array([0, 2]))
+        """
+        if self.values is None:
+            return self, None
+        rows = np.flatnonzero(self.values)
+        if len(rows) == self.n:
+            kept, chosen = self, None
+        else:
+            chosen = rows if len(rows) else np.zeros(1, dtype=np.intp)
+            kept = self.take(chosen)
+        assert kept.values is not None
+        (other,) = self.collective.max((float(np.any(kept.values != 1.0)),))
+        return (kept if other else Weights(kept.n, collective=self.collective)), chosen
+
     def times(self, factors: Array) -> Weights:
         """The weights multiplied by factors, one for each row, which makes them relative; the total stays."""
         product = factors if self.values is None else self.values * factors

@@ -232,3 +232,18 @@ def test_a_trial_sees_some_rows_of_every_class(monkeypatch):
     counts = np.bincount(few.codes)
     assert counts[0] == 8
     assert counts[1:].min() == counts[1:].max() == 25
+
+
+@pytest.mark.parametrize("members", [["linear"], ["forest"]])
+def test_a_category_of_rows_of_weight_zero_changes_nothing(members, tmp_path):
+    rng = np.random.default_rng(0)
+    name = rng.choice(["a", "b", "c", "d"], 400, p=[0.1, 0.3, 0.3, 0.3])
+    y = rng.random(400) < np.array([0.5, 0.95, 0.05, 0.9])[np.searchsorted(["a", "b", "c", "d"], name)]
+    frame, weight = pd.DataFrame({"name": pd.Categorical(name)}), np.where(name == "a", 0, 1)
+    small = {"members": members, "n_estimators": 20, "random_state": 0, "n_jobs": 1}
+    model = AutoClassifier(**small).fit(frame, y, weight)
+    other = AutoClassifier(**small).fit(frame[weight > 0], y[weight > 0])
+    np.testing.assert_array_equal(model.predict_proba(frame), other.predict_proba(frame))
+    model.save(tmp_path / "model")
+    seen = pd.DataFrame({"name": pd.Categorical(["b", "c", "d"])})
+    np.testing.assert_allclose(model.predict_proba(seen)[:, 1], [0.95, 0.05, 0.9], atol=0.07)

@@ -142,9 +142,9 @@ def test_the_model_does_not_depend_on_the_number_of_threads(parameters):
 def test_classes_side_by_side_are_the_same_model(monkeypatch):
     """With many classes each thread grows trees of its own; what was learned of a class stays with it."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(6000, 6))
-    X[:, 0] = rng.integers(0, 40, 6000)
-    y = (X[:, 1] + X[:, 2] * X[:, 3] + 0.1 * (X[:, 0] % 7) + rng.normal(size=6000)).round().clip(-2, 2) % 4
+    X = rng.normal(size=(7500, 6))
+    X[:, 0] = rng.integers(0, 40, 7500)
+    y = (X[:, 1] + X[:, 2] * X[:, 3] + 0.1 * (X[:, 0] % 7) + rng.normal(size=7500)).round().clip(-2, 2) % 4
     sizes, whole = [], rounds.Booster._crew_size
     monkeypatch.setattr(parallel, "n_cores", lambda: 2)
     monkeypatch.setattr(rounds.Booster, "_crew_size", lambda self: sizes.append(whole(self)) or sizes[-1])
@@ -153,7 +153,7 @@ def test_classes_side_by_side_are_the_same_model(monkeypatch):
         model = BoostingClassifier(max_iter=6, n_jobs=n_jobs, categorical_features=[0], random_state=0)
         return model.set_params(**parameters).fit(X, y, sample_weight)
 
-    for weight in (None, (np.arange(6000) % 5 > 0).astype(float)):
+    for weight in (None, (np.arange(7500) % 5 > 0).astype(float)):
         models = [fitted(n, sample_weight=weight) for n in (1, 2)]
         assert models[0]._forest.nodes.tolist() == models[1]._forest.nodes.tolist()
         assert models[0]._forest.sets.tolist() == models[1]._forest.sets.tolist()

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from propriety.data.costs import Costs
 from propriety.data.training import NUMBERS, Training, encode_labels
 from propriety.weights import Weights
 
@@ -12,7 +13,7 @@ from propriety.weights import Weights
 def test_classes_are_those_with_a_positive_weight():
     training = Training.read("T", [[1.0]] * 4, ["b", "a", "z", "b"], [1, 1, 0, 2])
     assert training.classes.tolist() == ["a", "b"]
-    assert training.codes.tolist() == [1, 0, 0, 1]
+    assert training.codes.tolist() == [1, 0, 1]
     assert training.class_weights.tolist() == [1, 3]
 
 
@@ -81,3 +82,64 @@ def test_numbers_are_a_matrix():
 def test_bad_data_are_refused(X, y, weight, message):
     with pytest.raises(ValueError, match=message):
         Training.read("T", X, y, weight)
+
+
+def rows_with_a_rare_category():
+    """A table of every kind whose first category occurs in rows of weight 0 alone."""
+    rng = np.random.default_rng(0)
+    name, x = rng.choice(["b", "c", "d"], 60), rng.normal(size=60)
+    name[::7] = "a"
+    y = np.where((name == "c") ^ (rng.random(60) < 0.2), "yes", "no")
+    y[0] = "never"
+    return pd.DataFrame({"name": pd.Categorical(name), "x": x}), y, np.where(name == "a", 0, 1.5)
+
+
+def as_kind(kind, frame):
+    """The table as a data frame of another library."""
+    if kind == "pandas":
+        return frame
+    names, x = frame.name.astype(str).to_numpy(), frame.x.to_numpy()
+    if kind == "arrow":
+        pa = pytest.importorskip("pyarrow")
+        return pa.table({"name": pa.array(names).dictionary_encode(), "x": x})
+    pl = pytest.importorskip("polars")
+    return pl.DataFrame({"name": pl.Series(names, dtype=pl.Categorical), "x": x})
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "polars"])
+def test_what_rows_of_weight_zero_alone_hold_is_not_there(kind):
+    frame, y, weight = rows_with_a_rare_category()
+    kept = np.flatnonzero(weight)
+    given = {"groups": np.arange(60) % 7, "offset": np.linspace(-1, 1, 60)}
+    one = Training.read("T", as_kind(kind, frame), y, weight, categorical="from_dtype", **given)
+    given = {name: values[kept] for name, values in given.items()}
+    other = Training.read(
+        "T", as_kind(kind, frame.iloc[kept]), y[kept], weight[kept], categorical="from_dtype", **given
+    )
+    assert one.schema == other.schema
+    assert one.schema.categories == (("b", "c", "d"), None)
+    assert one.classes.tolist() == ["no", "yes"]
+    for name in ("codes", "offset", "groups"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    for f in range(2):
+        np.testing.assert_array_equal(one.table.column(f), other.table.column(f))
+    assert one.weights.values is other.weights.values is None
+    np.testing.assert_array_equal(one.places, kept)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_array, sparse.coo_array, list])
+def test_rows_of_weight_zero_may_hold_what_no_learner_reads(kind):
+    X = np.array([[1.0, 2.0], [np.nan, np.inf], [3.0, 0.0], [4.0, 1.0]])
+    training = Training.read("T", kind(X), [0, 1, 1, 0], [1, 0, 2, 1], reads="numbers")
+    matrix = training.table.matrix
+    np.testing.assert_array_equal(matrix.toarray() if sparse.issparse(matrix) else matrix, X[[0, 2, 3]])
+
+
+def test_rows_with_nothing_at_stake_do_not_matter():
+    frame, y, _ = rows_with_a_rare_category()
+    y[0] = "no"
+    nothing = frame.name == "a"
+    costs = Costs(np.where(nothing, 0.0, 1.0), np.where(nothing, 0.0, 2.0), weight_by_stakes=True)
+    training = Training.read("T", frame, y, categorical="from_dtype", costs=costs)
+    assert training.schema.categories[0] == ("b", "c", "d")
+    assert len(training.costs.fp_cost) == training.n_rows == np.sum(frame.name != "a")

@@ -194,9 +194,10 @@ class AutoClassifier(ProperClassifier):
         settings = settings_of(self)
         loss = fitted_loss(self.loss, self.link, training.n_classes)
         # At stake or not, a decision counts once.
-        judging = (
-            Weights.read(sample_weight, training.n_rows) if stated_costs(self).weight_by_stakes else None
-        )
+        judging = None
+        if stated_costs(self).weight_by_stakes:
+            own = sample_weight if np.ndim(sample_weight) == 0 else np.asarray(sample_weight)[training.places]
+            judging = Weights.read(own, training.n_rows)
         shared, self._shared_members = self._shared_members, None  # of this fit alone
         learned = learn(training, settings, loss, judging, shared)
         parts = _attributes(learned.members, learned.stack)

@@ -52,7 +52,7 @@ def learn(
     """
     began = time.perf_counter()
     if judging is None:
-        training, _ = training.expanded()  # copies of a row may lie in several folds
+        training = training.expanded()  # copies of a row may lie in several folds
         judging = training.weights
     groups, folds = training.groups, fold_numbers(training, settings.n_folds, seed=settings.seed)
     rows = np.flatnonzero(folds >= 0)

@@ -167,15 +167,7 @@ class Task:
             for end, count, some in zip(ends, counts, wanted, strict=True)
         ]
         rows = np.sort(np.concatenate(spread))
-        few = replace(
-            training,
-            table=training.table.take(rows),
-            codes=training.codes[rows],
-            weights=training.weights.take(rows),
-            costs=training.costs.take(rows),
-            groups=None if training.groups is None else training.groups[rows],
-        )
-        return replace(self, training=few, folds=self.folds[rows])
+        return replace(self, training=training.take(rows), folds=self.folds[rows])
 
 
 @dataclass(frozen=True, eq=False)

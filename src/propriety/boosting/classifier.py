@@ -357,10 +357,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         if again:
             self._check_same(X, training)
         held_out = read_held_out(training, X_val, y_val, sample_weight_val, offset_val)
-        gain, chosen = self._gain(X, y, sample_weight, training)
-        lesson, copies = self._prepare(training, held_out, gain, again, expand=folds is None)
-        lesson, loss, learned = from_folds(lesson, copies, training.n_rows, folds)
-        del copies  # a number for each row, which the rounds need no more
+        gain, chosen = self._gain(training)
+        lesson = self._prepare(training, held_out, gain, again, expand=folds is None)
+        lesson, loss, learned = from_folds(lesson, folds)
         for name in ("gain_", "gain_path_", "oof_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         resolved, earlier = self._held_out_costs(lesson, X_val), self._forest if again else None
@@ -369,15 +368,14 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
     def _prepare(
         self, training: Training, held_out: HeldOut | None, gain: float | None, again: bool, expand: bool
-    ) -> tuple[Lesson, NDArray[np.intp]]:
-        """What the rounds need, and the given row of each of its rows, which folds may have made several."""
+    ) -> Lesson:
+        """What the rounds need."""
         from propriety.boosting.learning import Continued, prepare
 
         settings = settings_of(self, training, self._new_seed(again))
-        copies = np.arange(training.n_rows)
         if settings.asks_folds and expand:  # copies of a row may lie in several folds
-            training, copies = training.expanded()
-        lesson = prepare(
+            training = training.expanded()
+        return prepare(
             training,
             settings,
             fitted_loss(self.loss, self.link, training.n_classes, multiclass=self.multiclass, gain=gain),
@@ -386,7 +384,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,
             shared_bins=self._shared_bins,
         )
-        return lesson, copies
 
     def _boost(
         self,
@@ -412,15 +409,13 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self._keep(lesson.training, loss, **(fit.attributes() | chosen))
         fit.end()
 
-    def _gain(
-        self, X: Any, y: Any, sample_weight: Any, training: Training
-    ) -> tuple[float | None, dict[str, Any]]:
+    def _gain(self, training: Training) -> tuple[float | None, dict[str, Any]]:
         """The gain, chosen by cross-validation if asked for, and what is kept of the choice."""
         if not isinstance(self.gain, str):
             return (None if self.gain is None else positive("gain", self.gain)), {}
         from propriety.boosting.paths import gain_of_folds
 
-        path = gain_of_folds(self, X, y, sample_weight, training)
+        path = gain_of_folds(self, training)
         return path.best_gain, {"gain_path_": path, "gain_": path.best_gain}
 
     def _held_out_costs(self, lesson: Lesson, X_val: Any) -> ResolvedCosts:
@@ -431,7 +426,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         if not isinstance(lesson.held_out.where, Table):
             return costs.take(lesson.held_out.where)
         if self.has_row_costs:
-            return stated_costs(self).resolve(lesson.training.classes, X_val, self._known_classes)
+            stated, rows = stated_costs(self), lesson.held_out.rows
+            costs = stated.resolve(lesson.training.classes, X_val, self._known_classes)
+            return costs if rows is None else costs.take(rows)
         return costs.mean(lesson.training.weights.array)
 
     def _new_seed(self, again: bool) -> int:

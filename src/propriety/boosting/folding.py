@@ -23,7 +23,7 @@ from propriety.boosting.calibration import recalibrated
 from propriety.boosting.learning import Lesson, shifted, start_of
 from propriety.boosting.rounds import Booster
 from propriety.boosting.settings import N_FOLDS, ROUNDS, BoostingSettings
-from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
+from propriety.data.folds import fold_numbers, read_folds
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.engine.layout import CELLS, Binned
@@ -253,9 +253,7 @@ def learn_from_folds(lesson: Lesson, folds: Any = None) -> tuple[Lesson, Any, Fo
     return replace(lesson, settings=replace(settings, max_iter=folded.rounds)), loss, folded
 
 
-def from_folds(
-    lesson: Lesson, copies: NDArray[np.intp], n_rows: int, folds: Any
-) -> tuple[Lesson, Any, dict[str, Any]]:
+def from_folds(lesson: Lesson, folds: Any) -> tuple[Lesson, Any, dict[str, Any]]:
     """The lesson with what folds have to say, the loss with its link, and what the model keeps of that.
 
     The scores of rows that a user holds out stay `validation_score_`; without these, it is the folds' curve.
@@ -267,7 +265,7 @@ def from_folds(
             )
         return lesson, lesson.objective.loss, {}
     lesson, loss, folded = learn_from_folds(lesson, folds)
-    kept = {"oof_decision_function_": squeezed(mean_over_copies(folded.scores, copies, n_rows))}
+    kept = {"oof_decision_function_": squeezed(lesson.training.as_given(folded.scores))}
     if lesson.held_out is None:
         kept["validation_score_"] = -folded.curve
     return mean_of_models(lesson), loss, kept

@@ -85,6 +85,7 @@ class TreeLearner:
         weights: RowWeights,
         settings: BoostingSettings,
         collective: Collective = ALONE,
+        rows: NDArray[np.uint32] | None = None,
     ) -> None:
         self.binned, self.binner, self.weights, self.settings = binned, binner, weights, settings
         self._collective = collective
@@ -103,8 +104,9 @@ class TreeLearner:
         self._unit = 1.0
         self._drift = np.zeros(settings.monotone.shape)
         # A missing value goes where the rows with missing values want it, if there are any.
+        columns = binned.columns if rows is None else binned.columns[:, rows]
         seen = np.array(
-            collective.max(tuple((binned.columns.max(axis=1, initial=0) == binned.n_bins).astype(float)))
+            collective.max(tuple((columns.max(axis=1, initial=0) == binned.n_bins).astype(float)))
         )
         self._adrift = (binned.categorical != 0) & (seen == 0)
         self._any_adrift = bool(self._adrift.any())
@@ -219,10 +221,14 @@ def learner_of(
     weights: RowWeights,
     settings: BoostingSettings,
     collective: Collective = ALONE,
+    rows: NDArray[np.uint32] | None = None,
 ) -> Learner:
-    """The weak learner that the settings name; what is not used is not compiled."""
+    """The weak learner that the settings name; what is not used is not compiled.
+
+    ``rows`` are those that have a weight; None: all.
+    """
     if settings.weak_learner == "histogram":
         from propriety.boosting.histograms import HistogramLearner
 
         return HistogramLearner(binned, weights, settings, collective)
-    return TreeLearner(binned, binner, weights, settings, collective)
+    return TreeLearner(binned, binner, weights, settings, collective, rows)

@@ -48,12 +48,16 @@ class Continued:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows that judge when to stop: a table of their own, or rows of the training table."""
+    """Rows that judge when to stop: a table of their own, or rows of the training table.
+
+    ``rows`` are those of the table that was given which have a weight; None: all of them.
+    """
 
     where: Table | NDArray[np.intp]
     codes: NDArray[np.intp]
     weights: Weights
     offset: Floats | None = None
+    rows: NDArray[np.intp] | None = None
 
 
 @dataclass(frozen=True)
@@ -252,16 +256,20 @@ def read_held_out(
         raise ValueError(f"X_val has {table.n_features} features, and X has {training.n_features}")
     if table.n_rows != len(labels):
         raise ValueError(f"X_val has {table.n_rows} rows and y_val {len(labels)}")
-    unknown = ~np.isin(labels, training.classes)
-    if unknown.any():
-        raise ValueError(f"y_val holds labels that are not in y: {np.unique(labels[unknown]).tolist()}")
-    codes = np.searchsorted(training.classes, labels).astype(np.intp)
     weights = Weights.read(
         sample_weight_val, len(labels), name="sample_weight_val", collective=training.collective
     )
     if offset_val is not None:
-        offset_val = read_offset(offset_val, len(codes), n_scores_of(training.n_classes), "offset_val")
-    return HeldOut(table, codes, weights, offset_val)
+        offset_val = read_offset(offset_val, len(labels), n_scores_of(training.n_classes), "offset_val")
+    weights, rows = weights.positive()
+    if rows is not None:
+        table, labels = table.take(rows), labels[rows]
+        offset_val = None if offset_val is None else offset_val[rows]
+    known = np.isin(labels, training.classes)
+    if np.any(~known & (weights.array > 0)):
+        raise ValueError(f"y_val holds labels that are not in y: {np.unique(labels[~known]).tolist()}")
+    codes = np.where(known, np.searchsorted(training.classes, labels), 0).astype(np.intp)
+    return HeldOut(table, codes, weights, offset_val, rows)
 
 
 def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) -> NDArray[np.intp] | None:

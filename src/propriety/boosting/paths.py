@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from propriety import losses as algebra
 from propriety import parallel
@@ -18,7 +17,7 @@ from propriety.boosting.compatibility import is_asked
 from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
 from propriety.boosting.settings import ROUNDS, settings_of
 from propriety.collective import NotSpread
-from propriety.data.costs import stated_costs
+from propriety.data.folds import splits_of
 from propriety.data.training import Training
 from propriety.losses.links import Logit
 from propriety.losses.value import positive
@@ -147,7 +146,7 @@ def gain_path(
         Losses without gain, such as ``[AlphaTunable(1, a) for a in (0, 0.25, 0.5)]``; the model's own if not
         given.
     cv : int or splitter, default=5
-        Folds; a number makes that many stratified ones, drawn by the model's ``random_state``.
+        Folds; a number makes that many, by the content of the rows and the model's ``random_state``.
     score : loss, default="Log()"
         How held-out probabilities are scored: any proper loss, ``Misclassification()`` for the error rate.
     offset, groups : array, optional
@@ -170,6 +169,20 @@ def gain_path(
     >>> path.values.shape, path.best_gain > 1
     ((1, 4, 5, 20), True)
     """
+    training = model._read(X, y, sample_weight, offset=offset, groups=groups)
+    return path_of(model, training, gains, losses, cv, score, probabilities)
+
+
+def path_of(
+    model: BoostingClassifier,
+    training: Training,
+    gains: Sequence[float] | None = None,
+    losses: Sequence[Any] | None = None,
+    cv: Any = 5,
+    score: Any = "Log()",
+    probabilities: bool = False,
+) -> GainPath:
+    """`gain_path` of training data that are read."""
     from propriety.boosting.learning import prepare
 
     model = clone(model).set_params(gain=None)
@@ -178,17 +191,18 @@ def gain_path(
     given = GAINS if gains is None else [positive("gains", g) for g in gains]
     _check(model, given)
     base = [model._composite()] if losses is None else [algebra.as_composite(c) for c in losses]
-    training = model._read(X, y, sample_weight, offset=offset, groups=groups)
+    # Copies of a row may lie in several folds; rows that a splitter holds out stay those that were given.
+    training = training.expanded() if isinstance(cv, int) else training
     settings = settings_of(model, training, model._new_seed(again=False))
     loss = fitted_loss(model.loss, model.link, training.n_classes, multiclass=model.multiclass)
     lesson = prepare(training, settings, loss, class_weight=model.class_weight)
-    folds = _folds(cv, lesson)
+    folds = splits_of(cv, training, settings.seed)
     scores = algebra.parse(score) if isinstance(score, str) else score
     if probabilities and training.n_classes > 2:
         raise ValueError(f"probabilities=True needs two classes, and there are {training.n_classes}")
     path = _Path(lesson, model.multiclass, folds, scores)
     values, kept = path.cells(base, given, probabilities)
-    held = tuple(np.asarray(test, dtype=np.intp) for _, test in folds)
+    held = tuple(training.places[test] for _, test in folds)
     return GainPath(
         tuple(base), np.array(given, np.float64), values, scores, lesson.weights.total, held, kept
     )
@@ -207,18 +221,6 @@ def _check(model: Any, gains: Sequence[float]) -> None:
         )
     if model.coefficient == "corrective":
         raise ValueError("coefficient='corrective' has no path; use 'fixed', 'line' or 'bregman'")
-
-
-def _folds(cv: Any, lesson: Lesson) -> list[tuple[Any, Any]]:
-    """Training and held-out rows, those of weight 0 in neither."""
-    labels, used, groups = lesson.training.codes, lesson.weights.kept, lesson.training.groups
-    if isinstance(cv, int) and not isinstance(cv, bool):
-        stratified = StratifiedKFold if groups is None else StratifiedGroupKFold
-        cv = stratified(cv, shuffle=True, random_state=lesson.settings.seed)
-    kept = np.arange(len(labels)) if used is None else np.flatnonzero(used)
-    splitter = check_cv(cv, labels[kept], classifier=True)
-    splits = splitter.split(kept[:, None], labels[kept], None if groups is None else groups[kept])
-    return [(kept[train], kept[test]) for train, test in splits]
 
 
 class _Path:
@@ -362,7 +364,7 @@ class _Path:
         return np.array(kept)
 
 
-def gain_of_folds(model: Any, X: Any, y: Any, sample_weight: Any, training: Training) -> GainPath:
+def gain_of_folds(model: Any, training: Training) -> GainPath:
     """The path from which a fit with ``gain="cv"`` takes its gain."""
     if model.gain != "cv":
         raise ValueError(f"gain must be a number above 0, 'cv' or None, got {model.gain!r}")
@@ -371,6 +373,4 @@ def gain_of_folds(model: Any, X: Any, y: Any, sample_weight: Any, training: Trai
             f"gain='cv' needs all rows in one place, and they are spread over {training.collective.size} "
             "processes; give a number, or a table that is in memory"
         )
-    if stated_costs(model).weight_by_stakes:  # they are in the weights of the training rows
-        model, sample_weight = clone(model).set_params(costs__weight_by_stakes=False), training.weights.array
-    return gain_path(model, X, y, sample_weight=sample_weight, offset=training.offset, groups=training.groups)
+    return path_of(model, training)

@@ -74,7 +74,8 @@ class Booster:
         crew = self._crew_size()
         hands = settings if crew == 1 else replace(settings, n_jobs=1)
         self._learners = [
-            learner_of(binned, binner, self._row_weights, hands, self._collective) for _ in range(crew)
+            learner_of(binned, binner, self._row_weights, hands, self._collective, self._rows)
+            for _ in range(crew)
         ]
         self._gradients()
         self._check_gradients()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
 
 from propriety.data.parameters import number
 from propriety.data.training import Training
@@ -73,13 +74,13 @@ def read_folds(folds: Any, training: Training) -> NDArray[np.intp]:
     >>> read_folds([0, 0, 1, -1], training)
     array([ 0,  0,  1, -1])
     """
-    given, n_rows = np.asarray(folds), training.n_rows
+    given, n_rows = np.asarray(folds), training.n_given
     if given.shape != (n_rows,):
         raise ValueError(f"folds must have one entry for each of {n_rows} rows, got shape {given.shape}")
     whole = given.dtype.kind in "iuf" and np.all(np.isfinite(given)) and np.all(given == np.floor(given))
     if not whole or np.any(given < -1):
         raise ValueError("folds must be whole numbers from 0 on, or -1 for a row that is never held out")
-    numbers = given.astype(np.intp)
+    numbers = given.astype(np.intp)[training.places]
     every = np.unique(numbers[numbers >= 0])
     if len(every) < 2:
         raise ValueError("folds must hold at least two folds")
@@ -93,6 +94,27 @@ def read_folds(folds: Any, training: Training) -> NDArray[np.intp]:
                 f"of {training.classes[lost].tolist()}"
             )
     return numbers
+
+
+def splits_of(cv: Any, training: Training, seed: int = 0) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows to learn from and rows held out: by a number of folds, a splitter, or pairs of the rows given.
+
+    A number makes the folds of `fold_numbers`; a splitter sees the rows that have a weight, and no others.
+
+    >>> training = Training.read("T", [[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1], [1, 1, 0, 1])
+    >>> splits_of([([0, 2, 3], [1])], training)
+    [(array([0, 2]), array([1]))]
+    """
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        numbers = fold_numbers(training, int(cv), seed=seed)
+        every = np.unique(numbers[numbers >= 0])
+        return [(np.flatnonzero(numbers != k), np.flatnonzero(numbers == k)) for k in every]
+    if hasattr(cv, "split"):
+        return list(cv.split(np.zeros((training.n_rows, 1)), training.codes, training.groups))
+    given, place = np.arange(training.n_given), np.full(training.n_given, -1)
+    place[training.places] = np.arange(training.n_rows)
+    pairs = [(place[given[train]], place[given[test]]) for train, test in check_cv(cv).split()]
+    return [(train[train >= 0], test[test >= 0]) for train, test in pairs]
 
 
 def row_hashes(training: Training, rows: NDArray[np.intp], seed: int = 0) -> Hashes:
@@ -187,17 +209,6 @@ def in_mixed_cells(hashes: Hashes, codes: NDArray[np.intp]) -> NDArray[np.bool_]
     np.minimum.at(lowest, place, codes)
     np.maximum.at(highest, place, codes)
     return np.asarray((lowest < highest)[place])
-
-
-def mean_over_copies(scores: NDArray[np.float64], rows: NDArray[np.intp], n_rows: int) -> NDArray[np.float64]:
-    """Scores of rows from those of their copies, ``rows`` being the row of each; NaN for one that has none.
-
-    >>> mean_over_copies(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 2]), 3).ravel()
-    array([ 2., nan,  5.])
-    """
-    total, count = np.zeros((n_rows, scores.shape[1])), np.bincount(rows, minlength=n_rows)
-    np.add.at(total, rows, scores)
-    return np.divide(total, count[:, None], out=np.full_like(total, np.nan), where=count[:, None] > 0)
 
 
 def _share_out(

@@ -49,6 +49,7 @@ class StreamedTable(Table):
     def __init__(self, stream: Stream, schema: Schema, labels: CodedLabels | None = None) -> None:
         super().__init__(stream, schema)
         self._labels = labels
+        self._kept: NDArray[np.bool_] | None = None  # of the source's rows, those of the table
         self._hashes: NDArray[np.uint64] | None = None
         self._held: tuple[NDArray[np.intp], Floats] | None = None
 
@@ -58,6 +59,16 @@ class StreamedTable(Table):
         if schema.names is None:
             raise ValueError("the model was fitted to columns without names: give an array of its columns")
         return cls(stream.having(schema.names), schema)
+
+    def take(self, rows: NDArray[np.intp] | None) -> StreamedTable:
+        """Some of the rows, in their order; None: all."""
+        if rows is None:
+            return self
+        taken = StreamedTable(self._X, self._schema, self._labels)
+        taken._kept = memory.kept(np.zeros(self.n_rows, dtype=bool))
+        taken._kept[rows] = True
+        taken.shape = taken.n_rows, taken.n_features = len(rows), self.n_features
+        return taken
 
     def parts(
         self, features: Sequence[int], rows: NDArray[np.intp] | None = None, *, codes: bool = False
@@ -70,26 +81,38 @@ class StreamedTable(Table):
             positions, values = self._held
             yield positions, lambda f: values[:, f]
             return
-        stream, start = self._X, 0
+        stream, start, first = self._X, 0, 0
         names = [stream.features[f] for f in features]
         schema = Schema(tuple(self._schema.categories[f] for f in features), tuple(names))
         place = {f: i for i, f in enumerate(features)}
         asked = names if self._labels is None else [*names, stream.target]
         for batch in stream.batches(list(dict.fromkeys(asked))):
             stop = start + batch.num_rows
-            if stop > self.n_rows:
+            if stop > stream.n_rows:
                 break
             if self._labels is not None:
                 self._labels.check_same(batch.column(stream.target), start)
-            table = Table(nw.from_native(batch.select(names), eager_only=True), schema)
+            taken, start = self._taken(batch, start), stop
+            if not taken.num_rows:
+                continue
+            table = Table(nw.from_native(taken.select(names), eager_only=True), schema)
             read = partial(table.column, codes=codes)
-            yield slice(start, stop), lambda f, read=read: read(place[f])  # type: ignore[misc]
-            start = stop
-        if start != self.n_rows:
+            end = first + taken.num_rows
+            yield slice(first, end), lambda f, read=read: read(place[f])  # type: ignore[misc]
+            first = end
+        if start != stream.n_rows:
             raise ValueError(
-                f"the source had {self.n_rows:,} rows at first, and another number now: give one that has "
+                f"the source had {stream.n_rows:,} rows at first, and another number now: give one that has "
                 "the same rows each time, such as files, or a function that begins anew"
             )
+
+    def _taken(self, batch: Any, start: int) -> Any:
+        """The rows of a batch that are the table's."""
+        if self._kept is None:
+            return batch
+        import pyarrow as pa
+
+        return batch.filter(pa.array(self._kept[start : start + batch.num_rows]))
 
     def column(self, f: int, *, codes: bool = False) -> NDArray[Any]:
         """One column, of all rows."""
@@ -126,7 +149,9 @@ def _within(rows: NDArray[np.intp], held: NDArray[np.intp]) -> bool:
 
 
 def first_pass(stream: Stream, categorical: Any, collective: Collective = ALONE) -> FirstPass:
-    """Read labels, weights and categories, and nothing else."""
+    """Read labels, weights, and the categories of rows that have a weight, and nothing else."""
+    import pyarrow as pa
+
     names, frame = stream.features, nw.from_native(stream.empty, eager_only=True)
     assert stream.target is not None
     chosen = sorted(categorical_columns(frame, names, len(names), categorical))
@@ -142,7 +167,8 @@ def first_pass(stream: Stream, categorical: Any, collective: Collective = ALONE)
         if stream.weight is not None:
             weight = nw.from_native(batch.select([stream.weight]), eager_only=True)
             weights.append(Table(weight, Schema((None,), (stream.weight,))).column(0))
-        parts = nw.from_native(batch, eager_only=True)
+        taken = batch.filter(pa.array(weights[-1] != 0.0)) if weights else batch
+        parts = nw.from_native(taken, eager_only=True)
         for f, values in zip(chosen, seen, strict=True):
             values.update(categories_of(parts, columns.index(names[f])))
     categories: list[Any] = [None] * len(names)

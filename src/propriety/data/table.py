@@ -107,12 +107,18 @@ class Schema:
 
     @classmethod
     def fit(
-        cls, X: Any, categorical: Any = "from_dtype", collective: Collective = ALONE
+        cls,
+        X: Any,
+        categorical: Any = "from_dtype",
+        collective: Collective = ALONE,
+        *,
+        weightless: bool = False,
     ) -> tuple[Schema, Table]:
         """Read the training table, whose rows may be spread over processes.
 
         ``categorical`` is ``"from_dtype"`` (the categorical columns of a data frame), None, a mask, or
-        names or positions of columns.
+        names or positions of columns. ``weightless`` rows are those of a process in which none has a
+        weight: their categories do not count.
 
         >>> schema, table = Schema.fit(np.array([[1.0, 7.0], [2.0, 5.0]]), categorical=[1])
         >>> schema.categories, table.column(1)
@@ -120,7 +126,7 @@ class Schema:
         """
         X = _as_columns(X)
         parts = X.parts if isinstance(X, Stacked) else (X,)
-        own = join_schemas([cls._of(part, categorical) for part in parts])
+        own = join_schemas([cls._of(part[:0] if weightless else part, categorical) for part in parts])
         schema = join_schemas(collective.gather(own))
         return schema, Table(X, schema)
 
@@ -291,6 +297,26 @@ def of_codes(bins: NDArray[np.float64], codes: NDArray[np.floating]) -> NDArray[
 def encoders(category_bins: Iterable[NDArray[np.float64] | None]) -> list[Any]:
     """What turns the codes of each categorical column into bins; None for a numeric one."""
     return [None if bins is None else partial(of_codes, bins) for bins in category_bins]
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of any table, in its own kind; ``rows`` are in order.
+
+    >>> take_rows([[1.0], [2.0], [3.0]], np.array([0, 2])).tolist()
+    [[1.0], [3.0]]
+    """
+    if isinstance(X, Stacked):
+        ends = np.cumsum([part.shape[0] for part in X.parts])
+        cuts = np.searchsorted(rows, [0, *ends])
+        spans = zip(X.parts, [0, *ends[:-1]], cuts[:-1], cuts[1:], strict=True)
+        return Stacked([take_rows(part, rows[a:b] - first) for part, first, a, b in spans if b > a])
+    if isinstance(X, Rows):
+        return X[rows]
+    if is_frame(X):
+        return nw.from_native(X, eager_only=True)[rows].to_native()
+    if is_sparse(X):
+        return (X if X.format in ("csc", "csr") else X.tocsr())[rows]
+    return np.asarray(X)[rows]
 
 
 def join_schemas(schemas: list[Schema]) -> Schema:

@@ -20,8 +20,8 @@ from propriety.data.labels import CodedLabels, are_labels, as_labels
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy
 from propriety.data.stream import Stream
-from propriety.data.streamed import first_pass
-from propriety.data.table import Rows, Schema, Stacked, Table, as_array, is_frame
+from propriety.data.streamed import FirstPass, first_pass
+from propriety.data.table import Rows, Schema, Stacked, Table, as_array, is_frame, refuse_query, take_rows
 from propriety.weights import Weights
 
 #: What a learner reads: any table, with missing values and categories, or numbers in every cell.
@@ -43,7 +43,7 @@ class Training:
     classes : ndarray of shape (K,)
         The labels that occur with a positive weight, sorted.
     codes : ndarray of shape (n,)
-        The index of each row's class; 0 for rows of weight 0, which take no part.
+        The index of each row's class.
     weights : Weights
         Of the rows; times what is at stake in each, if that was asked for.
     feature_names : ndarray of str, or None
@@ -54,6 +54,11 @@ class Training:
         What the score of each row has before anything is learned.
     groups : ndarray of shape (n,), or None
         The number of each row's group; where rows are held out, no group is parted.
+    rows : ndarray of shape (n,), or None
+        Which of the rows that were given these are; None: all of them. Rows of weight 0 are left out before
+        anything is learned, so that they cannot matter.
+    n_given : int
+        How many rows were given.
     """
 
     table: Table
@@ -65,6 +70,8 @@ class Training:
     costs: ResolvedCosts
     offset: NDArray[np.float64] | None = None
     groups: NDArray[np.intp] | None = None
+    rows: NDArray[np.intp] | None = None
+    n_given: int = 0
 
     @classmethod
     def read(
@@ -88,63 +95,89 @@ class Training:
         these are the rows of one process, and columns, classes and weights are those of all.
 
         >>> training = Training.read("TreeClassifier", [[1.0], [2.0], [3.0]], ["b", "a", "c"], [1, 2, 0])
-        >>> training.classes.tolist(), training.codes.tolist(), training.weights.total
-        (['a', 'b'], [1, 0, 0], 3.0)
+        >>> training.classes.tolist(), training.codes.tolist(), training.n_rows, training.n_given
+        (['a', 'b'], [1, 0], 2, 3)
         """
         X, y, sample_weight = as_numpy(X), as_numpy(y), as_numpy(sample_weight)
-        given = X
-        table: Table
+        streamed: FirstPass | None = None
         labels: NDArray[Any] | CodedLabels
         if isinstance(X, Stream):
-            schema, table, labels, sample_weight = first_pass(X, categorical, collective)
-            feature_names: NDArray[Any] | None = np.asarray(schema.names, dtype=object)
+            streamed = first_pass(X, categorical, collective)
+            labels, sample_weight = streamed.labels, streamed.weights
             distinct = np.repeat(labels.values, 2)  # as often as not to look like numbers
         else:
-            if y is None:
-                raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
-            X, feature_names, schema, table = read_table(X, reads, categorical, collective)
-            distinct = labels = as_labels(y)
+            distinct = labels = _labels(estimator, X, y, reads)
         certain = are_labels(distinct)
         if not certain:
             assert_all_finite(distinct, input_name="y")
-        if table.n_rows != len(labels):
-            check_consistent_length(X, labels)
-        if not certain:
             check_classification_targets(distinct)
         weights = Weights.read(sample_weight, len(labels), collective=collective)
         classes, codes = encode_labels(labels, weights)
         if certain and 2 * len(classes) > len(codes) > _FEW:
             check_classification_targets(distinct)  # which warns of what looks like numbers
         stated = costs or Costs()
-        resolved = stated.resolve(classes, given, known_classes)
+        resolved = stated.resolve(classes, X, known_classes)
         if stated.weight_by_stakes:
             weights = staked(weights, resolved, codes)
-        if offset is not None:
-            offset = read_offset(offset, len(codes), n_scores_of(len(classes)))
-        groups = None if groups is None else read_groups(groups, len(codes))
-        return cls(table, schema, classes, codes, weights, feature_names, resolved, offset, groups)
+        n_given = len(codes)
+        weights, rows = weights.positive()
+        offset, groups = _offset_and_groups(offset, groups, n_given, n_scores_of(len(classes)), rows)
+        if rows is not None:
+            codes, resolved = memory.kept(codes[rows]), resolved.take(rows)
+        if streamed is not None:
+            schema = streamed.schema
+            table: Table = streamed.table.take(rows)
+            feature_names: NDArray[Any] | None = np.asarray(schema.names, dtype=object)
+        else:
+            weightless = weights.values is not None and not np.any(weights.values)
+            X = X if rows is None else take_rows(X, rows)
+            feature_names, schema, table = read_table(X, reads, categorical, collective, weightless)
+        return cls(
+            table, schema, classes, codes, weights, feature_names, resolved, offset, groups, rows, n_given
+        )
 
-    def expanded(self) -> tuple[Training, NDArray[np.intp]]:
-        """The same training with a row for each copy, and the row of each; as it is if there are too many.
+    def expanded(self) -> Training:
+        """The same training with a row for each copy; as it is if there are too many.
 
-        >>> training, rows = Training.read("T", [[1.0], [2.0], [3.0]], [0, 1, 1], [2, 1, 0]).expanded()
-        >>> training.codes.tolist(), rows.tolist()
+        >>> copies = Training.read("T", [[1.0], [2.0], [3.0]], [0, 1, 1], [2, 1, 0]).expanded()
+        >>> copies.codes.tolist(), copies.places.tolist()
         ([0, 0, 1], [0, 0, 1])
         """
         values, most = self.weights.values, max(_MOST_COPIES, 4 * self.n_rows)
         if values is None or not self.weights.copies or self.weights.total > most:
-            return self, np.arange(self.n_rows)
+            return self
         rows = np.repeat(np.arange(self.n_rows), values.astype(np.intp))
-        copies = replace(
+        return replace(self.take(rows), weights=Weights(len(rows)))
+
+    def take(self, rows: NDArray[np.intp]) -> Training:
+        """The training with some of the rows, or with some of them several times."""
+        return replace(
             self,
             table=self.table.take(rows),
             codes=self.codes[rows],
-            weights=Weights(len(rows)),
+            weights=self.weights.take(rows),
             costs=self.costs.take(rows),
             offset=None if self.offset is None else self.offset[rows],
             groups=None if self.groups is None else self.groups[rows],
+            rows=self.places[rows],
         )
-        return copies, rows
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Which of the rows that were given each row is."""
+        return np.arange(self.n_given) if self.rows is None else self.rows
+
+    def as_given(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores of the rows as those of the rows that were given: the mean over copies, NaN for no copy.
+
+        >>> training = Training.read("T", [[1.0], [2.0], [3.0]], [0, 1, 1], [2, 0, 1]).expanded()
+        >>> training.as_given(np.array([[1.0], [3.0], [5.0]])).ravel()
+        array([ 2., nan,  5.])
+        """
+        total, places = np.zeros((self.n_given, scores.shape[1])), self.places
+        np.add.at(total, places, scores)
+        count = np.bincount(places, minlength=self.n_given)[:, None]
+        return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
     @property
     def collective(self) -> Collective:
@@ -158,7 +191,7 @@ class Training:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, those of weight 0 included."""
+        """Number of rows."""
         return len(self.codes)
 
     @property
@@ -176,6 +209,28 @@ class Training:
         """1 for rows of class 1 or, of several classes, of the largest one."""
         largest = 1 if self.n_classes == 2 else int(np.argmax(self.class_weights))
         return (self.codes == largest).astype(np.float64)
+
+
+def _labels(estimator: str, X: Any, y: Any, reads: str) -> NDArray[Any]:
+    """The labels of a table, as many as it has rows."""
+    if y is None:
+        raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
+    refuse_query(X)
+    labels = as_labels(y)
+    if len(labels) == 0:
+        read_table(X, reads, None)  # which says what is missing
+    check_consistent_length(X, labels)
+    return labels
+
+
+def _offset_and_groups(
+    offset: Any, groups: Any, n_given: int, n_scores: int, rows: NDArray[np.intp] | None
+) -> tuple[NDArray[np.float64] | None, NDArray[np.intp] | None]:
+    """What is given by row, of all rows or of some."""
+    if offset is not None:
+        offset = read_offset(offset, n_given, n_scores)
+        offset = offset if rows is None else offset[rows]
+    return offset, None if groups is None else read_groups(groups, n_given, rows)
 
 
 def n_scores_of(n_classes: int) -> int:
@@ -205,8 +260,8 @@ def read_offset(offset: Any, n_rows: int, n_scores: int, name: str = "offset") -
     return values
 
 
-def read_groups(groups: Any, n_rows: int) -> NDArray[np.intp]:
-    """The number of each row's group, in the sorted order of their names.
+def read_groups(groups: Any, n_rows: int, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+    """The number of the group of each row, or of some, in the sorted order of their names.
 
     >>> read_groups(["b", "a", "b"], 3)
     array([1, 0, 1])
@@ -215,10 +270,12 @@ def read_groups(groups: Any, n_rows: int) -> NDArray[np.intp]:
     if names.shape != (n_rows,):
         got = len(names) if names.ndim == 1 else f"shape {names.shape}"
         raise ValueError(f"groups must have one entry for each of {n_rows} rows, got {got}")
+    names = names if rows is None else names[rows]
     missing = _missing(names)
     if np.any(missing):
+        row = np.argmax(missing) if rows is None else rows[np.argmax(missing)]
         raise ValueError(
-            f"groups must name a group in every row, and none is named in row {np.argmax(missing)}; give "
+            f"groups must name a group in every row, and none is named in row {row}; give "
             "rows that stand alone a group of their own"
         )
     try:
@@ -255,9 +312,9 @@ def staked(weights: Weights, costs: ResolvedCosts, codes: NDArray[np.intp]) -> W
 
 
 def read_table(
-    X: Any, reads: str, categorical: Any, collective: Collective = ALONE
-) -> tuple[Any, NDArray[Any] | None, Schema, Table]:
-    """X as arrays or a frame, its names, its schema, and the table read by it."""
+    X: Any, reads: str, categorical: Any, collective: Collective = ALONE, weightless: bool = False
+) -> tuple[NDArray[Any] | None, Schema, Table]:
+    """The names of X as scikit-learn knows them, its schema, and the table read by it."""
     first = X.parts[0] if isinstance(X, Stacked) else X.frame if isinstance(X, Rows) else X
     # An array has no names; to find that out takes scikit-learn as long as all the rest of reading it.
     feature_names = None if type(first) is np.ndarray else _get_feature_names(first)
@@ -266,10 +323,10 @@ def read_table(
         categorical = None
     elif not is_frame(X) and not isinstance(X, Stacked | Rows):
         X = as_array(X)
-    schema, table = Schema.fit(X, categorical, collective)
+    schema, table = Schema.fit(X, categorical, collective, weightless=weightless)
     if reads == NUMBERS and feature_names is not None:
         schema = Schema(schema.categories, tuple(str(name) for name in feature_names))
-    return X, feature_names, schema, table
+    return feature_names, schema, table
 
 
 def _span(labels: NDArray[Any]) -> tuple[int, int] | None:

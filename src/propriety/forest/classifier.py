@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from propriety.beyond.dispatch import over_spread_rows
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import in_kind
-from propriety.data.table import Table
+from propriety.data.table import Table, take_rows
 from propriety.export.formula import Formula
 from propriety.forest.settings import settings_of
 from propriety.model.base import ProperClassifier, shares
@@ -188,8 +188,15 @@ class ForestClassifier(ProperClassifier):
             self.__dict__.pop(name, None)
         attributes = {"_measure": settings.measure, "_grown": learned.grown}
         if learned.out_of_bag is not None:
-            attributes |= {"oob_decision_function_": learned.out_of_bag, "oob_score_": learned.loss}
-        return self._keep(training, settings.measure.fitted, **attributes)
+            attributes |= {
+                "oob_decision_function_": training.as_given(learned.out_of_bag),
+                "oob_score_": learned.loss,
+            }
+        self._keep(training, settings.measure.fitted, **attributes)
+        if learned.out_of_bag is not None and training.rows is not None:  # no tree knows of the others
+            others = np.setdiff1d(np.arange(training.n_given), training.rows)
+            self.oob_decision_function_[others] = self.predict_proba(take_rows(X, others))
+        return self
 
     def _row_bytes(self, d: int, n_classes: int, n_rows: int) -> int:
         from propriety.forest.spread import row_bytes

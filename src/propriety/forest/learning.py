@@ -53,9 +53,6 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
         return Learned(grown, None, None)
     votes, voters = growth.votes()
     probabilities = grown.smoothed(votes, voters[:, None])[ordered.places]
-    outside = np.flatnonzero(ordered.places < 0)  # rows without weight are in no bag
-    if len(outside):
-        probabilities[outside] = grown.probabilities(training.table, jobs)[outside]
     loss = training.weights.mean(settings.measure.loss(training.codes, probabilities))
     return Learned(grown, probabilities, float(loss))
 

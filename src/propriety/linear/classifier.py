@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from propriety.beyond.dispatch import over_spread_rows
-from propriety.data.folds import fold_numbers, mean_over_copies, read_folds
+from propriety.data.folds import fold_numbers, read_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
 from propriety.data.training import NUMBERS, Training
@@ -401,10 +401,8 @@ def _by_folds(
     training: Training, loss: Any, settings: LinearSettings, folds: Any, start: tuple[Floats, Floats] | None
 ) -> tuple[LinearFit, LinearSettings, dict[str, Any]]:
     """The fit at the penalty of least held-out loss, that penalty, and what the model keeps of the choice."""
-    n_rows = training.n_rows
-    places = np.arange(n_rows)
     if folds is None:  # copies of a row may lie in several folds
-        training, places = training.expanded()
+        training = training.expanded()
         numbers = fold_numbers(training, N_FOLDS)
     else:
         numbers = read_folds(folds, training)
@@ -412,6 +410,6 @@ def _by_folds(
     kept = {
         "alphas_": crossed.alphas,
         "cv_loss_": crossed.curve,
-        "oof_decision_function_": squeezed(mean_over_copies(crossed.scores, places, n_rows)),
+        "oof_decision_function_": squeezed(training.as_given(crossed.scores)),
     }
     return crossed.fit, replace(settings, alpha=crossed.alpha), kept

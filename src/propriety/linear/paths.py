@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from propriety.data.costs import stated_costs
+from propriety.data.folds import splits_of
 from propriety.data.parameters import choice
 from propriety.data.training import NUMBERS, Training
 from propriety.linear.classifier import LinearClassifier
@@ -79,6 +79,7 @@ class LinearPath(ClassifierMixin, BaseEstimator):
         Values to try, or how many between the one without slopes and `eps` times it.
     eps : float, default=1e-3
     cv : int, splitter or iterable, default=5
+        A number makes that many folds, which follow the content of the rows.
     rule : {"best", "one_se"}, default="best"
         The alpha of least mean loss on held-out rows, or the largest within one standard error of it.
 
@@ -151,12 +152,10 @@ class LinearPath(ClassifierMixin, BaseEstimator):
     def _folds(
         self, training: Training, loss: FittedLoss, settings: LinearSettings, alphas: Floats
     ) -> Iterator[Floats]:
-        """Mean loss of held-out rows at each alpha, fold by fold.
-
-        Rows of weight 0 count when rows are divided, so that the folds of `cv` keep their numbers.
-        """
-        cv = check_cv(self.cv, training.codes, classifier=True)
-        for train, test in cv.split(training.table.matrix, training.codes, training.groups):
+        """Mean loss of held-out rows at each alpha, fold by fold."""
+        if isinstance(self.cv, int):  # copies of a row may lie in several folds
+            training = training.expanded()
+        for train, test in splits_of(self.cv, training):
             held_out, rows = (LinearRows.of(training, loss, part) for part in (test, train))
             if len(held_out.codes) == 0:
                 continue

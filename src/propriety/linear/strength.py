@@ -27,6 +27,7 @@ from propriety.separators.linalg import Floats
 #: the values suit every table; in a million rows the least of them is a single row's.
 ALPHAS = np.logspace(1, -6, 15)
 N_FOLDS = 5
+_EQUAL = 1e-9  # relative: losses that differ by less are equal, so that how sums are rounded does not choose
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def cross_fit(
         weights.append(held_out.weight.sum())
         losses.append(held_out_losses(held_out, loss, way, settings.n_jobs) if weights[-1] else ALPHAS * 0)
     curve = np.average(losses, axis=0, weights=weights)
-    best = int(np.argmin(curve))
+    best = int(np.argmax(curve <= curve.min() + _EQUAL * abs(curve.min())))
     alpha = float(ALPHAS[best])
     fit = learn(LinearRows.of(training, loss), loss, replace(settings, alpha=alpha), start)
     scores = np.full((training.n_rows, len(fit.coef)), np.nan)

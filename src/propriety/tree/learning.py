@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from propriety import memory
-from propriety.data.folds import fold_numbers
+from propriety.data.folds import splits_of
 from propriety.data.table import encoders
 from propriety.data.training import Training
 from propriety.tree.columns import prepare
@@ -51,7 +50,12 @@ def learn(
     grown = grow(training, settings)
     path, alpha = pruning_path(grown.tree), settings.ccp_alpha
     if isinstance(alpha, str):
-        path = _cross_validated(path, training, settings, _folds(training, settings, random_state))
+        # Copies of a row may lie in several folds.
+        rows = training.expanded() if isinstance(settings.cv, int) else training
+        folds = _folds(rows, settings, random_state)
+        if len(folds) < 2:  # a class whose rows are all alike cannot be held out, and has a leaf of its own
+            return grown, path, 0.0
+        path = _cross_validated(path, rows, settings, folds)
         price = float(path.alphas[path.choose(alpha)])
         return grown.pruned(price), path, price
     return (grown if alpha == 0 else grown.pruned(alpha)), path, float(alpha)
@@ -102,35 +106,23 @@ def _only(weights: Weights, rows: NDArray[np.intp]) -> Weights:
 
 
 def _folds(training: Training, settings: TreeSettings, random_state: Any) -> list[tuple[Any, Any]]:
-    labels, groups = training.codes, training.groups
-    if not isinstance(settings.cv, int):
-        return list(check_cv(settings.cv).split(np.zeros(len(labels)), labels, groups))
-    if groups is None:
-        # Each class is dealt out in turn, so that folds differ by one row at most.
-        order = check_random_state(random_state).permutation(len(labels))
-        order = order[np.argsort(labels[order], kind="stable")]
-        fold = np.empty(len(order), dtype=np.intp)
-        fold[order] = np.arange(len(order)) % settings.cv
-    else:
-        seed = int(check_random_state(random_state).randint(2**31))
-        fold = fold_numbers(training, settings.cv, seed=seed)
-    every = np.unique(fold[fold >= 0])
-    if len(every) < 2:
+    seed = int(check_random_state(random_state).randint(2**31))
+    folds = splits_of(settings.cv, training, seed)
+    if len(folds) < 2 and training.groups is not None:
         raise ValueError(
             f"ccp_alpha={settings.ccp_alpha!r} needs folds with rows of each class, and groups leave none; "
             "give ccp_alpha a number"
         )
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in every]
+    return folds
 
 
 def _cross_validated(
     path: PruningPath, training: Training, settings: TreeSettings, folds: list[tuple[Any, Any]]
 ) -> PruningPath:
     """Held-out losses along a path."""
-    used = training.weights.array
 
     def fit(rows: NDArray[np.intp]) -> Callable[[Any, float], Floats]:
-        grown = grow(training, settings, rows[used[rows] > 0])
+        grown = grow(training, settings, rows)
         chunks = training.table.chunks(encoders(grown.category_bins))
         reached = reach(grown.tree, chunks, training.n_rows, settings.n_jobs)
         return lambda test, alpha: reached.probabilities(grown.P[grown.tree.representatives(alpha)])[test]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from propriety.tree.nodes import Tree
 
 Floats = NDArray[np.float64]
+_EQUAL = 1e-12  # relative: means of losses that differ by less are equal
 
 
 def collapse_prices(left: NDArray[np.int32], losses: Floats) -> Floats:
@@ -108,11 +109,17 @@ class PruningPath:
     def choose(self, rule: str) -> int:
         """Position of the subtree with the least held-out loss, or the smallest within one error of it."""
         assert self.cv_losses is not None and self.cv_errors is not None  # noqa: PT018
-        best = int(np.argmin(self.cv_losses))
+        # Of equal ones the largest: how sums are rounded must not choose.
+        best = int(np.argmax(self.cv_losses <= _raised(np.min(self.cv_losses))))
         if rule == "min" or not np.isfinite(self.cv_losses[best]):
             return best
-        within = self.cv_losses <= self.cv_losses[best] + self.cv_errors[best]
+        within = self.cv_losses <= _raised(self.cv_losses[best] + self.cv_errors[best])
         return int(np.flatnonzero(within)[-1])
+
+
+def _raised(limit: float) -> float:
+    """The limit, and what is equal to it but for rounding."""
+    return limit + _EQUAL * abs(limit)
 
 
 def pruning_path(tree: Tree) -> PruningPath:
