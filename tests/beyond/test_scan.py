@@ -143,18 +143,19 @@ def test_trees_and_forests_are_those_of_the_rows_in_memory(
 @pytest.mark.parametrize(
     "estimator", [BoostingClassifier(max_iter=4, random_state=0), TreeClassifier(splits="histogram")]
 )
-def test_rows_of_weight_zero_do_not_matter(estimator, table, tmp_path, always):
+def test_rows_of_weight_zero_do_not_matter(estimator, table, always):
     """Not even where they are all rows of a part, and hold a category that no other row has."""
     kind, weight = table.column("kind").to_numpy().copy(), table.column("share").to_numpy().copy()
     kind[:1100], weight[:1100], weight[::5] = "alone", 0.0, 0.0
     table = table.set_column(2, "kind", pa.array(kind).dictionary_encode())
     table = table.set_column(5, "share", pa.array(weight))
     kept = plain(table).filter(pa.array(weight > 0)), table.column("y").to_numpy()[weight > 0]
-    expected = hash_of(clone(estimator).fit(*kept, weight[weight > 0]), tmp_path)
+    expected = clone(estimator).fit(*kept, weight[weight > 0])
     for n_parts in (1, 4):
         rows = scan(table, target="y", weight="share", columns=FEATURES)
         model = parts.fit_parts(clone(estimator), rows, {}, n_parts, Bar(shown=False))
-        assert hash_of(model, tmp_path) == expected
+        assert model._schema == expected._schema
+        np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(plain(table)))
 
 
 @pytest.mark.parametrize(
