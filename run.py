@@ -3,6 +3,7 @@
 Needs Python 3.11 or later and nothing else. ``check`` is what continuous integration runs: lint, formatting,
 types, the tests with the doctests, and the documentation with its gallery. ``check-oldest``, ``check-newest``
 and ``check-confined`` try the package in other environments (.ci/environments.py), some minutes each.
+``check-bounds`` runs the tests of all that is compiled with every index of an array tested.
 """
 
 from __future__ import annotations
@@ -25,12 +26,17 @@ CHECKS = {
     "tests": ["-m", "pytest", "-q", "-n", "2"],
     "documentation": ["-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "docs/_build/html"],
 }
+#: The tests that run kernels; those of `test_caching` run them uncompiled as well.
+KERNELS = [
+    *(f"tests/{part}" for part in ("engine", "boosting", "forest", "tree", "rules", "linear", "separators")),
+    *("tests/beyond", "tests/laws", "tests/losses", "tests/test_parallel.py", "tests/test_caching.py"),
+]
 ENVIRONMENTS = ["check-oldest", "check-newest", "check-confined"]
 
 
-def run(*arguments: str) -> None:
+def run(*arguments: str, **settings: str) -> None:
     """Run the environment's Python in the project's folder; stop at the first failure."""
-    environment = os.environ | {"MPLBACKEND": "Agg"}
+    environment = os.environ | {"MPLBACKEND": "Agg"} | settings
     # One cache of compiled kernels for everything that is run here.
     environment.setdefault("NUMBA_CACHE_DIR", str(VENV / "numba-cache"))
     result = subprocess.run([str(PYTHON), *arguments], cwd=ROOT, env=environment, check=False)
@@ -47,10 +53,16 @@ def install(extra: str) -> None:
     run("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--editable", f".[{extra}]")
 
 
+def check_bounds() -> None:
+    """Run the kernels with a test of every index; where one hangs is shown after a while."""
+    settings = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(VENV / "numba-cache-bounds")}
+    run("-m", "pytest", "-q", "-o", "faulthandler_timeout=900", *KERNELS, **settings)
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["demo", "check", *ENVIRONMENTS])
+    parser.add_argument("what", choices=["demo", "check", "check-bounds", *ENVIRONMENTS])
     what = parser.parse_args().what
     if what in ENVIRONMENTS:
         sys.exit(
@@ -61,6 +73,9 @@ def main() -> None:
         run("-m", "propriety", "demo")
         return
     install("dev")
+    if what == "check-bounds":
+        check_bounds()
+        return
     for name, arguments in CHECKS.items():
         print(f"-- {name}", flush=True)
         run(*arguments)

@@ -1,5 +1,6 @@
 """Kernels run where nothing can be written, as in most containers, and where they are not compiled."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 from tests.uncompiled import predictions
 
 import propriety
-from propriety.caching import own_folder
+from propriety.caching import SOURCES, fingerprint, own_folder
 
 SOURCE = Path(propriety.__file__).parent
 MODELS = """
@@ -108,6 +109,100 @@ def test_a_folder_of_ones_own(tmp_path):
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     assert own_folder(tmp_path) is None  # a link may lead anywhere
     assert own_folder(tmp_path / "nowhere") is None
+
+
+#: A kernel in one file that calls a function in another.
+INNER = """
+import numpy as np
+from propriety.boosting.leaves import _add_values, _mark_others
+from propriety.engine.layout import NODE
+nodes = np.zeros(3, NODE)
+nodes["left"], nodes["right"], nodes["by_set"] = [1, -1, -1], [2, -1, -1], 1
+sets, leaf_of = np.zeros((3, 8), np.uint32), np.full(1, 9, np.uint16)
+sets[0, 0] = 1
+bins, numbers = np.zeros((1, 1), np.uint8), np.array([0, 1, 2])
+_mark_others(bins, np.ones(1, np.int64), nodes, sets, numbers, 0, 1, leaf_of)
+_add_values(leaf_of, 0, 1, np.zeros(3), np.zeros(1))
+print(leaf_of[0], sum(len(kernel.stats.cache_hits) for kernel in (_mark_others, _add_values)))
+"""
+
+
+def test_kernels_are_compiled_anew_when_what_they_call_has_changed_or_a_file_is_cut_off(tmp_path):
+    package, kernels = tmp_path / "site" / "propriety", tmp_path / "kernels"
+    shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    wanted = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(kernels)}
+
+    def answer():
+        command = [sys.executable, "-c", INNER]
+        done = subprocess.run(command, env=wanted, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout.strip()
+
+    assert answer() == "1 0"
+    for pattern in ("*_mark_others*.nbi", "*_add_values*.nbc"):
+        (file,) = kernels.rglob(pattern)
+        file.write_bytes(file.read_bytes()[:-20])
+    assert answer() == "1 0"
+    assert answer() == "1 2"  # kept
+    inner = package / "engine" / "masks.py"
+    source = inner.read_text(encoding="utf-8")
+    held = "return (sets[which, bin_ >> 5] >> np.uint32(bin_ & 31)) & np.uint32(1) != 0"
+    assert source.count(held) == 1
+    changed = source.replace(held, held.replace("!= 0", "== 0  # changed"))
+    inner.write_text(changed, encoding="utf-8")
+    assert answer() == "2 0"
+
+
+def test_the_folder_of_kernels_belongs_to_what_is_compiled(tmp_path):
+    package = tmp_path / "propriety"
+    shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    seen = {fingerprint(package)}
+    (package / "cli" / "fit.py").write_text("")
+    assert fingerprint(package) in seen
+    for name in ("engine/layout.py", "linear/kernels.py", "tree/search.py"):
+        (package / name).write_text("")
+        assert fingerprint(package) not in seen
+        seen.add(fingerprint(package))
+
+
+def test_no_source_of_kernels_is_left_out():
+    covered = {path for name in SOURCES for path in [SOURCE / name, *(SOURCE / name).rglob("*.py")]}
+    assert _compiled() <= covered, "add these to propriety.caching.SOURCES"
+
+
+def _compiled():
+    """Files with compiled functions, and those that these take names from."""
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+        origin = {a.asname or a.name: node.module for node in imports for a in node.names}
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        compiled = [f for f in functions if any(_compiles(d, origin) for d in f.decorator_list)]
+        if compiled or any(isinstance(n, ast.Call) and _compiles(n, origin) for n in ast.walk(tree)):
+            found.add(path)
+        for name in {n.id for f in compiled for n in ast.walk(f) if isinstance(n, ast.Name)} & origin.keys():
+            module = origin[name]
+            if module.split(".")[0] == "propriety":
+                found.add(_file_of(module, name))
+    return found
+
+
+def _compiles(decorator, origin):
+    """Whether this is a decorator that compiles."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    module = origin.get(called.id, "") if isinstance(called, ast.Name) else ""
+    if module == "propriety.caching":
+        return called.id == "njit"
+    ours = module in ("propriety.engine.compiling", "propriety.engine.addresses", "propriety.trees.jit")
+    return module.split(".")[0] == "numba" or (ours and called.id != "records")
+
+
+def _file_of(module, name):
+    base = SOURCE.joinpath(*module.split(".")[1:])
+    return next(
+        path for path in (base / f"{name}.py", base.with_suffix(".py"), base / "__init__.py") if path.exists()
+    )
 
 
 def test_kernels_that_are_not_compiled_learn_the_same(tmp_path):

@@ -186,6 +186,28 @@ def test_predict_warns_of_training_rows(folder, tmp_path):
     assert as_json("predict", model, new, "--out", out)["warnings"] == []
 
 
+def test_predict_warns_of_dates_that_are_none(folder, tmp_path):
+    data = columns(40, seed=5)
+    data["when"][3:6] = ["hello", "2020-13-45", ""]
+    table = write(tmp_path / "new.csv", data)
+    out = tmp_path / "s.csv"
+    [warning] = as_json("predict", folder / "linear.propriety", table, "--out", out)["warnings"]
+    assert warning.startswith("column 'when' has values in 2 rows that are no dates")
+
+
+def test_rows_judged_by_time_are_not_warned_of_judging_at_random(tmp_path):
+    data = columns(600)
+    data["when"] = [f"2024-{1 + i // 50:02}-{1 + i % 28:02}" for i in range(600)]
+    data["sick"] = ["yes" if i % 10 < (2 if i < 450 else 8) else "no" for i in range(600)]
+    table, page = write(tmp_path / "t.csv", data), tmp_path / "r.html"
+    common = ("fit", table, "--target", "sick", "--model", "linear")
+    by_time = as_json(*common, "--time", "when", "--report", page)
+    assert any("the share drifts" in text for text in by_time["warnings"])
+    for shown in (*by_time["warnings"], page.read_text(encoding="utf-8")):
+        assert "judging at random" not in shown
+        assert "judged at random" not in shown
+
+
 @pytest.mark.parametrize("ending", ["csv", "tsv.gz", "parquet", "feather", "jsonl"])
 def test_predict_in_pieces_gives_the_rows_of_one_piece(folder, tmp_path, ending):
     many = {name: values * 60 for name, values in columns().items()}

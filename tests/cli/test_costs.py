@@ -5,6 +5,7 @@ import json
 import re
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from running import as_json, run
@@ -472,6 +473,10 @@ def test_an_offset_of_columns_is_kept_and_evaluated_by_every_command(place, tmp_
         (("--offset", "2"), 2, "--offset must be made of columns"),
         (("--offset", "amount*"), 2, "lacking at the end"),
         (("--offset", "1/(years - years)"), 3, "is missing or not finite in row 1"),
+        (("--offset", "amount/1000"), 2, "say --offset-scale probability to start from their log-odds"),
+        (("--offset", "amount", "--offset-scale", "probability"), 3, "between 0 and 1, neither included"),
+        (("--offset", "amount", "--offset-scale", "odds"), 2, "must be log-odds or probability"),
+        (("--offset-scale", "probability"), 2, "there is no --offset"),
     ],
 )
 def test_a_wrong_offset_is_refused(place, arguments, code, message):
@@ -479,8 +484,22 @@ def test_a_wrong_offset_is_refused(place, arguments, code, message):
     assert message in " ".join(shown.split())
 
 
+def test_an_offset_of_probabilities_starts_from_their_log_odds(place, tmp_path):
+    model, p = tmp_path / "m.propriety", np.array(loans()["amount"]) / 100
+    common = ("fit", place / "loans.csv", "-t", "paid", "--model", "linear", "--folds", "2")
+    result = as_json(*common, "--offset", "amount/100", "--offset-scale", "probability", "-o", model)
+    assert result["offset"] == "the log-odds of amount/100"
+    table = pa.table(loans())
+    fitted = propriety.load(model)
+    np.testing.assert_allclose(fitted.offset_for(table), np.log(p / (1 - p)), rtol=1e-12)
+    as_stated = as_json(*common, "--offset", "amount/100", "--offset-scale", "log-odds")
+    assert as_stated["offset"] == "amount/100"
+
+
 def test_compare_with_an_offset_holds_the_models_that_take_one_against_each_other(place):
-    result = as_json("compare", place / "loans.csv", "-t", "paid", "--offset", "amount/10", "--folds", "2")
+    result = as_json(
+        "compare", place / "loans.csv", "-t", "paid", "--offset", "amount/10 - 1", "--folds", "2"
+    )
     names = [j["model"] for j in result["judgements"]]
     assert sorted(names[:-2]) == ["propriety boosting", "propriety linear"]
     shown = run(

@@ -178,7 +178,11 @@ def test_drift_is_seen_where_it_is_and_not_where_it_is_not():
     order, parts = rng.permutation(2000), np.repeat(np.arange(4), 500)
     y = (rng.uniform(size=2000) < 0.3).astype(float)
     assert checks.share_drifts(y, order, "yes") == []
-    assert "drifts" in checks.share_drifts((order > 1200).astype(float), order, "yes")[0]
+    (at_random,) = checks.share_drifts((order > 1200).astype(float), order, "yes")
+    assert "judging at random is too optimistic" in at_random
+    (by_time,) = checks.share_drifts((order > 1200).astype(float), order, "yes", "day")
+    assert "by 'day'" in by_time
+    assert "at random" not in by_time
     noise, colour = rng.normal(size=2000), rng.choice(["a", "b"], 2000)
     assert checks.columns_drift({"noise": noise, "colour": colour}, order) == []
     drifting = {"later": np.where(order > 1000, np.nan, noise), "colour": np.where(order > 700, "a", "b")}

@@ -17,14 +17,14 @@ COLUMNS = Columns(
 GOOD = {"age": ["1,5", "NA"], "color": ["red", " blue "], "when": ["02.01.1970", "so"]}
 
 
-def test_every_kind_is_encoded_and_what_is_no_date_is_missing():
+def test_every_kind_is_encoded_and_what_is_no_date_is_missing_and_counted():
     frame, unknown = COLUMNS.encode(pa.table(GOOD))
     assert frame.column_names == list(COLUMNS.features) == ["age", "color", "when.days", "when.weekday"]
     assert frame.column("age").to_pylist() == [1.5, None]
     assert frame.column("color").to_pylist() == ["red", "blue"]
     assert frame.column("when.days").to_pylist() == [1.0, None]
     assert frame.column("when.weekday").to_pylist() == [5.0, None]
-    assert unknown == {}
+    assert unknown == {"when": 1}
 
 
 def test_features_know_their_column():
@@ -34,7 +34,7 @@ def test_features_know_their_column():
 
 def test_unknown_categories_are_counted_and_missing():
     frame, unknown = COLUMNS.encode(pa.table({**GOOD, "color": ["violet", "red"]}))
-    assert unknown == {"color": 1}
+    assert unknown == {"color": 1, "when": 1}
     assert frame.column("color").to_pylist() == [None, "red"]
 
 

@@ -135,7 +135,7 @@ def describe(out: Output, model: TableModel) -> None:
         "target": f"{target.name!r}, {meaning}",
     }
     facts |= _facts_of_costs(model, stated)
-    facts |= {} if model.offset is None else {"offset": model.offset.text}
+    facts |= {} if model.offset is None else {"offset": model.offset.words}
     known = ("table", "rows", "positives", "classes", "judged_by", "budget", "command")
     facts |= {k: model.summary[k] for k in known if k in model.summary}
     judged = model.summary.get("judgement", {})

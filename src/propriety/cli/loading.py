@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,6 +30,7 @@ from propriety.tables.conversion import MISSING, as_text
 from propriety.tables.costs import LabelledMatrix, read_matrix
 from propriety.tables.errors import LongRow, NotNumbers, no_such_column
 from propriety.tables.inference import find_decimal
+from propriety.tables.offsets import LOG_ODDS, PROBABILITY, look_like_probabilities
 from propriety.tables.roles import groups_of, times_of, weights_of
 
 _SHOWN = 30  # columns in the table of columns
@@ -60,7 +61,7 @@ def load_table(
         showing.check(source.column_names)
         with named_as_options():
             stated = replace(TableCosts.read(asking.terms, source.column_names), matrix=matrix)
-            offset = None if asking.offset is None else TableOffset.read(asking.offset, source.column_names)
+            offset = _offset(asking, source.column_names)
         of_offset = () if offset is None else offset.columns
         roles = [
             name for name in (asking.weights, asking.groups, asking.time, *of_offset) if name is not None
@@ -110,7 +111,7 @@ def load_table(
         groups=_groups(table, asking.groups, findings),
         time=_time(table, asking.time, findings, overrides),
         stated_offset=offset,
-        offset=None if offset is None else offset.of_rows(table, findings.columns, rows=findings.rows),
+        offset=None if offset is None else _offsets(asking, offset, table, findings),
         by={name: _parts(table.column(name), findings) for name in showing.by or ()},
     )
     with named_as_options():
@@ -120,6 +121,24 @@ def load_table(
     del table
     memory.trim()
     return result
+
+
+def _offset(asking: Asking, names: Sequence[str]) -> TableOffset | None:
+    if asking.offset is None:
+        return None
+    return TableOffset.read(asking.offset, names, asking.offset_scale or LOG_ODDS)
+
+
+def _offsets(asking: Asking, offset: TableOffset, table: Any, findings: Findings) -> NDArray[np.float64]:
+    """The offset of each row; what looks like probabilities is refused unless the user says what it is."""
+    values = offset.of_rows(table, findings.columns, rows=findings.rows)
+    if asking.offset_scale is None and look_like_probabilities(values):
+        raise UsageError(
+            f"--offset {offset.text} is between 0 and 1 in every row, as probabilities are: say "
+            f"--offset-scale {PROBABILITY} to start from their log-odds, or --offset-scale {LOG_ODDS} if "
+            "these are log-odds"
+        )
+    return values
 
 
 def _read(
@@ -211,7 +230,7 @@ def show_table(out: Output, table: TrainingTable, *, brief: bool = False) -> Non
         if role is not None:
             out.say(f"rows are split by {role.name!r}: {what}")
     if table.stated_offset is not None:
-        out.say(f"scores start from the offset {table.stated_offset.text}")
+        out.say(f"scores start from the offset {table.stated_offset.words}")
     if not brief:
         _show_columns(out, table)
     for note in findings.notes:

@@ -19,6 +19,7 @@ from propriety.tables.costs import DEFAULTS
 from propriety.tables.errors import no_such_column
 from propriety.tables.limits import EXPANSION
 from propriety.tables.many import open_sources
+from propriety.tables.offsets import SCALES
 
 _READING, _COLUMNS, _RUN = "Reading the table", "What the columns are", "Running"
 _COSTS, _SPLIT, _SHOWN = "What decisions cost", "Rows that judge", "What is shown"
@@ -127,6 +128,9 @@ class Asking:
             "from a model to improve upon, or an exposure. For boosting and linear models."
         ),
     ] = None
+    offset_scale: Annotated[
+        Text, typer.Option(help="What --offset holds: log-odds, or probability, whose log-odds are taken.")
+    ] = None
     loss: Annotated[
         Text, typer.Option(help="What to fit, for example 'Beta(6, 14)'; see propriety losses.")
     ] = None
@@ -173,6 +177,10 @@ class Asking:
                 f"give --cost-matrix or {given}, not both: the matrix has the cost of each mistake"
             )
         check_budget(self.budget)
+        if self.offset_scale is not None and self.offset_scale not in SCALES:
+            raise UsageError(f"--offset-scale must be {' or '.join(SCALES)}, got {self.offset_scale!r}")
+        if self.offset_scale is not None and self.offset is None:
+            raise UsageError("--offset-scale says what --offset holds, and there is no --offset")
 
 
 @dataclass(frozen=True)

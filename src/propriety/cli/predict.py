@@ -109,10 +109,10 @@ def predict_command(
         totals, unknown, besides = score_all(
             model, source, out_path, prefix, chosen, only_scores=only_scores, safe=spreadsheet_safe
         )
+    dates = {column.name for column in model.columns.columns if column.kind == "date"}
     for name, times in unknown.items():
-        out.warn(
-            f"column {name!r} has values in {times:,} rows that the model has not seen; taken as missing"
-        )
+        what = "are no dates as it was fitted with" if name in dates else "the model has not seen"
+        out.warn(f"column {name!r} has values in {times:,} rows that {what}; taken as missing")
     seen = totals.asked.answer
     if seen is not None and seen.some:
         share = "these rows" if seen.share == 1 else f"about {seen.share:.0%} of these rows"

@@ -158,7 +158,7 @@ def _about(study: Study) -> dict[str, str]:
     if table.stated.by_row:
         facts["columns of the costs"] = ", ".join(map(repr, table.stated.columns))
     if table.stated_offset is not None:
-        facts["offset"] = table.stated_offset.text
+        facts["offset"] = table.stated_offset.words
     if table.weight is not None:
         facts["weights"] = "given by a column"
     for what, role in (("groups", table.groups), ("time", table.time)):

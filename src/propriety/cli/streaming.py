@@ -187,8 +187,10 @@ def fit_streamed(
     show_table(out, _training(rows, sample, stated, f"a sample of {path}"))
     judging = _training(rows, rows.judging_rows(list(stated.columns)), stated, path)
     fitted = _fit(out, rows, stated, order, recipe, budget, scheduler)
+    dates = [c.name for c in findings.columns.columns if c.kind == "date"]
     for name in rows.unknown:
-        out.warn(f"column {name!r} has categories that are not in the sample: they are taken as missing")
+        what = "values that are no dates" if name in dates else "categories that are not in the sample"
+        out.warn(f"column {name!r} has {what}: they are taken as missing")
     return _study(judging, rows, order, fitted)
 
 
@@ -197,7 +199,7 @@ def check(asking: Asking, opening: Opening, order: Order, recipe: Recipe) -> Non
     asking.check()
     given = {
         option(name): getattr(asking, name)
-        for name in ("folds", "groups", "time", "offset", "cost_matrix", "budget")
+        for name in ("folds", "groups", "time", "offset", "offset_scale", "cost_matrix", "budget")
     }
     given |= {"--search": order.search or None, "--sheet": opening.sheet, "--encoding": opening.encoding}
     given |= {"--delimiter": opening.delimiter, "--no-header": opening.no_header or None}

@@ -326,7 +326,7 @@ def document(study: Study) -> dict[str, Any]:
         "costs": study.table.stated.document(),
         "threshold": threshold,
         "budget": study.order.budget,
-        "offset": None if model.offset is None else model.offset.text,
+        "offset": None if model.offset is None else model.offset.words,
         "judged_by": study.split.text,
         "judgements": [j.to_dict() for j in study.judged.judgements],
         "importances": {name: e.value for name, e in study.importances.items()},

@@ -74,7 +74,12 @@ def caller(kernel: Any) -> Callable[..., None]:
             data = context.make_array(address)(context, builder, given[0]).data
             place = builder.load(builder.bitcast(data, ir.IntType(64).as_pointer()))
             values = cgutils.unpack_tuple(builder, given[1])
-            convention.call_function(builder, builder.inttoptr(place, function), types.none, kinds, values)
+            callee = builder.inttoptr(place, function)
+            status, _ = convention.call_function(builder, callee, types.none, kinds, values)
+            with builder.if_then(
+                status.is_error, likely=False
+            ):  # an index out of bounds, where that is tested
+                convention.return_status_propagate(builder, status)
             return context.get_dummy_value()
 
         return types.none(address, arguments), write

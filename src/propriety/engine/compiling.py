@@ -24,11 +24,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import config, njit, version_info
+from numba import config, version_info
+from numba import njit as njit_here
 from numba.core.codegen import CPUCodegen
 from numba.extending import register_jitable
 
-from propriety.caching import CACHE
+from propriety.caching import njit
 from propriety.engine.aside import by_one_thread
 
 #: Whether kernels are compiled, and may be run by several threads.
@@ -46,11 +47,11 @@ if FAMILIAR:
     _ALLOCATING["pipeline_class"] = ShortCompiler
     _KERNEL["pipeline_class"] = KernelCompiler
     _PART["pipeline_class"] = PartCompiler
-allocating = njit(cache=CACHE, **_ALLOCATING)
-_kernel = njit(cache=CACHE, **_KERNEL)
-_addressed = njit(cache=CACHE, no_cpython_wrapper=True, **_KERNEL)
-inner = njit(**_PART)
-small = njit(forceinline=True, **_PART)
+allocating = njit(**_ALLOCATING)
+_kernel = njit(**_KERNEL)
+_addressed = njit(no_cpython_wrapper=True, **_KERNEL)
+inner = njit_here(**_PART)
+small = njit_here(forceinline=True, **_PART)
 shared = register_jitable(**_PART)
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from propriety.caching import CACHE
+from propriety.caching import njit
 
 _OPTIONS = {
     "error_model": "numpy",
-    "cache": CACHE,
     "nogil": True,
     "fastmath": {"contract"},
     "no_cfunc_wrapper": True,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from propriety.caching import CACHE
+from propriety.caching import njit
 
 # Fused multiply-add is the only liberty the compiler may take; nan and inf keep their meaning.
-_OPTIONS = {"error_model": "numpy", "cache": CACHE, "fastmath": {"contract"}, "no_cfunc_wrapper": True}
+_OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
 _TILE = 256  # rows that stay in the first cache between two loops over them
 
 

@@ -126,8 +126,11 @@ def parts_differ(parts: Any, costs_of_rows: Floats, weights: Weights) -> list[st
     ]
 
 
-def share_drifts(y: Floats, order: Any, positive: str) -> list[str]:
-    """Warn if the share of the positive class differs between the first and the second half of the table."""
+def share_drifts(y: Floats, order: Any, positive: str, time: str = "") -> list[str]:
+    """Warn if the share of the positive class differs between the first and the second half of the rows.
+
+    If `time` says what they are in order of, whether they were judged by it is told elsewhere.
+    """
     early, late = _halves(y[np.argsort(order, kind="stable")])
     if min(len(early), len(late)) < 2 or early.mean() == late.mean():
         return []
@@ -136,8 +139,14 @@ def share_drifts(y: Floats, order: Any, positive: str) -> list[str]:
     )
     if chance >= _SURE:
         return []
+    shares = early.mean(), late.mean()
+    if time:
+        return [
+            f"{positive!r} makes up {shares[0]:.1%} of the earlier half of the judging rows by {time!r} and "
+            f"{shares[1]:.1%} of the later one: the share drifts"
+        ]
     return [
-        f"{positive!r} makes up {early.mean():.1%} of the first half of the table and {late.mean():.1%} of "
+        f"{positive!r} makes up {shares[0]:.1%} of the first half of the table and {shares[1]:.1%} of "
         "the second: if rows are in order of time, the share drifts, and judging at random is too optimistic"
     ]
 

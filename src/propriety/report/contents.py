@@ -360,7 +360,7 @@ class Report:
             warnings += checks.parts_differ(np.asarray(self.parts), row_costs, self.weights)
         for k, label in enumerate(self.labels):
             if k or not two:
-                warnings += checks.share_drifts((self.y == k).astype(np.float64), order, label)
+                warnings += checks.share_drifts((self.y == k).astype(np.float64), order, label, self.time)
         return warnings + checks.columns_drift(dict(self.features), order)
 
     def html(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from propriety.tables.conversion import as_category, as_date, as_number, check_usable, first_bad
+from propriety.tables.conversion import as_category, as_number, check_usable, dates_and_others, first_bad
 from propriety.tables.errors import TableError, no_such_column
 
 KINDS = ("number", "category", "date")
@@ -85,23 +85,26 @@ class Columns:
         return [n for n in names if n not in self.names]
 
     def encode(self, table: Any, first_row: int = 1) -> tuple[Any, dict[str, int]]:
-        """The features as an Arrow table of float64 and dictionary columns, and counts of unknown categories.
+        """The features as an Arrow table of float64 and dictionary columns, and counts of what is not known.
 
+        That is, of each column, the categories that are new, and the text that is no date of its form.
         ``first_row`` is the number of the table's first row in its file, for errors.
         """
         self.check(table.column_names)
-        arrays, unknown = {}, {}
+        arrays: dict[str, Any] = {}
+        unknown: dict[str, int] = {}
         for column in self.columns:
-            array = table.column(column.name)
+            array, count = table.column(column.name), 0
             check_usable(column.name, array.type)
             if column.kind == "number":
                 arrays[column.name] = self._number(column.name, array, first_row)
             elif column.kind == "date":
-                arrays.update(self._date(column, array))
+                parts, count = self._date(column, array)
+                arrays |= parts
             else:
                 arrays[column.name], count = as_category(array, self.missing, column.categories)
-                if count:
-                    unknown[column.name] = count
+            if count:
+                unknown[column.name] = count
         return pa.table(arrays), unknown
 
     def _number(self, name: str, array: Any, first_row: int) -> Any:
@@ -117,9 +120,9 @@ class Columns:
         except pa.ArrowNotImplementedError:
             raise TableError(f"column {name!r} holds {array.type}, not numbers") from None
 
-    def _date(self, column: Column, array: Any) -> dict[str, Any]:
-        when = as_date(array, self.missing, column.form)
-        return {f"{column.name}.{part}": date_part(when, part) for part in column.parts}
+    def _date(self, column: Column, array: Any) -> tuple[dict[str, Any], int]:
+        when, others = dates_and_others(array, self.missing, column.form)
+        return {f"{column.name}.{part}": date_part(when, part) for part in column.parts}, others
 
 
 def date_part(when: Any, part: str) -> Any:

@@ -94,16 +94,27 @@ def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
 
 def as_date(array: Any, markers: Sequence[str], form: str) -> Any:
     """The values as timestamps; null where the text is no date of this form."""
+    return dates_and_others(array, markers, form)[0]
+
+
+def dates_and_others(array: Any, markers: Sequence[str], form: str) -> tuple[Any, int]:
+    """The same, and how many values are text that is no date of this form.
+
+    >>> when, others = dates_and_others(pa.array(["2024-02-29", "hello", "2023-02-29", "NA"]), ["na"], ISO)
+    >>> when.null_count, others
+    (3, 2)
+    """
     array = _plain(array)
     if pa.types.is_temporal(array.type):
-        return pc.cast(array, pa.timestamp("us"), safe=False)
+        return pc.cast(array, pa.timestamp("us"), safe=False), 0
     text = text_or_missing(array, markers)
     if form in (ISO, ISO_ZONE):
         kind = pa.timestamp("us") if form == ISO else pa.timestamp("us", "UTC")
         when = _cast_or_null(text.dictionary, kind)
     else:
         when = pc.strptime(text.dictionary, format=form, unit="s", error_is_null=True)
-    return pc.cast(when, pa.timestamp("us")).take(text.indices)
+    dates = pc.cast(when, pa.timestamp("us")).take(text.indices)
+    return dates, dates.null_count - text.null_count
 
 
 def _cast_or_null(text: Any, kind: Any) -> Any:

@@ -260,7 +260,7 @@ class TableModel:
         if self.row_costs is not None:
             state["costs"] = self.row_costs.texts
         if self.offset is not None:
-            state["offset"] = self.offset.text
+            state |= {"offset": self.offset.text, "offset_scale": self.offset.scale}
         return state, arrays
 
     @classmethod

@@ -15,6 +15,9 @@ from propriety.tables.errors import TableError
 from propriety.tables.expressions import Expression
 
 Floats = NDArray[np.float64]
+#: What the numbers of an offset are.
+LOG_ODDS, PROBABILITY = "log-odds", "probability"
+SCALES = (LOG_ODDS, PROBABILITY)
 
 
 @dataclass(frozen=True)
@@ -27,22 +30,31 @@ class TableOffset:
     >>> offset = TableOffset.read("score - 1", ["score", "age"])
     >>> offset.columns, offset.of_rows(pa.table({"score": ["0.5", "2"]}))
     (('score',), array([-0.5,  1. ]))
+    >>> offset = TableOffset.read("p", ["p"], "probability")
+    >>> offset.words, offset.of_rows(pa.table({"p": ["0.5", "0.2"]})).round(3)
+    ('the log-odds of p', array([ 0.   , -1.386]))
     """
 
     expression: Expression
+    scale: str = LOG_ODDS
 
     @classmethod
-    def read(cls, text: str, names: Sequence[str]) -> TableOffset:
+    def read(cls, text: str, names: Sequence[str], scale: str = LOG_ODDS) -> TableOffset:
         """From a text, for a table with columns of these names."""
         expression = read_expression("offset", text, list(names))
         if not expression.columns:
             raise ValueError(f"offset must be made of columns, got {text!r}: a constant is learned anyway")
-        return cls(expression)
+        return cls(expression, scale)
 
     @property
     def text(self) -> str:
         """As a user would write it."""
         return self.expression.text
+
+    @property
+    def words(self) -> str:
+        """What the score starts from."""
+        return self.text if self.scale == LOG_ODDS else f"the log-odds of {self.text}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -65,4 +77,23 @@ class TableOffset:
                 f"offset = {self.text} is missing or not finite in row {rows[np.argmax(wrong)] + 1}",
                 "every row needs one: mend the table, leave such rows out, or state another expression",
             )
-        return offset
+        if self.scale == LOG_ODDS:
+            return offset
+        wrong = (offset <= 0) | (offset >= 1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise TableError(
+                f"offset = {self.text} is {offset[row]:g} in row {rows[row] + 1}, and the log-odds of a "
+                "probability need one between 0 and 1, neither included",
+                "mend the table, or keep it away from 0 and 1",
+            )
+        return np.log(offset) - np.log1p(-offset)
+
+
+def look_like_probabilities(offset: Floats) -> bool:
+    """Whether all values lie between 0 and 1, as probabilities do and log-odds hardly ever.
+
+    >>> look_like_probabilities(np.array([0.1, 0.8])), look_like_probabilities(np.array([0.1, -0.8]))
+    (True, False)
+    """
+    return bool(np.all((offset >= 0) & (offset <= 1)))

@@ -15,7 +15,7 @@ from propriety.storage.values import decode, encode
 from propriety.tables.columns import KINDS, PARTS, Column, Columns
 from propriety.tables.costs import DEFAULTS, TableCosts
 from propriety.tables.expressions import Expression, ExpressionError
-from propriety.tables.offsets import TableOffset
+from propriety.tables.offsets import LOG_ODDS, SCALES, TableOffset
 from propriety.tables.targets import Target
 
 
@@ -78,7 +78,9 @@ def read_offset(state: dict[str, Any], estimator: ProperClassifier) -> TableOffs
     if text is None:
         return None
     require(isinstance(text, str), "its offset is no text")
-    return TableOffset.read(text, _columns_in(text))
+    scale = state.pop("offset_scale", LOG_ODDS)
+    require(scale in SCALES, "the scale of its offset is none")
+    return TableOffset.read(text, _columns_in(text), scale)
 
 
 def _columns_in(text: str) -> tuple[str, ...]:
