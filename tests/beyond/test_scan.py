@@ -346,6 +346,37 @@ def test_sources_that_change(table, always):
         BoostingClassifier(max_iter=1).fit(scan(turned, target="y", columns=["size"]))
 
 
+@pytest.mark.parametrize("column", ["size", "copies", None])
+def test_files_that_change_between_passes(column, table, tmp_path, always):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table, path, row_group_size=700)
+    rows = scan(path, target="y", weight="copies", columns=["size", "level"])
+    batches, passes = rows.source.batches, []
+
+    def changing(*asked):
+        passes.append(asked)
+        if len(passes) == 3:
+            others = table.slice(0, N - 1)  # fewer rows, or other values of the same ones
+            if column is not None:
+                others = table.set_column(table.column_names.index(column), column, pa.array(np.ones(N)))
+            pq.write_table(others, path, row_group_size=700)
+        return batches(*asked)
+
+    rows.source.batches = changing
+    with pytest.raises(ValueError, match=r"rows.parquet' has changed since it was scanned"):
+        BoostingClassifier(max_iter=1).fit(rows)
+    assert len(passes) >= 3
+
+
+def test_a_file_that_is_gone(table, tmp_path, always):
+    for k in range(2):
+        pq.write_table(table, tmp_path / f"{k}.parquet")
+    rows = scan(tmp_path, target="y", columns=["size"])
+    (tmp_path / "1.parquet").unlink()
+    with pytest.raises(ValueError, match=r"1.parquet' has changed since it was scanned .it is gone"):
+        BoostingClassifier(max_iter=1).fit(rows)
+
+
 def test_what_a_scan_does_not_allow_is_refused_before_it_is_read(table, always):
     def unread():
         raise AssertionError("it was read")

@@ -57,6 +57,7 @@ class Files(Source):
 
     def __init__(self, dataset: Any, name: str) -> None:
         self._dataset, self.name = dataset, name
+        self._stamps = self._stamps_now()
 
     @property
     def schema(self) -> Any:
@@ -66,6 +67,7 @@ class Files(Source):
     @cached_property
     def _pieces(self) -> list[tuple[int, Any]]:
         """What can be read by itself, groups of rows of Parquet or files, and the number of its rows."""
+        self._check_unchanged()
         pieces = []
         for fragment in self._dataset.get_fragments():
             if isinstance(fragment, ds.ParquetFileFragment):
@@ -87,8 +89,25 @@ class Files(Source):
         except (AttributeError, OSError):
             return None
 
+    def _stamps_now(self) -> list[tuple[str, int | None, int | None]]:
+        """Size and time of each file; nothing of a table in memory."""
+        files = list(getattr(self._dataset, "files", []))
+        found = self._dataset.filesystem.get_file_info(files) if files else []
+        return [(file.path, file.size, file.mtime_ns) for file in found]
+
+    def _check_unchanged(self) -> None:
+        """Refuse files that are not those that were there at first: every pass must read the same rows."""
+        for before, now in zip(self._stamps, self._stamps_now(), strict=True):
+            if before != now:
+                size = "it is gone" if now[1] is None else f"{before[1]:,} bytes then, {now[1]:,} now"
+                raise ValueError(
+                    f"the file {before[0]!r} has changed since it was scanned ({size}): files are read "
+                    "several times and must stay as they are; scan again when they are complete"
+                )
+
     def batches(self, columns: list[str], start: int, size: int) -> tuple[int, Iterator[Any]]:
         """Record batches from the piece on that has the row ``start``."""
+        self._check_unchanged()
         first, skipped = 0, 0
         for rows, _ in self._pieces:
             if first + rows > start:
@@ -97,15 +116,18 @@ class Files(Source):
         return first, self._read(columns, skipped, size)
 
     def _read(self, columns: list[str], skipped: int, size: int) -> Iterator[Any]:
-        for _, (fragment, group) in self._pieces[skipped:]:
-            part = fragment if group is None else fragment.subset(row_group_ids=[group])
-            yield from part.to_batches(
-                schema=self._dataset.schema,
-                columns=columns,
-                batch_size=size,
-                batch_readahead=_AHEAD,
-                fragment_readahead=1,
-            )
+        try:
+            for _, (fragment, group) in self._pieces[skipped:]:
+                part = fragment if group is None else fragment.subset(row_group_ids=[group])
+                yield from part.to_batches(
+                    schema=self._dataset.schema,
+                    columns=columns,
+                    batch_size=size,
+                    batch_readahead=_AHEAD,
+                    fragment_readahead=1,
+                )
+        finally:  # a file that was written to may also be the reason of an error
+            self._check_unchanged()
 
 
 class Repeated(Source):
