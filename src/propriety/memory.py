@@ -8,6 +8,7 @@ The files have no name, so that nothing is left of them, however the process end
 from __future__ import annotations
 
 import ctypes
+import errno
 import mmap
 import os
 import re
@@ -32,6 +33,18 @@ _here = threading.local()
 _limit: int | None = None  # of this process, set by those who run it
 
 
+def allocate(file: int, size: int) -> None:
+    """Give a new file its size; where that can be, a full disk is an error now, not a crash later."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file, 0, size)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):  # a file system that cannot
+                raise
+    os.ftruncate(file, size)
+
+
 class Maps:
     """Arrays in unnamed files of the folder for temporary files."""
 
@@ -43,12 +56,7 @@ class Maps:
         """A new array in a file."""
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         with tempfile.TemporaryFile(prefix="propriety") as file:
-            if hasattr(
-                os, "posix_fallocate"
-            ):  # a full disk is an error now, not the end of the process later
-                os.posix_fallocate(file.fileno(), 0, size)
-            else:
-                file.truncate(size)
+            allocate(file.fileno(), size)
             pages = mmap.mmap(file.fileno(), size)
         self._maps.add(pages)
         return np.frombuffer(pages, dtype=dtype).reshape(shape)

@@ -5,7 +5,9 @@ import gc
 import hashlib
 import os
 import signal
+import tempfile
 import time
+from pathlib import Path
 from threading import Event, Thread
 
 import numpy as np
@@ -281,8 +283,15 @@ def pids(client):
     return list(client.run(os.getpid).values())
 
 
+def shared_files():
+    """Files that processes of this machine share."""
+    folder = Path("/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir())
+    return set(folder.glob("propriety-shared-*"))
+
+
 def test_a_worker_that_is_killed_changes_nothing(client, larger, monkeypatch):
     X, y, estimator = larger
+    before = shared_files()
     whole = clone(estimator).fit(X, y)
     killed = pids(client)[0]
     bar = while_fitting(lambda: os.kill(killed, signal.SIGKILL), 5)
@@ -292,11 +301,12 @@ def test_a_worker_that_is_killed_changes_nothing(client, larger, monkeypatch):
     same(whole, fitted, X)
     np.testing.assert_array_equal(whole.validation_score_, fitted.validation_score_)
     assert nothing_left(client)
+    assert not shared_files() - before
 
 
 def test_a_worker_that_is_killed_while_it_bins_changes_nothing(client):
     X, y, _ = arrays(10)
-    killed = client.run(os.getpid)
+    killed, before = client.run(os.getpid), shared_files()
 
     def die_when_binning():
         from propriety.engine.binning import Binner
@@ -309,6 +319,7 @@ def test_a_worker_that_is_killed_while_it_bins_changes_nothing(client):
     assert killed[address] not in pids(client)
     same(model().fit(X, y), fitted, X)
     assert nothing_left(client)
+    assert not shared_files() - before
 
 
 def test_a_worker_that_is_killed_while_it_predicts_changes_nothing(client, tmp_path):

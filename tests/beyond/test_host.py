@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from propriety.beyond.host import Host, open_place
+from propriety.beyond.host import Host, close_place, open_place
 from propriety.collective import Parted
 
 pytestmark = pytest.mark.skipif(
@@ -37,11 +37,11 @@ def totals(path, rank, size, results):
 
 def dies(path, rank, size, results):
     host = Host(path, rank, size)
-    host.max((1.0,))
-    if rank == 1:
-        os._exit(9)
     began = time.monotonic()
     try:
+        host.max((1.0,))
+        if rank == 1:
+            os._exit(9)
         host.sum(np.arange(3))
     except Parted as error:
         results.put((str(error), time.monotonic() - began < 30))
@@ -83,3 +83,30 @@ def test_who_waits_for_a_process_that_died_is_told():
         assert soon
     for process in processes:
         process.join(60)
+
+
+def is_killed(results):
+    results.put(open_place(2))
+    time.sleep(60)
+
+
+def test_files_of_a_process_that_was_killed_are_removed():
+    context = get_context("spawn")
+    results = context.Queue()
+    process = context.Process(target=is_killed, args=(results,))
+    process.start()
+    abandoned, mine = Path(results.get(timeout=60)), Path(open_place(2))
+    process.kill()
+    process.join(60)
+    try:
+        assert abandoned.exists()
+        for path in (abandoned, mine):
+            os.utime(path, (1.0, 1.0))
+        other = open_place(2)
+        assert not abandoned.exists()
+        assert mine.exists()  # somebody may still open it
+        close_place(other)
+        assert not Path(other).exists()
+    finally:
+        close_place(str(mine))
+    assert not mine.exists()

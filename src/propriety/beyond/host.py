@@ -15,15 +15,26 @@ import pickle
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import memory
 from propriety.collective import Part, Parted
 from propriety.engine import team
 from propriety.engine.compiling import kernel
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_PREFIX = "propriety-shared-"
+_YOUNG = 60.0  # seconds in which a file that nobody has locked may still be
+_opened: dict[str, int] = {}  # the files that this process has made, which are still to be opened by others
 _BANKS = 2  # a place is written again only when everybody has read what was in it
 _LINE = 8  # numbers of a line of the cache, so that two counters never share one
 Bytes = NDArray[np.uint8]
@@ -71,14 +82,42 @@ def _add_up(bank, first, last, total):
 
 
 def open_place(members: int) -> str:
-    """Make the file that so many processes will share, and return its path; the last to join removes it."""
+    """Make the file that so many processes will share, and return its path; `close_place` removes it."""
     folder = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None
-    handle, path = tempfile.mkstemp(prefix="propriety-", dir=folder)
+    _remove_abandoned(Path(folder or tempfile.gettempdir()))
+    handle, path = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
+    _opened[path] = handle
     try:
-        os.posix_fallocate(handle, 0, _bytes(members))  # or the first write would be the end of the process
-    finally:
-        os.close(handle)
+        if fcntl is not None:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_SH)
+        memory.allocate(handle, _bytes(members))  # or the first write would be the end of the process
+    except BaseException:
+        close_place(path)
+        raise
     return path
+
+
+def close_place(path: str) -> None:
+    """Remove a file that `open_place` has made in this process; those who have opened it keep it."""
+    handle = _opened.pop(path, None)
+    if handle is not None:
+        with suppress(OSError):
+            os.unlink(path)
+        os.close(handle)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the files of processes that were killed before others had opened them: nobody locks those."""
+    if fcntl is None:
+        return
+    for path in folder.glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # of another user, or just gone
+            if time.time() - path.stat().st_mtime < _YOUNG:  # perhaps not locked yet
+                continue
+            with open(path, "r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
 
 
 def _bytes(members: int) -> int:
@@ -113,7 +152,9 @@ class Host:
         self._board[_HEAD + rank * _LINE + 1] = os.getpid()
         self._meet()
         if rank == 0:
-            os.unlink(path)
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            close_place(path)
 
     def stop(self) -> None:
         """Tell everybody that it is over."""

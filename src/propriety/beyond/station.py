@@ -11,11 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
 from propriety.beyond.following import Event, Window
-from propriety.beyond.host import Host, open_place
+from propriety.beyond.host import Host, close_place, open_place
 from propriety.beyond.hub import Nested, Relay, Send
 from propriety.collective import ALONE, Collective, Parted
 from propriety.data.table import Stacked
@@ -106,7 +107,11 @@ class Station:
         """Make the memory that the processes of this machine will share, and speak for them to others."""
         if machines > 1:
             self._relay = Relay(machine, machines)
-        return open_place(together)
+        elif together == 1:  # who is alone shares nothing
+            return ""
+        path = open_place(together)
+        finalize(self, close_place, path)  # where the fit never begins
+        return path
 
     def begin(self, model: bytes, place: Place, extra: dict[str, Any]) -> None:
         """Start to fit, and return at once."""
