@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import TunedThresholdClassifierCV
 
 from propriety import Costs, evaluation
 
@@ -165,3 +167,22 @@ def test_the_best_threshold_is_never_worse_than_the_theory_where_costs_differ_by
     off = evaluation.best_threshold(y, p**6, fp_cost=1, fn_cost=1 + 0.01 * fn_cost)
     assert np.ndim(off.value) == 0
     assert off.cost < off.theory_cost
+
+
+def test_a_threshold_is_tuned_by_what_decisions_cost():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = np.where(X[:, 0] + rng.normal(size=600) > 1, "bad", "good")
+    weight = rng.integers(1, 4, 600)
+    for by in ("proba", "predict"):
+        scorer = evaluation.cost_scorer(fp_cost=1, fn_cost=9, pos_label="bad", by=by)
+        tuned = TunedThresholdClassifierCV(LogisticRegression(), scoring=scorer, cv=3, store_cv_results=True)
+        tuned.fit(X, y)
+        # Of "good", the last label: it is decided where "bad" is hardly possible.
+        assert tuned.best_threshold_ > 0.75
+        decided = tuned.predict(X)
+        assert scorer._score_func(y, decided, sample_weight=weight) == pytest.approx(
+            evaluation.mean_cost(y, decided, fp_cost=1, fn_cost=9, pos_label="bad", sample_weight=weight)
+        )
+        again = clone(tuned).fit(X, y)
+        assert again.best_threshold_ == tuned.best_threshold_

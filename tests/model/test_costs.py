@@ -10,6 +10,7 @@ import pytest
 import sklearn
 from scipy import stats
 from sklearn.base import clone
+from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -618,3 +619,14 @@ def test_a_search_of_parameters_goes_by_the_costs_that_the_estimator_states():
         assert np.isnan(fitted.score(X, y, fp_cost=np.zeros(400), fn_cost=np.zeros(400)))
     with pytest.raises(ValueError, match=r"\['dead'\] that the model was not trained on"):
         fitted.score(X[:1], ["dead"])
+
+
+@pytest.mark.parametrize("wrap", [VotingClassifier, StackingClassifier])
+def test_members_of_those_who_number_labels_are_told_how_to_name_the_positive(wrap):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = np.where(X[:, 0] + rng.normal(size=120) > 0, "bad", "good")
+    with pytest.raises(ValueError, match="VotingClassifier, StackingClassifier and others number the labels"):
+        wrap([("a", LinearClassifier(fn_cost=9, pos_label="bad", alpha=0.01))]).fit(X, y)
+    fitted = wrap([("a", LinearClassifier(fn_cost=9, pos_label=0, alpha=0.01))]).fit(X, y)
+    assert set(fitted.predict(X)) == {"bad", "good"}

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -419,3 +420,17 @@ def test_a_linear_model_has_its_scorecard():
     page = text_of(Report.from_estimator(model, X, Y, names={0: "good", 1: "bad"}))
     assert "score of bad = " in page
     assert "× x0" in page
+
+
+def test_a_wrapper_that_decides_without_the_costs_is_warned_of():
+    X, y = loans()
+    for wrapper in (CalibratedClassifierCV(COSTLY, cv=2), FixedThresholdClassifier(COSTLY, threshold=0.5)):
+        estimator = wrapper.fit(X, y)
+        report = Report.from_estimator(estimator, X, y)
+        [warning] = [text for text in report.remarks if "knows nothing of the costs" in text]
+        share = np.mean((estimator.predict(X) == "bad") != report.decided)
+        assert share > 0.1
+        assert f"{type(estimator).__name__}, and" in warning.replace(" knows nothing of the costs", "")
+        assert f"{share:.1%}" in warning
+    for estimator in (COSTLY.fit(X, y), make_pipeline(StandardScaler(), clone(COSTLY)).fit(X, y)):
+        assert not any("knows nothing" in text for text in Report.from_estimator(estimator, X, y).remarks)

@@ -252,7 +252,8 @@ class Costs(Value):
             raise ValueError(f"pos_label is for two classes, got {len(classes)} classes")
         labels = classes.tolist()
         if self.pos_label not in labels:
-            raise ValueError(f"pos_label={self.pos_label!r} is not one of the classes {labels}")
+            advice = _NUMBERED if isinstance(self.pos_label, str) and labels == [0, 1] else ""
+            raise ValueError(f"pos_label={self.pos_label!r} is not one of the classes {labels}{advice}")
         return int(labels.index(self.pos_label))
 
     def _resolved(self, name: str, known_as: str, X: Any) -> Any:
@@ -283,6 +284,13 @@ class Costs(Value):
 #: What is not stated.
 DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Costs)}
 _SIDED = [(name, known_as) for name, known_as in TERMS.items() if name != "matrix"]
+
+
+#: What to do where others number the labels before a classifier sees them.
+_NUMBERED = (
+    ": VotingClassifier, StackingClassifier and others number the labels in their sorted order before they "
+    "fit their members, so give these pos_label=0 or 1, the place of the label"
+)
 
 
 def read_costs(given: Any) -> Costs:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import make_scorer
 
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import OF_ROWS, Costs, abstain_label_of, read_terms
@@ -178,7 +179,8 @@ def cost_scorer(
     ``by="proba"`` decides by the theoretical threshold (or the least expected cost) from ``predict_proba``,
     ``by="predict"`` takes the decisions of ``predict``. Costs that differ by row are the name of a column, a
     function of X, or arrays: the scorer takes them in its call, and asks for them by ``set_score_request``
-    where scikit-learn routes metadata.
+    where scikit-learn routes metadata. ``TunedThresholdClassifierCV`` takes it as well, and tries thresholds
+    by what their decisions cost.
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.dummy import DummyClassifier
@@ -202,6 +204,14 @@ class CostScorer(Scorer):
     def __init__(self, costs: Costs, by: str) -> None:
         super().__init__()
         self.costs, self.by = costs, by
+        # TunedThresholdClassifierCV asks a scorer for its function of labels and decisions; this one has the
+        # parts of those that make_scorer returns.
+        vars(self).update(vars(make_scorer(self._of_decisions, greater_is_better=False)))
+
+    def _of_decisions(self, y: Any, decision: Any, *, sample_weight: Any = None, **of_rows: Any) -> float:
+        """Mean cost of decisions as labels, for those who make them from probabilities themselves."""
+        stated = self.costs.with_rows(**of_rows)
+        return mean_cost(y, decision, costs=stated, sample_weight=sample_weight)
 
     def _score(self, estimator: Any, X: Any, y: Any, sample_weight: Any, **of_rows: Any) -> float:
         refuse_collections(X=X, y=y)

@@ -282,13 +282,13 @@ class Report:
         >>> report.lines[0].name, report.positive, len(report.html()) > 10_000
         ('LinearClassifier', 'malignant', True)
         """
-        from propriety.report.reading import facts_of
+        from propriety.report.reading import facts_of, warned_of_predict
 
         known = facts_of(estimator, X, y, rivals or {}, positive, names or {}, offset)
         if any(name in facts for name in COSTS):
             known = {name: value for name, value in known.items() if name not in (*COSTS, "stated", "flips")}
         known["remarks"] = (*known["remarks"], *facts.pop("remarks", ()))
-        return cls(**(known | facts))
+        return warned_of_predict(cls(**(known | facts)), estimator, X)
 
     @cached_property
     def costs(self) -> ResolvedCosts:

@@ -24,7 +24,8 @@ from propriety.linear import LinearClassifier
 from propriety.model.base import ProperClassifier
 from propriety.model.seen import rows_seen
 from propriety.report.close import close_flips
-from propriety.report.contents import Effects, Flipped
+from propriety.report.contents import Effects, Flipped, Report
+from propriety.report.numbers import percent
 
 #: What the page calls the offset without a model.
 OFFSET_ALONE = "the offset alone"
@@ -36,13 +37,14 @@ class Inside:
     """The model within a classifier: what it decides by, and the rows as it reads them.
 
     ``same_rows`` says whether it reads the rows as they are given, ``same_p`` whether its probabilities are
-    those of the classifier.
+    those of the classifier, and ``decided_by`` names what it is wrapped in that decides without its costs.
     """
 
     model: Any
     X: Any
     same_rows: bool = True
     same_p: bool = True
+    decided_by: str = ""
 
 
 def inside(estimator: Any, X: Any) -> Inside:
@@ -58,13 +60,35 @@ def inside(estimator: Any, X: Any) -> Inside:
         elif isinstance(model, CalibratedClassifierCV):
             # The parts are fitted to other rows each, and alike in what they cost.
             fitted = model.calibrated_classifiers_[0].estimator
-            found = replace(found, model=fitted, same_p=False)
+            found = replace(found, model=fitted, same_p=False, decided_by=found.decided_by or _kind(model))
         elif isinstance(model, FixedThresholdClassifier | TunedThresholdClassifierCV):
-            found = replace(found, model=model.estimator_)
+            found = replace(found, model=model.estimator_, decided_by=found.decided_by or _kind(model))
         elif isinstance(model, FrozenEstimator):
             found = replace(found, model=model.estimator)
         else:
             return found
+
+
+def _kind(estimator: Any) -> str:
+    return type(estimator).__name__
+
+
+def warned_of_predict(report: Report, estimator: Any, X: Any) -> Report:
+    """The report, with a warning if the classifier's own ``predict`` decides otherwise, without the costs."""
+    decided_by = inside(estimator, X).decided_by
+    if not decided_by:
+        return report
+    labels = list(report.of_model)  # in the order of the classes
+    codes = class_index(estimator.predict(X), np.asarray(estimator.classes_)).astype(np.intp)
+    own = codes if report.p.ndim == 2 else (codes == labels.index(report.positive)).astype(np.intp)
+    share = report.weights.mean(own != report.decided)
+    if share == 0:
+        return report
+    warning = (
+        f"predict of {decided_by} knows nothing of the costs, and decides otherwise on {percent(share)} of "
+        "the rows than this page: decide by the costs, as evaluation.decide does with its probabilities"
+    )
+    return replace(report, remarks=(*report.remarks, warning))
 
 
 def facts_of(
