@@ -64,7 +64,7 @@ SETTINGS = {
         "subsample": 0.4,
     },  # of a single row in a place, none
     "drawn, bounded by scores": {"loss": "Squared()", "link": "Identity()", "subsample": 0.5},
-    "grouped": {"interaction_cst": [[0, 1], [2, 3, 4]], "class_weight": "balanced"},
+    "grouped": {"interaction_cst": [[0, 1], [2, 3, 4]]},
     "linear search": {"coefficient": "line", "weak_learner": "stump"},
 }
 CASES = [

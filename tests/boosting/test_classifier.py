@@ -202,30 +202,6 @@ def test_interaction_constraints_make_the_score_additive(data):
     assert np.abs(free(a) + free(b) - free(mixed_a) - free(mixed_b)).max() > 1e-3
 
 
-def test_class_weight_and_its_correction(rng):
-    X = rng.normal(size=(20_000, 2))
-    eta = 1 / (1 + np.exp(-(X[:, 0] - 2)))
-    y = rng.random(20_000) < eta
-    plain = BoostingClassifier(max_iter=60).fit(X, y)
-    weighted = BoostingClassifier(max_iter=60, class_weight="balanced").fit(X, y)
-    corrected = clone(weighted).set_params(correct_class_weight=True).fit(X, y)
-    assert weighted.predict_proba(X)[:, 1].mean() > 2 * y.mean()
-    assert corrected.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=0.05)
-    assert np.abs(corrected.predict_proba(X)[:, 1] - plain.predict_proba(X)[:, 1]).mean() < 0.02
-    np.testing.assert_allclose(corrected.predict_proba(X).sum(axis=1), 1.0)
-
-
-@pytest.mark.parametrize("weight", [1e-320, 1e308])
-def test_only_the_ratio_of_class_weights_counts(rng, weight):
-    X = rng.normal(size=(200, 2))
-    y = X[:, 0] + rng.normal(size=200) > 0
-    model = BoostingClassifier(max_iter=3, correct_class_weight=True)
-    same = model.set_params(class_weight={False: weight, True: weight}).fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(
-        same, model.set_params(class_weight=None).fit(X, y).predict_proba(X), atol=1e-12
-    )
-
-
 def test_early_stopping_keeps_the_best_round(rng):
     X = rng.normal(size=(1_500, 5))
     y = rng.random(1_500) < 1 / (1 + np.exp(-X[:, 0]))

@@ -1,11 +1,9 @@
 """Parameters: each error names the parameter, what it must be and what it was."""
 
-import warnings
-
 import numpy as np
 import pytest
 
-from propriety.data.parameters import DEPRECATED, Parameters, choice, monotone_signs, number
+from propriety.data.parameters import choice, monotone_signs, number
 from propriety.data.table import Schema
 
 
@@ -24,19 +22,6 @@ def test_a_choice_is_one_of_the_words():
     assert choice("step", "newton", ("fisher", "newton")) == "newton"
     with pytest.raises(ValueError, match=r"step must be one of \['fisher'\], got 3"):
         choice("step", 3, ("fisher",))
-
-
-def test_a_renamed_parameter_still_works_with_a_warning():
-    class Model:
-        old, new = DEPRECATED, 1
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert Parameters(Model()).renamed("old", "new") == 1
-    model = Model()
-    model.old = 5
-    with pytest.warns(FutureWarning, match="old is called new now"):
-        assert Parameters(model).renamed("old", "new") == 5
 
 
 def test_signs_by_list_and_by_name():

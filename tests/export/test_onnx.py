@@ -269,15 +269,19 @@ def test_calibration_for_several_classes_is_in_the_model(kind):
     assert_same(model, X, {"X": X})
 
 
-def test_a_calibrated_link_and_corrected_class_weights_are_in_the_model():
+def test_a_calibrated_link_is_in_the_model():
     X, y = rows(2)
     model = BoostingClassifier(max_iter=5, calibrate="beta", fn_cost=2.0, pos_label="b").fit(X, y)
     assert isinstance(model._formula().readout, Linked)
     assert_same(model, X)
-    X, y = rows(3)
-    weighted = BoostingClassifier(max_iter=5, class_weight="balanced", correct_class_weight=True)
-    assert_same(weighted.fit(X, np.where(y == "b", "c", y)), X)
-    assert_same(weighted.fit(X[y != "b"], y[y != "b"]), X)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_class_weights_of_files_of_0_2_are_in_the_model(k):
+    X, y = rows(k)
+    model = BoostingClassifier(max_iter=5).fit(X, y)
+    model._class_factors = np.array([1.0, 4.0, 0.5])[:k]
+    assert_same(model, X)
 
 
 def test_the_file_says_how_far_a_table_is_off():

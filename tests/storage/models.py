@@ -48,9 +48,7 @@ MODELS = {
         text,
     ),
     "boosting, weighted": (
-        lambda: BoostingClassifier(
-            max_iter=3, class_weight={True: 2.0}, correct_class_weight=True, monotonic_cst={"a": 1}
-        ),
+        lambda: BoostingClassifier(max_iter=3, monotonic_cst={"a": 1}),
         frame,
         two,
     ),

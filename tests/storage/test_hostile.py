@@ -407,12 +407,6 @@ OTHERS = {
     ),
     "trees for curves": ("boosting, curves", None, state("learners", "trees"), "trees.start"),
     "learners of no kind": ("boosting, curves", None, state("learners", "code"), "made of 'code'"),
-    "a class of almost no weight": (
-        "boosting, weighted",
-        replaced("class_factors", lambda f: f * [1, 5e-324]),
-        None,
-        "no weight, or too much",
-    ),
     "two trees": (
         "tree",
         replaced("trees.start", lambda s: np.array([0, 1, s[1]])),

@@ -17,7 +17,6 @@ from propriety.boosting.settings import settings_of
 from propriety.collective import Parted
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import stated_costs
-from propriety.data.parameters import DEPRECATED
 from propriety.data.table import Table
 from propriety.data.training import Training
 from propriety.export.formula import Formula, readout_of
@@ -115,7 +114,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         where rounds are found by folds, else 0; or 1/(p(1 − p)) for a rare class of two, p < 5 %.
     min_split_gain : float, default=0.0
         Least gain of a split, in units of what a perfect first step would gain a row (½ for the log loss).
-        (``min_gain`` is its old name.)
     subsample : float or "auto", default="auto"
         Share of the rows by which each round finds its splits, or its feature; values are those of all rows.
         "auto" is 0.7 for trees counted by folds, else 1.
@@ -136,9 +134,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     multiclass : {"auto", "ovr", "sequential"}, default="auto"
         With "ovr" every loss is taken one class against the rest. With "sequential" only the class whose
         learner has the largest edge moves in a round, as in AdaBoost.MH and its kin.
-    class_weight : dict or "balanced", default=None
-    correct_class_weight : bool, default=False
-        Return probabilities of the unweighted classes: the factor of ``class_weight`` is divided out.
     early_stopping : bool or "auto", default="auto"
         Stop when the validation score has not risen for ``n_iter_no_change`` rounds, and keep the best.
         "auto" does so where ``max_iter="auto"`` is left with more rows than folds are for; the rows held out
@@ -224,8 +219,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         multiclass: str = "auto",
-        class_weight: Any = None,
-        correct_class_weight: bool = False,
         early_stopping: Any = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: Any = "auto",
@@ -235,7 +228,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
-        min_gain: Any = DEPRECATED,
     ) -> None:
         self.loss = loss
         self.link = link
@@ -265,8 +257,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.correct_class_weight = correct_class_weight
         self.early_stopping, self.validation_fraction = early_stopping, validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -274,7 +264,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.verbose, self.min_gain = verbose, min_gain
+        self.verbose = verbose
 
     # --- fitting ----------------------------------------------------------------------------------
 
@@ -379,7 +369,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             training,
             settings,
             fitted_loss(self.loss, self.link, training.n_classes, multiclass=self.multiclass, gain=gain),
-            class_weight=self.class_weight,
             held_out=held_out,
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,
             shared_bins=self._shared_bins,
@@ -452,17 +441,16 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
     def _probabilities(self, scores: Floats) -> Floats:
         probabilities = super()._probabilities(scores)
-        if self.correct_class_weight and self._class_factors is not None:
+        if self._class_factors is not None:
             probabilities = probabilities / self._class_factors
             probabilities /= probabilities.sum(axis=1, keepdims=True)
         return probabilities
 
     def _formula(self) -> Formula:
-        corrected = self.correct_class_weight and self._class_factors is not None
         return Formula(
             self._forest.formula(self._start_score, self._binner),
             readout_of(self.loss_, len(self.classes_)),
-            self._class_factors if corrected else None,
+            self._class_factors,
         )
 
     def staged_decision_function(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
@@ -578,6 +566,18 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             yield scores
 
     # --- keeping it -------------------------------------------------------------------------------
+
+    @classmethod
+    def from_state(cls, parameters: dict[str, Any], state: dict[str, Any], arrays: Arrays) -> Self:
+        """The model that has these parameters and has learned this; what does not fit is refused."""
+        # Files of 0.1 and 0.2 hold weights of classes, by which probabilities were divided if asked for.
+        given = dict(parameters)
+        given.pop("class_weight", None)
+        corrected = given.pop("correct_class_weight", True)
+        model = super().from_state(given, state, arrays)
+        if not corrected:
+            model._class_factors = None
+        return model
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         from propriety.boosting.state import write_state

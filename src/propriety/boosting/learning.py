@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 #: How many times a class may weigh more than another: the weights of rows are exact to 50 bits of their sum.
-_FAR_APART = 1e9
 _PLACES = 2**16  # in which the rows of a class lie, in a random order
 #: Unless early stopping is asked for, rows are held out if those of all classes but the largest lie in so
 #: many places at least, and all are at most so many times the share that is meant to be. With 15 rows of a
@@ -72,7 +71,6 @@ class Lesson:
     settings: BoostingSettings
     objective: Objective
     weights: Weights
-    class_factors: Floats | None
     held_out: HeldOut | None
     start: Floats
     binner: Binner
@@ -107,7 +105,7 @@ class Lesson:
             "_binner": self.binner,
             "_start_score": self.start,
             "_seed": self.settings.seed,
-            "_class_factors": self.class_factors,
+            "_class_factors": None,  # a model from a file of 0.2 may have some
             "n_iter_": len(learners) // self.n_scores,
         }
 
@@ -142,21 +140,17 @@ def prepare(
     settings: BoostingSettings,
     loss: Any,
     *,
-    class_weight: Any = None,
     held_out: HeldOut | None = None,
     continued: Continued | None = None,
     shared_bins: SharedBins | None = None,
 ) -> Lesson:
-    """Weigh the classes, hold rows out, and bin the table."""
+    """Hold rows out, and bin the table."""
     from propriety.engine.ahead import compile_grower
     from propriety.engine.sharing import SharedBins
 
     check_spread(settings, training)
-    factors = class_factors(class_weight, training)
-    weights = training.weights if factors is None else training.weights.times(factors[training.codes])
-    if held_out is not None and factors is not None:
-        held_out = replace(held_out, weights=held_out.weights.times(factors[held_out.codes]))
-    elif held_out is None and settings.early_stopping:
+    weights = training.weights
+    if held_out is None and settings.early_stopping:
         rows = _hold_out(settings, training, weights)
         if rows is None:
             settings = replace(settings, early_stopping=False, max_iter=ROUNDS)
@@ -188,7 +182,7 @@ def prepare(
         )
     if isinstance(training.table, StreamedTable):
         training.table.release()
-    return Lesson(training, settings, objective, weights, factors, held_out, start, binner, binned, rounds)
+    return Lesson(training, settings, objective, weights, held_out, start, binner, binned, rounds)
 
 
 def shifted(start: Floats, offset: Floats | None) -> Floats:
@@ -210,33 +204,6 @@ def start_of(
     from propriety.boosting.constant import best_constant
 
     return best_constant(objective, weights, offset, settings.n_jobs)
-
-
-def class_factors(class_weight: Any, training: Training) -> Floats | None:
-    """Weight of each class; the total weight stays, so that ``min_samples_leaf`` keeps its meaning.
-
-    "balanced" gives every class the same total.
-    """
-    if class_weight is None:
-        return None
-    classes, totals = training.classes, training.class_weights
-    if isinstance(class_weight, str):
-        if class_weight != "balanced":
-            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-        return totals.sum() / (len(classes) * totals)
-    unknown = [c for c in class_weight if not np.any(classes == c)]
-    if unknown:
-        raise ValueError(f"class_weight names the classes {unknown}, which are not in y")
-    factors = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=np.float64)
-    if not np.all(np.isfinite(factors) & (factors > 0)):
-        raise ValueError(f"class_weight must be positive, got {class_weight!r}")
-    if factors.min() < factors.max() / _FAR_APART:
-        raise ValueError(
-            f"class_weight must not weigh one class more than {_FAR_APART:.0e} times another, got "
-            f"{class_weight!r}: the lighter class would not count at all; drop its rows instead"
-        )
-    factors = np.ldexp(factors, -np.frexp(factors.max())[1])  # what counts is how they compare
-    return factors * (totals.sum() / np.sum(totals * factors))
 
 
 def read_held_out(

@@ -195,7 +195,7 @@ def path_of(
     training = training.expanded() if isinstance(cv, int) else training
     settings = settings_of(model, training, model._new_seed(again=False))
     loss = fitted_loss(model.loss, model.link, training.n_classes, multiclass=model.multiclass)
-    lesson = prepare(training, settings, loss, class_weight=model.class_weight)
+    lesson = prepare(training, settings, loss)
     folds = splits_of(cv, training, settings.seed)
     scores = algebra.parse(score) if isinstance(score, str) else score
     if probabilities and training.n_classes > 2:

@@ -147,7 +147,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         min_samples_leaf=least,
         min_weight_leaf=given.number_or_auto("min_weight_leaf", max(rare, _LEAST_CURVATURE), 0),
         l2_regularization=l2,
-        min_gain=number("min_split_gain", given.renamed("min_gain", "min_split_gain"), 0),
+        min_gain=given.number("min_split_gain", 0),
         subsample=subsample,
         tree_features=max(1, round(given.number("max_features_tree", 0, 1, above=True) * d)),
         split_features=max(1, round(features * d)),
@@ -216,9 +216,9 @@ def _rows_if_rare(model: Any, training: Training) -> float:
     """How many rows a leaf is to hold and to be shrunk by, if one of two classes is rare; else 0.
 
     With fewer of them a leaf does not know whether it holds the rare class by chance. Steps of any length, as
-    in the papers, and classes weighed anew are left as they are.
+    in the papers, are left as they are.
     """
-    if training.n_classes != 2 or model.max_step is None or model.class_weight is not None:
+    if training.n_classes != 2 or model.max_step is None:
         return 0.0
     total = training.weights.total
     p, q = training.class_weights / total

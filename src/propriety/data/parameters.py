@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,8 +13,6 @@ from numpy.typing import NDArray
 from propriety.data.table import Schema
 
 _AUTO_LEAF, _AUTO_SHARE = 20.0, 3.0
-#: Default of a parameter that has a new name.
-DEPRECATED = "deprecated"
 
 
 def number(
@@ -78,18 +75,6 @@ class Parameters:
         if not isinstance(value, bool | np.bool_):
             raise ValueError(f"{name} must be True or False, got {value!r}")
         return bool(value)
-
-    def renamed(self, old: str, new: str) -> Any:
-        """The value of a parameter that has a new name; the old one still works, with a warning."""
-        value = getattr(self._estimator, old)
-        if isinstance(value, str) and value == DEPRECATED:
-            return getattr(self._estimator, new)
-        warnings.warn(
-            f"{old} is called {new} now; the old name will go in the next release",
-            FutureWarning,
-            stacklevel=4,
-        )
-        return value
 
     def least_weight(self, name: str, total: float) -> float:
         """Least weight of a leaf; "auto" is 20 rows, or a third of the total weight if that is less."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from propriety.beyond.dispatch import over_spread_rows
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import in_kind
-from propriety.data.parameters import DEPRECATED, number
+from propriety.data.parameters import number
 from propriety.data.table import Table, encoders
 from propriety.export.formula import Formula, Trees, Votes
 from propriety.model import contract
@@ -62,7 +62,7 @@ class TreeClassifier(ProperClassifier):
         Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, or a third of the total
         weight if that is less.
     min_split_gain : float, default=0.0
-        Least gain of a split, as a share of the root's loss. (``min_gain`` is its old name.)
+        Least gain of a split, as a share of the root's loss.
     ccp_alpha : float, "one_se" or "min", default=0.0
         Price of a leaf, as a share of the root's loss: the tree is pruned to the subtree of least loss plus
         price. "min" takes the price of least cross-validated loss, "one_se" the highest one within a standard
@@ -138,7 +138,6 @@ class TreeClassifier(ProperClassifier):
         multiclass: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
-        min_gain: Any = DEPRECATED,
     ) -> None:
         self.loss = loss
         self.link = link
@@ -161,7 +160,6 @@ class TreeClassifier(ProperClassifier):
         self.multiclass = multiclass
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.min_gain = min_gain
 
     @classmethod
     def table_settings(cls, n_rows: int) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def settings_of(model: Any, training: Training) -> TreeSettings:
         max_leaves=given.number_or_none("max_leaf_nodes", 2, whole=True),
         max_depth=given.number_or_none("max_depth", 1, whole=True),
         min_weight=given.least_weight("min_samples_leaf", total),
-        min_gain=number("min_split_gain", given.renamed("min_gain", "min_split_gain"), 0),
+        min_gain=given.number("min_split_gain", 0),
         n_jobs=threads if many else 1,
     )
 

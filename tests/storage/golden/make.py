@@ -45,9 +45,7 @@ def models(X, two, three):
             frame,
         ),
         "boosting-classes": (
-            BoostingClassifier("Squared", class_weight="balanced", correct_class_weight=True, **small).fit(
-                X, three
-            ),
+            BoostingClassifier("Squared", **small).fit(X, three),
             X,
         ),
         "boosting-ovr": (BoostingClassifier("Matsushita", multiclass="ovr", **small).fit(X, three), X),
