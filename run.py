@@ -29,7 +29,7 @@ CHECKS = {
 #: The tests that run kernels; those of `test_caching` run them uncompiled as well.
 KERNELS = [
     *(f"tests/{part}" for part in ("engine", "boosting", "forest", "tree", "rules", "linear", "separators")),
-    *("tests/beyond", "tests/laws", "tests/losses", "tests/test_parallel.py", "tests/test_caching.py"),
+    *("tests/distributed", "tests/laws", "tests/losses", "tests/test_parallel.py", "tests/test_caching.py"),
 ]
 ENVIRONMENTS = ["check-oldest", "check-newest", "check-confined"]
 

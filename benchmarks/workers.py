@@ -18,9 +18,9 @@ from functools import partial
 
 import dask.array as da
 import numpy as np
-from beyond import BINS, LEAVES, RATE, D, block
 from distributed import Client
 from measuring import Column, Options, Part, Table, best_of
+from out_of_core import BINS, LEAVES, RATE, D, block
 
 import propriety.dask
 from propriety import BoostingClassifier

@@ -276,7 +276,7 @@ def _reference_page() -> str:
         _heading("The papers' algorithms by name", "-"),
         _autosummary("propriety.algorithms", algorithms.__all__, toctree=True),
         _heading("More rows than memory holds", "-"),
-        _autosummary("propriety.beyond.scan", ["scan", "Scan"], toctree=True),
+        _autosummary("propriety.distributed.scan", ["scan", "Scan"], toctree=True),
         _heading("Choosing the loss", "-"),
         _autosummary("propriety.tuning", ["recommend", "Recommendation", "Verdict"]),
         _heading("Losses and their faces", "-"),

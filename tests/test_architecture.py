@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1] / "src" / "propriety"
 
 #: From the ground up. A part may import those of the floors below, and itself; nothing else, at any place.
 FLOORS = (
-    ("version", "parallel", "collective", "memory", "caching", "progress", "demonstration"),
+    ("version", "parallel", "communicator", "memory", "caching", "progress", "demonstration"),
     ("losses",),
     ("weights", "costs"),
     ("data",),
@@ -23,7 +23,7 @@ FLOORS = (
     ("algorithms",),
     ("evaluation",),
     ("engine",),
-    ("beyond",),
+    ("distributed",),
     ("separators",),
     ("linear", "boosting", "forest", "tree", "rules"),
     ("auto",),

@@ -18,9 +18,9 @@ from propriety.version import __version__
 if TYPE_CHECKING:
     from propriety import algorithms, evaluation, interop, losses, plots
     from propriety.auto import AutoClassifier
-    from propriety.beyond.scan import scan
     from propriety.boosting import BoostingClassifier
     from propriety.data.costs import Costs
+    from propriety.distributed.scan import scan
     from propriety.forest import ForestClassifier
     from propriety.linear import LinearClassifier
     from propriety.losses import links
@@ -68,7 +68,7 @@ _LATER = {row.name: row.module for row in ESTIMATORS} | {
     "plots": "propriety.plots",
     "recommend": "propriety.tuning",
     "register_skl2onnx": "propriety.model.pipelines",
-    "scan": "propriety.beyond.scan",
+    "scan": "propriety.distributed.scan",
     "TRUSTED": "propriety.model.trusted",
 }
 

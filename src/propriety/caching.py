@@ -37,7 +37,7 @@ SOURCES = (
     "caching.py",
     "engine",
     "trees",
-    "beyond/host.py",
+    "distributed/shared_memory.py",
     "boosting/histograms.py",
     "boosting/leaves.py",
     "boosting/sweep.py",

@@ -1,7 +1,8 @@
 """Where arrays with a number for each row are kept: in memory or, for rows beyond it, in maps of files.
 
-A fit over rows in parts is a thread for each part (`propriety.beyond`). A thread that has a `Maps` gets its
-large arrays from files, and gives their pages back when its turn is over; any other thread gets plain memory.
+A fit over rows in parts is a thread for each part (`propriety.distributed`). A thread that has a `Maps` gets
+its large arrays from files, and gives their pages back when its turn is over; any other thread gets plain
+memory.
 The files have no name, so that nothing is left of them, however the process ends.
 """
 

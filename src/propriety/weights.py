@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety import memory
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 
 Array = NDArray[np.float64]
 #: Two-sided 95% quantile of the normal distribution.
@@ -40,7 +40,7 @@ class Weights:
         Whether a row of weight k stands for k rows; else weights are relative, with mean 1.
     unit : float
         Every weight is a whole multiple of it.
-    collective : Collective
+    communicator : Communicator
         The processes over which the rows are spread: these are the weights of some of them, and totals are
         those of all.
 
@@ -56,7 +56,7 @@ class Weights:
     values: Array | None = None
     copies: bool = True
     unit: float = 1.0
-    collective: Collective = ALONE
+    communicator: Communicator = SINGLE
 
     @classmethod
     def read(
@@ -65,20 +65,20 @@ class Weights:
         n: int,
         *,
         name: str = "sample_weight",
-        collective: Collective = ALONE,
+        communicator: Communicator = SINGLE,
     ) -> Weights:
         """Weights as a user gives them: None, one number or one for each row; none negative, not all zero."""
-        values = check(sample_weight, n, name=name, collective=collective)
+        values = check(sample_weight, n, name=name, communicator=communicator)
         if values is None:
-            return cls(n, collective=collective)
+            return cls(n, communicator=communicator)
         broken = float(np.any(values != np.rint(values)))
-        broken, top = collective.max((broken, float(values.max(initial=0.0))))
+        broken, top = communicator.max((broken, float(values.max(initial=0.0))))
         with np.errstate(over="ignore"):  # then they are no copies
-            (total,) = collective.sum(np.array([values.sum()]))
+            (total,) = communicator.sum(np.array([values.sum()]))
         copies = not broken and top <= _EXACT and total <= _EXACT
-        values, unit = (values, 1.0) if copies else _relative(values, collective=collective)
-        (other,) = collective.max((float(np.any(values != 1.0)),))
-        return cls(n, values, copies, unit, collective) if other else cls(n, collective=collective)
+        values, unit = (values, 1.0) if copies else _relative(values, communicator=communicator)
+        (other,) = communicator.max((float(np.any(values != 1.0)),))
+        return cls(n, values, copies, unit, communicator) if other else cls(n, communicator=communicator)
 
     @property
     def array(self) -> Array:
@@ -89,7 +89,7 @@ class Weights:
     def total(self) -> float:
         """Sum of the weights of all processes, exactly."""
         own = float(self.n if self.values is None else self.values.sum())
-        return float(self.collective.sum(np.array([own]))[0])
+        return float(self.communicator.sum(np.array([own]))[0])
 
     @property
     def overdispersion(self) -> float:
@@ -100,7 +100,7 @@ class Weights:
         """
         if self.copies:
             return 1.0
-        return exact_sum(self.array**2, self.collective) / self.total
+        return exact_sum(self.array**2, self.communicator) / self.total
 
     @property
     def kept(self) -> NDArray[np.bool_] | None:
@@ -115,9 +115,9 @@ class Weights:
     def take(self, rows: Any) -> Weights:
         """The weights of some rows, as they are: not divided by their mean again."""
         if self.values is None:
-            return Weights(len(np.arange(self.n)[rows]), collective=self.collective)
+            return Weights(len(np.arange(self.n)[rows]), communicator=self.communicator)
         values = memory.kept(self.values[rows])
-        return Weights(len(values), values, self.copies, self.unit, self.collective)
+        return Weights(len(values), values, self.copies, self.unit, self.communicator)
 
     def positive(self) -> tuple[Weights, NDArray[np.intp] | None]:
         """The weights of the rows that have one, and which rows these are; None if all are.
@@ -137,26 +137,26 @@ class Weights:
             chosen = rows if len(rows) else np.zeros(1, dtype=np.intp)
             kept = self.take(chosen)
         assert kept.values is not None
-        (other,) = self.collective.max((float(np.any(kept.values != 1.0)),))
-        return (kept if other else Weights(kept.n, collective=self.collective)), chosen
+        (other,) = self.communicator.max((float(np.any(kept.values != 1.0)),))
+        return (kept if other else Weights(kept.n, communicator=self.communicator)), chosen
 
     def times(self, factors: Array) -> Weights:
         """The weights multiplied by factors, one for each row, which makes them relative; the total stays."""
         product = factors if self.values is None else self.values * factors
-        values, unit = _relative(product, self.total, self.collective)
-        return Weights(self.n, values, False, unit, self.collective)
+        values, unit = _relative(product, self.total, self.communicator)
+        return Weights(self.n, values, False, unit, self.communicator)
 
     def without(self, rows: Any) -> Weights:
         """The same with some rows of weight 0."""
         values = self.array.copy()
         values[rows] = 0.0
         values = memory.kept(values)
-        return Weights(self.n, values, self.copies, self.unit, self.collective)
+        return Weights(self.n, values, self.copies, self.unit, self.communicator)
 
     def by_class(self, codes: NDArray[np.intp], n_classes: int) -> Array:
         """Total weight of each class, in all processes."""
         own = np.bincount(codes, weights=self.values, minlength=n_classes).astype(np.float64)
-        return self.collective.sum(own)
+        return self.communicator.sum(own)
 
     def mean(self, values: ArrayLike) -> Any:
         """Weighted mean over the last axis; rows of weight 0 take no part, whatever their value.
@@ -223,7 +223,11 @@ class Estimate:
 
 
 def check(
-    sample_weight: ArrayLike | None, n: int, *, name: str = "sample_weight", collective: Collective = ALONE
+    sample_weight: ArrayLike | None,
+    n: int,
+    *,
+    name: str = "sample_weight",
+    communicator: Communicator = SINGLE,
 ) -> Array | None:
     """Weights as floats, one for each of n rows: finite, none negative, not all zero; None stays None.
 
@@ -244,18 +248,18 @@ def check(
         raise ValueError(f"{name} must be finite; it has NaN or an infinite weight")
     if np.any(values < 0):
         raise ValueError(f"Negative values in data passed to {name}: weights must not be negative")
-    if not collective.max((float(np.any(values > 0)),))[0]:
+    if not communicator.max((float(np.any(values > 0)),))[0]:
         raise ValueError(f"{name} is zero everywhere: at least one row must have a positive weight")
     return values
 
 
-def exact_sum(values: Array, collective: Collective = ALONE) -> float:
+def exact_sum(values: Array, communicator: Communicator = SINGLE) -> float:
     """Sum of numbers ≥ 0, the same in any order: by whole numbers, 53 bits below the largest.
 
     >>> exact_sum(np.full(10, 0.1)), exact_sum(np.array([1e300, 1e-300, 1e300]))
     (1.0, 2e+300)
     """
-    (top,) = collective.max((float(values.max(initial=0.0)),))
+    (top,) = communicator.max((float(values.max(initial=0.0)),))
     if top == 0.0:
         return 0.0
     exponent = math.frexp(top)[1]
@@ -263,20 +267,20 @@ def exact_sum(values: Array, collective: Collective = ALONE) -> float:
     high = np.floor(scaled)
     low = np.rint((scaled - high) * 2.0**23)
     # Each part is below 2³⁰, so that eight thousand million of them fit.
-    parts = collective.sum(np.array([high.astype(np.int64).sum(), low.astype(np.int64).sum()]))
+    parts = communicator.sum(np.array([high.astype(np.int64).sum(), low.astype(np.int64).sum()]))
     total = (int(parts[0]) << 23) + int(parts[1])
     return math.ldexp(float(total), exponent - 53) if total < 2**1000 else math.inf
 
 
 def _relative(
-    values: Array, total: float | None = None, collective: Collective = ALONE
+    values: Array, total: float | None = None, communicator: Communicator = SINGLE
 ) -> tuple[Array, float]:
     """Weights with mean 1 over the rows that have one, or with a given total; and their unit."""
     if total is None:
-        total = float(collective.sum(np.array([np.count_nonzero(values)]))[0])
+        total = float(communicator.sum(np.array([np.count_nonzero(values)]))[0])
     # First by a power of two, which is exact, so that huge weights have a sum.
-    (top,) = collective.max((float(values.max(initial=0.0)),))
+    (top,) = communicator.max((float(values.max(initial=0.0)),))
     values = np.ldexp(values, -math.frexp(top)[1])
-    scaled = values * (total / exact_sum(values, collective))
+    scaled = values * (total / exact_sum(values, communicator))
     unit = 2.0 ** (math.ceil(math.log2(total)) - _BITS)
     return memory.kept(np.where(values > 0, np.maximum(np.rint(scaled / unit), 1.0) * unit, 0.0)), unit

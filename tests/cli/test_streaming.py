@@ -7,8 +7,8 @@ import pytest
 from running import as_json, run
 
 import propriety
-from propriety.beyond import parts
 from propriety.cli import streaming
+from propriety.distributed import out_of_core
 
 N = 900
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("few", [0, 10_000])
 def test_many_files_make_a_model_that_is_judged_and_kept(few, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "FEW", few)
+    monkeypatch.setattr(out_of_core, "FEW", few)
     saved = tmp_path / "m.propriety"
     told = as_json(
         "fit", folder / "*.parquet", "-t", "late", "--fn-cost", "3", "--set", "max_iter=5", "-o", saved
@@ -52,7 +52,7 @@ def test_many_files_make_a_model_that_is_judged_and_kept(few, folder, tmp_path, 
     [("tree", ["ccp_alpha=0.001"]), ("forest", ["n_estimators=5", "max_leaf_nodes=20"])],
 )
 def test_trees_and_forests_read_many_files_too(model, settings, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "FEW", 0)
+    monkeypatch.setattr(out_of_core, "FEW", 0)
     saved, given = tmp_path / "m.propriety", [word for one in settings for word in ("--set", one)]
     asked = ("fit", folder, "-t", "late", "--fn-cost", "3", "--model", model)
     told = as_json(*asked, *given, "-o", saved)
@@ -65,17 +65,17 @@ def test_trees_and_forests_read_many_files_too(model, settings, folder, tmp_path
 
 
 def test_it_says_beforehand_what_it_will_take(folder, monkeypatch):
-    monkeypatch.setattr(parts, "FEW", 0)
+    monkeypatch.setattr(out_of_core, "FEW", 0)
     told = run("fit", folder, "-t", "late", "--set", "max_iter=2", "--memory", "4GB").stdout
     assert "2,700 rows of 6 columns in " in told
     assert "bins and scores in memory, about " in told
-    monkeypatch.setattr(parts, "_LEAST_ROWS", 500)
+    monkeypatch.setattr(out_of_core, "_LEAST_ROWS", 500)
     told = run("fit", folder, "-t", "late", "--set", "max_iter=2", "--memory", "1MB").stdout
     assert "parts that take turns" in told
 
 
 def test_rows_that_judge_have_no_part_in_the_fit(folder, monkeypatch):
-    monkeypatch.setattr(parts, "FEW", 0)
+    monkeypatch.setattr(out_of_core, "FEW", 0)
     seen = []
     monkeypatch.setattr(
         streaming, "_study", lambda judging, rows, order, fitted: seen.append((judging, rows))

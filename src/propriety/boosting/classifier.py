@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from propriety.beyond.dispatch import over_spread_rows
 from propriety.boosting.remarks import of_rounds
 from propriety.boosting.settings import settings_of
-from propriety.collective import Parted
+from propriety.communicator import Disconnected
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import stated_costs
 from propriety.data.table import Table
 from propriety.data.training import Training
+from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula, readout_of
 from propriety.losses.value import positive
 from propriety.model import contract
@@ -278,7 +278,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self._shared_bins = bins
         return self
 
-    @over_spread_rows
+    @distributed_fit
     @with_callbacks
     def fit(
         self,
@@ -390,7 +390,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         fit = BoostingFit(self, lesson, costs, earlier, X, y, self._known_rounds)
         try:
             fit.run()
-        except (KeyboardInterrupt, Parted) as error:
+        except (KeyboardInterrupt, Disconnected) as error:
             if isinstance(error, KeyboardInterrupt) and not fit.has_begun:
                 raise  # an earlier fit stays
             self._keep(lesson.training, loss, **(fit.attributes() | chosen))

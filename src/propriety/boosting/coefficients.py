@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from propriety.boosting.leaves import find_zeros
 from propriety.boosting.objective import Objective, derivatives
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.engine.fixed_point import RowWeights, weighted_sum
 
 _MAX_STEPS = 100
@@ -36,15 +36,15 @@ class Losses:
         weights: RowWeights,
         out: NDArray[np.bool_] | None,
         n_jobs: int,
-        collective: Collective = ALONE,
+        communicator: Communicator = SINGLE,
     ) -> None:
         self.objective, self._weights, self._out = objective, weights, out
-        self._n_jobs, self._collective = n_jobs, collective
+        self._n_jobs, self._communicator = n_jobs, communicator
 
     def sum(self, x: Floats) -> float:
         """Σ w x."""
         x = x if self._out is None else np.where(self._out, 0.0, x)
-        return weighted_sum(x, self._weights, self._n_jobs, self._collective)
+        return weighted_sum(x, self._weights, self._n_jobs, self._communicator)
 
     def weighted(self, x: Floats) -> Floats:
         """w x, per row."""
@@ -64,7 +64,7 @@ class Losses:
         """Gradient and curvature of every score, of shape (K, n)."""
         shape = (self.objective.n_scores, len(scores))
         G, H = np.empty(shape), np.empty(shape)
-        derivatives(self.objective, scores, step, G, H, self._n_jobs, self._collective)
+        derivatives(self.objective, scores, step, G, H, self._n_jobs, self._communicator)
         return G, H
 
 

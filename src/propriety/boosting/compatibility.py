@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from propriety.boosting.objective import Objective
-from propriety.collective import NotSpread
+from propriety.communicator import NotDistributable
 from propriety.data.streamed import StreamedTable
 from propriety.data.training import Training
 from propriety.losses import simplex
@@ -87,7 +87,7 @@ def _check_folds(estimator: Any) -> None:
 def check_spread(settings: Any, training: Training) -> None:
     """Refuse what needs all rows in one place, if they are spread over processes."""
     streamed = isinstance(training.table, StreamedTable)
-    if training.collective.size == 1 and not streamed:
+    if training.communicator.size == 1 and not streamed:
         return
     unfit = {
         "max_iter='cv', as 'auto' is for few rows": settings.rounds_by_folds,
@@ -98,9 +98,9 @@ def check_spread(settings: Any, training: Training) -> None:
     }
     wrong = [name for name, given in unfit.items() if given]
     if wrong:
-        raise NotSpread(
+        raise NotDistributable(
             f"{wrong[0]} needs all rows in one place, and they are "
-            + ("read in parts" if streamed else f"spread over {training.collective.size} processes")
+            + ("read in parts" if streamed else f"spread over {training.communicator.size} processes")
             + "; leave it out, or give a table that is in memory"
         )
 

@@ -33,7 +33,7 @@ def best_constant(objective: Objective, weights: Weights, offset: Floats, n_jobs
     def total(values: Floats) -> float:
         return (
             weighted_sum(
-                values if out is None else np.where(out, 0.0, values), summed, n_jobs, weights.collective
+                values if out is None else np.where(out, 0.0, values), summed, n_jobs, weights.communicator
             )
             / summed.total
         )

@@ -21,7 +21,7 @@ from propriety.boosting.curves import BinCurve
 from propriety.boosting.draws import Draws
 from propriety.boosting.learners import Units
 from propriety.boosting.leaves import Cells
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.engine.categories import real_share, spread
 from propriety.engine.compiling import allocating, inner, kernel
 from propriety.engine.fixed_point import RowWeights, Scale, fix_rows, sum_cells, wide_scale
@@ -157,7 +157,7 @@ class Bins(Cells):
         labels: NDArray[np.int64] | None,
         share: float,
     ) -> None:
-        super().__init__(learner.weights, learner.settings.n_jobs, learner.collective)
+        super().__init__(learner.weights, learner.settings.n_jobs, learner.communicator)
         self.share = share
         self.feature, self.gain, self._labels = feature, gain, labels
         self.lower, self.upper = np.full(BINS, -np.inf), np.full(BINS, np.inf)
@@ -202,10 +202,14 @@ class HistogramLearner:
     """Functions of one feature, constant on its bins."""
 
     def __init__(
-        self, binned: Binned, weights: RowWeights, settings: BoostingSettings, collective: Collective = ALONE
+        self,
+        binned: Binned,
+        weights: RowWeights,
+        settings: BoostingSettings,
+        communicator: Communicator = SINGLE,
     ) -> None:
         n, d = binned.rows.shape
-        self.binned, self.weights, self.settings, self.collective = binned, weights, settings, collective
+        self.binned, self.weights, self.settings, self.communicator = binned, weights, settings, communicator
         self._ints = memory.empty((n, 2), np.int64)
         self._cells = np.zeros((d * BINS, 2), dtype=np.int64)
         self._none = np.empty(0, dtype=np.uint32)
@@ -239,7 +243,7 @@ class HistogramLearner:
         binned, shares = self.binned, np.ones(len(self.binned.n_bins))
         categorical = drawn[binned.categorical[drawn] != 0]
         if len(categorical) and binned.levels is not None:
-            chance = dispersion(g, h, self.weights, self.settings.n_jobs, self.collective)
+            chance = dispersion(g, h, self.weights, self.settings.n_jobs, self.communicator)
             for f in categorical:
                 cells = self._cells[BINS * f : BINS * (f + 1)]
                 G, H = cells[:, 0] / scale.gradient, cells[:, 1] / scale.curvature
@@ -267,7 +271,7 @@ class HistogramLearner:
         """Histograms of the drawn features, over these rows (None: all) of all processes."""
         if rows is not None and len(rows) == 0:  # this process has none of them
             self._cells[:] = 0
-            self._cells = self.collective.sum(self._cells)
+            self._cells = self.communicator.sum(self._cells)
             return
         index, used = (self._none, len(g)) if rows is None else (rows, len(rows))
         n_jobs = self.settings.n_jobs
@@ -282,7 +286,7 @@ class HistogramLearner:
             self._count_columns(drawn, index, used)
         else:
             self._count_rows(index, used)
-        self._cells = self.collective.sum(self._cells)
+        self._cells = self.communicator.sum(self._cells)
 
     def _count_columns(self, drawn: NDArray[np.intp], index: NDArray[np.uint32], used: int) -> None:
         """Feature after feature: a column is too little to wake a thread for."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from propriety.boosting.draws import Draws
 from propriety.boosting.leaves import Cells, Leaves
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.engine.fixed_point import RowWeights
 from propriety.engine.grower import Grower
 from propriety.engine.harvest import NO_HARVEST
@@ -84,20 +84,20 @@ class TreeLearner:
         binner: Binner,
         weights: RowWeights,
         settings: BoostingSettings,
-        collective: Collective = ALONE,
+        communicator: Communicator = SINGLE,
         rows: NDArray[np.uint32] | None = None,
     ) -> None:
         self.binned, self.binner, self.weights, self.settings = binned, binner, weights, settings
-        self._collective = collective
+        self._communicator = communicator
         self._quantizer = Quantizer(
-            len(binned.rows), weights, collective, disperse=bool(binned.categorical.any())
+            len(binned.rows), weights, communicator, disperse=bool(binned.categorical.any())
         )
         self._max_leaves = _most_leaves(settings, weights.total)
         size = binned, self._max_leaves, len(settings.groups), settings.n_jobs
         self._grower = (
             Grower(*size)
-            if collective.size == 1
-            else SpreadGrower(*size, collective, drawn=settings.subsample < 1.0)
+            if communicator.size == 1
+            else SpreadGrower(*size, communicator, drawn=settings.subsample < 1.0)
         )
         self._harvest = NO_HARVEST
         self._fixed_rules: dict[int, Rules] = {}
@@ -106,7 +106,7 @@ class TreeLearner:
         # A missing value goes where the rows with missing values want it, if there are any.
         columns = binned.columns if rows is None else binned.columns[:, rows]
         seen = np.array(
-            collective.max(tuple((columns.max(axis=1, initial=0) == binned.n_bins).astype(float)))
+            communicator.max(tuple((columns.max(axis=1, initial=0) == binned.n_bins).astype(float)))
         )
         self._adrift = (binned.categorical != 0) & (seen == 0)
         self._any_adrift = bool(self._adrift.any())
@@ -126,7 +126,7 @@ class TreeLearner:
         nodes = self._grower.grow(signal, rules, rows)
         settings, work = self.settings, self._grower.work
         others = self.binned if settings.subsample < 1.0 else None
-        return Leaves(nodes, work, self.weights, settings.n_jobs, self._collective, others)
+        return Leaves(nodes, work, self.weights, settings.n_jobs, self._communicator, others)
 
     def expect(self, harvest: Harvest) -> None:
         """Prepare to harvest trees: to do all that is done with one in the call that grows it."""
@@ -220,7 +220,7 @@ def learner_of(
     binner: Binner,
     weights: RowWeights,
     settings: BoostingSettings,
-    collective: Collective = ALONE,
+    communicator: Communicator = SINGLE,
     rows: NDArray[np.uint32] | None = None,
 ) -> Learner:
     """The weak learner that the settings name; what is not used is not compiled.
@@ -230,5 +230,5 @@ def learner_of(
     if settings.weak_learner == "histogram":
         from propriety.boosting.histograms import HistogramLearner
 
-        return HistogramLearner(binned, weights, settings, collective)
-    return TreeLearner(binned, binner, weights, settings, collective, rows)
+        return HistogramLearner(binned, weights, settings, communicator)
+    return TreeLearner(binned, binner, weights, settings, communicator, rows)

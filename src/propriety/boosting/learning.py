@@ -125,7 +125,7 @@ class Lesson:
         return Validation(
             binned,
             self.binner,
-            objective_of(self.objective.loss, codes, len(classes), self.training.collective),
+            objective_of(self.objective.loss, codes, len(classes), self.training.communicator),
             self.held_out.weights,
             shifted(self.start, self.held_out.offset),
             self.settings.scoring,
@@ -159,14 +159,14 @@ def prepare(
             codes = memory.kept(training.codes[rows])
             held_out = HeldOut(memory.kept(rows), codes, weights.take(rows), offset)
             weights = weights.without(rows)
-    objective = objective_of(loss, training.codes, training.n_classes, training.collective)
+    objective = objective_of(loss, training.codes, training.n_classes, training.communicator)
     check_coefficient(settings, objective)
     check_calibration(settings, objective)
     if continued is not None:
         binned = continued.binner.transform(training.table, settings.n_jobs)
         start, binner, rounds = continued.start, continued.binner, continued.rounds
     else:
-        if settings.n_jobs > 1 and settings.weak_learner == "tree" and training.collective.size == 1:
+        if settings.n_jobs > 1 and settings.weak_learner == "tree" and training.communicator.size == 1:
             dense = training.table.dense
             kind = np.dtype(np.float64) if dense is None else dense.dtype
             compile_grower(categories=any(training.schema.n_categories), kind=kind)
@@ -224,7 +224,7 @@ def read_held_out(
     if table.n_rows != len(labels):
         raise ValueError(f"X_val has {table.n_rows} rows and y_val {len(labels)}")
     weights = Weights.read(
-        sample_weight_val, len(labels), name="sample_weight_val", collective=training.collective
+        sample_weight_val, len(labels), name="sample_weight_val", communicator=training.communicator
     )
     if offset_val is not None:
         offset_val = read_offset(offset_val, len(labels), n_scores_of(training.n_classes), "offset_val")
@@ -255,7 +255,7 @@ def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) 
     # A row's place belongs to what it holds, so that copies are held out together, in whatever process. A fit
     # that draws nothing else does not depend on the seed.
     seed = np.array([settings.seed if asked else 0], dtype=np.uint64)
-    hashes = content_hashes(training.table, settings.n_jobs, training.collective)
+    hashes = content_hashes(training.table, settings.n_jobs, training.communicator)
     places = (mixed(hashes + mixed(seed)) >> np.uint64(48)).astype(np.intp)
     shape = training.n_classes, _PLACES
     cells = np.ravel_multi_index((training.codes, places), shape)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.engine.compiling import kernel
 from propriety.engine.fixed_point import RowWeights, Scale, largest, sum_cells, wide_scale
 from propriety.engine.layout import Binned, Workspace
@@ -145,8 +145,8 @@ class Cells(ABC):
     upper: Floats
     share = 1.0  # of the values that counts: less than 1 if some of them are due to chance
 
-    def __init__(self, weights: RowWeights, n_jobs: int, collective: Collective) -> None:
-        self._weights, self._n_jobs, self._collective = weights, n_jobs, collective
+    def __init__(self, weights: RowWeights, n_jobs: int, communicator: Communicator) -> None:
+        self._weights, self._n_jobs, self._communicator = weights, n_jobs, communicator
 
     @abstractmethod
     def _sums(self, g: Floats, h: Floats, scale: Scale) -> NDArray[np.int64]:
@@ -182,20 +182,20 @@ class Cells(ABC):
             parts.append((-part[0], part[1]))
 
         parallel.for_blocks(widen, used, n_jobs=self._n_jobs, block=_ROWS)
-        ends = self._collective.max(tuple(np.max(parts, axis=0).ravel().tolist()))
+        ends = self._communicator.max(tuple(np.max(parts, axis=0).ravel().tolist()))
         return -np.array(ends[:n_cells]), np.array(ends[n_cells:])
 
     def sums(self, g: Floats, h: Floats) -> tuple[Floats, Floats]:
         """Weighted sums of gradient and curvature per cell."""
-        scale = wide_scale(*largest(g, h, self._n_jobs, self._collective), self._weights.total)
-        whole = self._collective.sum(self._sums(g, h, scale))
+        scale = wide_scale(*largest(g, h, self._n_jobs, self._communicator), self._weights.total)
+        whole = self._communicator.sum(self._sums(g, h, scale))
         return whole[:, 0] / scale.gradient, whole[:, 1] / scale.curvature
 
     def step(self, g: Floats, h: Floats, tops: tuple[float, float], l2: float) -> Floats:
         """−G / (H + l2) per cell, within its bounds; ``tops`` are the largest |g| and h."""
         scale = wide_scale(*tops, self._weights.total)
         values = np.empty(len(self.lower))
-        whole = self._collective.sum(self._sums(g, h, scale))
+        whole = self._communicator.sum(self._sums(g, h, scale))
         best_values(whole, scale, l2, self.lower, self.upper, values)
         return values
 
@@ -238,10 +238,10 @@ class Leaves(Cells):
         work: Workspace,
         weights: RowWeights,
         n_jobs: int,
-        collective: Collective = ALONE,
+        communicator: Communicator = SINGLE,
         others: Binned | None = None,
     ) -> None:
-        super().__init__(weights, n_jobs, collective)
+        super().__init__(weights, n_jobs, communicator)
         index, room = work.rows, work.scratch
         n_leaves, self.nodes = (len(nodes) + 1) // 2, nodes
         self.ids, self.starts = np.empty(n_leaves, dtype=np.int64), np.empty(n_leaves, dtype=np.int64)

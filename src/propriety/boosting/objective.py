@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from propriety import memory
 from propriety.boosting.reach import Reach
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.data.training import n_scores_of
 from propriety.losses.fused import SMALL, Step, derivative_pass
 from propriety.weights import Weights
@@ -140,12 +140,12 @@ Objective = BinaryObjective | SimplexObjective
 
 
 def objective_of(
-    loss: Any, codes: NDArray[np.intp], n_classes: int, collective: Collective = ALONE
+    loss: Any, codes: NDArray[np.intp], n_classes: int, communicator: Communicator = SINGLE
 ) -> Objective:
     """A composite, or a loss on the simplex, bound to labels, which may be those of one process of many."""
     many = None
-    if collective.size > 1:
-        rows = int(collective.sum(np.array([len(codes)]))[0])
+    if communicator.size > 1:
+        rows = int(communicator.sum(np.array([len(codes)]))[0])
         many = True if rows * n_scores_of(n_classes) >= SMALL else None
     if n_classes == 2:
         return BinaryObjective(loss, codes, many)
@@ -159,7 +159,7 @@ def derivatives(
     G: Floats,
     H: Floats,
     n_jobs: int,
-    collective: Collective = ALONE,
+    communicator: Communicator = SINGLE,
 ) -> None:
     """Gradient and the curvature that the step divides by, never negative.
 
@@ -172,7 +172,7 @@ def derivatives(
     if step == "gradient":
         np.abs(G, out=H)
     elif step == "newton":
-        (top,) = collective.max((float(H.max()),))
+        (top,) = communicator.max((float(H.max()),))
         if H.min() <= _NO_CURVATURE * top:
             unused, fisher = np.empty_like(G), np.empty_like(H)
             objective.derivatives(F, "fisher", unused, fisher, n_jobs)

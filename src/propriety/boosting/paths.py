@@ -16,7 +16,7 @@ from propriety import parallel
 from propriety.boosting.compatibility import is_asked
 from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
 from propriety.boosting.settings import ROUNDS, settings_of
-from propriety.collective import NotSpread
+from propriety.communicator import NotDistributable
 from propriety.data.folds import splits_of
 from propriety.data.training import Training
 from propriety.losses.links import Logit
@@ -368,9 +368,9 @@ def gain_of_folds(model: Any, training: Training) -> GainPath:
     """The path from which a fit with ``gain="cv"`` takes its gain."""
     if model.gain != "cv":
         raise ValueError(f"gain must be a number above 0, 'cv' or None, got {model.gain!r}")
-    if training.collective.size > 1:
-        raise NotSpread(
-            f"gain='cv' needs all rows in one place, and they are spread over {training.collective.size} "
+    if training.communicator.size > 1:
+        raise NotDistributable(
+            f"gain='cv' needs all rows in one place, and they are spread over {training.communicator.size} "
             "processes; give a number, or a table that is in memory"
         )
     return path_of(model, training)

@@ -23,9 +23,9 @@ class Progress:
         self._follower = follower_of(estimator, X, y)
         if self._follower is not None:
             self._follower.begin(max(0, self._settings.max_iter - lesson.rounds_done))
-        self._collective = lesson.training.collective
-        (watched,) = self._collective.max((float(self._follower is not None),))
-        self._asked = bool(watched) and self._collective.size > 1  # one process's callbacks stop all
+        self._communicator = lesson.training.communicator
+        (watched,) = self._communicator.max((float(self._follower is not None),))
+        self._asked = bool(watched) and self._communicator.size > 1  # one process's callbacks stop all
         if self._settings.early_stopping:
             self.train_score.append(self._train_score())
 
@@ -39,7 +39,7 @@ class Progress:
         settings = self._settings
         stop = self._tell_follower(number, trees)
         if self._asked:
-            stop = bool(self._collective.max((float(stop),))[0])
+            stop = bool(self._communicator.max((float(stop),))[0])
         if validation is not None:
             validation.add(trees[-self._lesson.n_scores :], settings.n_jobs)
         if settings.early_stopping:
@@ -48,7 +48,7 @@ class Progress:
             waited = len(validation.history) - 1 - best
             stop = stop or waited >= settings.n_iter_no_change + settings.patience_growth * best
         score = None if validation is None else validation.history[-1]
-        self._collective.tell(number + 1, settings.max_iter, score)
+        self._communicator.report(number + 1, settings.max_iter, score)
         if settings.verbose:
             self._draw(number + 1, validation, last=stop or number + 1 == settings.max_iter)
         return stop

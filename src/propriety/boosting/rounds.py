@@ -62,7 +62,7 @@ class Booster:
     ) -> None:
         n, d = binned.rows.shape
         self.binned, self.binner, self.objective, self.settings = binned, binner, objective, settings
-        self.weights, self._collective = weights, weights.collective
+        self.weights, self._communicator = weights, weights.communicator
         kept = weights.kept
         self._rows = None if kept is None else memory.kept(np.flatnonzero(kept).astype(np.uint32))
         self._out = None if kept is None else memory.kept(~kept)
@@ -74,7 +74,7 @@ class Booster:
         crew = self._crew_size()
         hands = settings if crew == 1 else replace(settings, n_jobs=1)
         self._learners = [
-            learner_of(binned, binner, self._row_weights, hands, self._collective, self._rows)
+            learner_of(binned, binner, self._row_weights, hands, self._communicator, self._rows)
             for _ in range(crew)
         ]
         self._gradients()
@@ -102,7 +102,7 @@ class Booster:
         plain = self._is_plain() and not self._random and settings.weak_learner == "tree"
         even = n_scores % size == 0 or n_scores >= 4 * size
         room = size * histogram_bytes(self.binned, settings.max_leaf_nodes)
-        return size if plain and even and self._collective.size == 1 and room <= _ROOM else 1
+        return size if plain and even and self._communicator.size == 1 and room <= _ROOM else 1
 
     def _is_plain(self) -> bool:
         """Whether the values of a learner depend on the gradients by which it was found alone."""
@@ -112,7 +112,7 @@ class Booster:
 
     def _is_small(self) -> bool:
         """Whether one thread does best all that is done with a tree beside growing it, in the same call."""
-        few = self._collective.size == 1 and len(self.scores) <= _FEW
+        few = self._communicator.size == 1 and len(self.scores) <= _FEW
         return few and self._reach.constant is not None
 
     @cached_property
@@ -179,7 +179,7 @@ class Booster:
     def _sum(self, values: Floats, *, squared: bool = False) -> float:
         """Weighted sum over all rows; the values of those that take no part must be 0."""
         jobs = self.settings.n_jobs
-        return weighted_sum(values, self._row_weights, jobs, self._collective, squared=squared)
+        return weighted_sum(values, self._row_weights, jobs, self._communicator, squared=squared)
 
     def mean(self, values: Floats) -> float:
         """Weighted mean over all rows that take part."""
@@ -195,7 +195,7 @@ class Booster:
         if not self._by_blocks:
             self._derive(self.scores, self.settings.criterion, self._G, self._H)
             pairs = zip(self._G, self._H, strict=True)
-            self._tops = [largest(g, h, jobs, self._collective) for g, h in pairs]
+            self._tops = [largest(g, h, jobs, self._communicator) for g, h in pairs]
             return
         g, h, tops = self._G[0], self._H[0], []
 
@@ -212,7 +212,7 @@ class Booster:
     def _by_blocks(self) -> bool:
         """Whether a round ends, and the next one begins, with one pass over the rows, which are all here."""
         one = isinstance(self.objective, BinaryObjective) and self.settings.criterion == "fisher"
-        return one and self._out is None and self._collective.size == 1
+        return one and self._out is None and self._communicator.size == 1
 
     def _check_gradients(self) -> None:
         if not all(isfinite(a) and isfinite(b) for a, b in self._tops):
@@ -223,7 +223,7 @@ class Booster:
 
     def _derive(self, scores: Floats, step: str, G: Floats, H: Floats) -> None:
         """Derivatives; those of rows of weight 0 must not even set the scale of the quantized gradients."""
-        derivatives(self.objective, scores, step, G, H, self.settings.n_jobs, self._collective)
+        derivatives(self.objective, scores, step, G, H, self.settings.n_jobs, self._communicator)
         if self._out is not None:
             np.copyto(G, 0.0, where=self._out)
             np.copyto(H, 0.0, where=self._out)
@@ -303,7 +303,7 @@ class Booster:
 
         settings, span = self.settings, self._span
         losses = coefficients.Losses(
-            self.objective, self._row_weights, self._out, settings.n_jobs, self._collective
+            self.objective, self._row_weights, self._out, settings.n_jobs, self._communicator
         )
         if settings.coefficient == "corrective":
             if self._corrective is None:
@@ -337,9 +337,9 @@ class Booster:
         # A row's number belongs to what it holds: copies are drawn together, whatever their order.
         numbers = mixed(self._bin_hashes[rows] + draws.salt)
         chosen = rows[numbers < np.uint64(self.settings.subsample * 2.0**64)]
-        if self._collective.sum(np.array([len(chosen)]))[0]:
+        if self._communicator.sum(np.array([len(chosen)]))[0]:
             return chosen
-        lowest = min(self._collective.gather(int(numbers.min(initial=_MOST))))
+        lowest = min(self._communicator.gather(int(numbers.min(initial=_MOST))))
         return rows[numbers == np.uint64(lowest)]
 
     def _values(self, cells: Cells, k: int) -> Floats:
@@ -371,7 +371,7 @@ class Booster:
             G, H = np.empty_like(self._G), np.empty_like(self._H)
             self._derive(self.scores, settings.step, G, H)
             g, h = G[k], H[k]
-            tops = largest(g, h, settings.n_jobs, self._collective)
+            tops = largest(g, h, settings.n_jobs, self._communicator)
         values = cells.step(g, h, tops, l2)
         return np.sign(values) if settings.step == "sign" else values
 
@@ -401,7 +401,7 @@ class Booster:
         share = delta * h / np.where(delta * h > 0, up, -down)
         if self._out is not None:
             share[self._out] = 0.0
-        (excess,) = self._collective.max((float(share.max(initial=1.0)),))
+        (excess,) = self._communicator.max((float(share.max(initial=1.0)),))
         return delta / excess
 
     @cached_property

@@ -41,7 +41,7 @@ class Marginals:
     @classmethod
     def of(cls, binned: Binned, weights: Weights, table: Any) -> Marginals:
         """Count the rows of a table."""
-        d, collective = len(binned.columns), weights.collective
+        d, communicator = len(binned.columns), weights.communicator
         counts = [np.bincount(column, weights.values, minlength=BINS) for column in binned.columns]
         low, high = np.full(d, np.inf), np.full(d, -np.inf)
         for _, column in table.parts(range(d)):
@@ -49,9 +49,9 @@ class Marginals:
                 x = column(f)
                 x = x[np.isfinite(x)]
                 low[f], high[f] = min(low[f], x.min(initial=np.inf)), max(high[f], x.max(initial=-np.inf))
-        ends = np.array(collective.max((*(-low), *high))).reshape(2, d)
+        ends = np.array(communicator.max((*(-low), *high))).reshape(2, d)
         low, high = np.where(np.isfinite(ends), ends * [[-1.0], [1.0]], np.nan)
-        return cls(collective.sum(np.array(counts, dtype=np.float64)), low, high)
+        return cls(communicator.sum(np.array(counts, dtype=np.float64)), low, high)
 
 
 @dataclass(frozen=True, eq=False)

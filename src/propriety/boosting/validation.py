@@ -87,7 +87,7 @@ class Validation:
             values, kept = self._objective.values(self._scores, n_jobs), self._weights.kept
             values = values if kept is None else np.where(kept, values, 0.0)
             return (
-                -weighted_sum(values, self._row_weights, n_jobs, self._weights.collective)
+                -weighted_sum(values, self._row_weights, n_jobs, self._weights.communicator)
                 / self._row_weights.total
             )
         rows, weight = self._binned.rows, self._weights.values

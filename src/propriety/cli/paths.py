@@ -8,8 +8,8 @@ import stat
 from collections.abc import Mapping
 from itertools import combinations
 
-from propriety.beyond.sources import files_of
 from propriety.cli.output import UsageError
+from propriety.distributed.sources import files_of
 from propriety.tables import TableError
 
 _DEVICES = {"-": "/dev/stdin", None: "/dev/stdout"}

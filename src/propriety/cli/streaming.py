@@ -19,10 +19,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from propriety import memory
-from propriety.beyond import parts
-from propriety.beyond.scan import Scan
-from propriety.beyond.sources import Files, source_of
-from propriety.beyond.sources import Source as Rows
 from propriety.cli.judging import Judged, judged_rows
 from propriety.cli.loading import show_table
 from propriety.cli.options import Asking, Meaning, Opening, named_as_options, option
@@ -33,6 +29,10 @@ from propriety.cli.splitting import Split
 from propriety.cli.study import Study, importance_of, summary
 from propriety.cli.training import TrainingTable
 from propriety.data.folds import mixed
+from propriety.distributed import out_of_core
+from propriety.distributed.scan import Scan
+from propriety.distributed.sources import Files, source_of
+from propriety.distributed.sources import Source as Rows
 from propriety.model.catalogue import ESTIMATORS
 from propriety.tables import Findings, Source, TableCosts, TableError, TableModel, infer
 from propriety.tables.errors import no_such_column
@@ -281,10 +281,12 @@ def _drawing(estimator: Any, bar: int) -> Any:
 
 def _say(out: Output, scan: Scan, rows: Encoded, estimator: Any) -> None:
     """How much there is, and what that will take."""
-    if rows.n_rows <= parts.FEW:
+    if rows.n_rows <= out_of_core.FEW:
         out.say(f"{rows.n_rows:,} rows of {len(scan.features)} columns: few enough to be read into memory")
     elif not getattr(estimator, "verbose", 0):
-        out.say(parts.plan(scan, len(rows.findings.target.classes), **parts.asked_of(estimator)).words)
+        out.say(
+            out_of_core.plan(scan, len(rows.findings.target.classes), **out_of_core.asked_of(estimator)).words
+        )
 
 
 def _fit_on_workers(out: Output, estimator: Any, scan: Scan, recipe: Recipe, scheduler: str) -> Fitted:
@@ -293,7 +295,7 @@ def _fit_on_workers(out: Output, estimator: Any, scan: Scan, recipe: Recipe, sch
         from distributed import Client
 
         from propriety import dask
-        from propriety.beyond.dask import fit_scan
+        from propriety.distributed.dask import fit_scan
     except ImportError:
         raise UsageError("--scheduler needs Dask: pip install 'propriety[dask]'") from None
     try:

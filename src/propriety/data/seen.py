@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from propriety.collective import ALONE
+from propriety.communicator import SINGLE
 from propriety.data.folds import mixed
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import Table, is_sparse
@@ -50,7 +50,7 @@ class RowSketch:
     @classmethod
     def of_training(cls, training: Training) -> RowSketch | None:
         """That of the rows of a fit with a weight; None if they are spread or read in parts."""
-        if training.collective is not ALONE or isinstance(training.table, StreamedTable):
+        if training.communicator is not SINGLE or isinstance(training.table, StreamedTable):
             return None
         return cls.of(training.table, training.weights.kept)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.data.labels import CodedLabels
 from propriety.data.stream import Stream
 from propriety.data.table import Schema, Table, categorical_columns, categories_of, join_schemas, ordered
@@ -148,7 +148,7 @@ def _within(rows: NDArray[np.intp], held: NDArray[np.intp]) -> bool:
     return len(held) > 0 and bool(np.all(held[places] == rows))
 
 
-def first_pass(stream: Stream, categorical: Any, collective: Collective = ALONE) -> FirstPass:
+def first_pass(stream: Stream, categorical: Any, communicator: Communicator = SINGLE) -> FirstPass:
     """Read labels, weights, and the categories of rows that have a weight, and nothing else."""
     import pyarrow as pa
 
@@ -174,6 +174,6 @@ def first_pass(stream: Stream, categorical: Any, collective: Collective = ALONE)
     categories: list[Any] = [None] * len(names)
     for f, values in zip(chosen, seen, strict=True):
         categories[f] = ordered(values)
-    schema = join_schemas(collective.gather(Schema(tuple(categories), tuple(names))))
+    schema = join_schemas(communicator.gather(Schema(tuple(categories), tuple(names))))
     table = StreamedTable(stream, schema, labels.ended())
     return FirstPass(schema, table, labels, memory.kept(np.concatenate(weights)) if weights else None)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.data.lazy import is_dask
 from propriety.data.stream import Stream
 
@@ -110,7 +110,7 @@ class Schema:
         cls,
         X: Any,
         categorical: Any = "from_dtype",
-        collective: Collective = ALONE,
+        communicator: Communicator = SINGLE,
         *,
         weightless: bool = False,
     ) -> tuple[Schema, Table]:
@@ -127,7 +127,7 @@ class Schema:
         X = _as_columns(X)
         parts = X.parts if isinstance(X, Stacked) else (X,)
         own = join_schemas([cls._of(part[:0] if weightless else part, categorical) for part in parts])
-        schema = join_schemas(collective.gather(own))
+        schema = join_schemas(communicator.gather(own))
         return schema, Table(X, schema)
 
     @classmethod

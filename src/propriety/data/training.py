@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names
 
 from propriety import memory
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import Costs
 from propriety.data.labels import CodedLabels, are_labels, as_labels
@@ -87,12 +87,12 @@ class Training:
         known_classes: NDArray[Any] | None = None,
         offset: Any = None,
         groups: Any = None,
-        collective: Collective = ALONE,
+        communicator: Communicator = SINGLE,
     ) -> Training:
         """Check everything that `fit` of the named estimator was given.
 
-        `known_classes` are those that a cost matrix is for, if these rows may lack some. With a `collective`,
-        these are the rows of one process, and columns, classes and weights are those of all.
+        `known_classes` are those that a cost matrix is for, if these rows may lack some. With a
+        `communicator`, these are the rows of one process, and columns, classes and weights are those of all.
 
         >>> training = Training.read("TreeClassifier", [[1.0], [2.0], [3.0]], ["b", "a", "c"], [1, 2, 0])
         >>> training.classes.tolist(), training.codes.tolist(), training.n_rows, training.n_given
@@ -102,7 +102,7 @@ class Training:
         streamed: FirstPass | None = None
         labels: NDArray[Any] | CodedLabels
         if isinstance(X, Stream):
-            streamed = first_pass(X, categorical, collective)
+            streamed = first_pass(X, categorical, communicator)
             labels, sample_weight = streamed.labels, streamed.weights
             distinct = np.repeat(labels.values, 2)  # as often as not to look like numbers
         else:
@@ -111,7 +111,7 @@ class Training:
         if not certain:
             assert_all_finite(distinct, input_name="y")
             check_classification_targets(distinct)
-        weights = Weights.read(sample_weight, len(labels), collective=collective)
+        weights = Weights.read(sample_weight, len(labels), communicator=communicator)
         classes, codes = encode_labels(labels, weights)
         if certain and 2 * len(classes) > len(codes) > _FEW:
             check_classification_targets(distinct)  # which warns of what looks like numbers
@@ -131,7 +131,7 @@ class Training:
         else:
             weightless = weights.values is not None and not np.any(weights.values)
             X = X if rows is None else take_rows(X, rows)
-            feature_names, schema, table = read_table(X, reads, categorical, collective, weightless)
+            feature_names, schema, table = read_table(X, reads, categorical, communicator, weightless)
         return cls(
             table, schema, classes, codes, weights, feature_names, resolved, offset, groups, rows, n_given
         )
@@ -180,9 +180,9 @@ class Training:
         return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
     @property
-    def collective(self) -> Collective:
+    def communicator(self) -> Communicator:
         """The processes over which the rows are spread."""
-        return self.weights.collective
+        return self.weights.communicator
 
     @property
     def n_classes(self) -> int:
@@ -306,13 +306,13 @@ def staked(weights: Weights, costs: ResolvedCosts, codes: NDArray[np.intp]) -> W
         return weights
     stake = np.asarray(costs.stake)
     at_stake = np.bincount(codes, weights=weights.array * stake, minlength=2) > 0
-    if np.any(weights.collective.sum(at_stake.astype(np.int64)) == 0):
+    if np.any(weights.communicator.sum(at_stake.astype(np.int64)) == 0):
         raise ValueError("weight_by_stakes weights rows by fp + fn, which are 0 in all rows of a class")
     return (weights.without(stake == 0) if np.any(stake == 0) else weights).times(stake)
 
 
 def read_table(
-    X: Any, reads: str, categorical: Any, collective: Collective = ALONE, weightless: bool = False
+    X: Any, reads: str, categorical: Any, communicator: Communicator = SINGLE, weightless: bool = False
 ) -> tuple[NDArray[Any] | None, Schema, Table]:
     """The names of X as scikit-learn knows them, its schema, and the table read by it."""
     first = X.parts[0] if isinstance(X, Stacked) else X.frame if isinstance(X, Rows) else X
@@ -323,7 +323,7 @@ def read_table(
         categorical = None
     elif not is_frame(X) and not isinstance(X, Stacked | Rows):
         X = as_array(X)
-    schema, table = Schema.fit(X, categorical, collective, weightless=weightless)
+    schema, table = Schema.fit(X, categorical, communicator, weightless=weightless)
     if reads == NUMBERS and feature_names is not None:
         schema = Schema(schema.categories, tuple(str(name) for name in feature_names))
     return feature_names, schema, table
@@ -376,7 +376,7 @@ def encode_labels(
         own = np.unique(labels[np.bincount(numbers if kept is None else numbers[kept]).nonzero()])
     else:
         own = _distinct(labels if kept is None else labels[kept])
-    parts = weights.collective.gather(own)
+    parts = weights.communicator.gather(own)
     classes = own if len(parts) == 1 else np.unique(np.concatenate(parts))
     if len(classes) < 2:
         raise ValueError(

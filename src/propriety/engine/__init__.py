@@ -6,5 +6,5 @@ split of a node) → ``grower`` (a tree, on the threads of a ``team``; ``drawing
 ``harvest`` its values where rows are few; ``spread`` and ``trips`` where rows lie in several processes) →
 ``predictor`` (scores of new rows) and ``contributions`` (what each feature added). ``layout`` names the
 arrays, ``fixed_point`` has the one rule for weights and scales, and every total over rows passes through a
-:class:`~propriety.collective.Collective`. Nothing here knows a loss; importing it imports Numba.
+:class:`~propriety.communicator.Communicator`. Nothing here knows a loss; importing it imports Numba.
 """

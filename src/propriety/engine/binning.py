@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory, parallel
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import encoders
 from propriety.engine.categories import noise_share
@@ -96,10 +96,12 @@ def _finish_hashes(hashes):
         hashes[i] = x ^ (x >> np.uint64(31))
 
 
-def content_hashes(table: ColumnSource, n_jobs: int, collective: Collective = ALONE) -> NDArray[np.uint64]:
+def content_hashes(
+    table: ColumnSource, n_jobs: int, communicator: Communicator = SINGLE
+) -> NDArray[np.uint64]:
     """A hash of what each row holds, the same for any order of the columns; not to be written to."""
     if isinstance(table, StreamedTable):
-        return _streamed_hashes(table, n_jobs, collective) if table.hashes is None else table.hashes
+        return _streamed_hashes(table, n_jobs, communicator) if table.hashes is None else table.hashes
     hashes = np.zeros(table.n_rows, dtype=np.uint64)
     first = 0
     for X in table.arrays:
@@ -113,9 +115,9 @@ def content_hashes(table: ColumnSource, n_jobs: int, collective: Collective = AL
     return hashes
 
 
-def _streamed_hashes(table: StreamedTable, n_jobs: int, collective: Collective) -> NDArray[np.uint64]:
+def _streamed_hashes(table: StreamedTable, n_jobs: int, communicator: Communicator) -> NDArray[np.uint64]:
     """The same of rows that come in batches; those of low hash are kept, since a sample will ask for them."""
-    everywhere = int(collective.sum(np.array([table.n_rows]))[0])
+    everywhere = int(communicator.sum(np.array([table.n_rows]))[0])
     d, bound = table.n_features, min(1.0, _SPARE * SAMPLE / everywhere)
     hashes = memory.empty(table.n_rows, np.uint64)
     positions, values = [], []
@@ -147,23 +149,23 @@ def _unique(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def sample_rows(
-    table: ColumnSource, kept: NDArray[np.bool_] | None, n_jobs: int, collective: Collective = ALONE
+    table: ColumnSource, kept: NDArray[np.bool_] | None, n_jobs: int, communicator: Communicator = SINGLE
 ) -> NDArray[np.intp] | None:
     """Rows whose content hashes to one of the ``SAMPLE`` smallest distinct values; None: all rows.
 
     Which rows are chosen depends on the set of distinct rows only, neither on their number of copies
     nor on their weight.
     """
-    everywhere = int(collective.sum(np.array([table.n_rows]))[0])
+    everywhere = int(communicator.sum(np.array([table.n_rows]))[0])
     if everywhere <= SAMPLE:
         return None if kept is None else np.flatnonzero(kept)
-    hashes = content_hashes(table, n_jobs, collective)
+    hashes = content_hashes(table, n_jobs, communicator)
     if kept is not None:
         hashes = np.where(kept, hashes, np.uint64(_MOST))
     share = 1.25 * SAMPLE / everywhere
     while share < 1.0:
         low = _unique(hashes[hashes < np.uint64(share * 2.0**64)])
-        distinct = _unique(np.concatenate(collective.gather(low)))
+        distinct = _unique(np.concatenate(communicator.gather(low)))
         if len(distinct) >= SAMPLE:
             return np.flatnonzero(hashes <= distinct[SAMPLE - 1])
         share *= 2.0
@@ -508,8 +510,8 @@ class Binner:
 
         ``target``, 0 or 1, orders the categories of features that have more of them than bins.
         """
-        d, counts, collective = table.n_features, list(n_categories), weights.collective
-        sample = sample_rows(table, weights.kept, n_jobs, collective)
+        d, counts, communicator = table.n_features, list(n_categories), weights.communicator
+        sample = sample_rows(table, weights.kept, n_jobs, communicator)
         edges, n_bins = np.full((d, _SEARCH), np.inf), np.empty(d, dtype=np.int64)
         category_bins: list[Floats | None] = [None] * d
         noise, overdispersion = np.ones(d), weights.overdispersion if any(counts) else 1.0
@@ -528,19 +530,24 @@ class Binner:
 
         # Some at a time, for the memory that their values take; but a pass over batches is not made twice.
         streamed = isinstance(table, StreamedTable)
-        together, complete = d if streamed else max(_TOGETHER, n_jobs), collective.size == 1 and not streamed
+        together, complete = (
+            d if streamed else max(_TOGETHER, n_jobs),
+            communicator.size == 1 and not streamed,
+        )
         finder = EdgeFinder() if complete and weights.values is None else None
         for first in range(0, d, together):
             features = range(first, min(first + together, d))
             read = _Reading(weights.values, target, counts, sample, n_jobs, max_bins, finder)
             read.numbers(table, [f for f in features if not counts[f]])
             read.categories(table, [f for f in features if counts[f]])
-            shares = [[f for f in features if f % collective.size == rank] for rank in range(collective.size)]
-            own = shares[collective.rank]  # each chooses some
-            totals = _join(collective.exchange([{f: read.parts[f] for f in share} for share in shares]))
+            shares = [
+                [f for f in features if f % communicator.size == rank] for rank in range(communicator.size)
+            ]
+            own = shares[communicator.rank]  # each chooses some
+            totals = _join(communicator.exchange([{f: read.parts[f] for f in share} for share in shares]))
             parallel.run([partial(choose, f) for f in own], n_jobs)
             chosen = {f: (edges[f], n_bins[f], category_bins[f], noise[f]) for f in own}
-            for part in collective.gather(chosen):
+            for part in communicator.gather(chosen):
                 for f, (ends, count, bins, share) in part.items():
                     edges[f], n_bins[f], category_bins[f], noise[f] = ends, count, bins, share
         return cls(edges, n_bins, tuple(category_bins), noise)

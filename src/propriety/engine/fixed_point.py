@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory, parallel
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.engine.compiling import inner, kernel, shared
 from propriety.engine.intrinsics import bits_of, number_of
 from propriety.weights import Weights
@@ -68,7 +68,7 @@ def row_weights(weights: Weights) -> RowWeights:
     values = weights.values
     plain = values is None or bool(np.all((values == 0.0) | (values == 1.0)))
     top = 1.0 if values is None else float(values.max(initial=0.0))
-    weighted, top = weights.collective.max((float(not plain), top))
+    weighted, top = weights.communicator.max((float(not plain), top))
     folded = bool(weighted) and (not weights.copies or top > MAX_COPIES)
     values = memory.kept(weights.array) if weighted else np.empty(0)
     return RowWeights(values, folded, weights.total, top, weights.copies)
@@ -167,12 +167,12 @@ def largest_of(g, h, start, stop):
     return number_of(min(a, _INFINITE)), number_of(min(b, _INFINITE))
 
 
-def largest(g: Floats, h: Floats, n_jobs: int, collective: Collective = ALONE) -> tuple[float, float]:
+def largest(g: Floats, h: Floats, n_jobs: int, communicator: Communicator = SINGLE) -> tuple[float, float]:
     """The largest |gradient| and curvature ≥ 0 of all rows; ∞ if one of them is no number."""
     tops: list[tuple[float, float]] = []
     parallel.for_blocks(lambda s, e: tops.append(largest_of(g, h, s, e)), len(g), n_jobs=n_jobs, block=_ROWS)
     top_g, top_h = tops[0] if len(tops) == 1 else map(max, zip(*tops, strict=True))
-    top_g, top_h = collective.max((top_g, top_h))
+    top_g, top_h = communicator.max((top_g, top_h))
     return top_g, top_h
 
 
@@ -180,7 +180,7 @@ def weighted_sum(
     values: Floats,
     weights: RowWeights,
     n_jobs: int,
-    collective: Collective = ALONE,
+    communicator: Communicator = SINGLE,
     *,
     squared: bool = False,
     top: float | None = None,
@@ -192,9 +192,9 @@ def weighted_sum(
     >>> weighted_sum(np.array([0.1, 0.2]), row_weights(Weights.read([1, 2], 2)), n_jobs=1)
     0.5
     """
-    top = largest(values, values, n_jobs, collective)[0] if top is None else top
+    top = largest(values, values, n_jobs, communicator)[0] if top is None else top
     if not math.isfinite(top):
-        (top,) = collective.max((max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))),))
+        (top,) = communicator.max((max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))),))
     top = top * top if squared else top
     if not math.isfinite(top):
         return top
@@ -205,4 +205,4 @@ def weighted_sum(
         n_jobs=n_jobs,
         block=_ROWS,
     )
-    return float(collective.sum(np.array([sum(totals)], dtype=np.int64))[0]) / factor
+    return float(communicator.sum(np.array([sum(totals)], dtype=np.int64))[0]) / factor

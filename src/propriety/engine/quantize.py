@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory, parallel
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.engine.fixed_point import (
     RowWeights,
     largest,
@@ -32,9 +32,9 @@ class Quantizer:
     """
 
     def __init__(
-        self, n: int, weights: RowWeights, collective: Collective = ALONE, *, disperse: bool = True
+        self, n: int, weights: RowWeights, communicator: Communicator = SINGLE, *, disperse: bool = True
     ) -> None:
-        self._weights, self._collective, self._disperse = weights, collective, disperse
+        self._weights, self._communicator, self._disperse = weights, communicator, disperse
         weighted = weights.values.size > 0
         self._packed = memory.empty(0 if weighted else n, np.int64)
         self._parts = memory.empty((n if weighted else 0, 3), np.int32)
@@ -48,7 +48,7 @@ class Quantizer:
     ) -> Signal:
         """Quantize the gradients ``g`` and curvatures ``h`` ≥ 0, whose largest are ``tops``, if known."""
         weights = self._weights
-        tops = largest(g, h, n_jobs, self._collective) if tops is None else tops
+        tops = largest(g, h, n_jobs, self._communicator) if tops is None else tops
         scale = narrow_scale(*tops, weights)
 
         def quantize(start: int, stop: int) -> None:
@@ -59,7 +59,7 @@ class Quantizer:
 
         parallel.for_blocks(quantize, len(g), n_jobs=n_jobs, block=_ROWS)
         gradient, curvature, weight = (1.0 / factor if factor else 0.0 for factor in scale)
-        dispersed = dispersion(g, h, weights, n_jobs, self._collective, tops) if self._disperse else 0.0
+        dispersed = dispersion(g, h, weights, n_jobs, self._communicator, tops) if self._disperse else 0.0
         return Signal(self._packed, self._parts, gradient, curvature, weight, dispersed)
 
 
@@ -68,7 +68,7 @@ def dispersion(
     h: NDArray[np.float64],
     weights: RowWeights,
     n_jobs: int,
-    collective: Collective = ALONE,
+    communicator: Communicator = SINGLE,
     tops: tuple[float | None, float | None] = (None, None),
 ) -> float:
     """Σ g²/Σ h over all rows: what G²/H of a few of them is by chance; 0 if there is no curvature.
@@ -80,9 +80,9 @@ def dispersion(
     >>> dispersion(np.array([0.5, -0.5]), np.array([0.25, 0.25]), weights, n_jobs=1)
     1.0
     """
-    curvature = weighted_sum(h, weights, n_jobs, collective, top=tops[1])
+    curvature = weighted_sum(h, weights, n_jobs, communicator, top=tops[1])
     if weights.copies or not weights.values.size:
-        squares = weighted_sum(g, weights, n_jobs, collective, squared=True, top=tops[0])
+        squares = weighted_sum(g, weights, n_jobs, communicator, squared=True, top=tops[0])
     else:
-        squares = weighted_sum(g * g * weights.values, weights, n_jobs, collective)
+        squares = weighted_sum(g * g * weights.values, weights, n_jobs, communicator)
     return squares / curvature if curvature > 0.0 else 0.0

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.collective import Collective
+from propriety.communicator import Communicator
 from propriety.engine.grower import NODES, SLOTS, Grower
 from propriety.engine.layout import Binned, Rules, Signal
 from propriety.engine.trips import GROWN, HELP, PLACED, advance, begin, new_trip
@@ -41,7 +41,7 @@ class SpreadGrower(Grower):
     binned : Binned
         The rows of this process.
     max_leaves, n_groups, n_jobs : as those of `Grower`
-    collective : Collective
+    communicator : Communicator
     drawn : bool
         Whether each tree grows over other rows; else their number is asked for once.
     """
@@ -52,13 +52,13 @@ class SpreadGrower(Grower):
         max_leaves: int,
         n_groups: int,
         n_jobs: int,
-        collective: Collective,
+        communicator: Communicator,
         drawn: bool = True,
     ) -> None:
         # Splits ahead of their turn may be dropped, so that there is room for as many more.
         super().__init__(binned, 2 * max_leaves + 2, n_groups, n_jobs, few_rows=True)
-        self._collective, self._drawn, self._all_rows = collective, drawn, -1
-        self._trip = new_trip(binned, len(self.work.nodes), collective.ahead, self.n_workers)
+        self._communicator, self._drawn, self._all_rows = communicator, drawn, -1
+        self._trip = new_trip(binned, len(self.work.nodes), communicator.speculative_splits, self.n_workers)
 
     def grow(self, signal: Signal, rules: Rules, rows: NDArray[np.uint32] | None = None) -> NDArray[np.void]:
         """Grow one tree over these ``rows`` of this process, and those of the others.
@@ -70,13 +70,13 @@ class SpreadGrower(Grower):
         if rows is not None:
             self.work.rows[:n_rows] = rows
         if self._drawn or self._all_rows < 0:
-            self._all_rows = int(self._collective.sum(np.array([n_rows]))[0])
+            self._all_rows = int(self._communicator.sum(np.array([n_rows]))[0])
         self.work.counts[SLOTS] = 0
         self._make_room()
         begin(self.binned, signal, self.work, self._trip, n_rows, self._all_rows, rows is None)
         size = self._advance(signal, rules, _NONE)
         while size != GROWN:
-            totals = self._collective.sum(self._trip.numbers[:size].copy())
+            totals = self._communicator.sum(self._trip.numbers[:size].copy())
             self._make_room()
             size = self._advance(signal, rules, totals)
         return self._tree()
@@ -94,7 +94,7 @@ class SpreadGrower(Grower):
     def _make_room(self) -> None:
         """Have enough histograms for one more trip."""
         work = self.work
-        n, wanted = len(work.histograms), int(work.counts[SLOTS]) + self._collective.ahead + 1
+        n, wanted = len(work.histograms), int(work.counts[SLOTS]) + self._communicator.speculative_splits + 1
         if wanted > n:
             histograms = np.zeros((max(wanted, 2 * n), work.histograms.shape[1]), dtype=np.int64)
             histograms[:n] = work.histograms

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from propriety.beyond.dispatch import over_spread_rows
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import in_kind
 from propriety.data.table import Table, take_rows
+from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula
 from propriety.forest.settings import settings_of
 from propriety.model.base import ProperClassifier, shares
@@ -139,7 +139,7 @@ class ForestClassifier(ProperClassifier):
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    @over_spread_rows
+    @distributed_fit
     def fit(
         self,
         X: Any,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from propriety.collective import Collective
+from propriety.communicator import Communicator
 from propriety.data.training import Training
 from propriety.forest.settings import ForestSettings
 from propriety.forest.votes import GrownForest
@@ -47,7 +47,7 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
     ordered = ordered_sample(training, binner, binned.columns, by_class=not settings.bootstrap, n_jobs=jobs)
     base_rates = training.class_weights / training.weights.total
     overdispersion = training.weights.overdispersion
-    growth = _Growth(ordered, settings, binner, base_rates, overdispersion, training.collective)
+    growth = _Growth(ordered, settings, binner, base_rates, overdispersion, training.communicator)
     grown = growth.grow()
     if not settings.out_of_bag:
         return Learned(grown, None, None)
@@ -67,13 +67,13 @@ class _Growth:
         binner: Any,
         base_rates: Floats,
         overdispersion: float,
-        collective: Collective,
+        communicator: Communicator,
     ) -> None:
         from propriety.forest.entropy import entropy_table
         from propriety.forest.layout import RANGED, RULES
 
         self.ordered, self.settings, self.binner, self.base_rates = ordered, settings, binner, base_rates
-        self.sample, self.n_classes, self.collective = ordered.sample, len(base_rates), collective
+        self.sample, self.n_classes, self.communicator = ordered.sample, len(base_rates), communicator
         n, d = len(self.sample.labels), len(self.sample.columns)
         # What is None is left out by the compiler.
         self.levels = binner.levels[ordered.columns] if np.any(self.sample.columns["categorical"]) else None
@@ -127,7 +127,7 @@ class _Growth:
         counts = len(sample.weights) == 0 and int(sample.copies.sum()) < 2**32 // 12
         given = Translation(self.ordered.columns, self.binner.edges, sample.unit, rates, counts)
         joined = Joined(settings.n_estimators, given)
-        grow_together(settings.n_estimators, self._grow, joined, settings.n_jobs, self.collective)
+        grow_together(settings.n_estimators, self._grow, joined, settings.n_jobs, self.communicator)
         return GrownForest(joined.trees(), rates, self.binner, settings.smoothing)
 
     def _grow(self, t: int) -> tuple[GrownTree, Callable[[], object]]:

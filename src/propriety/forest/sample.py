@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.collective import Collective
+from propriety.communicator import Communicator
 from propriety.data.training import Training
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import kernel
@@ -60,11 +60,11 @@ class _Rows(NamedTuple):
     values: NDArray[np.float64] | None  # weights
 
 
-def _everywhere(own: _Rows, collective: Collective) -> _Rows:
+def _everywhere(own: _Rows, communicator: Communicator) -> _Rows:
     """The rows of all processes."""
-    if collective.size == 1:
+    if communicator.size == 1:
         return own
-    parts = collective.gather(tuple(own))
+    parts = communicator.gather(tuple(own))
     codes, labels = np.concatenate([part[0] for part in parts], axis=1), np.concatenate([p[1] for p in parts])
     return _Rows(codes, labels, None if own.values is None else np.concatenate([part[2] for part in parts]))
 
@@ -84,7 +84,7 @@ def ordered_sample(
             training.codes[own].astype(np.uint8),
             None if weights.values is None else weights.values[own],
         ),
-        training.collective,
+        training.communicator,
     )
     rank = _ranks(training.class_weights)[labels]
     copies = _copies(weights, values, len(labels))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from propriety import memory, parallel
-from propriety.collective import Collective, NotSpread
+from propriety.communicator import Communicator, NotDistributable
 from propriety.data.streamed import StreamedTable
 from propriety.data.training import Training
 from propriety.forest.layout import MOVED, GrownTree
@@ -43,36 +43,36 @@ def row_bytes(d: int, n_classes: int, n_jobs: int, leaves: float = np.inf) -> in
 
 def check_spread(training: Training, settings: ForestSettings) -> None:
     """Refuse what cannot be done over spread rows, or not in the memory that there is."""
-    collective, streamed = training.collective, isinstance(training.table, StreamedTable)
-    if collective.size == 1 and not streamed:
+    communicator, streamed = training.communicator, isinstance(training.table, StreamedTable)
+    if communicator.size == 1 and not streamed:
         return
     if settings.out_of_bag:
-        where = "read in parts" if streamed else f"spread over {collective.size} processes"
-        raise NotSpread(
+        where = "read in parts" if streamed else f"spread over {communicator.size} processes"
+        raise NotDistributable(
             f"oob_score=True keeps a probability for each row in the model, and the rows are {where}; leave "
             "it out, and judge the forest by rows that it has not seen, or give a table that is in memory"
         )
-    if collective.size == 1:
+    if communicator.size == 1:
         return
-    n = int(collective.sum(np.array([training.n_rows]))[0])
+    n = int(communicator.sum(np.array([training.n_rows]))[0])
     leaves = min(settings.max_leaves or n, 2 ** min(settings.max_depth or 40, 40))
     need = n * row_bytes(training.n_features, training.n_classes, settings.n_jobs, leaves / n)
     if settings.random_cuts and training.n_classes == 2:
         need += settings.n_jobs * MOVED  # lines that splits of random cuts move, at most
     host, room = socket.gethostname(), memory.available()
-    here = collective.gather(host).count(host)
+    here = communicator.gather(host).count(host)
     room = room if memory.is_held() else room // here
-    if collective.max((float(need > room),))[0]:
-        raise NotSpread(
+    if communicator.max((float(need > room),))[0]:
+        raise NotDistributable(
             f"each process of a forest holds the bins of all {n:,} rows, about {memory.in_words(need)}, and "
             f"there are {memory.in_words(room)} for each; give max_leaf_nodes, start fewer processes with "
             "more memory, or fit BoostingClassifier or TreeClassifier, whose rows stay where they are"
         )
 
 
-def grow_together(n_trees: int, grow: Grow, joined: Joined, n_jobs: int, collective: Collective) -> None:
+def grow_together(n_trees: int, grow: Grow, joined: Joined, n_jobs: int, communicator: Communicator) -> None:
     """Grow all trees, each process every so manyth of them, and join them."""
-    size, rank = collective.size, collective.rank
+    size, rank = communicator.size, communicator.rank
     together = n_trees if size == 1 else _TREES * n_jobs * size
 
     def keep(t: int) -> None:
@@ -87,10 +87,10 @@ def grow_together(n_trees: int, grow: Grow, joined: Joined, n_jobs: int, collect
         last = min(first + together, n_trees)
         kept: dict[int, Any] = {}
         parallel.run([partial(keep, t) for t in range(first + rank, last, size)], n_jobs)
-        for part in collective.gather(kept):
+        for part in communicator.gather(kept):
             for t, arrays in part.items():
                 joined.add(t, GrownTree(*arrays), _nothing)
-        collective.tell(last, n_trees, None)
+        communicator.report(last, n_trees, None)
 
 
 def _nothing() -> None:

@@ -11,11 +11,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from propriety.beyond.dispatch import over_spread_rows
 from propriety.data.folds import fold_numbers, read_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
 from propriety.data.training import NUMBERS, Training
+from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula, Linear, readout_of
 from propriety.linear import state, summary
 from propriety.linear.learning import LinearFit, check_spread, complaint, learn, linear_scores
@@ -194,7 +194,7 @@ class LinearClassifier(OffsetClassifier):
         self._found = found
         return self
 
-    @over_spread_rows
+    @distributed_fit
     def fit(
         self,
         X: Any,
@@ -271,7 +271,7 @@ class LinearClassifier(OffsetClassifier):
             **_attributes(fit),
             **curve,
             _separated=str(warning) if isinstance(warning, SeparationWarning) else None,
-            _training=rows if rows.collective.size == 1 else None,
+            _training=rows if rows.communicator.size == 1 else None,
         )
         if warning is not None:
             warnings.warn(warning, stacklevel=2)

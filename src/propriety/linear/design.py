@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from propriety import parallel
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.data.table import is_sparse
 from propriety.linear.moments import Moments
 from propriety.separators.linalg import Floats
@@ -110,7 +110,7 @@ class Design:
     n_jobs : int or None
     columns : Moments, optional
         Of the columns: then coordinates are (x − centre)/scale; else X is used as it is.
-    collective : Collective
+    communicator : Communicator
         The processes over which the rows are spread.
 
     Examples
@@ -128,12 +128,12 @@ class Design:
         intercept: bool,
         n_jobs: int | None = None,
         columns: Moments | None = None,
-        collective: Collective = ALONE,
+        communicator: Communicator = SINGLE,
     ) -> None:
-        self.X, self.intercept, self.n_jobs, self.collective = X, intercept, n_jobs, collective
+        self.X, self.intercept, self.n_jobs, self.communicator = X, intercept, n_jobs, communicator
         self.sparse = is_sparse(X)
         self.n, self.d = X.shape
-        self.all_rows = int(collective.sum(np.array([self.n]))[0])
+        self.all_rows = int(communicator.sum(np.array([self.n]))[0])
         self.centre: Floats | None = None
         self.inverse_scale = np.ones(self.d)
         self.units = np.ones(self.d)
@@ -178,7 +178,7 @@ class Design:
             constant = spread <= 1e-14 * np.abs(mean)
             for j in np.flatnonzero(constant):
                 column = self.X[:, j]
-                low, high = self.collective.max((-float(column.min()), float(column.max())))
+                low, high = self.communicator.max((-float(column.min()), float(column.max())))
                 constant[j] = high + low <= 1e-14 * abs(mean[j])
             spread = np.where(constant | ~(spread > 0), np.abs(mean), spread)
         with np.errstate(over="ignore"):
@@ -267,7 +267,7 @@ class Design:
 
     def finish(self, partial: Floats) -> Floats:
         """Sum of the parts of all processes, in standardized coordinates."""
-        total = self.collective.sum(partial.sum(axis=0))
+        total = self.communicator.sum(partial.sum(axis=0))
         total[: self.d] *= self.inverse_scale[:, None]
         return total
 

@@ -149,7 +149,7 @@ def _stretched(objective: Objective, point: Iterate, tol: float) -> Iterate | No
     """A multiple of θ with no gradient left, if θ has every row on its right side: the loss falls along θ."""
     loss = objective.loss
     assert isinstance(loss, SimplexRows)
-    if loss.offset is not None or objective.design.collective.size > 1:
+    if loss.offset is not None or objective.design.communicator.size > 1:
         return None
     margin = loss.least_margin(point.scores)
     if not margin > 0:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from propriety import losses
-from propriety.collective import NotSpread
+from propriety.communicator import NotDistributable
 from propriety.data.table import is_sparse
 from propriety.linear import solvers
 from propriety.linear.descent import Run
@@ -65,10 +65,10 @@ def learn(
 ) -> LinearFit:
     """Fit a composite (two classes) or a loss on the simplex (more); from `start` if it is given."""
     check(rows, loss, settings)
-    columns = moments(rows.X, rows.weight, rows.collective)
+    columns = moments(rows.X, rows.weight, rows.communicator)
     if settings.solver.smooth is None:
         return _by_margins(rows, composite_of(loss), settings, columns, start)
-    design = Design(rows.X, settings.intercept, settings.n_jobs, columns, rows.collective)
+    design = Design(rows.X, settings.intercept, settings.n_jobs, columns, rows.communicator)
     penalty = Penalty.make(design, settings.alpha, settings.l1_ratio, settings.scaled)
     theta = None if start is None else design.pack(*start)
     fit = _by_steps(design, rows, loss, penalty, settings, theta, columns)
@@ -90,7 +90,7 @@ def check(rows: LinearRows, loss: FittedLoss, settings: LinearSettings) -> None:
 
 def check_spread(rows: LinearRows, loss: FittedLoss, settings: LinearSettings) -> None:
     """Refuse what needs all rows in one place, if they are spread over processes."""
-    if rows.collective.size == 1:
+    if rows.communicator.size == 1:
         return
     unfit = {
         "alpha='cv'": settings.chosen,
@@ -100,8 +100,8 @@ def check_spread(rows: LinearRows, loss: FittedLoss, settings: LinearSettings) -
     }
     wrong = [name for name, given in unfit.items() if given]
     if wrong:
-        raise NotSpread(
-            f"{wrong[0]} needs all rows in one place, and they are spread over {rows.collective.size} "
+        raise NotDistributable(
+            f"{wrong[0]} needs all rows in one place, and they are spread over {rows.communicator.size} "
             "processes; leave it out, or give a table that is in memory"
         )
 
@@ -150,7 +150,7 @@ def _joined(design: Design, runs: list[Run], loss: AnyLoss, columns: Moments, un
     """The fit of one run or of one for each class; `unit` turns their objectives into the loss's own."""
     coef, intercept = design.unpack(np.column_stack([r.point.theta for r in runs]))
     longest = max(len(r.trace) for r in runs)
-    ends = design.collective.max(
+    ends = design.communicator.max(
         (max(-float(r.point.scores.min()) for r in runs), max(float(r.point.scores.max()) for r in runs))
     )
     trace = np.sum([np.pad(r.trace, (0, longest - len(r.trace)), mode="edge") for r in runs], axis=0)
@@ -189,13 +189,13 @@ def _two_classes(
     assert isinstance(composite, losses.Composite)
     scores = rows.shifted(run.point.scores)
     wrong = np.any((scores[:, 0] > float(composite.link(0.5))) != (rows.codes > 0))
-    separated = not rows.collective.max((float(wrong),))[0]
-    if is_convex(composite) or separated or not ran_off(composite, scores, rows.collective):
+    separated = not rows.communicator.max((float(wrong),))[0]
+    if is_convex(composite) or separated or not ran_off(composite, scores, rows.communicator):
         return run, loss, False
     if settings.flexible:
         for earlier in reversed(_between(loss)):
             again = fit(earlier, None)
-            if not ran_off(composite, rows.shifted(again.point.scores), rows.collective):
+            if not ran_off(composite, rows.shifted(again.point.scores), rows.communicator):
                 return again, earlier, False
     return run, loss, True
 
@@ -234,7 +234,7 @@ def minimize_binary(
 
 def _sample_stride(design: Design, weight: Floats, per_column: int) -> int:
     """Stride of the rows on which a first solution is worth finding; 1 if there are too few rows for that."""
-    if design.n < 4 * _SAMPLE or design.p > 1000 or design.collective.size > 1:
+    if design.n < 4 * _SAMPLE or design.p > 1000 or design.communicator.size > 1:
         return 1
     stride = max(1, design.n // max(_SAMPLE, per_column * design.p))
     return stride if stride > 2 and np.count_nonzero(weight[::stride]) > 0 else 1
@@ -337,7 +337,7 @@ def linear_scores(X: Any, coef: Floats, intercept: Floats, n_jobs: int | None) -
 def complaint(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> Warning | None:
     """What the user should know of the fit: separation, slopes that ran off, or no convergence."""
     if settings.alpha == 0:
-        message = None if rows.collective.size > 1 else _separation(rows, fit, settings)
+        message = None if rows.communicator.size > 1 else _separation(rows, fit, settings)
         if message is not None:
             return separation.SeparationWarning(message)
         if fit.ran_off:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.data.table import is_sparse
 from propriety.separators.linalg import Floats
 
@@ -25,7 +25,7 @@ class Moments:
     largest: Floats | None = None
 
 
-def moments(X: Any, weight: Floats, collective: Collective = ALONE) -> Moments:
+def moments(X: Any, weight: Floats, communicator: Communicator = SINGLE) -> Moments:
     """Moments of the columns of a float array or CSR matrix; of every k-th row if a dense one has very many.
 
     Sparse columns need all rows, since their values are rare.
@@ -37,7 +37,7 @@ def moments(X: Any, weight: Floats, collective: Collective = ALONE) -> Moments:
     rows, w = X[::stride], weight[::stride]
     w = w / w.sum() if w.sum() > 0 else np.full(len(w), 1 / len(w))
     own = _sparse(rows, w) if is_sparse(X) else _dense(rows, w)
-    return _joined(collective.gather((float(weight.sum()), own)))
+    return _joined(communicator.gather((float(weight.sum()), own)))
 
 
 def _joined(parts: list[tuple[float, Moments]]) -> Moments:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.linear.design import Design, joined_blocks, upper
 from propriety.linear.penalties import Penalty
 from propriety.losses import Composite, SmoothLoss, fused
@@ -57,7 +57,7 @@ class RowsLoss(Protocol):
         """E[∂ℓ ∂ℓᵀ] at the stated probabilities, of shape (n, K, K)."""
         ...
 
-    def start(self, weight: Floats, collective: Collective = ALONE) -> Floats:
+    def start(self, weight: Floats, communicator: Communicator = SINGLE) -> Floats:
         """Scores of the base rates, less the mean offset."""
         ...
 
@@ -141,10 +141,10 @@ class BinaryLoss:
         up, down = (self.composite.derivatives(label * ones, F)[0] for label in (0, 1))
         return (p * down**2 + (1 - p) * up**2)[:, None, None]
 
-    def start(self, weight: Floats, collective: Collective = ALONE) -> Floats:
+    def start(self, weight: Floats, communicator: Communicator = SINGLE) -> Floats:
         """Score of the base rate, less the mean offset: the best constant, or near it."""
-        base = np.atleast_1d(self.composite.link(mean_of(self.y, weight, collective)))
-        return base if self.offset is None else base - mean_of(self.offset, weight, collective)
+        base = np.atleast_1d(self.composite.link(mean_of(self.y, weight, communicator)))
+        return base if self.offset is None else base - mean_of(self.offset, weight, communicator)
 
     def sample(self, stride: int) -> BinaryLoss:
         """Every `stride`-th row."""
@@ -223,22 +223,22 @@ class SimplexRows:
             total += P[:, k, None, None] * g[:, :, None] * g[:, None, :]
         return total
 
-    def start(self, weight: Floats, collective: Collective = ALONE) -> Floats:
+    def start(self, weight: Floats, communicator: Communicator = SINGLE) -> Floats:
         """Scores of the class shares, less the mean offset."""
-        shares = collective.sum(np.bincount(self.y, weights=weight, minlength=self.n_scores))
+        shares = communicator.sum(np.bincount(self.y, weights=weight, minlength=self.n_scores))
         base = self.loss.link((shares / shares.sum())[None, :])[0]
-        return base if self.offset is None else base - mean_of(self.offset, weight, collective)
+        return base if self.offset is None else base - mean_of(self.offset, weight, communicator)
 
 
-def mean_of(values: Floats, weight: Floats, collective: Collective) -> Any:
+def mean_of(values: Floats, weight: Floats, communicator: Communicator) -> Any:
     """Weighted mean over the rows of all processes.
 
-    >>> float(mean_of(np.array([1.0, 3.0]), np.array([1.0, 1.0]), ALONE))
+    >>> float(mean_of(np.array([1.0, 3.0]), np.array([1.0, 1.0]), SINGLE))
     2.0
     """
-    if collective.size == 1:
+    if communicator.size == 1:
         return np.average(values, axis=0, weights=weight)
-    return collective.sum(weight @ values) / collective.sum(weight.sum())
+    return communicator.sum(weight @ values) / communicator.sum(weight.sum())
 
 
 def row_losses(
@@ -274,7 +274,7 @@ class Objective:
 
     def __init__(self, design: Design, loss: RowsLoss, weight: Floats, penalty: Penalty) -> None:
         self.design, self.loss, self.penalty = design, loss, penalty
-        self._sum = design.collective.sum
+        self._sum = design.communicator.sum
         self.weight = weight / (float(self._sum(weight.sum())) * loss.scale)
 
     @property
@@ -286,7 +286,7 @@ class Objective:
         """All slopes 0, the intercept at the base rate."""
         theta = np.zeros(self.shape)
         if self.design.intercept:
-            theta[-1] = self.loss.start(self.weight, self.design.collective)
+            theta[-1] = self.loss.start(self.weight, self.design.communicator)
         return theta
 
     def at(self, theta: Floats) -> Iterate:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from propriety import losses
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.costs import ResolvedCosts
 from propriety.linear.objective import mean_of, shifted
 from propriety.losses.links import Logit
@@ -151,10 +151,10 @@ class TailoredRows:
         p, q, relative = self._at(slice(None), F)
         return (p * q * relative**2)[:, None, None]
 
-    def start(self, weight: Floats, collective: Collective = ALONE) -> Floats:
+    def start(self, weight: Floats, communicator: Communicator = SINGLE) -> Floats:
         """Score of the base rate, less the mean offset: near the best constant."""
-        base = special.logit(mean_of(self.y, weight, collective))
-        offset = 0.0 if self.offset is None else mean_of(self.offset, weight, collective)
+        base = special.logit(mean_of(self.y, weight, communicator))
+        offset = 0.0 if self.offset is None else mean_of(self.offset, weight, communicator)
         return np.atleast_1d(base - offset)
 
     def sample(self, stride: int) -> TailoredRows:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.data.training import Training
 from propriety.linear.objective import RowsLoss, row_losses
 from propriety.linear.row_tailoring import RowTailored, TailoredRows
@@ -32,7 +32,7 @@ class LinearRows:
     offset : array of shape (n, n_scores), or None
     thresholds : array of shape (n,), or None
         The probability of class 1 at which each row's decision changes, if the rows have costs of their own.
-    collective : Collective
+    communicator : Communicator
         The processes over which the rows are spread.
     """
 
@@ -42,7 +42,7 @@ class LinearRows:
     classes: NDArray[Any]
     offset: Floats | None = None
     thresholds: Floats | None = None
-    collective: Collective = ALONE
+    communicator: Communicator = SINGLE
 
     @classmethod
     def of(cls, training: Training, loss: FittedLoss, chosen: Codes | None = None) -> LinearRows:
@@ -70,7 +70,7 @@ class LinearRows:
             training.classes,
             None if training.offset is None else training.offset[cut],
             None if thresholds is None else thresholds[cut],
-            training.collective,
+            training.communicator,
         )
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from propriety import losses
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.linear.objective import BinaryLoss, shifted
 from propriety.separators.linalg import Floats
 
@@ -22,10 +22,10 @@ class SlopeWarning(UserWarning):
     """A loss that is not convex has no finite minimum on these data: a step beats every slope."""
 
 
-def ran_off(composite: losses.Composite, scores: Floats, collective: Collective = ALONE) -> bool:
+def ran_off(composite: losses.Composite, scores: Floats, communicator: Communicator = SINGLE) -> bool:
     """Whether most rows have a probability next to 0 or 1: the slopes have grown without bound."""
     p = np.asarray(composite.inverse(scores[:, 0]))
-    near = collective.sum(np.array([np.count_nonzero(np.minimum(p, 1 - p) < 1e-6), len(p)]))
+    near = communicator.sum(np.array([np.count_nonzero(np.minimum(p, 1 - p) < 1e-6), len(p)]))
     return bool(near[0] > 0.5 * near[1])
 
 

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety import losses, parallel
-from propriety.collective import ALONE, Collective
+from propriety.communicator import SINGLE, Communicator
 from propriety.costs import MissingCostsWarning, ResolvedCosts
 from propriety.data.costs import SHORT, TERMS, stated_costs
 from propriety.data.identifiers import warn_of_identifiers
@@ -80,7 +80,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     #: What tells rows that ``fit`` was given from others; None where they were spread or read in parts.
     _training_rows: RowSketch | None = None
     #: The processes over which the rows of ``fit`` are spread.
-    _collective: Collective = ALONE
+    _communicator: Communicator = SINGLE
     classes_: NDArray[Any]
     loss_: Any
     n_features_in_: int
@@ -161,7 +161,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
             known_classes=self._known_classes,
             offset=offset,
             groups=groups,
-            collective=self._collective,
+            communicator=self._communicator,
         )
         decision_labels(training.classes, training.costs, stated_costs(self).abstain_label)
         return training
@@ -183,7 +183,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         if self._known_classes is None:
             warn_of_side(training.classes, training.costs, stated_costs(self).pos_label)
         warn_of_identifiers(training.schema, training.weights.total)
-        self.__dict__.pop("_collective", None)  # it is over when the fit is
+        self.__dict__.pop("_communicator", None)  # it is over when the fit is
         return self
 
     # --- using the model --------------------------------------------------------------------------

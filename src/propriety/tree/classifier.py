@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from propriety.beyond.dispatch import over_spread_rows
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import in_kind
 from propriety.data.parameters import number
 from propriety.data.table import Table, encoders
+from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula, Trees, Votes
 from propriety.model import contract
 from propriety.model.base import ProperClassifier, shares
@@ -168,7 +168,7 @@ class TreeClassifier(ProperClassifier):
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    @over_spread_rows
+    @distributed_fit
     def fit(
         self,
         X: Any,

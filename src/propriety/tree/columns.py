@@ -76,7 +76,7 @@ def _binned(
     # Columns are read again when they are split, so that a sparse table never lies in memory as numbers.
     values = lru_cache(maxsize=16)(lambda f: _rows(table.column(f), kept))
     missing = tuple((codes.max(axis=1, initial=0) == binner.n_bins).astype(float).tolist())
-    anywhere = np.array(weights.collective.max(missing), dtype=bool)
+    anywhere = np.array(weights.communicator.max(missing), dtype=bool)
     return Prepared(columns, values, binner.category_bins, anywhere)
 
 

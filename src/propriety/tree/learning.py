@@ -85,13 +85,13 @@ def grow(training: Training, settings: TreeSettings, rows: NDArray[np.intp] | No
     units, unit = np.empty(0), 1.0
     if weights.values is not None:
         in_use = weights.values if kept is None else weights.values[kept]
-        (differ,) = weights.collective.max((float(np.any(in_use != 1.0)),))
+        (differ,) = weights.communicator.max((float(np.any(in_use != 1.0)),))
         if differ:
             units, unit = memory.kept(in_use / weights.unit), weights.unit
     order = memory.kept((labels.astype(np.int64) << 32) + np.arange(len(labels)))
     sample = Sample(order, labels, units, unit, weights.overdispersion)
     if is_spread(training):
-        where = training.table, kept, training.collective
+        where = training.table, kept, training.communicator
         tree = SpreadGrowth(prepared, sample, settings, training.n_classes, *where).grow()
     else:
         tree = grow_tree(prepared, sample, settings, training.n_classes)

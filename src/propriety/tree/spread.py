@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.collective import Collective, NotSpread
+from propriety.communicator import Communicator, NotDistributable
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import Table
 from propriety.data.training import Training
@@ -32,7 +32,7 @@ _UNKNOWN = (np.nan, np.nan)
 
 def is_spread(training: Training) -> bool:
     """Whether the rows are spread over processes, or read in parts."""
-    return training.collective.size > 1 or isinstance(training.table, StreamedTable)
+    return training.communicator.size > 1 or isinstance(training.table, StreamedTable)
 
 
 def check_spread(training: Training, settings: TreeSettings) -> None:
@@ -43,9 +43,9 @@ def check_spread(training: Training, settings: TreeSettings) -> None:
     if settings.exact or isinstance(settings.ccp_alpha, str):
         what = exact if settings.exact else f"ccp_alpha={settings.ccp_alpha!r}, a price chosen by folds,"
         instead = "splits='histogram'" if settings.exact else "a number"
-        size = training.collective.size
+        size = training.communicator.size
         where = f"spread over {size} processes" if size > 1 else "read in parts"
-        raise NotSpread(
+        raise NotDistributable(
             f"{what} needs all rows in one place, and they are {where}; give {instead}, or a table that is "
             "in memory"
         )
@@ -61,7 +61,7 @@ class SpreadGrowth(Growth):
         The rows of this process.
     kept : ndarray or None
         Those of the table that are in the sample.
-    collective : Collective
+    communicator : Communicator
     """
 
     keeps_cells = False  # those of all processes come together anew
@@ -74,17 +74,17 @@ class SpreadGrowth(Growth):
         n_classes: int,
         table: Table,
         kept: NDArray[np.intp] | None,
-        collective: Collective,
+        communicator: Communicator,
     ) -> None:
         super().__init__(prepared, sample, settings, n_classes)
-        self._table, self._kept, self._collective = table, kept, collective
+        self._table, self._kept, self._communicator = table, kept, communicator
         ends = np.cumsum(self.columns.n_bins + 1)
         self._places, self._n_cells = ends - self.columns.n_bins - 1, int(ends[-1])
         # Class sums of the bins of the column that a node is split by; by its cut, for nodes are renumbered.
         self._cells: dict[int, Floats] = {}
 
     def _total(self, sums: Floats) -> Floats:
-        return self._collective.sum(sums)
+        return self._communicator.sum(sums)
 
     # -- looking for splits --------------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class SpreadGrowth(Growth):
                         below, above = (_within(x, rows, where) for rows in beside[node])
                         tops[place, 0] = max(tops[place, 0], below.max(initial=-np.inf))
                         tops[place, 1] = max(tops[place, 1], -above.min(initial=np.inf))
-        everywhere = np.array(self._collective.max(tuple(tops.ravel().tolist()))).reshape(-1, 2)
+        everywhere = np.array(self._communicator.max(tuple(tops.ravel().tolist()))).reshape(-1, 2)
         for node, (low, high) in zip(numeric, everywhere.tolist(), strict=True):
             gap = low, (-high if self._above(node) is not None else np.nan)
             self.made[node] = self.made[node]._replace(gap=gap)

@@ -1,6 +1,6 @@
 """Trees, forests and boosting on any number of workers, with partitions of any kind: the bits of one process.
 
-Stations of this process stand for workers: all that Dask adds is where they are.
+Workers of this process stand for workers: all that Dask adds is where they are.
 """
 
 import hashlib
@@ -12,9 +12,9 @@ import pytest
 from sklearn.base import clone
 
 from propriety import BoostingClassifier, ForestClassifier, TreeClassifier
-from propriety.beyond.driving import drive
-from propriety.beyond.station import Station
-from propriety.collective import NotSpread
+from propriety.communicator import NotDistributable
+from propriety.distributed.driver import drive
+from propriety.distributed.worker import Worker
 from propriety.model.following import Callbacks
 
 pytestmark = pytest.mark.skipif(
@@ -34,13 +34,13 @@ ESTIMATORS = {
 
 
 class Near:
-    """A station of this process, as its driver sees it."""
+    """A worker of this process, as its driver sees it."""
 
-    def __init__(self, station):
-        self.station = self.where = station
+    def __init__(self, worker):
+        self.worker = self.where = worker
 
     def call(self, method, *arguments):
-        return getattr(self.station, method)(*arguments)
+        return getattr(self.worker, method)(*arguments)
 
     def start(self, method, *arguments):
         result = self.call(method, *arguments)
@@ -48,21 +48,21 @@ class Near:
 
 
 class Together:
-    """Stations that hold partitions, the first one's rows those of partitions 0, n, 2n, … of n stations."""
+    """Workers that hold partitions, the first one's rows those of partitions 0, n, 2n, … of n workers."""
 
     def __init__(self, partitions, n, apart):
         self.partitions, self.n, self.apart = partitions, n, apart
 
-    def stations(self):
-        stations = [Station() for _ in range(self.n)]
-        counts = [s.take(self.partitions[k :: self.n]) for k, s in enumerate(stations)]
-        for number, station in enumerate(stations):
+    def workers(self):
+        workers = [Worker() for _ in range(self.n)]
+        counts = [s.take(self.partitions[k :: self.n]) for k, s in enumerate(workers)]
+        for number, worker in enumerate(workers):
             if self.apart:
-                station.machine = lambda number=number: (str(number),)
-                station.way_to = lambda other: other._relay.receive
-        return [Near(s) for s, count in zip(stations, counts, strict=True) if count]
+                worker.machine = lambda number=number: (str(number),)
+                worker.way_to = lambda other: other._relay.receive
+        return [Near(s) for s, count in zip(workers, counts, strict=True) if count]
 
-    def dismiss(self, stations):
+    def dismiss(self, workers):
         pass
 
 
@@ -133,14 +133,14 @@ def test_machines_that_share_no_memory(name, tmp_path):
 )
 def test_what_needs_all_rows_is_refused_by_name(estimator, named):
     X, y, rng = table(2)
-    with pytest.raises(NotSpread, match=named):
+    with pytest.raises(NotDistributable, match=named):
         fitted_on(estimator, partitions(X, y, {}, rng, 2), 2)
 
 
 def test_a_forest_that_memory_does_not_hold_is_refused(monkeypatch):
     X, y, rng = table(3)
     monkeypatch.setattr("propriety.memory.available", lambda: 100_000)
-    with pytest.raises(NotSpread, match="bins of all 1,500 rows"):
+    with pytest.raises(NotDistributable, match="bins of all 1,500 rows"):
         fitted_on(ESTIMATORS["forest"], partitions(X, y, {}, rng, 2), 2)
 
 

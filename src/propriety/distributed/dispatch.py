@@ -13,7 +13,7 @@ from propriety.data.stream import Stream
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def over_spread_rows(fit: Method) -> Method:
+def distributed_fit(fit: Method) -> Method:
     """Let ``fit`` take Dask collections as well: every worker then fits the same model to its own rows.
 
     And a `propriety.scan`, if the estimator can: in memory if that suffices, else part after part.
@@ -29,10 +29,10 @@ def over_spread_rows(fit: Method) -> Method:
         given = signature.bind(self, *args, **kwargs).arguments
         rest = {name: value for name, value in given.items() if name not in ("self", "X", "y")}
         if scanned:
-            from propriety.beyond import parts
+            from propriety.distributed import out_of_core
 
-            return parts.fit(self, cast(Any, X), given.get("y"), rest)
-        from propriety.beyond import dask
+            return out_of_core.fit(self, cast(Any, X), given.get("y"), rest)
+        from propriety.distributed import dask
 
         return dask.fit(self, X, given.get("y"), rest)
 

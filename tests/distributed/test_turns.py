@@ -8,10 +8,10 @@ import pytest
 from sklearn.base import clone
 
 from propriety import BoostingClassifier, LinearClassifier
-from propriety.beyond.meeting import meet
 from propriety.boosting import learning
 from propriety.boosting import settings as boosting_settings
-from propriety.collective import ALONE, NotSpread, Parted
+from propriety.communicator import SINGLE, Disconnected, NotDistributable
+from propriety.distributed.turns import take_turns
 
 N = 2600
 
@@ -37,13 +37,13 @@ def spread(estimator, data, shares):
     def task(rows):
         def fit(member):
             model = clone(estimator)
-            model._collective = member
+            model._communicator = member
             weight = None if data.weight is None else data.weight[rows]
             return model.fit(data.X[rows], data.y[rows], sample_weight=weight)
 
         return fit
 
-    return meet([task(rows) for rows in shares])
+    return take_turns([task(rows) for rows in shares])
 
 
 def shares_of(rng, sizes):
@@ -167,7 +167,9 @@ def test_threads_that_share_a_trip_do_not_change_the_tree():
 
 
 def test_everybody_gets_what_the_others_have_for_it():
-    told = meet([lambda member: member.exchange([(member.rank, k) for k in range(3)]) for _ in range(3)])
+    told = take_turns(
+        [lambda member: member.exchange([(member.rank, k) for k in range(3)]) for _ in range(3)]
+    )
     assert told == [[(rank, k) for rank in range(3)] for k in range(3)]
 
 
@@ -200,7 +202,7 @@ def test_an_interrupted_fit_goes_on_from_its_rounds():
 def test_what_needs_all_rows_is_refused_by_name(parameters, named):
     rng = np.random.default_rng(3)
     data = table("", rng)
-    with pytest.raises(NotSpread, match=named):
+    with pytest.raises(NotDistributable, match=named):
         spread(BoostingClassifier(**parameters), data, shares_of(rng, (1000, N - 1000)))
 
 
@@ -215,20 +217,20 @@ def test_an_error_in_one_place_ends_all():
         try:
             for _ in range(5):
                 member.max((2.0,))
-        except Parted:
+        except Disconnected:
             seen.append(member.rank)
             raise
 
     with pytest.raises(OSError, match="disk"):
-        meet([wait, fail, wait])
+        take_turns([wait, fail, wait])
     assert sorted(seen) == [0, 2]
 
 
 def test_one_process_is_the_whole():
     part = np.arange(3)
-    assert ALONE.sum(part) is part
-    assert ALONE.max((1.0, 2.0)) == (1.0, 2.0)
-    assert ALONE.gather(part)[0] is part
+    assert SINGLE.sum(part) is part
+    assert SINGLE.max((1.0, 2.0)) == (1.0, 2.0)
+    assert SINGLE.gather(part)[0] is part
 
 
 @pytest.mark.parametrize(
@@ -258,10 +260,10 @@ def test_linear_models_agree(parameters, kind):
 def test_linear_models_refuse_by_name(parameters):
     rng = np.random.default_rng(3)
     data = table("", rng)
-    with pytest.raises(NotSpread, match=next(reversed(parameters))):
+    with pytest.raises(NotDistributable, match=next(reversed(parameters))):
         spread(LinearClassifier(**parameters), data, shares_of(rng, (1000, N - 1000)))
 
 
 def test_who_asks_when_others_have_done_does_not_wait():
     with pytest.raises(RuntimeError, match="another has done"):
-        meet([lambda member: member.rank, lambda member: member.max((1.0,))])
+        take_turns([lambda member: member.rank, lambda member: member.max((1.0,))])

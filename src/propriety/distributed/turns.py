@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.collective import Part, Parted
+from propriety.communicator import Disconnected, Part
 
 Result = TypeVar("Result")
 
 
-class Meeting:
+class Turns:
     """Threads that take turns: one works until it needs a total, then the next one."""
 
     def __init__(self, size: int) -> None:
@@ -41,7 +41,7 @@ class Meeting:
         with self._changed:
             self._changed.wait_for(lambda: self._turn == rank or self.error is not None)
             if self.error is not None:
-                raise Parted("another part of the rows has failed") from self.error
+                raise Disconnected("another part of the rows has failed") from self.error
 
     def show(self, rank: int, part: Any) -> list[Any]:
         """Show a part, let the others work, and return the parts of all."""
@@ -51,51 +51,51 @@ class Meeting:
                 self.error = self.error or RuntimeError("one thread asks for a total, and another has done")
             if rank == self.size - 1:
                 self._everyone, self._parts = self._parts, [None] * self.size
-            self._pass_on(rank)
+            self._next(rank)
             self._changed.wait_for(lambda: self._turn == rank or self.error is not None)
             if self.error is not None:
-                raise Parted("another part of the rows has failed") from self.error
+                raise Disconnected("another part of the rows has failed") from self.error
             return self._everyone
 
     def leave(self, rank: int) -> None:
         """Let the next one work; this one has done."""
         with self._changed:
             self._left += 1
-            self._pass_on(rank)
+            self._next(rank)
 
-    def _pass_on(self, rank: int) -> None:
+    def _next(self, rank: int) -> None:
         self._turn = (rank + 1) % self.size
         self._changed.notify_all()
 
 
-class Member:
-    """One of the threads of a meeting.
+class TurnTaking:
+    """One of the threads that take turns.
 
     Parameters
     ----------
-    meeting : Meeting
+    turns : Turns
     rank : int
     before, after : callable, optional
         What is done when its turn comes, and when it goes.
     """
 
-    ahead = 4
+    speculative_splits = 4
 
     def __init__(
         self,
-        meeting: Meeting,
+        turns: Turns,
         rank: int,
-        told: Callable[[int, int, float | None], None] | None = None,
+        report: Callable[[int, int, float | None], None] | None = None,
         rest: Callable[[], None] | None = None,
     ) -> None:
-        self._meeting, self.rank, self.size = meeting, rank, meeting.size
-        self._told, self._rest = told, rest
+        self._turns, self.rank, self.size = turns, rank, turns.size
+        self._report, self._rest = report, rest
 
     def gather(self, part: Part) -> list[Part]:
         """The threads' parts, in the order of their ranks."""
         if self._rest is not None:
             self._rest()
-        return self._meeting.show(self.rank, part)
+        return self._turns.show(self.rank, part)
 
     def exchange(self, parts: list[Part]) -> list[Part]:
         """What each thread has for this one."""
@@ -113,32 +113,32 @@ class Member:
         """Largest of the threads' numbers, place by place."""
         return tuple(max(column) for column in zip(*self.gather(tops), strict=True))
 
-    def tell(self, done: int, of: int, score: float | None) -> None:
+    def report(self, done: int, of: int, score: float | None) -> None:
         """Pass it on."""
-        if self._told is not None:
-            self._told(done, of, score)
+        if self._report is not None:
+            self._report(done, of, score)
 
 
-def meet(tasks: Sequence[Callable[[Member], Result]], **options: Any) -> list[Result]:
-    """Run the tasks as members of one meeting; returns what they return.
+def take_turns(tasks: Sequence[Callable[[TurnTaking], Result]], **options: Any) -> list[Result]:
+    """Run the tasks as members of one `Turns`; returns what they return.
 
     The first error is raised when all have ended.
 
-    >>> meet([lambda member: member.max((float(rank),)) for rank in range(3)])
+    >>> take_turns([lambda member: member.max((float(rank),)) for rank in range(3)])
     [(2.0,), (2.0,), (2.0,)]
     """
-    meeting = Meeting(len(tasks))
+    turns = Turns(len(tasks))
     results: list[Any] = [None] * len(tasks)
     errors: list[BaseException] = []
 
     def run(rank: int) -> None:
         try:
-            meeting.wait_for_turn(rank)
-            results[rank] = tasks[rank](Member(meeting, rank, **options))
-            meeting.leave(rank)
+            turns.wait_for_turn(rank)
+            results[rank] = tasks[rank](TurnTaking(turns, rank, **options))
+            turns.leave(rank)
         except BaseException as error:
             errors.append(error)
-            meeting.fail(error)
+            turns.fail(error)
 
     threads = [Thread(target=run, args=(rank,), daemon=True) for rank in range(len(tasks))]
     for thread in threads:
@@ -147,10 +147,10 @@ def meet(tasks: Sequence[Callable[[Member], Result]], **options: Any) -> list[Re
         for thread in threads:
             thread.join()
     except KeyboardInterrupt as interrupt:
-        meeting.fail(interrupt)
+        turns.fail(interrupt)
         for thread in threads:
             thread.join()
         raise
     if errors:
-        raise next((e for e in errors if not isinstance(e, Parted)), meeting.error or errors[0])
+        raise next((e for e in errors if not isinstance(e, Disconnected)), turns.error or errors[0])
     return results

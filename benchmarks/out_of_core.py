@@ -1,7 +1,7 @@
 """Rows beyond memory: time and peak memory of fits from Parquet files, and XGBoost's external memory beside.
 
-    python benchmarks/beyond.py parquet --rows 10000000 100000000 --memory 2GB --xgboost 20000000
-    python benchmarks/beyond.py latency
+    python benchmarks/out_of_core.py parquet --rows 10000000 100000000 --memory 2GB --xgboost 20000000
+    python benchmarks/out_of_core.py latency
 
 Writes its own files to a temporary folder (about 115 bytes a row), or takes those of --files, and fits each
 in a process of its own: a table of seconds and processor seconds of all threads, microseconds of each a row,
@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from measuring import Column, Options, Part, Table
 
-from propriety.beyond.hub import FAN, Relay, above
+from propriety.distributed.tree_allreduce import FAN_IN, TreeAllreduce, parent
 
 D, LEAVES, RATE, BINS, FILE_ROWS = 28, 31, 0.1, 255, 1_000_000
 
@@ -172,8 +172,13 @@ def parquet(args: Options) -> Iterator[Table]:
 class Counted:
     """A machine's totals, counted from the first round on."""
 
-    def __init__(self, relay: Relay) -> None:
-        self._relay, self.rank, self.size, self.ahead = relay, relay.rank, relay.size, relay.ahead
+    def __init__(self, relay: TreeAllreduce) -> None:
+        self._relay, self.rank, self.size, self.speculative_splits = (
+            relay,
+            relay.rank,
+            relay.size,
+            relay.speculative_splits,
+        )
         self.trips, self.sent, self.first = 0, 0, 0.0
         self.slept: list[tuple[float, float]] = []  # by each message on its way up, and its answer down
 
@@ -198,7 +203,7 @@ class Counted:
         """What all have for this one."""
         return self._relay.exchange(parts)
 
-    def tell(self, done: int, of: int, score: float | None) -> None:
+    def report(self, done: int, of: int, score: float | None) -> None:
         """Begin to count after the first round."""
         if done == 1:
             self.trips, self.sent, self.first = 0, 0, time.perf_counter()
@@ -216,7 +221,7 @@ def on_the_way(counted: list[Counted], trips: int) -> float:
     """Seconds that the messages of some trips were on their way, those that others waited for."""
 
     def slowest(k: int, trip: int, way: int) -> float:
-        below = [j for j in range(1, len(counted)) if above(j) == k]
+        below = [j for j in range(1, len(counted)) if parent(j) == k]
         return max((counted[j].slept[trip][way] + slowest(j, trip, way) for j in below), default=0.0)
 
     return sum(slowest(0, trip, way) for trip in range(trips) for way in (0, 1))
@@ -231,7 +236,7 @@ def far_apart(
     """
     from propriety import BoostingClassifier
 
-    relays = [Relay(k, machines) for k in range(machines)]
+    relays = [TreeAllreduce(k, machines) for k in range(machines)]
     network = ThreadPoolExecutor(2 * machines)
 
     def slow(receive: Callable[..., Any]) -> Callable[..., Any]:
@@ -245,11 +250,11 @@ def far_apart(
 
     counted = [Counted(relay) for relay in relays]
     for k, relay in enumerate(relays):
-        relay.join(slow(relays[above(k)].receive) if k else None)
+        relay.join(slow(relays[parent(k)].receive) if k else None)
 
     def fit(k: int) -> None:
         model = BoostingClassifier(max_iter=rounds + 1, max_leaf_nodes=leaves, random_state=0, n_jobs=1)
-        model._collective = counted[k]
+        model._communicator = counted[k]
         model.fit(X[k::machines], y[k::machines])
 
     with ThreadPoolExecutor(machines) as machines_:
@@ -268,7 +273,7 @@ def latency(args: Options) -> Iterator[Table]:
     X, y = block(args.size(20_000), seed=0)
     table = []
     for machines, leaves in ((3, 31), (7, 31), (7, 127)):
-        hops, base = (1 if machines <= FAN + 1 else 2), None
+        hops, base = (1 if machines <= FAN_IN + 1 else 2), None
         for delay in (0.0, 0.001, 0.005, 0.02):
             runs = [far_apart(X, y, machines, delay, args.rounds, leaves) for _ in range(args.times(2))]
             found, waited = min(runs, key=lambda run: run[0].first)

@@ -17,34 +17,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.collective import Part, Parted
+from propriety.communicator import Disconnected, Part
 
 #: How many processes send their parts to one.
-FAN = 4
+FAN_IN = 4
 _LOOK = 0.2  # seconds between two looks at whether it is over
 _PATIENCE = 600.0  # seconds that a process may take for its share of the work
 Send = Callable[[int, str, Any], "Future[Any]"]
 
 
-def above(k: int) -> int:
+def parent(k: int) -> int:
     """The process to which process ``k`` > 0 sends its part.
 
-    >>> [above(k) for k in (1, 4, 5, 20)]
+    >>> [parent(k) for k in (1, 4, 5, 20)]
     [0, 0, 1, 4]
     """
-    return (k - 1) // FAN
+    return (k - 1) // FAN_IN
 
 
-def n_below(k: int, size: int) -> int:
+def n_children(k: int, size: int) -> int:
     """How many of ``size`` processes send their parts to process ``k``.
 
-    >>> [n_below(k, 7) for k in range(7)]
+    >>> [n_children(k, 7) for k in range(7)]
     [4, 2, 0, 0, 0, 0, 0]
     """
-    return max(0, min(size - 1, FAN * k + FAN) - FAN * k)
+    return max(0, min(size - 1, FAN_IN * k + FAN_IN) - FAN_IN * k)
 
 
-class Relay:
+class TreeAllreduce:
     """One process of a tree.
 
     Parameters
@@ -52,7 +52,7 @@ class Relay:
     rank, size : int
     """
 
-    ahead = 8
+    speculative_splits = 8
 
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size = rank, size
@@ -70,14 +70,14 @@ class Relay:
         with self._lock:
             self._over, waiting, self._open = True, self._open, set()
         for answer in waiting:
-            answer.set_exception(Parted("the fit was told to stop"))
+            answer.set_exception(Disconnected("the fit was told to stop"))
 
     def receive(self, rank: int, kind: str, part: Any) -> Future[Any]:
         """Take the part of a process below, and return where its answer will be."""
         answer: Future[Any] = Future()
         with self._lock:
             if self._over:
-                answer.set_exception(Parted("the fit was told to stop"))
+                answer.set_exception(Disconnected("the fit was told to stop"))
                 return answer
             self._open.add(answer)
         self._received.put((rank, kind, part, answer))
@@ -86,7 +86,7 @@ class Relay:
     def _ask(self, kind: str, part: Any) -> Any:
         end = time.monotonic() + _PATIENCE
         parts, answers = {self.rank: part}, []
-        for _ in range(n_below(self.rank, self.size)):
+        for _ in range(n_children(self.rank, self.size)):
             rank, asked, other, answer = self._waited(
                 lambda: self._received.get(timeout=_LOOK), queue.Empty, end
             )
@@ -100,7 +100,7 @@ class Relay:
                 sent = self._send(self.rank, kind, total)
                 total = self._waited(lambda: sent.result(timeout=_LOOK), TimeoutError, end)
             except (OSError, EOFError) as error:
-                raise Parted(f"process {above(self.rank)} is gone: {error}") from None
+                raise Disconnected(f"process {parent(self.rank)} is gone: {error}") from None
         with self._lock:
             answers = [answer for answer in answers if answer in self._open]
             self._open.difference_update(answers)
@@ -115,8 +115,10 @@ class Relay:
                 return ask()
             except late:
                 if time.monotonic() > end:
-                    raise Parted(f"other processes have not come within {_PATIENCE:g} seconds") from None
-        raise Parted("the fit was told to stop")
+                    raise Disconnected(
+                        f"other processes have not come within {_PATIENCE:g} seconds"
+                    ) from None
+        raise Disconnected("the fit was told to stop")
 
     def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
         """Sum of the processes' arrays."""
@@ -134,8 +136,8 @@ class Relay:
         """What each process has for this one; all of it passes through the tree."""
         return [theirs[self.rank] for theirs in self.gather(parts)]
 
-    def tell(self, done: int, of: int, score: float | None) -> None:
-        """The driver looks at the stations for that."""
+    def report(self, done: int, of: int, score: float | None) -> None:
+        """The driver looks at the workers for that."""
 
 
 def combined(kind: str, parts: Sequence[Any]) -> Any:
@@ -156,22 +158,22 @@ def combined(kind: str, parts: Sequence[Any]) -> Any:
     return [pair for part in parts for pair in part]
 
 
-class Nested:
+class Hierarchical:
     """Processes of several machines: those of a machine come together first, and one speaks for them.
 
     Parameters
     ----------
-    inner : Collective
+    inner : Communicator
         Of the machine.
-    outer : Collective or None
+    outer : Communicator or None
         Of the machines; None for processes that do not speak.
     rank, size : int
         Of all processes.
     """
 
-    ahead = Relay.ahead
+    speculative_splits = TreeAllreduce.speculative_splits
 
-    def __init__(self, inner: Any, outer: Relay | None, rank: int, size: int) -> None:
+    def __init__(self, inner: Any, outer: TreeAllreduce | None, rank: int, size: int) -> None:
         self._inner, self._outer, self.rank, self.size = inner, outer, rank, size
 
     def stop(self) -> None:
@@ -204,6 +206,6 @@ class Nested:
         """What each process has for this one; all of it passes through the tree."""
         return [theirs[self.rank] for theirs in self.gather(parts)]
 
-    def tell(self, done: int, of: int, score: float | None) -> None:
+    def report(self, done: int, of: int, score: float | None) -> None:
         """Pass it on."""
-        self._inner.tell(done, of, score)
+        self._inner.report(done, of, score)

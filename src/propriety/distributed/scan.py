@@ -11,7 +11,7 @@ from propriety.data.stream import Stream
 try:
     import pyarrow as pa
 
-    from propriety.beyond.sources import Source, source_of
+    from propriety.distributed.sources import Source, source_of
 except ImportError:  # said where it matters
     pa = None
 
@@ -46,7 +46,7 @@ class Scan(Stream):
         self.memory, self.whole = memory, span is None
         self._span = span
         self.read = 0  # rows, in all passes
-        self.told: Callable[[], None] | None = None  # called when more have been read
+        self.report: Callable[[], None] | None = None  # called when more have been read
 
     @property
     def n_rows(self) -> int:
@@ -102,8 +102,8 @@ class Scan(Stream):
     def _joined(self, batches: list[Any]) -> Any:
         table = _with_categories(pa.Table.from_batches(batches))
         self.read += table.num_rows
-        if self.told is not None:
-            self.told()
+        if self.report is not None:
+            self.report()
         return table
 
     def to_arrow(self) -> Any:

@@ -1,6 +1,7 @@
 """Callbacks of a fit on workers: called where the fit was asked for, after each round and before the next.
 
-A process tells of a round at its `Window` and waits; the driver, which looks in, lets the callbacks answer.
+A process tells of a round at its `RemoteFollower` and waits; the driver, which looks in, lets the
+callbacks answer.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import queue
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from propriety.collective import Parted
+from propriety.communicator import Disconnected
 from propriety.model.following import Follower
 
 _LOOK = 0.2  # seconds between two looks at whether it is over
@@ -23,7 +24,7 @@ class Event(NamedTuple):
     number: int
 
 
-class Window:
+class RemoteFollower:
     """Where a process tells of its rounds: a follower of the fit that passes it on."""
 
     def __init__(self) -> None:
@@ -39,7 +40,7 @@ class Window:
                 return self._answers.get(timeout=_LOOK)
             except queue.Empty:
                 continue
-        raise Parted("the fit was told to stop")
+        raise Disconnected("the fit was told to stop")
 
     def answer(self, stop: bool) -> None:
         """What the driver says."""
@@ -63,11 +64,11 @@ class Window:
         """The driver knows."""
 
 
-def pass_on(event: Event, station: Any, follower: Follower) -> None:
-    """Let whoever follows the fit answer a station."""
+def forward(event: Event, worker: Any, follower: Follower) -> None:
+    """Let whoever follows the fit answer a worker."""
     stop = False
     if event.kind == "begin":
         follower.begin(event.number)
     else:
-        stop = follower.after_round(event.number, lambda: pickle.loads(station.call("so_far")))
-    station.call("answer", stop)
+        stop = follower.after_round(event.number, lambda: pickle.loads(worker.call("so_far")))
+    worker.call("answer", stop)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from propriety.beyond.host import Host, close_place, open_place
-from propriety.collective import Parted
+from propriety.communicator import Disconnected
+from propriety.distributed.shared_memory import SharedMemory, create_segment, remove_segment
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "posix_fallocate"), reason="memory is shared by POSIX systems"
@@ -17,39 +17,39 @@ pytestmark = pytest.mark.skipif(
 
 
 def totals(path, rank, size, results):
-    host = Host(path, rank, size)
+    memory = SharedMemory(path, rank, size)
     numbers = np.random.default_rng(rank).integers(-(2**40), 2**40, 700_000)
-    large, small = host.sum(numbers), host.sum(np.array([[0.5, rank]]))
-    gathered = host.gather({"rank": rank, "text": "x" * (9_000_000 if rank == 1 else 3)})
+    large, small = memory.sum(numbers), memory.sum(np.array([[0.5, rank]]))
+    gathered = memory.gather({"rank": rank, "text": "x" * (9_000_000 if rank == 1 else 3)})
     # Of odd lengths, longer than a place.
-    swapped = host.exchange([(rank, to, np.arange(to * 700_001.0), np.ones(3, bool)) for to in range(size)])
+    swapped = memory.exchange([(rank, to, np.arange(to * 700_001.0), np.ones(3, bool)) for to in range(size)])
     results.put(
         (
             int(large.sum()),
             small.tolist(),
-            host.max((float(rank), -float(rank))),
+            memory.max((float(rank), -float(rank))),
             [(part["rank"], len(part["text"])) for part in gathered],
-            [host.sum(np.array([k]))[0].item() for k in range(50)],
+            [memory.sum(np.array([k]))[0].item() for k in range(50)],
             [(*part[:2], part[2].sum(), part[2].flags.aligned, part[3].tolist()) for part in swapped],
         )
     )
 
 
 def dies(path, rank, size, results):
-    host = Host(path, rank, size)
+    memory = SharedMemory(path, rank, size)
     began = time.monotonic()
     try:
-        host.max((1.0,))
+        memory.max((1.0,))
         if rank == 1:
             os._exit(9)
-        host.sum(np.arange(3))
-    except Parted as error:
+        memory.sum(np.arange(3))
+    except Disconnected as error:
         results.put((str(error), time.monotonic() - began < 30))
 
 
 def run(task, size):
     context = get_context("spawn")
-    results, path = context.Queue(), open_place(size)
+    results, path = context.Queue(), create_segment(size)
     processes = [context.Process(target=task, args=(path, rank, size, results)) for rank in range(size)]
     for process in processes:
         process.start()
@@ -86,7 +86,7 @@ def test_who_waits_for_a_process_that_died_is_told():
 
 
 def is_killed(results):
-    results.put(open_place(2))
+    results.put(create_segment(2))
     time.sleep(60)
 
 
@@ -95,18 +95,18 @@ def test_files_of_a_process_that_was_killed_are_removed():
     results = context.Queue()
     process = context.Process(target=is_killed, args=(results,))
     process.start()
-    abandoned, mine = Path(results.get(timeout=60)), Path(open_place(2))
+    abandoned, mine = Path(results.get(timeout=60)), Path(create_segment(2))
     process.kill()
     process.join(60)
     try:
         assert abandoned.exists()
         for path in (abandoned, mine):
             os.utime(path, (1.0, 1.0))
-        other = open_place(2)
+        other = create_segment(2)
         assert not abandoned.exists()
         assert mine.exists()  # somebody may still open it
-        close_place(other)
+        remove_segment(other)
         assert not Path(other).exists()
     finally:
-        close_place(str(mine))
+        remove_segment(str(mine))
     assert not mine.exists()

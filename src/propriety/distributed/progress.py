@@ -14,7 +14,7 @@ def step_of(model: object) -> str:
     return "tree" if hasattr(model, "n_estimators") else "round"
 
 
-class Bar:
+class ProgressBar:
     """A line that tells how much of reading, or of boosting, is done, and how long the rest may take."""
 
     def __init__(self, shown: bool) -> None:

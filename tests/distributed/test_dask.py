@@ -18,7 +18,7 @@ from sklearn.base import clone
 from tests import many_rows
 
 from propriety import BoostingClassifier, ForestClassifier, RuleClassifier, TreeClassifier, evaluation
-from propriety.collective import NotSpread
+from propriety.communicator import NotDistributable
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
 import dask  # noqa: E402
@@ -216,8 +216,8 @@ def test_clear_errors(client, monkeypatch):
         model(learning_rate=-1).fit(dX, dy)
     with pytest.raises(ValueError, match="two classes"):
         model().fit(dX, da.zeros(N, chunks=400, dtype=int))
-    monkeypatch.setattr("propriety.beyond.dask.FEW", 10)
-    with pytest.raises(NotSpread, match="max_iter"):
+    monkeypatch.setattr("propriety.distributed.dask.FEW", 10)
+    with pytest.raises(NotDistributable, match="max_iter"):
         model(max_iter="cv").fit(dX, dy)
 
     def broken(block):
@@ -228,7 +228,7 @@ def test_clear_errors(client, monkeypatch):
         model().fit(bad, dy)
     with pytest.raises(TypeError, match="Dask"):
         RuleClassifier().fit(dX, dy)
-    with pytest.raises(NotSpread, match="ccp_alpha"):
+    with pytest.raises(NotDistributable, match="ccp_alpha"):
         TreeClassifier(splits="histogram", ccp_alpha="one_se").fit(dX, dy)
     same(model().fit(X, y), model().fit(dX, dy), X)  # the workers are as they were
     assert nothing_left(client)
@@ -259,11 +259,11 @@ def nothing_left(client):
 
 def while_fitting(action, rounds):
     """Do something when so many rounds are done."""
-    from propriety.beyond.bar import Bar
+    from propriety.distributed.progress import ProgressBar
 
     begun = []
 
-    class Watching(Bar):
+    class Watching(ProgressBar):
         def draw(self, what, done, of, score=None):
             if done >= rounds and not begun:
                 begun.append(done)
@@ -295,7 +295,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, larger, monkeypatch):
     whole = clone(estimator).fit(X, y)
     killed = pids(client)[0]
     bar = while_fitting(lambda: os.kill(killed, signal.SIGKILL), 5)
-    monkeypatch.setattr("propriety.beyond.dask.Bar", bar)
+    monkeypatch.setattr("propriety.distributed.dask.ProgressBar", bar)
     fitted = clone(estimator).fit(da.from_array(X, (7000, 4)), da.from_array(y, 7000))
     assert killed not in pids(client)
     same(whole, fitted, X)
@@ -349,7 +349,7 @@ def test_a_worker_that_pauses_is_waited_for(client, larger, monkeypatch):
         time.sleep(3)
         os.kill(paused, signal.SIGCONT)
 
-    monkeypatch.setattr("propriety.beyond.dask.Bar", while_fitting(pause, 5))
+    monkeypatch.setattr("propriety.distributed.dask.ProgressBar", while_fitting(pause, 5))
     fitted = clone(estimator).fit(da.from_array(X, (7000, 4)), da.from_array(y, 7000))
     same(clone(estimator).fit(X, y), fitted, X)
     assert paused in pids(client)
@@ -365,7 +365,7 @@ def test_an_interrupt_keeps_the_rounds(client, larger, monkeypatch):
             if answered.wait(pause):
                 return
 
-    monkeypatch.setattr("propriety.beyond.dask.Bar", while_fitting(knock, 5))
+    monkeypatch.setattr("propriety.distributed.dask.ProgressBar", while_fitting(knock, 5))
     fitted = clone(estimator).set_params(max_iter=20_000)  # far more than there is time for
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # one in the background ignores it
     try:
@@ -384,14 +384,14 @@ def test_machines_that_share_no_memory(client):
     """Every worker claims to be a machine of its own, so that totals go from one to another."""
 
     def alone(dask_worker):
-        from propriety.beyond.station import Station
+        from propriety.distributed.worker import Worker
 
-        Station.machine, Station.known = lambda self: (str(os.getpid()),), Station.machine
+        Worker.machine, Worker.known = lambda self: (str(os.getpid()),), Worker.machine
 
     def together(dask_worker):
-        from propriety.beyond.station import Station
+        from propriety.distributed.worker import Worker
 
-        Station.machine = Station.known
+        Worker.machine = Worker.known
 
     X, y, _ = arrays(9)
     client.run(alone)

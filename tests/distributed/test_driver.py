@@ -5,15 +5,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from propriety.beyond import dask
-from propriety.beyond.driving import Interrupted, Lost, drive
-from propriety.beyond.station import News
+from propriety.distributed import dask
+from propriety.distributed.driver import FitInterrupted, WorkerLost, drive
+from propriety.distributed.worker import Status
 
 ROUNDS = ["first", "second"]
 
 
 class Broken:
-    """A station that has two rounds when it breaks off."""
+    """A worker that has two rounds when it breaks off."""
 
     where = None
 
@@ -21,41 +21,48 @@ class Broken:
         return self.start(method, *arguments)()
 
     def start(self, method, *arguments):
-        answers = {"machine": ("here",), "open": "", "state": News("parted"), "result": pickle.dumps(ROUNDS)}
+        answers = {
+            "machine": ("here",),
+            "open": "",
+            "state": Status("parted"),
+            "result": pickle.dumps(ROUNDS),
+        }
         return lambda: answers.get(method)
 
 
-class Fleet:
-    """Its stations break off, and cannot be had again."""
+class WorkerPool:
+    """Its workers break off, and cannot be had again."""
 
     def __init__(self, error):
         self.error, self.asked, self.dismissed = error, 0, 0
 
-    def stations(self):
+    def workers(self):
         self.asked += 1
         if self.asked > 1:
             raise self.error
         return [Broken(), Broken()]
 
-    def dismiss(self, stations):
-        self.dismissed += len(stations)
+    def dismiss(self, workers):
+        self.dismissed += len(workers)
 
 
-@pytest.mark.parametrize("error", [Lost("no worker"), OSError("a bad disk"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize(
+    "error", [WorkerLost("no worker"), OSError("a bad disk"), KeyboardInterrupt()], ids=repr
+)
 def test_rounds_are_kept_when_rows_cannot_be_had_again(error):
-    fleet = Fleet(error)
-    with pytest.raises(Interrupted, match="the fit was broken off") as raised:
-        drive(fleet, SimpleNamespace(), lambda rank, size: {}, lambda learned: learned, lambda news: None)
+    pool = WorkerPool(error)
+    with pytest.raises(FitInterrupted, match="the fit was broken off") as raised:
+        drive(pool, SimpleNamespace(), lambda rank, size: {}, lambda learned: learned, lambda news: None)
     assert raised.value.learned == ROUNDS
     assert raised.value.__cause__ is error
-    assert fleet.dismissed == 2
+    assert pool.dismissed == 2
 
 
 def test_what_goes_wrong_at_first_is_raised_as_it_is():
-    fleet = Fleet(OSError("a bad disk"))
-    fleet.asked = 1
+    pool = WorkerPool(OSError("a bad disk"))
+    pool.asked = 1
     with pytest.raises(OSError, match="a bad disk"):
-        drive(fleet, SimpleNamespace(), lambda rank, size: {}, lambda learned: learned, lambda news: None)
+        drive(pool, SimpleNamespace(), lambda rank, size: {}, lambda learned: learned, lambda news: None)
 
 
 @pytest.mark.parametrize("rows", [0, 10])
@@ -68,7 +75,7 @@ def test_a_cluster_without_workers_is_not_waited_for_for_ever(rows, monkeypatch)
     monkeypatch.setattr(distributed, "wait", late)
     monkeypatch.setattr(dask, "_COMING" if rows == 0 else "_GONE", 0.2)
     client = SimpleNamespace(compute=list, scheduler_info=lambda n_workers: {"workers": {}})
-    workers = dask._Workers(client, [])
+    workers = dask._DaskPool(client, [])
     workers.rows = rows
-    with pytest.raises(Lost, match=r"no worker for 0\.2 seconds"):
+    with pytest.raises(WorkerLost, match=r"no worker for 0\.2 seconds"):
         workers.collect()

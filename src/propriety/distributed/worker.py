@@ -15,20 +15,20 @@ from weakref import finalize
 
 import numpy as np
 
-from propriety.beyond.following import Event, Window
-from propriety.beyond.host import Host, close_place, open_place
-from propriety.beyond.hub import Nested, Relay, Send
-from propriety.collective import ALONE, Collective, Parted
+from propriety.communicator import SINGLE, Communicator, Disconnected
 from propriety.data.table import Stacked
+from propriety.distributed.callbacks import Event, RemoteFollower
+from propriety.distributed.shared_memory import SharedMemory, create_segment, remove_segment
+from propriety.distributed.tree_allreduce import Hierarchical, Send, TreeAllreduce
 
 _LOOK = 0.02
 _UNWATCHED = 600.0  # seconds after which a fit that nobody looks at ends
 #: What an estimator has while it is fitted, and not afterwards.
-_OF_THE_FIT = ("_collective", "_known_rounds", "_known_classes", "_followed", "_follower")
+_OF_THE_FIT = ("_communicator", "_known_rounds", "_known_classes", "_followed", "_follower")
 
 
 @dataclass(frozen=True)
-class Place:
+class Placement:
     """A process's place among those that fit together.
 
     Attributes
@@ -58,7 +58,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class News:
+class Status:
     """What the driver learns when it looks in.
 
     Attributes
@@ -75,19 +75,19 @@ class News:
     event: Event | None = None
 
 
-class Station:
+class Worker:
     """Holds the rows of one process and fits a model to them, together with the others."""
 
     def __init__(self, worker: Any = None) -> None:
         self._worker = worker
         self._thread: Thread | None = None
-        self._collective: Any = ALONE
-        self._relay: Relay | None = None
+        self._communicator: Any = SINGLE
+        self._relay: TreeAllreduce | None = None
         self._looked = time.monotonic()
         self._progress: tuple[int, int, float | None] = (0, 0, None)
         self._state, self._result = "working", b""
         self._rows: list[tuple[Any, Any, dict[str, Any]]] = []
-        self._window = Window()
+        self._remote_follower = RemoteFollower()
 
     def machine(self) -> tuple[str, ...]:
         """What processes have in common that can share memory and see each other's numbers."""
@@ -106,14 +106,14 @@ class Station:
     def open(self, together: int, machine: int, machines: int) -> str:
         """Make the memory that the processes of this machine will share, and speak for them to others."""
         if machines > 1:
-            self._relay = Relay(machine, machines)
+            self._relay = TreeAllreduce(machine, machines)
         elif together == 1:  # who is alone shares nothing
             return ""
-        path = open_place(together)
-        finalize(self, close_place, path)  # where the fit never begins
+        path = create_segment(together)
+        finalize(self, remove_segment, path)  # where the fit never begins
         return path
 
-    def begin(self, model: bytes, place: Place, extra: dict[str, Any]) -> None:
+    def begin(self, model: bytes, place: Placement, extra: dict[str, Any]) -> None:
         """Start to fit, and return at once."""
         if self._relay is not None:
             self._relay.join(None if place.above is None else self.way_to(place.above))
@@ -122,7 +122,7 @@ class Station:
         self._thread.start()
 
     def way_to(self, where: Any) -> Send:
-        """How parts get to `take_in` of another station."""
+        """How parts get to `take_in` of another worker."""
         raise NotImplementedError
 
     async def take_in(self, rank: int, kind: str, part: Any) -> Any:
@@ -130,24 +130,26 @@ class Station:
         assert self._relay is not None, "only those that speak for a machine are sent parts"
         return await asyncio.wrap_future(self._relay.receive(rank, kind, part))
 
-    def _join(self, place: Place) -> Collective:
+    def _join(self, place: Placement) -> Communicator:
         if place.size == 1:
             return _Told(self._tell)
-        host = Host(place.path, place.here, place.together, self._tell)
-        self._collective = host if place.machines == 1 else Nested(host, self._relay, place.rank, place.size)
-        return self._collective
+        shared = SharedMemory(place.path, place.here, place.together, self._tell)
+        self._communicator = (
+            shared if place.machines == 1 else Hierarchical(shared, self._relay, place.rank, place.size)
+        )
+        return self._communicator
 
     def _tell(self, done: int, of: int, score: float | None) -> None:
         self._progress = done, of, score
         if time.monotonic() - self._looked > _UNWATCHED:
-            raise Parted("nobody has looked at the fit for a long time")
+            raise Disconnected("nobody has looked at the fit for a long time")
 
-    def _run(self, model: bytes, place: Place, extra: dict[str, Any]) -> None:
+    def _run(self, model: bytes, place: Placement, extra: dict[str, Any]) -> None:
         estimator = pickle.loads(model)
         try:
-            estimator._collective = self._join(place)
+            estimator._communicator = self._join(place)
             if place.rank == 0 and getattr(estimator, "_followed", False):
-                estimator._follower = self._window
+                estimator._follower = self._remote_follower
             X = self._rows[0][0] if len(self._rows) == 1 else Stacked([part[0] for part in self._rows])
             y = np.concatenate([part[1] for part in self._rows])
             given = {
@@ -155,7 +157,7 @@ class Station:
             }
             estimator.fit(X, y, **given, **extra)
             state = "done"
-        except Parted:
+        except Disconnected:
             state = "parted"
         except BaseException as error:
             self._result = pickle.dumps(_portable(error))
@@ -173,25 +175,25 @@ class Station:
 
     def stop(self) -> None:
         """Break off, here and, where it can be told, in the others."""
-        self._window.close()
-        if self._collective is not ALONE:
-            self._collective.stop()
+        self._remote_follower.close()
+        if self._communicator is not SINGLE:
+            self._communicator.stop()
 
-    def state(self, patience: float) -> News:
+    def state(self, patience: float) -> Status:
         """How far it is, after a little while if it is still working."""
         self._looked = time.monotonic()
         end = self._looked + patience
-        while self._state == "working" and not self._window.event and time.monotonic() < end:
+        while self._state == "working" and not self._remote_follower.event and time.monotonic() < end:
             time.sleep(_LOOK)
-        return News(self._state, *self._progress, self._window.event)
+        return Status(self._state, *self._progress, self._remote_follower.event)
 
     def so_far(self) -> bytes:
         """The attributes of the model after the round that was told of, pickled."""
-        return pickle.dumps(self._window.so_far())
+        return pickle.dumps(self._remote_follower.so_far())
 
     def answer(self, stop: bool) -> None:
         """Say what whoever follows the rounds has said."""
-        self._window.answer(stop)
+        self._remote_follower.answer(stop)
 
     def result(self) -> bytes:
         """What was learned, or the error, pickled."""
@@ -201,11 +203,11 @@ class Station:
 class _Told:
     """One process alone, whose driver wants to know how far it is."""
 
-    size, rank, ahead = 1, 0, 1
-    sum, max, gather, exchange = ALONE.sum, ALONE.max, ALONE.gather, ALONE.exchange
+    size, rank, speculative_splits = 1, 0, 1
+    sum, max, gather, exchange = SINGLE.sum, SINGLE.max, SINGLE.gather, SINGLE.exchange
 
-    def __init__(self, told: Any) -> None:
-        self.tell = told
+    def __init__(self, report: Any) -> None:
+        self.report = report
 
     def stop(self) -> None:
         """It cannot be told: what it does is done soon enough."""

@@ -1,6 +1,6 @@
 """A fit to a scan: in memory if it fits, else over parts whose arrays lie in files, one in memory at a time.
 
-Each part is a thread that fits the same model to its own rows (`meeting`), so that the model has the bits of
+Each part is a thread that fits the same model to its own rows (`turns`), so that the model has the bits of
 one fit to all rows. How many parts there are follows from the budget alone.
 """
 
@@ -20,14 +20,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from propriety import memory
-from propriety.beyond.bar import Bar, step_of
-from propriety.beyond.meeting import Member, meet
-from propriety.beyond.scale import in_words, leaves_of, rounds_of, seconds_of, stops_early
-from propriety.beyond.scan import Scan, batch_rows
-from propriety.collective import ALONE, NotSpread
+from propriety.communicator import SINGLE, NotDistributable
 from propriety.data.costs import OF_ROWS, TERMS, Costs, stated_costs
 from propriety.data.stream import Stream
 from propriety.data.training import n_scores_of
+from propriety.distributed.estimates import in_words, leaves_of, rounds_of, seconds_of, stops_early
+from propriety.distributed.progress import ProgressBar, step_of
+from propriety.distributed.scan import Scan, batch_rows
+from propriety.distributed.turns import TurnTaking, take_turns
 from propriety.engine.binning import SAMPLE
 from propriety.engine.layout import CELLS
 
@@ -153,7 +153,7 @@ def fit(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> Any:
     """Fit a model to a scan; bit for bit as to the same rows in memory."""
     given = {name: value for name, value in given.items() if value is not None}
     check(model, scan, y, given)
-    bar = Bar(bool(getattr(model, "verbose", 0)))
+    bar = ProgressBar(bool(getattr(model, "verbose", 0)))
     if scan.n_rows == 0:
         raise ValueError(f"{scan.source.name} has no rows")
     if scan.n_rows <= FEW:
@@ -164,7 +164,7 @@ def fit(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> Any:
     _check_disk(planned)
     try:
         return fit_parts(model, scan, given, planned.parts, bar)
-    except NotSpread:  # few rows have a weight, so that "auto" asks for folds
+    except NotDistributable:  # few rows have a weight, so that "auto" asks for folds
         if scan.n_rows > _MOST:
             raise
         return _fit_in_memory(model, scan, given)
@@ -172,13 +172,13 @@ def fit(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> Any:
         bar.end()
 
 
-def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Bar) -> Any:
+def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: ProgressBar) -> Any:
     """Fit a model to so many parts of a scan."""
     n = scan.n_rows
     pieces = [scan.part(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
     watch = _Watch(bar, pieces, n, step_of(model))
     if parts == 1:
-        model._collective = _Watched(watch.rounds)
+        model._communicator = _Watched(watch.rounds)
         verbose = getattr(model, "verbose", None)
         try:
             _silence(model)
@@ -186,7 +186,7 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Ba
         finally:
             if verbose is not None:
                 model.verbose = verbose
-            vars(model).pop("_collective", None)
+            vars(model).pop("_communicator", None)
     learned: dict[str, Any] = {}
     seed = model.random_state  # all must draw the same
     seed = int(np.random.default_rng().integers(2**31 - 1)) if seed is None else seed
@@ -195,7 +195,7 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Ba
         for rank, piece in enumerate(pieces)
     ]
     try:
-        meet(tasks, told=watch.rounds, rest=memory.rest)
+        take_turns(tasks, report=watch.rounds, rest=memory.rest)
     except KeyboardInterrupt:
         vars(model).update(learned)
         raise
@@ -204,16 +204,18 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Ba
     return model
 
 
-def _task(ours: Any, piece: Scan, given: dict[str, Any], learned: dict[str, Any]) -> Callable[[Member], None]:
+def _task(
+    ours: Any, piece: Scan, given: dict[str, Any], learned: dict[str, Any]
+) -> Callable[[TurnTaking], None]:
     """What the thread of a part does."""
 
-    def fit_part(member: Member) -> None:
-        ours._collective = member
+    def fit_part(member: TurnTaking) -> None:
+        ours._communicator = member
         with memory.within(memory.Maps()):
             try:
                 ours.fit(piece, **share(given, member.rank, member.size))
             finally:  # a fit that was broken off has rounds to keep too
-                own = {*ours.get_params(deep=False), "_collective", "_known_classes"}
+                own = {*ours.get_params(deep=False), "_communicator", "_known_classes"}
                 if member.rank == 0 and hasattr(ours, "classes_"):
                     learned.update({k: v for k, v in vars(ours).items() if k not in own})
 
@@ -367,12 +369,12 @@ def _check_disk(planned: Plan) -> None:
 class _Watch:
     """Tells how many rows have been read, and which round it is."""
 
-    def __init__(self, bar: Bar, pieces: list[Scan], n_rows: int, step: str) -> None:
+    def __init__(self, bar: ProgressBar, pieces: list[Scan], n_rows: int, step: str) -> None:
         self._bar, self._pieces, self._n_rows, self._step = bar, pieces, n_rows, step
 
     def read(self, piece: Scan) -> Scan:
         """The piece, which will tell how much of it has been read."""
-        piece.told = self._rows
+        piece.report = self._rows
         return piece
 
     def _rows(self) -> None:
@@ -387,8 +389,8 @@ class _Watch:
 class _Watched:
     """One process alone that tells how far it is."""
 
-    size, rank, ahead = 1, 0, 1
-    sum, max, gather, exchange = ALONE.sum, ALONE.max, ALONE.gather, ALONE.exchange
+    size, rank, speculative_splits = 1, 0, 1
+    sum, max, gather, exchange = SINGLE.sum, SINGLE.max, SINGLE.gather, SINGLE.exchange
 
-    def __init__(self, told: Callable[[int, int, float | None], None]) -> None:
-        self.tell = told
+    def __init__(self, report: Callable[[int, int, float | None], None]) -> None:
+        self.report = report

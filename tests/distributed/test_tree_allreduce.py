@@ -5,16 +5,16 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from propriety.beyond import hub
-from propriety.beyond.hub import Relay, above, n_below
-from propriety.collective import Parted
+from propriety.communicator import Disconnected
+from propriety.distributed import tree_allreduce
+from propriety.distributed.tree_allreduce import TreeAllreduce, n_children, parent
 
 
 def tree(size):
     """Machines that send their parts to the ones above them."""
-    relays = [Relay(k, size) for k in range(size)]
+    relays = [TreeAllreduce(k, size) for k in range(size)]
     for k, relay in enumerate(relays):
-        relay.join(relays[above(k)].receive if k else None)
+        relay.join(relays[parent(k)].receive if k else None)
     return relays
 
 
@@ -57,8 +57,8 @@ def test_totals_are_the_same_for_all(size):
 
 def test_every_process_but_the_first_is_below_one():
     for size in (1, 5, 6, 40):
-        assert [n_below(k, size) for k in range(size)] == [
-            sum(above(j) == k for j in range(1, size)) for k in range(size)
+        assert [n_children(k, size) for k in range(size)] == [
+            sum(parent(j) == k for j in range(1, size)) for k in range(size)
         ]
 
 
@@ -72,24 +72,24 @@ def test_who_is_told_to_stop_waits_no_longer():
     stop.start()
     results = run(relays[:-1], ask)
     stop.join()
-    assert [type(result) for result in results] == [Parted] * 5
-    assert isinstance(relays[0].receive(1, "sum", np.arange(2)).exception(timeout=1), Parted)
+    assert [type(result) for result in results] == [Disconnected] * 5
+    assert isinstance(relays[0].receive(1, "sum", np.arange(2)).exception(timeout=1), Disconnected)
 
 
 def test_patience_has_an_end(monkeypatch):
-    monkeypatch.setattr(hub, "_PATIENCE", 0.3)
+    monkeypatch.setattr(tree_allreduce, "_PATIENCE", 0.3)
     relays = tree(3)
     results = run(relays[:2], lambda relay: relay.max((1.0,)))
-    assert all(isinstance(result, Parted) and "not come" in str(result) for result in results)
+    assert all(isinstance(result, Disconnected) and "not come" in str(result) for result in results)
 
 
 def test_a_process_above_that_is_gone_is_no_total():
     def send(rank, kind, part):
         raise OSError("connection closed")
 
-    relay = Relay(1, 2)
+    relay = TreeAllreduce(1, 2)
     relay.join(send)
-    with pytest.raises(Parted, match="process 0 is gone: connection closed"):
+    with pytest.raises(Disconnected, match="process 0 is gone: connection closed"):
         relay.max((1.0,))
 
 

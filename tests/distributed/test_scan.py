@@ -23,9 +23,9 @@ from propriety import (  # noqa: E402
     memory,
     scan,
 )
-from propriety.beyond import parts  # noqa: E402
-from propriety.beyond import scan as scanning  # noqa: E402
-from propriety.beyond.bar import Bar  # noqa: E402
+from propriety.distributed import out_of_core  # noqa: E402
+from propriety.distributed import scan as scanning  # noqa: E402
+from propriety.distributed.progress import ProgressBar  # noqa: E402
 from propriety.engine import binning  # noqa: E402
 
 N = 4000
@@ -64,7 +64,7 @@ def folder(table, tmp_path_factory):
 @pytest.fixture
 def always(monkeypatch):
     """Read even few rows in batches, small ones."""
-    monkeypatch.setattr(parts, "FEW", 0)
+    monkeypatch.setattr(out_of_core, "FEW", 0)
     monkeypatch.setattr(scanning, "BATCH", 900)
 
 
@@ -103,7 +103,7 @@ def test_the_model_is_that_of_the_rows_in_memory(
     rows = scan(folder / "*.parquet", target=target, weight=weight, columns=FEATURES)
     for n_parts in (1, 4):
         model = BoostingClassifier(**parameters)
-        assert parts.fit_parts(model, rows, {}, n_parts, Bar(shown=False)) is model
+        assert out_of_core.fit_parts(model, rows, {}, n_parts, ProgressBar(shown=False)) is model
         assert hash_of(model, tmp_path) == hash_of(expected, tmp_path)
     np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(plain(table)))
     np.testing.assert_array_equal(model.predict(rows), expected.predict(plain(table)))
@@ -114,7 +114,7 @@ def test_many_rows_a_part(name):
     X, y = many_rows.table(name)
     expected = clone(many_rows.MODELS[name]).fit(X, y)
     rows = scan(pa.table({f"x{k}": column for k, column in enumerate(X.T)} | {"y": y}), target="y")
-    model = parts.fit_parts(clone(many_rows.MODELS[name]), rows, {}, 2, Bar(shown=False))
+    model = out_of_core.fit_parts(clone(many_rows.MODELS[name]), rows, {}, 2, ProgressBar(shown=False))
     np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(X))
 
 
@@ -135,7 +135,7 @@ def test_trees_and_forests_are_those_of_the_rows_in_memory(
         expected = clone(estimator).fit(plain(table), labels, weights)
         rows = scan(folder / "*.parquet", target=target, weight=weight, columns=FEATURES)
         for n_parts in all_parts:
-            model = parts.fit_parts(clone(estimator), rows, {}, n_parts, Bar(shown=False))
+            model = out_of_core.fit_parts(clone(estimator), rows, {}, n_parts, ProgressBar(shown=False))
             assert hash_of(model, tmp_path) == hash_of(expected, tmp_path)
         np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(plain(table)))
 
@@ -153,7 +153,7 @@ def test_rows_of_weight_zero_do_not_matter(estimator, table, always):
     expected = clone(estimator).fit(*kept, weight[weight > 0])
     for n_parts in (1, 4):
         rows = scan(table, target="y", weight="share", columns=FEATURES)
-        model = parts.fit_parts(clone(estimator), rows, {}, n_parts, Bar(shown=False))
+        model = out_of_core.fit_parts(clone(estimator), rows, {}, n_parts, ProgressBar(shown=False))
         assert model._schema == expected._schema
         np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(plain(table)))
 
@@ -213,7 +213,9 @@ def test_every_kind_of_source(table, folder, tmp_path, always):
         rows = scan(source, target="y", columns=FEATURES)
         assert rows.shape == (N, 4), name
         for n_parts in (1, 3):
-            model = parts.fit_parts(BoostingClassifier(**parameters), rows, {}, n_parts, Bar(shown=False))
+            model = out_of_core.fit_parts(
+                BoostingClassifier(**parameters), rows, {}, n_parts, ProgressBar(shown=False)
+            )
             assert hash_of(model, tmp_path) == hash_of(expected, tmp_path), name
 
 
@@ -236,7 +238,7 @@ def test_few_rows_are_fitted_as_ever(table, tmp_path):
 
 
 def test_a_budget_makes_parts_and_leaves_nothing_behind(table, folder, tmp_path, always, monkeypatch):
-    monkeypatch.setattr(parts, "_LEAST_ROWS", 500)
+    monkeypatch.setattr(out_of_core, "_LEAST_ROWS", 500)
     monkeypatch.setattr(memory, "_LARGE", 1)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     made, empty = [], memory.Maps.empty
@@ -253,19 +255,19 @@ def test_a_budget_makes_parts_and_leaves_nothing_behind(table, folder, tmp_path,
 
 def test_the_plan_says_in_words_what_will_be(folder):
     rows = scan(folder, target="y", memory="8GB")
-    here = parts.plan(rows, 2)
+    here = out_of_core.plan(rows, 2)
     assert here.parts == 1
     assert "4,000 rows of 7 columns in " in here.words
     assert "in memory, about" in here.words
     assert here.words.endswith("at the peak; about 1 s")
     rows.source.__dict__["_pieces"] = [(10**9, None)]
-    apart = parts.plan(rows, 2)
+    apart = out_of_core.plan(rows, 2)
     assert apart.parts > 10
     assert apart.memory < 8 * 2**30 < apart.on_disk
     assert f"{apart.parts} parts that take turns" in apart.words
     assert (
-        parts.plan(rows, 2, rounds=1000, threads=1).seconds
-        > 20 * parts.plan(rows, 2, rounds=1, threads=2).seconds
+        out_of_core.plan(rows, 2, rounds=1000, threads=1).seconds
+        > 20 * out_of_core.plan(rows, 2, rounds=1, threads=2).seconds
     )
 
 
@@ -276,7 +278,9 @@ def test_held_out_rows_of_the_users_own(table, folder, tmp_path, always):
     expected = BoostingClassifier(**parameters).fit(X, y, **given)
     for n_parts in (1, 3):
         model = BoostingClassifier(**parameters)
-        parts.fit_parts(model, scan(folder, target="y", columns=FEATURES), given, n_parts, Bar(shown=False))
+        out_of_core.fit_parts(
+            model, scan(folder, target="y", columns=FEATURES), given, n_parts, ProgressBar(shown=False)
+        )
         np.testing.assert_array_equal(model.validation_score_, expected.validation_score_)
         assert hash_of(model, tmp_path) == hash_of(expected, tmp_path)
 
@@ -463,7 +467,9 @@ def test_callbacks_are_called_once_a_round_and_stop_every_part(n_parts, folder, 
 
     stopper = Stopper()
     model = BoostingClassifier(max_iter=6, random_state=0).set_callbacks(stopper)
-    parts.fit_parts(model, scan(folder, target="y", columns=FEATURES), {}, n_parts, Bar(shown=False))
+    out_of_core.fit_parts(
+        model, scan(folder, target="y", columns=FEATURES), {}, n_parts, ProgressBar(shown=False)
+    )
     assert (model.n_iter_, stopper.rounds) == (2, 2)
 
 
@@ -481,7 +487,9 @@ def test_an_interrupted_fit_keeps_its_rounds(folder, always, monkeypatch):
     for n_parts in (1, 3):
         model = BoostingClassifier(max_iter=6, random_state=0)
         with pytest.raises(KeyboardInterrupt):
-            parts.fit_parts(model, scan(folder, target="y", columns=FEATURES), {}, n_parts, Bar(shown=False))
+            out_of_core.fit_parts(
+                model, scan(folder, target="y", columns=FEATURES), {}, n_parts, ProgressBar(shown=False)
+            )
         assert model.n_iter_ == 2
 
 
@@ -502,7 +510,7 @@ def test_a_part_that_fails_ends_the_fit(table, always):
 
     rows = scan(source, target="y", columns=["size"])
     with pytest.raises(OSError, match="the disk is gone"):
-        parts.fit_parts(BoostingClassifier(max_iter=2), rows, {}, 4, Bar(shown=False))
+        out_of_core.fit_parts(BoostingClassifier(max_iter=2), rows, {}, 4, ProgressBar(shown=False))
 
 
 def test_the_bar_tells_what_is_left(capsys, folder, always):

@@ -13,16 +13,16 @@ import numpy as np
 from sklearn.base import clone
 
 from propriety import memory
-from propriety.beyond.bar import Bar, step_of
-from propriety.beyond.driving import Interrupted, Lost, drive
-from propriety.beyond.hub import Relay, Send
-from propriety.beyond.parts import FEW, in_memory, share
-from propriety.beyond.scale import in_words, leaves_of, rounds_of, seconds_of, stops_early, trips
-from propriety.beyond.scan import Scan
-from propriety.beyond.station import News, Station
-from propriety.collective import NotSpread
+from propriety.communicator import NotDistributable
 from propriety.data.labels import as_labels
 from propriety.data.lazy import is_dask, partitions, sizes_of
+from propriety.distributed.driver import FitInterrupted, WorkerLost, drive
+from propriety.distributed.estimates import in_words, leaves_of, rounds_of, seconds_of, stops_early, trips
+from propriety.distributed.out_of_core import FEW, in_memory, share
+from propriety.distributed.progress import ProgressBar, step_of
+from propriety.distributed.scan import Scan
+from propriety.distributed.tree_allreduce import Send, TreeAllreduce
+from propriety.distributed.worker import Status, Worker
 from propriety.model.following import Follower, follower_of, has_callbacks, with_callbacks
 
 if TYPE_CHECKING:
@@ -37,19 +37,19 @@ _PARTITION = 1_000_000  # rows of a scan that are read at once
 # --- the workers ----------------------------------------------------------------------------------
 
 
-class _Worker:
-    """A station on a worker."""
+class _RemoteWorker:
+    """A `Worker`, an actor of a Dask worker, as the driver sees it."""
 
     def __init__(self, client: Client, address: str) -> None:
         self._client, self.address = client, address
         self._future = client.submit(
-            _new_station, actor=True, workers=[address], allow_other_workers=False, pure=False
+            _new_worker, actor=True, workers=[address], allow_other_workers=False, pure=False
         )
         self._actor: Any = None
 
     @property
     def where(self) -> tuple[str, Any]:
-        """By which another station finds the way to this one."""
+        """By which another worker finds the way to this one."""
         return self.address, self._future.key
 
     def call(self, method: str, *arguments: Any) -> Any:
@@ -63,7 +63,7 @@ class _Worker:
         try:
             future = getattr(self._actor, method)(*arguments)
         except (RuntimeError, OSError) as error:
-            raise Lost(f"the worker {self.address} is gone: {error}") from None
+            raise WorkerLost(f"the worker {self.address} is gone: {error}") from None
         return lambda: self._wait(lambda: future.result(timeout=_LOOK))
 
     def _wait(self, ask: Callable[[], Any]) -> Any:
@@ -74,11 +74,11 @@ class _Worker:
                 return ask()
             except TimeoutError:
                 if not self._there():
-                    raise Lost(f"the worker {self.address} is gone") from None
+                    raise WorkerLost(f"the worker {self.address} is gone") from None
                 if time.monotonic() > end and self._heard() > _ANSWER:
-                    raise Lost(f"the worker {self.address} does not answer") from None
+                    raise WorkerLost(f"the worker {self.address} does not answer") from None
             except OSError as error:
-                raise Lost(f"the worker {self.address} is gone: {error}") from None
+                raise WorkerLost(f"the worker {self.address} is gone: {error}") from None
 
     def _there(self) -> bool:
         return self.address in self._client.scheduler_info(n_workers=-1)["workers"]
@@ -89,17 +89,17 @@ class _Worker:
         return time.time() - known["last_seen"] if known else np.inf
 
     def dismiss(self) -> None:
-        """Let the station go."""
+        """Let the worker go."""
         self._actor = None
         self._client.cancel([self._future], force=True)
 
 
-def _new_station() -> _DaskStation:
-    return _DaskStation()
+def _new_worker() -> _DaskWorker:
+    return _DaskWorker()
 
 
-class _DaskStation(Station):
-    """A station that finds its rows among the results that its worker holds."""
+class _DaskWorker(Worker):
+    """The process of a Dask worker, which finds its rows among the results that it holds."""
 
     def __init__(self) -> None:
         from distributed import get_worker
@@ -133,16 +133,16 @@ class _DaskStation(Station):
             return -1
 
 
-class _Workers:
-    """Dask workers as a fleet: partitions are computed where Dask likes, and each stays there."""
+class _DaskPool:
+    """Dask workers as a pool: partitions are computed where Dask likes, and each stays there."""
 
     def __init__(self, client: Client, parts: Sequence[Any]) -> None:
         self._client, self._parts = client, parts
         self._futures = client.compute(list(parts))
         self.rows = 0
 
-    def stations(self) -> list[_Worker]:
-        """Stations with all rows, when they have been computed."""
+    def workers(self) -> list[_RemoteWorker]:
+        """Workers with all rows, when they have been computed."""
         self._await_rows()
         self._even_out()
         while True:
@@ -150,22 +150,22 @@ class _Workers:
             holders: dict[str, list[str]] = {}
             for key, address in self._holders().items():
                 holders.setdefault(address, []).append(key)
-            stations = [_Worker(self._client, address) for address in holders]
+            workers = [_RemoteWorker(self._client, address) for address in holders]
             try:
-                waits = [s.start("take_results", holders[s.address]) for s in stations]
+                waits = [s.start("take_results", holders[s.address]) for s in workers]
                 counts = [wait() for wait in waits]
-            except Lost:
-                self.dismiss(stations)
+            except WorkerLost:
+                self.dismiss(workers)
                 continue
             if min(counts, default=-1) < 0 or sum(map(len, holders.values())) < len(self._futures):
-                self.dismiss(stations)  # a partition was moved, or lost, in between
+                self.dismiss(workers)  # a partition was moved, or lost, in between
                 continue
             self.rows = sum(counts)
             if not self.rows:
-                self.dismiss(stations)
+                self.dismiss(workers)
                 raise ValueError("X has no rows in any of its partitions")
-            self.dismiss([s for s, count in zip(stations, counts, strict=True) if not count])
-            return [s for s, count in zip(stations, counts, strict=True) if count]
+            self.dismiss([s for s, count in zip(workers, counts, strict=True) if not count])
+            return [s for s, count in zip(workers, counts, strict=True) if count]
 
     def _holders(self) -> dict[str, str]:
         """The worker of each partition; of several, the one that holds the fewest."""
@@ -204,7 +204,7 @@ class _Workers:
                 patience, now = (_GONE if self.rows else _COMING), time.monotonic()
                 heard = now if self._client.scheduler_info(n_workers=-1)["workers"] else heard
                 if now - heard > patience:
-                    raise Lost(f"the Dask cluster has had no worker for {patience:g} seconds") from None
+                    raise WorkerLost(f"the Dask cluster has had no worker for {patience:g} seconds") from None
                 continue
             for number, future in enumerate(self._futures):
                 if future.status == "error":
@@ -217,10 +217,10 @@ class _Workers:
             else:
                 return
 
-    def dismiss(self, stations: Sequence[Any]) -> None:
-        """Let stations go."""
-        for station in stations:
-            station.dismiss()
+    def dismiss(self, workers: Sequence[Any]) -> None:
+        """Let workers go."""
+        for worker in workers:
+            worker.dismiss()
 
     def collect(self) -> list[tuple[Any, Any, dict[str, Any]]]:
         """All rows, here."""
@@ -321,23 +321,23 @@ def _run(
     follower: Follower | None = None,
 ) -> Any:
     """Fit a model to partitions, each a delayed (X, y, what else is given by row)."""
-    fleet = _Workers(client, parts)
-    bar = Bar(bool(getattr(model, "verbose", 0)))
+    pool = _DaskPool(client, parts)
+    bar = ProgressBar(bool(getattr(model, "verbose", 0)))
     bar.say(words)
 
-    def told(news: News) -> None:
+    def told(news: Status) -> None:
         if news.of:
             bar.draw(step_of(model), news.done, news.of, news.score)
 
     try:
         extra = partial(share, plain | held_out)
-        learned = drive(fleet, _copy_of(model, client, follower), extra, _rounds, told, follower)
-    except NotSpread:
-        if fleet.rows > FEW:
+        learned = drive(pool, _copy_of(model, client, follower), extra, _rounds, told, follower)
+    except NotDistributable:
+        if pool.rows > FEW:
             raise
-        X, y, rows = _joined(fleet.collect())
+        X, y, rows = _joined(pool.collect())
         return model.fit(X, y, **rows, **plain, **held_out)
-    except Interrupted as interrupted:
+    except FitInterrupted as interrupted:
         vars(model).update(interrupted.learned or {})
         cause = interrupted.__cause__
         if not isinstance(cause, Exception):
@@ -347,7 +347,7 @@ def _run(
         raise cause from None
     finally:
         bar.end()
-        fleet.release()
+        pool.release()
     vars(model).pop("feature_names_in_", None)
     vars(model).update(learned)
     if follower is not None:
@@ -464,7 +464,7 @@ def _scale(model: Any, client: Client, sizes: Sequence[float], columns: int) -> 
         told += f", {memory.in_words(n * row)} in all and {each} a worker"
     if not of_its_own:
         hosts = {worker["host"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()}
-        often = trips(leaves_of(model), Relay.ahead)
+        often = trips(leaves_of(model), TreeAllreduce.speculative_splits)
         told += f"; {len(hosts)} machines meet about {often} times a tree" if len(hosts) > 1 else ""
         lasting = seconds_of(n, columns, rounds_of(model), threads=sum(threads.values()) or 1)
         most = "at most " if stops_early(model) else ""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory
-from propriety.collective import Part, Parted
+from propriety.communicator import Disconnected, Part
 from propriety.engine import team
 from propriety.engine.compiling import kernel
 
@@ -81,8 +81,8 @@ def _add_up(bank, first, last, total):
             total[i] += bank[member, i]
 
 
-def open_place(members: int) -> str:
-    """Make the file that so many processes will share, and return its path; `close_place` removes it."""
+def create_segment(members: int) -> str:
+    """Make the file that so many processes will share, and return its path; `remove_segment` removes it."""
     folder = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None
     _remove_abandoned(Path(folder or tempfile.gettempdir()))
     handle, path = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
@@ -93,13 +93,13 @@ def open_place(members: int) -> str:
                 fcntl.flock(handle, fcntl.LOCK_SH)
         memory.allocate(handle, _bytes(members))  # or the first write would be the end of the process
     except BaseException:
-        close_place(path)
+        remove_segment(path)
         raise
     return path
 
 
-def close_place(path: str) -> None:
-    """Remove a file that `open_place` has made in this process; those who have opened it keep it."""
+def remove_segment(path: str) -> None:
+    """Remove a file that `create_segment` has made in this process; those who have opened it keep it."""
     handle = _opened.pop(path, None)
     if handle is not None:
         with suppress(OSError):
@@ -124,24 +124,24 @@ def _bytes(members: int) -> int:
     return 8 * (_HEAD + members * _LINE) + (members * _BANKS + 1) * _PLACE
 
 
-class Host:
+class SharedMemory:
     """One of several processes of a machine.
 
     Parameters
     ----------
     path : str
-        What `open_place` has returned.
+        What `create_segment` has returned.
     rank, size : int
-    told : callable, optional
+    report : callable, optional
         What `tell` calls.
     """
 
-    ahead = 1
+    speculative_splits = 1
 
     def __init__(
-        self, path: str, rank: int, size: int, told: Callable[[int, int, float | None], None] | None = None
+        self, path: str, rank: int, size: int, report: Callable[[int, int, float | None], None] | None = None
     ) -> None:
-        self.rank, self.size, self._told = rank, size, told
+        self.rank, self.size, self._report = rank, size, report
         with open(path, "r+b") as file:
             self._memory = mmap.mmap(file.fileno(), _bytes(size))
         numbers = np.frombuffer(self._memory, dtype=np.int64)
@@ -154,7 +154,7 @@ class Host:
         if rank == 0:
             with suppress(FileNotFoundError):
                 os.unlink(path)
-            close_place(path)
+            remove_segment(path)
 
     def stop(self) -> None:
         """Tell everybody that it is over."""
@@ -170,7 +170,7 @@ class Host:
         if late >= 0:
             self._sleep()
         elif self._board[0]:
-            raise Parted("the fit was told to stop")
+            raise Disconnected("the fit was told to stop")
         return bank
 
     def _sleep(self) -> None:
@@ -182,13 +182,13 @@ class Host:
                 looked, pid = now, int(self._board[_HEAD + late * _LINE + 1])
                 if pid and not _alive(pid):
                     self.stop()
-                    raise Parted(f"process {pid} is gone")
+                    raise Disconnected(f"process {pid} is gone")
                 if now - began > _PATIENCE:
                     self.stop()
-                    raise Parted(f"process {pid} has not come within {_PATIENCE:g} seconds")
+                    raise Disconnected(f"process {pid} has not come within {_PATIENCE:g} seconds")
             time.sleep(min(_LONG_NAP, max(_NAP, (now - began) / 10)))
         if self._board[0]:
-            raise Parted("the fit was told to stop")
+            raise Disconnected("the fit was told to stop")
 
     def _shown(self, mine: NDArray[Any]) -> NDArray[Any]:
         """What everybody shows, one row each; at most as much as a place holds."""
@@ -252,10 +252,10 @@ class Host:
                     found[rank][begin - start : end - start] = shown[rank, begin - first : end - first]
         return found
 
-    def tell(self, done: int, of: int, score: float | None) -> None:
+    def report(self, done: int, of: int, score: float | None) -> None:
         """Pass it on."""
-        if self._told is not None:
-            self._told(done, of, score)
+        if self._report is not None:
+            self._report(done, of, score)
 
 
 def _flat(part: Any) -> list[Bytes]:

@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from propriety.beyond.meeting import meet
-from propriety.collective import ALONE
+from propriety.communicator import SINGLE
 from propriety.data.table import Schema
+from propriety.distributed.turns import take_turns
 from propriety.engine import binning
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
@@ -19,8 +19,8 @@ N = 900
 
 
 def together(work, shares):
-    """What each member's ``work(rows, collective)`` returns, each with its share of the rows."""
-    return meet([lambda member, rows=rows: work(rows, member) for rows in shares])
+    """What each member's ``work(rows, communicator)`` returns, each with its share of the rows."""
+    return take_turns([lambda member, rows=rows: work(rows, member) for rows in shares])
 
 
 @pytest.fixture
@@ -73,12 +73,12 @@ def test_sums_and_scales_do_not_depend_on_the_spread(rng, weights, n_members):
     g, h, out = rng.normal(size=N), rng.random(N), weights.array == 0
     g[out], h[out] = 0.0, 0.0
 
-    def work(rows, collective):
-        part = row_weights(replace(weights.take(rows), collective=collective))
-        signal = Quantizer(len(rows), part, collective)(g[rows], h[rows], 1)
-        return part.total, weighted_sum(g[rows], part, 1, collective), signal
+    def work(rows, communicator):
+        part = row_weights(replace(weights.take(rows), communicator=communicator))
+        signal = Quantizer(len(rows), part, communicator)(g[rows], h[rows], 1)
+        return part.total, weighted_sum(g[rows], part, 1, communicator), signal
 
-    total, expected, whole = work(np.arange(N), ALONE)
+    total, expected, whole = work(np.arange(N), SINGLE)
     shares = shares_of(rng, n_members)
     for rows, (its_total, its_sum, signal) in zip(shares, together(work, shares), strict=True):
         assert (its_total, its_sum) == (total, expected)
@@ -95,9 +95,9 @@ def test_bins_do_not_depend_on_the_spread(rng, weights, sample, monkeypatch):
     schema, table = Schema.fit(table_of(rng), [2])
     target = (rng.random(N) < 0.4).astype(float)
 
-    def work(rows, collective):
+    def work(rows, communicator):
         part = Rows(table, rows)
-        own = replace(weights.take(rows), collective=collective)
+        own = replace(weights.take(rows), communicator=communicator)
         return Binner.fit(part, own, target[rows], schema.n_categories, 30, 1)
 
     whole = Binner.fit(table, weights, target, schema.n_categories, 30, 1)
