@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, StratifiedKFold, cross_val_predict
@@ -15,6 +16,7 @@ from propriety import (
     BoostingClassifier,
     LinearClassifier,
     LossSearchCV,
+    RuleClassifier,
     TreeClassifier,
     losses,
     recommend,
@@ -167,12 +169,24 @@ def test_nested_choices_are_made_within_the_training_rows():
 def test_f_star_takes_the_loss_of_least_empirical_risk():
     X, y = plain(150, seed=3)
     search = LossSearchCV(LinearClassifier(tol=1e-6), "F*", fn_cost=3, cv=2).fit(X, y)
-    bag = [losses.Log(), losses.Matsushita(), losses.Mu(0.5), losses.Power(0.3), losses.Squared()]
+    bag = [losses.Log(), losses.Mu(1 / 3), losses.Matsushita(), losses.Squared(), losses.Power(0.3)]
     risks = [cost_of(y, LinearClassifier(loss, tol=1e-6).fit(X, y).predict_proba(X), 1, 3) for loss in bag]
     assert np.ptp(risks) > 0
     assert search.cv_results_["empirical_risk"] == pytest.approx(np.array(risks))
     assert search.best_loss_ == bag[int(np.argmin(risks))]
     assert search.verdict_.method == "empirical"
+
+
+def test_f_star_breaks_ties_as_rules_do():
+    """No loss makes a mistake: the log loss is taken, and without it the first of the bag."""
+    X, y = load_iris(return_X_y=True)
+    y = y == 0
+    rules = RuleClassifier("bag", choose="once").fit(X, y)
+    search = LossSearchCV(RuleClassifier(), "F*", cv=2).fit(X, y)
+    assert np.all(search.cv_results_["empirical_risk"] == 0)
+    assert search.best_loss_ == rules.loss_.loss == losses.Log()
+    without = [losses.Squared(), losses.Matsushita()]
+    assert RuleClassifier("bag", bag=without, choose="once").fit(X, y).loss_.loss == without[0]
 
 
 def test_boosting_shares_bins_and_changes_nothing(monkeypatch):

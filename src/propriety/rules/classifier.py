@@ -66,7 +66,7 @@ class RuleClassifier(ProperClassifier):
     choose : {"risk", "edge", "once"}, default="risk"
         With ``loss="bag"``: each round takes the loss whose rule leads to the smallest cost of the decisions
         on the training rows, or whose rule has the largest edge; or all rounds are run with each loss, and
-        the one of smallest cost is kept.
+        the one of smallest cost is kept. Of equals the log loss is taken, then the first of the bag.
     fit_intercept : bool, default=True
         Whether there is a constant rule, which is leveraged after each rule.
     min_samples_rule : float, default=1

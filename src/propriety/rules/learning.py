@@ -20,7 +20,7 @@ from propriety.rules.leveraging import RuleSample, ScoredRows
 from propriety.rules.monomials import Monomial
 from propriety.rules.rows import BinnedRows
 from propriety.rules.rule_lists import BinScorer, RuleList, contrasts
-from propriety.rules.settings import RuleSettings
+from propriety.rules.settings import RuleSettings, first_of_least
 from propriety.rules.text import described, merged, round_edges
 from propriety.rules.unseen import unseen_of
 from propriety.weights import Weights
@@ -98,8 +98,9 @@ def boost(sample: RuleSample, grower: RuleGrower, settings: RuleSettings) -> Rul
     """Boost rules for the loss, or for a bag of losses."""
     if settings.choose == "once" and len(settings.bag) > 1:
         # F* of [N8 §6]: one loss for this training set, the one of smallest empirical risk.
-        fits = [boost(sample, grower, replace(settings, bag=(c,))) for c in settings.bag]
-        return min(fits, key=lambda fit: empirical_risk(sample, fit, settings.costs))
+        return _of_least_risk(
+            sample, [boost(sample, grower, replace(settings, bag=(c,))) for c in settings.bag], settings
+        )
     state = start(sample, settings.bag[0], settings.intercept)
     for _ in range(settings.rounds):
         proposals = [
@@ -110,14 +111,21 @@ def boost(sample: RuleSample, grower: RuleGrower, settings: RuleSettings) -> Rul
         if not proposals:
             break
         if settings.choose == "edge":
-            proposals = [max(proposals, key=lambda proposal: proposal[0].edges[-1])]
-        taken = [take(sample, *proposal, settings) for proposal in proposals]
-        if len(taken) > 1:
-            taken.sort(key=lambda candidate: empirical_risk(sample, candidate, settings.costs))
-        state = taken[0]
+            states = [proposed for proposed, _ in proposals]
+            largest = first_of_least([-s.edges[-1] for s in states], [s.composite for s in states])
+            proposals = [proposals[largest]]
+        state = _of_least_risk(sample, [take(sample, *proposal, settings) for proposal in proposals], settings)
         if state.ended:
             break
     return state
+
+
+def _of_least_risk(sample: RuleSample, states: list[RuleState], settings: RuleSettings) -> RuleState:
+    """The one of least empirical risk, by the rule for ties of the bags."""
+    if len(states) == 1:
+        return states[0]
+    risks = [empirical_risk(sample, state, settings.costs) for state in states]
+    return states[first_of_least(risks, [state.composite for state in states])]
 
 
 def start(sample: RuleSample, composite: losses.Composite, intercept: bool) -> RuleState:

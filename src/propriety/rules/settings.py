@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from propriety import losses
 from propriety.costs import ResolvedCosts
 from propriety.data.parameters import Parameters
@@ -19,6 +21,25 @@ BAGS: dict[Any, tuple[losses.Loss, ...]] = {
     2: (*_SHARED, losses.Power(0.3)),
     "all": (*_SHARED, losses.Squared(), losses.Power(0.3)),
 }
+#: Values that differ by less than this share are a tie.
+_TIE = 1e-12
+
+
+def first_of_least(values: Sequence[float], bag: Sequence[Any]) -> int:
+    """Which loss of a bag has the least value; of equals the log loss, then the first of the bag.
+
+    The paper does not say how F*, F and E break ties [N8 §6]; this is the rule wherever a loss is chosen by
+    what the training rows show. NaN stands for a loss that could not be fitted.
+
+    >>> bag = [losses.Mu(1 / 3), losses.Matsushita(), losses.Log()]
+    >>> first_of_least([0.1, 0.1, 0.1], bag), first_of_least([0.1, 0.1, 0.2], bag)
+    (2, 0)
+    """
+    least = np.nanmin(values)
+    equal = [k for k, value in enumerate(values) if value - least <= _TIE * abs(least)]
+    plain = [loss.loss if isinstance(loss, losses.Composite) else loss for loss in bag]
+    logs = [k for k in equal if plain[k] == losses.Log()]
+    return (logs or equal)[0]
 
 
 @dataclass(frozen=True)

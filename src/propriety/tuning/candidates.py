@@ -14,6 +14,7 @@ from propriety import losses
 from propriety.data.costs import Costs, parameters_of, stated_costs
 from propriety.losses import simplex
 from propriety.model.base import ProperClassifier
+from propriety.rules.settings import BAGS
 
 #: Families by name, each in the order in which they leave the log loss; it is tried first in any case.
 FAMILIES: dict[str, Callable[[float], list[Any]]] = {
@@ -28,7 +29,7 @@ FAMILIES: dict[str, Callable[[float], list[Any]]] = {
         losses.Squared(),
     ],
 }
-#: Strategies: F* tries the permissible losses and keeps the one of least empirical risk [N8 §6].
+#: The strategy that keeps the loss of least empirical risk, of the bag of five [N8 §6].
 EMPIRICAL = "F*"
 
 
@@ -114,7 +115,7 @@ def read(given: Any, owner: Any, cost: float) -> list[Candidate]:
 
 def _given(given: Any, owner: Any, cost: float) -> Iterable[Candidate]:
     if isinstance(given, str) and (given in FAMILIES or given == EMPIRICAL):
-        return [Candidate(loss) for loss in FAMILIES["permissible" if given == EMPIRICAL else given](cost)]
+        return [Candidate(loss) for loss in (BAGS["all"] if given == EMPIRICAL else FAMILIES[given](cost))]
     if isinstance(given, Mapping):
         return _grid(given, owner)
     if isinstance(given, str | losses.Loss | losses.Composite):

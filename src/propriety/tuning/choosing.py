@@ -103,11 +103,6 @@ def choose(folds: list[Fold], observations: Observations, rule: str) -> int:
     return best
 
 
-def choose_empirical(empirical: Floats) -> int:
-    """F*: the candidate of least risk on the rows that it was fitted to; the first of equals. [N8 §6]"""
-    return int(np.nanargmin(empirical))
-
-
 def choices_without(folds: list[Fold], observations: Observations, rule: str) -> list[int]:
     """For each fold the candidate that the other folds would choose."""
     return [choose(folds[:k] + folds[k + 1 :], observations, rule) for k in range(len(folds))]

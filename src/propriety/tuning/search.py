@@ -28,6 +28,7 @@ from propriety.evaluation.scores import class_index
 from propriety.model.pages import Documented
 from propriety.parallel import n_threads
 from propriety.progress import is_heard, part
+from propriety.rules.settings import first_of_least
 from propriety.tuning import candidates, choosing, criteria, folds
 from propriety.tuning.verdict import Verdict
 from propriety.weights import check
@@ -49,6 +50,11 @@ def _delegates(name: str) -> Any:
     return available_if(check)
 
 
+def _choose_empirical(task: folds.Task, empirical: Floats) -> int:
+    """F*: the candidate of least risk on the rows that it was fitted to. [N8 §6]"""
+    return first_of_least(empirical.tolist(), [candidate.loss for candidate in task.candidates])
+
+
 class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Choose the loss of a classifier by cross-validation, and say what that gained over the log loss.
 
@@ -64,7 +70,8 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         - "tailored": ``Tailored(c, focus)`` at the threshold c of the costs;
         - "gain": ``GLog(gain)``; "alpha": ``AlphaTunable(1, alpha)``; "power": ``DensityPower(gamma)``;
         - "permissible": the logistic, Matsushita's, two more and the squared loss of [N8 §6];
-        - "F*": the same, chosen by the criterion on the rows that were fitted, without held-out rows [N8 §6];
+        - "F*": the log loss and the others of ``RuleClassifier(choose="once")``, chosen by the criterion on
+          the rows that were fitted, without held-out rows; of equals the log loss, then the first [N8 §6];
         - a list of losses, composites, their names and grids;
         - a grid as in ``GridSearchCV`` of ``loss``, ``link`` and their parameters, such as
           ``{"loss__focus": [2, 8]}``.
@@ -216,7 +223,7 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         best = (
             choosing.choose(results, task.observations, self.rule)
             if empirical is None
-            else choosing.choose_empirical(empirical)
+            else _choose_empirical(task, empirical)
         )
         choices = self._choices(task, groups, splits, results)
         verdict = self._verdict(task, results, best, choices)
@@ -321,7 +328,7 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
     ) -> list[int]:
         """For each fold a candidate, chosen without its held-out rows."""
         if task.empirical:
-            return [choosing.choose_empirical(fold.empirical) for fold in results]
+            return [_choose_empirical(task, fold.empirical) for fold in results]
         if self.verdict == "cross":
             return choosing.choices_without(results, task.observations, self.rule)
         if not (isinstance(self.cv, numbers.Integral) or self.cv is None or hasattr(self.cv, "split")):
