@@ -471,7 +471,7 @@ def test_wrong_uses_of_fit_say_what_to_do(folder, arguments, message):
 @pytest.mark.parametrize(("model", "words"), [("tree", "age"), ("rules", "says"), ("linear", "× age")])
 def test_a_model_that_can_be_read_is_shown_without_a_table(folder, tmp_path, model, words):
     saved = tmp_path / "m"
-    few = ("--set", "n_rules=3") if model == "rules" else ()
+    few = {"rules": ("--set", "n_rules=3"), "tree": ("--set", "ccp_alpha=0")}.get(model, ())
     run("fit", folder / "t.csv", *COSTS, "--model", model, *few, "--holdout", "0.3", "--save", saved)
     shown = run("explain", saved).stdout
     assert "The model in words" in shown

@@ -17,7 +17,14 @@ from scipy import sparse
 from sklearn.base import clone
 from tests import many_rows
 
-from propriety import BoostingClassifier, ForestClassifier, RuleClassifier, TreeClassifier, evaluation
+from propriety import (
+    BoostingClassifier,
+    Costs,
+    ForestClassifier,
+    RuleClassifier,
+    TreeClassifier,
+    evaluation,
+)
 from propriety.communicator import NotDistributable
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
@@ -174,7 +181,7 @@ def test_costs_by_column_early_stopping_and_a_validation_set(client):
     cuts = [700]
     ddf, labels = frames(df, cuts), frames(pd.DataFrame({"y": y}), cuts)["y"]
     for parameters, given in (
-        ({"early_stopping": True, "fn_cost": "amount", "stakes": True}, {}),
+        ({"early_stopping": True, "costs": Costs(fn="amount", weight_by_stakes=True)}, {}),
         ({"early_stopping": True, "fn_cost": 5}, {"X_val": X_val, "y_val": y_val}),
     ):
         whole = model(**parameters).fit(df, y, **given)

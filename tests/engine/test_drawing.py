@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from propriety.data.folds import SALT, mixed
+from propriety.data.hashing import SALT, mixed
 from propriety.engine import drawing
 from propriety.engine.harvest import NO_HARVEST
 

@@ -102,7 +102,7 @@ def test_every_estimator_says_and_decides_the_same(row, n_classes):
     costs = (
         {"fn_cost": 3.0, "pos_label": "b"}
         if n_classes == 2
-        else {"cost_matrix": [[0, 1, 5], [2, 0, 1], [9, 1, 0]]}
+        else {"costs": Costs(matrix=[[0, 1, 5], [2, 0, 1], [9, 1, 0]])}
     )
     model = row.type(**SMALL[row.key], **costs).fit(X, y)
     assert_same(model, X)

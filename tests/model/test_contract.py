@@ -1,7 +1,6 @@
 """The contract of a fitted model, over the catalogue: a new row is tested by being there."""
 
 import inspect
-import warnings
 
 import numpy as np
 import pytest
@@ -148,18 +147,6 @@ def test_the_catalogue_is_what_the_package_offers(row):
     assert getattr(propriety, row.name) is row.type
     assert row.name in propriety.__all__
     assert row.type.table_settings(100).keys() <= set(row.type._get_param_names())
-
-
-def test_an_old_name_of_a_parameter_still_works():
-    X, y = data(2)
-    for row in ROWS:
-        for old, new in row.type._renamed.items():
-            with pytest.warns(FutureWarning, match=f"{old} is called {new} now"):
-                by_old = small(row, **{old: 0.05}).fit(X, y)
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                by_new = small(row, **{new: 0.05}).fit(X, y)
-            np.testing.assert_array_equal(by_old.predict_proba(X), by_new.predict_proba(X))
 
 
 def quick(row):

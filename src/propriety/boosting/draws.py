@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.data.folds import mixed, mixed_number
+from propriety.data.hashing import mixed, mixed_number
 
 
 class Draws(NamedTuple):

@@ -14,7 +14,8 @@ from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.settings import ROUNDS, BoostingSettings
 from propriety.boosting.shapes import Marginals
 from propriety.costs import ResolvedCosts
-from propriety.data.folds import fold_numbers, mixed
+from propriety.data.folds import fold_numbers
+from propriety.data.hashing import mixed
 from propriety.data.labels import as_labels
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import Table

@@ -18,7 +18,7 @@ from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import BinaryObjective, Objective, derivatives
 from propriety.boosting.reach import Reach
 from propriety.boosting.settings import BoostingSettings
-from propriety.data.folds import SALT, mixed
+from propriety.data.hashing import SALT, mixed
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import largest, largest_of, row_weights, weighted_sum
 from propriety.engine.harvest import NO_HARVEST

@@ -28,7 +28,7 @@ from propriety.cli.recipes import FRAME, Fitted, Order, Recipe
 from propriety.cli.splitting import Split
 from propriety.cli.study import Study, importance_of, summary
 from propriety.cli.training import TrainingTable
-from propriety.data.folds import mixed
+from propriety.data.hashing import mixed
 from propriety.distributed import out_of_core
 from propriety.distributed.scan import Scan
 from propriety.distributed.sources import Files, source_of

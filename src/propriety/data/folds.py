@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
+from propriety.data.hashing import Hashes, mixed
 from propriety.data.parameters import number
 from propriety.data.training import Training
 
-Hashes = NDArray[np.uint64]
 _NAN = np.float64(np.nan)
-#: What `mixed` adds to a number before it mixes the bits.
-SALT = np.uint64(0x9E3779B97F4A7C15)
 
 
 def fold_numbers(training: Training, n_folds: int, *, seed: int = 0) -> NDArray[np.intp]:
@@ -152,26 +150,6 @@ def _combined(columns: list[Hashes], salts: Hashes) -> Hashes:
     for column, salt in zip(columns, salts, strict=True):
         total += mixed(column ^ salt)
     return total
-
-
-def mixed(x: Hashes) -> Hashes:
-    """SplitMix64's finalizer: a one-to-one function of 64 bits each of which depends on all."""
-    x = x + SALT
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def mixed_number(x: int) -> int:
-    """`mixed` of one number.
-
-    >>> mixed_number(5) == int(mixed(np.array([5], dtype=np.uint64))[0])
-    True
-    """
-    x = (x + int(SALT)) % 2**64
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) % 2**64
-    return x ^ (x >> 31)
 
 
 def _cut(

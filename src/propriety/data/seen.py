@@ -10,18 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-from propriety.communicator import SINGLE
-from propriety.data.folds import mixed
+from propriety.data.hashing import LEAST, Hashes, least, row_hashes
 from propriety.data.streamed import StreamedTable
-from propriety.data.table import Table, is_sparse
+from propriety.data.table import Table
 from propriety.data.training import Training
 
-Hashes = NDArray[np.uint64]
-_KEPT = 256  # hashes at most
-_CELLS = 1 << 15  # that are hashed at a time
 _ALL = 2.0**64
 _SURE = 1e-3  # chance of a false alarm
 _FEW = 30  # rows asked about, below which finding none of them says little
@@ -42,17 +37,16 @@ class RowSketch:
     hashes: Hashes
 
     @classmethod
-    def of(cls, table: Table, kept: NDArray[np.bool_] | None = None) -> RowSketch:
-        """That of a table, or of some of its rows."""
-        hashes = row_hashes(table)
-        return cls(_least(hashes if kept is None else hashes[kept]))
+    def of(cls, table: Table) -> RowSketch:
+        """That of a table."""
+        return cls(_least_of(table))
 
     @classmethod
-    def of_training(cls, training: Training) -> RowSketch | None:
-        """That of the rows of a fit with a weight; None if they are spread or read in parts."""
-        if training.communicator is not SINGLE or isinstance(training.table, StreamedTable):
-            return None
-        return cls.of(training.table, training.weights.kept)
+    def of_training(cls, training: Training) -> RowSketch:
+        """That of the rows of a fit which have a weight, in all processes."""
+        weightless = training.weights.kept is not None  # a process without such a row has one of weight 0
+        own = np.empty(0, dtype=np.uint64) if weightless else _least_of(training.table)
+        return cls(least(np.concatenate(training.communicator.gather(own))))
 
     @property
     def text(self) -> str:
@@ -68,7 +62,7 @@ class RowSketch:
         """The sketch of a `text`."""
         data = bytes.fromhex(text)
         hashes = np.frombuffer(data[: len(data) // 8 * 8], dtype=">u8").astype(np.uint64)
-        if len(data) % 8 or not 0 < len(hashes) <= _KEPT or np.any(hashes[1:] <= hashes[:-1]):
+        if len(data) % 8 or not 0 < len(hashes) <= LEAST or np.any(hashes[1:] <= hashes[:-1]):
             raise ValueError("hashes of rows are not in order")
         return cls(hashes)
 
@@ -76,7 +70,7 @@ class RowSketch:
     def n_rows(self) -> float:
         """The number of distinct rows, by how close the hashes lie if not all are kept."""
         k = len(self.hashes)
-        return float(k if k < _KEPT else (k - 1) * _ALL / float(self.hashes[-1]))
+        return float(k if k < LEAST else (k - 1) * _ALL / float(self.hashes[-1]))
 
     def asked(self, table: Table) -> RowsSeen:
         """How many of the rows of a table are among those of the sketch."""
@@ -85,10 +79,10 @@ class RowSketch:
     def asked_hashes(self, hashes: Hashes) -> RowsSeen:
         """The same of hashes, as of a table that is read in pieces."""
         distinct, times = np.unique(hashes, return_counts=True)
-        least = distinct if len(self.hashes) < _KEPT else distinct[distinct <= self.hashes[-1]]
-        found = np.isin(least, self.hashes, assume_unique=True)
+        low = distinct if len(self.hashes) < LEAST else distinct[distinct <= self.hashes[-1]]
+        found = np.isin(low, self.hashes, assume_unique=True)
         repeated = int(times[times > 1].sum())
-        return RowsSeen(len(hashes), len(least), int(found.sum()), self._by_chance(len(hashes), repeated))
+        return RowsSeen(len(hashes), len(low), int(found.sum()), self._by_chance(len(hashes), repeated))
 
     def _by_chance(self, n: int, repeated: int) -> float:
         """At most so large a share of rows that are new would equal one of the table.
@@ -156,44 +150,8 @@ class RowsSeen:
         )
 
 
-def row_hashes(table: Table) -> Hashes:
-    """A hash of what each row holds, its numbers to single precision.
-
-    It is a sum over the columns of odd multiples of their 32 bits, whose upper half is nearly universal.
-    """
-    salts = mixed(np.arange(table.n_features, dtype=np.uint64)) | np.uint64(1)
-    total = np.zeros(table.n_rows, dtype=np.uint64)
-    plain = not any(table.schema.n_categories)
-    if plain and is_sparse(table.matrix):
-        cells = table.matrix.tocoo()
-        np.add.at(total, cells.row, _bits(cells.data) * salts[cells.col])
-    elif plain and table.dense is not None:
-        step = max(1, _CELLS // table.n_features)
-        for start in range(0, table.n_rows, step):
-            total[start : start + step] = _bits(table.dense[start : start + step]) @ salts
-    else:
-        for f in range(table.n_features):
-            total += _bits(table.column(f)) * salts[f]
-    return mixed(total)
-
-
-def _bits(values: NDArray[np.floating]) -> Hashes:
-    """The bits of numbers in single precision, 0 for both zeros, the same for every NaN."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        single = values.astype(np.float32)
-        single += np.float32(0)
-    missing = np.isnan(single)
-    if missing.any():
-        single[missing] = np.nan
-    return single.view(np.uint32).astype(np.uint64)
-
-
-def _least(hashes: Hashes) -> Hashes:
-    """The least of the distinct hashes, ascending."""
-    most = 2 * _KEPT
-    while True:
-        least = hashes if most >= len(hashes) else np.partition(hashes, most)[:most]
-        distinct = np.unique(least)
-        if len(distinct) >= _KEPT or most >= len(hashes):
-            return distinct[:_KEPT].copy()
-        most *= 8  # rows are repeated
+def _least_of(table: Table) -> Hashes:
+    """The least hashes of the rows of a table, of one process."""
+    if isinstance(table, StreamedTable):
+        return table.least_hashes()
+    return least(row_hashes(table))

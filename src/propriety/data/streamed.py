@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from propriety import memory
 from propriety.communicator import SINGLE, Communicator
+from propriety.data.hashing import Hashes, least, row_hashes
 from propriety.data.labels import CodedLabels
 from propriety.data.stream import Stream
 from propriety.data.table import Schema, Table, categorical_columns, categories_of, join_schemas, ordered
@@ -50,7 +51,8 @@ class StreamedTable(Table):
         super().__init__(stream, schema)
         self._labels = labels
         self._kept: NDArray[np.bool_] | None = None  # of the source's rows, those of the table
-        self._hashes: NDArray[np.uint64] | None = None
+        self._hashes: Hashes | None = None
+        self._least: Hashes | None = None
         self._held: tuple[NDArray[np.intp], Floats] | None = None
 
     @classmethod
@@ -86,6 +88,8 @@ class StreamedTable(Table):
         schema = Schema(tuple(self._schema.categories[f] for f in features), tuple(names))
         place = {f: i for i, f in enumerate(features)}
         asked = names if self._labels is None else [*names, stream.target]
+        # Rows are hashed in passing, by the first pass that reads all columns in their order.
+        lowest = [] if self._least is None and list(features) == list(range(self.n_features)) else None
         for batch in stream.batches(list(dict.fromkeys(asked))):
             stop = start + batch.num_rows
             if stop > stream.n_rows:
@@ -96,6 +100,8 @@ class StreamedTable(Table):
             if not taken.num_rows:
                 continue
             table = Table(nw.from_native(taken.select(names), eager_only=True), schema)
+            if lowest is not None:
+                lowest = [least(np.concatenate([*lowest, row_hashes(table)]))]
             read = partial(table.column, codes=codes)
             end = first + taken.num_rows
             yield slice(first, end), lambda f, read=read: read(place[f])  # type: ignore[misc]
@@ -105,6 +111,8 @@ class StreamedTable(Table):
                 f"the source had {stream.n_rows:,} rows at first, and another number now: give one that has "
                 "the same rows each time, such as files, or a function that begins anew"
             )
+        if lowest is not None:
+            self._least = np.concatenate([np.empty(0, dtype=np.uint64), *lowest])
 
     def _taken(self, batch: Any, start: int) -> Any:
         """The rows of a batch that are the table's."""
@@ -126,14 +134,22 @@ class StreamedTable(Table):
                 values[:, f] = column(f) if encode[f] is None else encode[f](column(f))
             yield where.start, where.stop, values
 
+    def least_hashes(self) -> Hashes:
+        """The least hashes of the rows, which any pass over all columns finds."""
+        if self._least is None:
+            for _ in self.parts(range(self.n_features)):
+                pass
+        assert self._least is not None
+        return self._least
+
     # --- what a pass leaves for the next one ---
 
     @property
-    def hashes(self) -> NDArray[np.uint64] | None:
+    def hashes(self) -> Hashes | None:
         """The hash of each row's content, once it is known."""
         return self._hashes
 
-    def hold(self, hashes: NDArray[np.uint64], positions: NDArray[np.intp], values: Floats) -> None:
+    def hold(self, hashes: Hashes, positions: NDArray[np.intp], values: Floats) -> None:
         """Keep hashes, and the values of some rows."""
         self._hashes, self._held = hashes, (positions, values)
 

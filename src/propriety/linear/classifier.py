@@ -127,8 +127,8 @@ class LinearClassifier(OffsetClassifier):
     (array([[0.9082]]), array([-1.3623]))
     >>> model.predict_proba(X)[:, 1].round(3)
     array([0.204, 0.388, 0.612, 0.796])
-    >>> model.contributions(X).round(4)[0], model.decision_function(X).round(4)[0]
-    (array([-1.3623,  0.    ]), np.float64(-1.3623))
+    >>> model.contributions(X)[3].round(4) + 0.0, model.decision_function(X)[3].round(4)
+    (array([1.3623, 0.    ]), np.float64(1.3623))
     """
 
     takes_groups: ClassVar[bool] = True

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.data.seen import RowsSeen, row_hashes
+from propriety.data.hashing import row_hashes
+from propriety.data.seen import RowsSeen
 from propriety.model.base import ProperClassifier
 
 _ASKED = 1 << 20  # rows of a table that is read in pieces which are asked about
@@ -16,8 +17,7 @@ _ASKED = 1 << 20  # rows of a table that is read in pieces which are asked about
 def rows_seen(model: Any, X: Any) -> RowsSeen | None:
     """What is known of whether a model was fitted to the rows of X; None if nothing is.
 
-    A model of this library keeps hashes of some of its training rows, but for those that were spread over
-    processes or read in parts; files of older versions hold none.
+    A model of this library keeps hashes of some of its training rows; files of older versions hold none.
 
     >>> from propriety import LinearClassifier
     >>> X, y = np.random.default_rng(0).normal(size=(300, 3)), np.arange(300) % 2
