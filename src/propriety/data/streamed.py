@@ -89,6 +89,7 @@ class StreamedTable(Table):
         place = {f: i for i, f in enumerate(features)}
         asked = names if self._labels is None else [*names, stream.target]
         # Rows are hashed in passing, by the first pass that reads all columns in their order.
+        lowest: list[Hashes] | None
         lowest = [] if self._least is None and list(features) == list(range(self.n_features)) else None
         for batch in stream.batches(list(dict.fromkeys(asked))):
             stop = start + batch.num_rows
