@@ -5,9 +5,8 @@ from functools import cache
 
 import numpy as np
 
-from propriety.engine.lines import LINE
 from propriety.forest.entropy import entropy_table
-from propriety.forest.layout import BEHIND, COLUMN, RULES, SCRATCH
+from propriety.forest.layout import COLUMN, LINE, RULES, SCRATCH
 from propriety.model.measure import NodeLoss, measure_of
 
 _WORD = 2**64 - 1
@@ -97,34 +96,20 @@ class Node:
         values = codes[codes != self.missing[feature]]
         return codes.min(), values.max(initial=-1), len(values) < len(codes)
 
-    def best_random_cut(self, features, batch, draws, bounds=None):
-        """The best of random cuts of drawn columns: gain, feature, cut, side; None if there is none.
-
-        With bounds of the columns cuts are drawn there, and again in the node's range if a side is empty; not
-        in a block of columns of which one that was drawn may have missing values.
-        """
+    def best_random_cut(self, features, batch, draws):
+        """The best of random cuts of drawn columns: gain, feature, cut, side; None if there is none."""
         best, undrawn, loss = (-self.loss, None), len(features), self.loss
         while undrawn > 0 and best[1] is None:
             batch = min(batch, undrawn)
             draws.columns(features, undrawn, batch)
             undrawn -= batch
-            for first in range(0, self.codes.shape[1], LINE):
-                drawn = [f for f in features[undrawn : undrawn + batch][::-1] if first <= f < first + LINE]
-                for f, cut in self._cuts(drawn, draws, bounds).items():
-                    gain = -np.inf if cut is None else self.gain(self.goes_left(f, *cut))
-                    if gain > best[0] + 1e-9 * loss:
-                        best = gain, f, *cut
+            for f in features[undrawn : undrawn + batch][::-1]:
+                cut = draws.cut(*self.range_of(f))
+                gain = -np.inf if cut is None else self.gain(self.goes_left(f, *cut))
+                if gain > best[0] + 1e-9 * loss:
+                    best = gain, f, *cut
             batch = 1
         return None if best[1] is None else best
-
-    def _cuts(self, drawn, draws, bounds):
-        if bounds is None or any(bounds[f][1] == self.missing[f] for f in drawn):
-            return {f: draws.cut(*self.range_of(f)) for f in drawn}
-        cuts = {f: draws.cut(*bounds[f], False) for f in drawn}
-        for f in drawn:
-            if cuts[f] is not None and self.goes_left(f, *cuts[f]).mean() in (0, 1):
-                cuts[f] = draws.cut(*self.range_of(f))
-        return cuts
 
     # -- as kernels read it --------------------------------------------------------------------------
 
@@ -142,7 +127,7 @@ class Node:
         """Lines of so many rows, in blocks of columns, with the node's in the places `rows`."""
         n, d = self.codes.shape
         blocks = -(-d // LINE)
-        lines = np.zeros(blocks * n_lines * LINE + BEHIND, dtype=np.uint8)[:-BEHIND]
+        lines = np.zeros(blocks * n_lines * LINE, dtype=np.uint8)
         wide = np.zeros((n, blocks * LINE), dtype=np.uint8)
         wide[:, :d] = self.codes
         lines.reshape(blocks, n_lines, LINE)[:, rows] = wide.reshape(n, blocks, LINE).transpose(1, 0, 2)

@@ -8,9 +8,9 @@ from tests.forest.oracle import CLOSE, make_node
 
 from propriety.engine.compiling import kernel
 from propriety.engine.layout import BINS
-from propriety.engine.lines import LINE
 from propriety.forest import cuts
 from propriety.forest.entropy import FEW, node_loss
+from propriety.forest.layout import LINE
 
 #: Rows of a node whose losses are in a table, of one whose bins are a set of bits, and of a larger one.
 SIZES = [30, 150, 250]

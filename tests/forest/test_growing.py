@@ -218,20 +218,15 @@ def test_a_column_of_noise_is_not_memorized():
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_copies_of_lines_change_no_tree(extra, weighted, monkeypatch):
-    """Nodes whose lines fit are grown on copies of them; a block of columns follows the other there.
-
-    With random cuts of unweighted rows, splits move the copies, and nodes of fewer than 64 rows are words.
-    """
+    """Nodes whose lines fit are grown on copies of them; a block of columns follows the other there."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(300, 40)).round(1)
     X[:, 5:9][rng.random((300, 4)) < 0.2] = np.nan
     y = X[:, 0] * X[:, 35] + 0.3 * rng.normal(size=300) > 0
     weight = rng.random(300) if weighted else None
     answers = []
-    monkeypatch.setattr(layout, "RANGED", 1000)  # other draws would be other trees
     for size in (64, 64 * 100, 1 << 18):  # no copies of more than one row, of some nodes, of all
         monkeypatch.setattr(layout, "_NEAR", size)
-        monkeypatch.setattr(layout, "MOVED", size)
         model = ForestClassifier(n_estimators=3, random_state=0, **extra).fit(X, y, weight)
         answers.append(model.predict_proba(X))
     np.testing.assert_array_equal(answers[0], answers[1])

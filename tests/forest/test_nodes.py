@@ -14,10 +14,8 @@ def _may_split(rules, sums, depth):
 
 
 @kernel
-def _write_pair(grown, sums, node, feature, cut, side, gain, a, b, n_nodes):
-    return nodes.write_pair(
-        grown, sums, node, feature, cut, side, gain, a, b, sums[node, 0], sums[node, 1], n_nodes
-    )
+def _write_split(grown, node, feature, cut, missing_left, gain, n_nodes):
+    nodes.write_split(grown, node, feature, cut, missing_left, gain, n_nodes)
 
 
 @kernel
@@ -45,28 +43,16 @@ def test_a_node_is_split_if_it_has_two_classes_weight_for_two_leaves_and_a_depth
     assert _may_split(rules, np.array(sums), depth) == may
 
 
-@pytest.mark.parametrize(
-    ("side", "left", "goes"), [(0, (4, 4), 0), (1, (1, 0), 1), (-1, (2, 3), 1), (-1, (2, 2), 0)]
-)
-def test_a_split_and_its_children(side, left, goes):
-    """Missing values that the node has not seen go where most rows do."""
-    grown, sums = np.zeros(5, dtype=GROWN), np.full((5, 2), -9)
+def test_a_split_and_its_children():
+    grown = np.zeros(5, dtype=GROWN)
     for name in GROWN.names:
         grown[name] = 77
-    untouched, sums[2] = grown[:2].copy(), (6, 4)
-    assert _write_pair(grown, sums, 2, 8, 41, side, -1e-12, *left, 3) == goes
+    untouched = grown[:2].copy()
+    _write_split(grown, 2, 8, 41, 1, 0.5, 3)
     np.testing.assert_array_equal(grown[:2], untouched)
-    assert grown[["feature", "bin", "missing_left", "left", "gain"]][2].item() == (8, 41, goes, 3, 0.0)
-    for child in grown[3:]:
-        assert child[["gain", "left", "feature", "set", "bin", "missing_left"]].item() == (
-            0,
-            -1,
-            -1,
-            -1,
-            0,
-            0,
-        )
-    assert sums[3:].tolist() == [list(left), [6 - left[0], 4 - left[1]]]
+    assert grown[["feature", "bin", "missing_left", "left", "gain"]][2].item() == (8, 41, 1, 3, 0.5)
+    fields = ["gain", "left", "feature", "set", "bin", "missing_left"]
+    assert [child[fields].item() for child in grown[3:]] == [(0, -1, -1, -1, 0, 0)] * 2
 
 
 def test_nodes_wait_in_places_that_are_free():

@@ -6,25 +6,23 @@ from tests.forest.oracle import CLOSE, Draws, make_node, make_scratch
 
 from propriety.engine.compiling import kernel
 from propriety.forest.draws import draw_columns
-from propriety.forest.entropy import node_loss
+from propriety.forest.entropy import FEW, node_loss
 from propriety.forest.layout import WAITING
 from propriety.forest.random_cuts import search_random_cuts
 
 
 @kernel
 def _search(
-    rows, n_rows, bag, weights, columns, features, batch, lines, few, least, sums, most, waiting, left, kept,
+    rows, n_rows, bag, weights, columns, features, batch, lines, few, least, sums, whole, waiting, left, kept,
     scratch,
 ):  # fmt: skip
-    found, room, total, loss = waiting[0], scratch[0], np.int64(0), node_loss(lines, sums)
-    for k in range(sums.size):
-        total += sums[k]
+    found, room, loss = waiting[0], scratch[0], node_loss(lines, sums)
     found.gain, found.feature = -loss, -1
     room.state = draw_columns(features, features.size, batch, room.state)
     drawn = features[features.size - batch :]
     search_random_cuts(
-        rows, n_rows, bag, weights, columns, drawn, lines, few, least, sums, total, loss, most, found, left,
-        kept, room,
+        rows, n_rows, bag, weights, columns, drawn, lines, few, least, sums, whole, loss, found, left, kept,
+        room,
     )  # fmt: skip
 
 
@@ -55,9 +53,10 @@ def test_the_best_of_random_cuts(n, n_classes, most, weighted, d, missing):
         waiting["start"], waiting["stop"] = 2, n + 2
         features, kept = np.arange(d), np.zeros(n_classes, dtype=np.int64)
         table, batch, state, expected = node.table, d // 2, Draws(seed), list(range(d))
+        whole = n_classes == 2 and not weighted and node.sums.sum() < FEW
         _search(
             lines, 2 * n, np.concatenate([bag[:2], bag]), weights, node.columns, features, batch, table.lines,
-            table.few, node.least, node.sums, most, waiting, np.zeros_like(kept), kept, scratch,
+            table.few, node.least, node.sums, whole, waiting, np.zeros_like(kept), kept, scratch,
         )  # fmt: skip
         gain, feature, cut, side = node.best_random_cut(expected, batch, state)
         found = waiting[0]

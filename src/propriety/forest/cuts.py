@@ -11,9 +11,8 @@ import numpy as np
 
 from propriety.engine.compiling import inner, small
 from propriety.engine.intrinsics import trailing_zeros
-from propriety.engine.lines import LINE
 from propriety.forest.entropy import FEW, class_loss, pair_loss
-from propriety.forest.layout import CLASS, ROW, TO_CLASS, TO_COUNT
+from propriety.forest.layout import CLASS, LINE, ROW, TO_CLASS, TO_COUNT
 
 #: Gains that differ by less than this share of the node's loss are equal.
 EQUAL = 1e-10

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.engine.compiling import inner, kernel, small
-from propriety.engine.lines import LINE, MOST_IN_LANE, copy_line
 from propriety.engine.masks import contains
 from propriety.forest.cuts import bin_of, bins_on_right, column_start
 from propriety.forest.draws import scramble
-from propriety.forest.layout import ALL_IN_ORDER, ROW, TO_CLASS, TO_COUNT
+from propriety.forest.layout import LINE, ROW, TO_CLASS, TO_COUNT
 from propriety.forest.nodes import leaf, may_split, queue, write_split
 from propriety.forest.search import find_split
-from propriety.forest.subtrees import grow_subtree
 
 #: Votes out of bag are whole numbers of this unit, so that the order of the trees does not matter.
 VOTE = 2.0**-40
@@ -41,12 +39,9 @@ def _draw(copies, poisson, bootstrap, seed, row):
 
 
 @inner
-def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, spare, sums):
-    """Draw the rows of a tree, those of class 0 first; an empty bag is filled with every row once.
-
-    Returns how many rows there are, and how often the one drawn most often was drawn.
-    """
-    n, others, most = 0, 0, np.int64(0)
+def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, sums):
+    """Draw the rows of a tree, all of them once if that gives none; returns how many rows there are."""
+    n = 0
     for k in range(sums.size):
         sums[k] = 0
     for all_rows in (False, True):
@@ -56,16 +51,12 @@ def _fill_bag(copies, labels, weights, poisson, bootstrap, seed, bag, spare, sum
                 count, _ = _draw(copies, poisson, bootstrap, seed, row)
             if count > 0:
                 label = np.uint64(labels[row])
-                bag[n] = spare[others] = np.uint64(row) | (label << TO_CLASS) | (np.uint64(count) << TO_COUNT)
+                bag[n] = np.uint64(row) | (label << TO_CLASS) | (np.uint64(count) << TO_COUNT)
                 sums[label] += count * (weights[row] if weights.size > 0 else 1)
-                most = max(most, count)
-                n += label == 0
-                others += label != 0
-        if n + others > 0:
+                n += 1
+        if n > 0:
             break
-    for i in range(others):
-        bag[n + i] = spare[i]
-    return n + others, most
+    return n
 
 
 @inner
@@ -99,7 +90,9 @@ def _draw_near(rows, n_rows, weights, bag, start, stop, near, near_weights):
     for block in range(np.uint64(rows.size) // (np.uint64(n_rows) * line)):
         for i in range(many):
             row = bag[first + i] & ROW
-            copy_line(rows, (block * np.uint64(n_rows) + row) * line, near, (block * many + i) * line)
+            source, target = (block * np.uint64(n_rows) + row) * line, (block * many + i) * line
+            for byte in range(line):
+                near[target + byte] = rows[source + byte]
     for i in range(many):
         entry = bag[first + i]
         if weights.size > 0:
@@ -156,24 +149,6 @@ def _begin(rules, seed, n_drawn, sums, nodes, waiting, order, features, scratch)
     return queue(waiting, order, 0, 0, 0, 0, n_drawn, may_split(rules, sums[0], 0))
 
 
-@small
-def _grow_in_order(sample, rules, table, seed, room):
-    """Grow a tree on all rows, which are in the order of their classes; returns the number of its nodes."""
-    rows, n_rows, sums, ones = sample.rows, sample.labels.size, room.sums, 0
-    for row in range(n_rows):
-        ones += np.int64(sample.labels[row])
-    sums[0, 0], sums[0, 1] = n_rows - ones, ones
-    nodes, waiting, order, scratch = room.nodes, room.waiting, room.order, room.scratch[0]
-    n_waiting = _begin(rules, seed, n_rows, sums, nodes, waiting, order, room.features, scratch)
-    if n_waiting == 0:
-        return 1
-    return grow_subtree(
-        rows, n_rows, sample.ranges, room.bag, sample.columns, rules, table.lines, table.few, room.features,
-        room.near, room.bounds, room.words, waiting, order, n_waiting, nodes, sums, 1,
-        rules.unit * rules.loss_unit, True, scratch,
-    )  # fmt: skip
-
-
 @kernel
 def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     """Grow the tree of a seed in ``room.nodes``; returns the numbers of its nodes and of its sets.
@@ -182,33 +157,19 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
     with one, the node that gains most comes next. ``levels`` is None without categories, (d, BINS) numbers of
     those that share a bin otherwise; ``random`` is None for the best cuts, True for random ones.
     """
-    if random is not None and levels is None and rules[0].moved == ALL_IN_ORDER:
-        return _grow_in_order(sample, rules[0], table, seed, room), 0
     rules, scratch, rows, n_rows = rules[0], room.scratch[0], sample.rows, sample.labels.size
     columns, weights, lines, few = sample.columns, sample.weights, table.lines, table.few
     bag, sums, nodes, waiting, order = room.bag, room.sums, room.nodes, room.waiting, room.order
     waiting_left, waiting_sets, left = room.waiting_left, room.waiting_sets, room.left
     features, cells, spare, sets, near = room.features, room.cells, room.spare, room.sets, room.near
-    n_drawn, most = _fill_bag(
-        sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, spare, sums[0]
-    )
-    most = most if rules.n_classes == 2 and weights.size == 0 and most <= MOST_IN_LANE else np.int64(0)
+    n_drawn = _fill_bag(sample.copies, sample.labels, weights, poisson, rules.bootstrap, seed, bag, sums[0])
     limited, unit = rules.max_leaves > 0, rules.unit * rules.loss_unit
     # Depth first, a subtree is finished before another begins: its rows may lie elsewhere.
-    moved = 0 if rules.moved == 0 else near.size // (2 * (rows.size // n_rows))
-    close = 0 if limited or moved > 0 else near.size // (rows.size // n_rows)
+    close = 0 if limited else near.size // (rows.size // n_rows)
     near_start, near_stop, here, n_here, weights_here = 0, 0, rows, n_rows, weights
     n_nodes, n_sets, unsearched = 1, 0, 0
     n_waiting = _begin(rules, seed, n_drawn, sums, nodes, waiting, order, features, scratch)
     while n_waiting > 0 and not (limited and n_nodes // 2 + 1 == rules.max_leaves):
-        last = waiting[order[n_waiting - 1]].node
-        if random is not None and levels is None and sums[last, 0] + sums[last, 1] <= moved:
-            n_nodes = grow_subtree(
-                rows, n_rows, sample.ranges, bag, columns, rules, lines, few, features, near, room.bounds,
-                room.words, waiting, order, n_waiting, nodes, sums, n_nodes, unit, False, scratch,
-            )  # fmt: skip
-            n_waiting, unsearched = n_waiting - 1, n_waiting - 2
-            continue
         splittable = unsearched
         for place in range(unsearched, n_waiting):
             slot = order[place]
@@ -221,7 +182,7 @@ def grow_tree(sample, levels, random, rules, poisson, table, seed, room):
             n_here = near_stop - near_start if is_near else n_rows
             if find_split(
                 here, n_here, bag, weights_here, columns, levels, random, rules, lines, few, sums[found.node],
-                most, features, found, cells, left, waiting_left[slot], waiting_sets[slot], scratch,
+                features, found, cells, left, waiting_left[slot], waiting_sets[slot], scratch,
             ):  # fmt: skip
                 order[place], order[splittable] = order[splittable], slot
                 splittable += 1

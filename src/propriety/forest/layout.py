@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from propriety.engine.compiling import records
 from propriety.engine.layout import BINS, SET_WORDS
-from propriety.engine.lines import LINE
-from propriety.engine.words import ROWS, TOGETHER
 
-#: A row in the bag of a tree is one word, as `engine.lines` has it: its number, its class and how often it
-#: was drawn.
+#: Columns whose bins lie side by side, for each row.
+LINE = 32
+#: A row in the bag of a tree is one word: its number, its class and how often it was drawn.
 ROW, CLASS = np.uint64(2**32 - 1), np.uint64(255)
 TO_CLASS, TO_COUNT = np.uint64(32), np.uint64(40)
 #: Largest number of copies of a row, so that a draw of them fits.
@@ -21,17 +20,6 @@ MOST_COPIES = 2**20
 
 #: Bytes of the lines of a node whose subtree works on copies of them: they stay in the second cache.
 _NEAR = 1 << 18
-#: The same where a split moves the lines: passes go from one line to the next, so that less will do.
-MOVED = 1 << 26
-#: What splits may do with lines: move those of nodes that they have room for; or those of all rows, which are
-#: in the order of their classes and count once.
-LINES_MOVED, ALL_IN_ORDER = 1, 2
-#: Rows of a node up to which random cuts are drawn in its own ranges at once.
-RANGED = 64
-#: Nodes that wait one above the other with bounds of their columns.
-DEEP = 256
-#: Bytes behind the last line that may be read.
-BEHIND = TOGETHER * LINE
 #: A node of a tree as it is grown.
 GROWN = records(
     [
@@ -70,8 +58,6 @@ RULES = records(
         ("least", "i8"),  # weight of a leaf, in units
         ("split_features", "i8"),
         ("bootstrap", "i8"),
-        ("moved", "i8"),  # whether splits move lines, LINES_MOVED or ALL_IN_ORDER, or not, 0
-        ("ranged", "i8"),  # rows of a node up to which the ranges of its columns are found before it is cut
         ("dispersion", "f8"),  # by how much more the class sums of a tree vary than numbers of rows
         ("unit", "f8"),  # of weights
         ("loss_unit", "f8"),
@@ -83,11 +69,6 @@ SCRATCH = records(
         ("state", "u8"),  # of random numbers
         ("bins", "i8", (BINS,)),  # bins in the order of the cuts
         ("shares", "f8", (BINS,)),
-        ("lanes", "u1", (5 * LINE,)),
-        ("cuts", "i8", (LINE,)),  # random ones; −1: there is none
-        ("sides", "i8", (LINE,)),  # of missing values at these; −1: there are none
-        ("lefts", "u8", (LINE,)),  # sets of rows on their left
-        ("pairs", "i8", (LINE, 2)),  # sums on their left, in all and of class 1
     ],
 )
 
@@ -96,7 +77,6 @@ class Sample(NamedTuple):
     """The distinct training rows, in an order that depends on nothing but what they hold."""
 
     rows: NDArray[np.uint8]  # (blocks · n · LINE,): bins of the distinct columns, LINE of them in a block
-    ranges: NDArray[np.uint8]  # (blocks · 2 · LINE,): least bins of LINE columns, then the largest ones
     columns: NDArray[np.void]  # (d,) of COLUMN
     labels: NDArray[np.uint8]
     copies: NDArray[np.int64]
@@ -119,8 +99,6 @@ class Room(NamedTuple):
     spare: NDArray[np.uint64]
     near: NDArray[np.uint8]  # lines of a node's rows, one after the other
     near_weights: NDArray[np.int64]
-    bounds: NDArray[np.uint8]  # (DEEP + 1, blocks, 2, LINE), as one: of the bins of nodes that wait
-    words: NDArray[np.uint8]  # (blocks · LINE, ROWS), as one: columns of a node of few rows
     features: NDArray[np.int64]  # (d,): in the order in which they were drawn
     waiting: NDArray[np.void]  # of WAITING
     waiting_left: NDArray[np.int64]  # (waiting, K): class sums on the left of the split
@@ -146,22 +124,15 @@ def make_tree(sample: Sample, n_classes: int, max_nodes: int) -> GrownTree:
     )
 
 
-def room_for_lines(sample: Sample, moved: bool) -> int:
-    """Bytes of the lines that a thread copies: all of them twice, if they are moved, where these are few."""
-    return max(_NEAR, min(MOVED, 2 * sample.rows.size)) if moved else _NEAR
-
-
-def make_room(sample: Sample, tree: GrownTree, out_of_bag: bool, moved: bool) -> Room:
+def make_room(sample: Sample, tree: GrownTree, out_of_bag: bool) -> Room:
     """Room to grow such trees in."""
     n, d, K, waiting = len(sample.labels), len(sample.columns), tree.sums.shape[1], len(tree.nodes) // 2 + 2
-    any_set, blocks = len(tree.sets) > 0, -(-d // LINE)
+    any_set = len(tree.sets) > 0
     return Room(
         np.empty(n, dtype=np.uint64),
         np.empty(n, dtype=np.uint64),
-        np.empty(room_for_lines(sample, moved) + BEHIND, dtype=np.uint8)[:-BEHIND],
+        np.empty(_NEAR, dtype=np.uint8),
         np.empty(_NEAR // LINE if len(sample.weights) else 0, dtype=np.int64),
-        np.empty((DEEP + 1) * 2 * LINE * blocks, dtype=np.uint8),
-        np.empty(blocks * LINE * ROWS, dtype=np.uint8),
         np.arange(d),
         np.empty(waiting, dtype=WAITING),
         np.empty((waiting, K), dtype=np.int64),

@@ -44,7 +44,7 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
         training.table, training.weights, training.target, schema.n_categories, settings.max_bins, jobs
     )
     binned = binner.transform(training.table, jobs, by_rows=False)
-    ordered = ordered_sample(training, binner, binned.columns, by_class=not settings.bootstrap, n_jobs=jobs)
+    ordered = ordered_sample(training, binner, binned.columns, n_jobs=jobs)
     base_rates = training.class_weights / training.weights.total
     overdispersion = training.weights.overdispersion
     growth = _Growth(ordered, settings, binner, base_rates, overdispersion, training.communicator)
@@ -70,7 +70,7 @@ class _Growth:
         communicator: Communicator,
     ) -> None:
         from propriety.forest.entropy import entropy_table
-        from propriety.forest.layout import RANGED, RULES
+        from propriety.forest.layout import RULES
 
         self.ordered, self.settings, self.binner, self.base_rates = ordered, settings, binner, base_rates
         self.sample, self.n_classes, self.communicator = ordered.sample, len(base_rates), communicator
@@ -88,8 +88,6 @@ class _Growth:
             max(1, math.ceil(settings.min_weight / self.sample.unit)),
             settings.split_features(d),
             settings.bootstrap,
-            self._moved(),
-            RANGED,
             # Drawing the rows varies their number as much as their classes do.
             overdispersion * (2.0 if settings.bootstrap else 1.0),
             self.sample.unit,
@@ -101,20 +99,6 @@ class _Growth:
         self.idle: list[Any] = []
         self.idle_trees: list[Any] = []
         self.seeds = np.random.SeedSequence(settings.seed).generate_state(settings.n_estimators, np.uint64)
-
-    def _moved(self) -> int:
-        """What splits do with the lines of rows: random cuts of numbers, by counts of two classes."""
-        from propriety.forest.layout import ALL_IN_ORDER, LINES_MOVED, room_for_lines
-
-        settings, sample = self.settings, self.sample
-        if self.random is None or self.levels is not None or settings.max_leaves is not None:
-            return 0
-        if self.n_classes > 2 or len(sample.weights):
-            return 0
-        in_order = not settings.bootstrap and np.all(sample.copies == 1)
-        return (
-            ALL_IN_ORDER if in_order and room_for_lines(sample, True) >= 2 * sample.rows.size else LINES_MOVED
-        )
 
     def grow(self) -> GrownForest:
         """All trees, joined; features and thresholds are those of the table."""
@@ -162,7 +146,7 @@ class _Growth:
         try:
             return self.idle.pop()._replace(**arrays._asdict())
         except IndexError:
-            room = make_room(self.sample, arrays, self.settings.out_of_bag, self.rules[0]["moved"] > 0)
+            room = make_room(self.sample, arrays, self.settings.out_of_bag)
             self.rooms.append(room)
             return room
 

@@ -39,20 +39,6 @@ def write_split(nodes, node, feature, cut, missing_left, gain, n_nodes):
 
 
 @small
-def write_pair(nodes, sums, node, feature, cut, side, gain, a, b, A, B, n_nodes):
-    """Write the cut of a node of two classes, A and B, that leaves a and b on its left; returns `side`.
-
-    That is where missing values go; if the node has not seen any, −1, where most rows do.
-    """
-    if side < 0:
-        side = np.int64(2 * (a + b) >= A + B)
-    write_split(nodes, node, feature, cut, side, max(gain, 0.0), n_nodes)
-    sums[n_nodes, 0], sums[n_nodes, 1] = a, b
-    sums[n_nodes + 1, 0], sums[n_nodes + 1, 1] = A - a, B - b
-    return side
-
-
-@small
 def queue(waiting, order, n_waiting, node, depth, start, stop, waits):
     """Let a node wait if it may be split; returns how many wait."""
     new = waiting[np.uint64(order[np.uint64(n_waiting)])]

@@ -25,8 +25,7 @@ from propriety.data.training import Training
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import kernel
 from propriety.engine.layout import BINS
-from propriety.engine.lines import LINE
-from propriety.forest.layout import BEHIND, COLUMN, MOST_COPIES, Sample
+from propriety.forest.layout import COLUMN, LINE, MOST_COPIES, Sample
 from propriety.weights import Weights
 
 #: Mean weight of a row up to which whole weights are drawn copy by copy.
@@ -70,12 +69,9 @@ def _everywhere(own: _Rows, communicator: Communicator) -> _Rows:
 
 
 def ordered_sample(
-    training: Training, binner: Binner, codes: NDArray[np.uint8], by_class: bool, n_jobs: int
+    training: Training, binner: Binner, codes: NDArray[np.uint8], n_jobs: int
 ) -> OrderedSample:
-    """Put the binned table, of shape (d, n), in its order; of spread rows those of all processes.
-
-    ``by_class`` for trees that draw no rows: those of each class follow each other.
-    """
+    """Put the binned table, of shape (d, n), in its order; of spread rows those of all processes."""
     weights, kept = training.weights, training.weights.kept
     own = np.arange(training.n_rows) if kept is None else np.flatnonzero(kept)
     codes, labels, values = _everywhere(
@@ -106,15 +102,11 @@ def ordered_sample(
     chosen = order[firsts]
     counts = np.ones(len(chosen), np.int64) if copies is None else np.add.reduceat(copies[order], firsts)
     at = np.arange(len(firsts))
-    if by_class:
-        moved = np.argsort(labels[chosen], kind="stable")
-        chosen, counts, at[moved] = chosen[moved], counts[moved], at.copy()
     places = np.full(training.n_rows, -1)
     if len(own) == len(labels):
         places[own[order]] = np.repeat(at, np.diff(np.append(firsts, len(own))))
     sample = Sample(
         _lines(codes, chosen, n_jobs),
-        _ranges(codes),
         _described(columns, binner),
         labels[chosen],
         counts,
@@ -134,22 +126,12 @@ def _described(columns: NDArray[np.intp], binner: Binner) -> NDArray[np.void]:
 def _lines(codes: NDArray[np.uint8], rows: NDArray[np.intp], n_jobs: int) -> NDArray[np.uint8]:
     """Bins of these rows, LINE of them side by side; what follows the last column is 0."""
     blocks = -(-len(codes) // LINE)
-    lines = np.zeros(blocks * len(rows) * LINE + BEHIND, dtype=np.uint8)[:-BEHIND].reshape(blocks, -1, LINE)
+    lines = np.zeros((blocks, len(rows), LINE), dtype=np.uint8)
     for block in range(blocks):
         columns = codes[block * LINE : (block + 1) * LINE]
         fill = partial(_fill_lines, columns, rows, lines[block])
         parallel.for_blocks(fill, len(rows), n_jobs=n_jobs, block=_FILLED)
     return lines.ravel()
-
-
-def _ranges(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The least and the largest bin of each column, LINE of them side by side."""
-    ranges = np.zeros((-(-len(codes) // LINE), 2, LINE), dtype=np.uint8)
-    for side, bins in enumerate((codes.min(axis=1), codes.max(axis=1))):
-        for block, line in enumerate(ranges[:, side]):
-            own = bins[block * LINE : (block + 1) * LINE]
-            line[: len(own)] = own
-    return ranges.ravel()
 
 
 @kernel

@@ -99,13 +99,12 @@ def _send_unseen(rows, n_rows, bag, levels, total, found, kept, words, scratch):
 
 @small
 def find_split(
-    rows, n_rows, bag, weights, columns, levels, random, rules, lines, few, sums, most, features, found,
+    rows, n_rows, bag, weights, columns, levels, random, rules, lines, few, sums, features, found,
     cells, left, kept, words, scratch,
 ):  # fmt: skip
     """Find the best split of a waiting node among randomly drawn columns; returns whether there is one.
 
-    Columns are drawn until there are enough of them and one of them can be split. If `most` is not 0, no row
-    counts more than that, and two classes can be summed for many columns at once. What `levels` or `random`
+    Columns are drawn until there are enough of them and one of them can be split. What `levels` or `random`
     are None for is not compiled: searches for sets, for random cuts, or else for the best.
     """
     total = np.int64(0)
@@ -122,8 +121,8 @@ def find_split(
         drawn = features[undrawn : undrawn + batch]
         if random is not None:
             search_random_cuts(
-                rows, n_rows, bag, weights, columns, drawn, lines, few, rules.least, sums, total, loss,
-                most, found, left[0], kept, scratch,
+                rows, n_rows, bag, weights, columns, drawn, lines, few, rules.least, sums, whole, loss,
+                found, left[0], kept, scratch,
             )  # fmt: skip
         for j in range(batch - 1, -1, -1):
             if found.gain >= loss * (1.0 - EQUAL):

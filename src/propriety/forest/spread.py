@@ -19,7 +19,7 @@ from propriety import memory, parallel
 from propriety.communicator import Communicator, NotDistributable
 from propriety.data.streamed import StreamedTable
 from propriety.data.training import Training
-from propriety.forest.layout import MOVED, GrownTree
+from propriety.forest.layout import GrownTree
 from propriety.forest.settings import ForestSettings
 
 if TYPE_CHECKING:
@@ -57,8 +57,6 @@ def check_spread(training: Training, settings: ForestSettings) -> None:
     n = int(communicator.sum(np.array([training.n_rows]))[0])
     leaves = min(settings.max_leaves or n, 2 ** min(settings.max_depth or 40, 40))
     need = n * row_bytes(training.n_features, training.n_classes, settings.n_jobs, leaves / n)
-    if settings.random_cuts and training.n_classes == 2:
-        need += settings.n_jobs * MOVED  # lines that splits of random cuts move, at most
     host, room = socket.gethostname(), memory.available()
     here = communicator.gather(host).count(host)
     room = room if memory.is_held() else room // here
