@@ -59,16 +59,23 @@ def test_cross_entropy_is_least_for_the_true_histogram():
     y = (rng.uniform(size=4000) < eta).astype(int)
     counts = np.histogram(eta, np.linspace(0, 1, 11))[0] / 4000
     entropy = -np.sum(counts * np.log(counts))
-    error = evaluation.calibration_cross_entropy(y, eta, eta=eta, smoothing=0)
+    error = evaluation.calibration_cross_entropy(y, eta, eta=eta, smoothing=0, base=np.e)
     assert error == pytest.approx(entropy, rel=1e-12)
     sure = 1 / (1 + np.exp(-4 * np.log(eta / (1 - eta))))  # a model four times too sure
-    for known in (eta, None, "uniform"):
+    for known in (eta, "recalibrated", "uniform"):
         good = evaluation.calibration_cross_entropy(y, eta, eta=known)
         assert good < evaluation.calibration_cross_entropy(y, sure, eta=known)
-    assert evaluation.calibration_cross_entropy(y, eta, eta="uniform") >= np.log(10)
-    bits = evaluation.calibration_cross_entropy(y, eta, eta=eta, smoothing=0, base=2)
+    assert evaluation.calibration_cross_entropy(y, eta) >= np.log2(10)
+    bits = evaluation.calibration_cross_entropy(y, eta, eta=eta, smoothing=0)
     assert bits == pytest.approx(entropy / np.log(2), rel=1e-12)
     assert evaluation.calibration_cross_entropy([0, 1], [0.05, 0.95], eta=[0.4, 0.6], smoothing=0) == np.inf
+
+
+def test_the_measure_of_the_tables_is_the_default():
+    """Ten bins, base 2, one row added to each; sure forecasts of 31 and 30 rows of 61, as in [M] Table 4."""
+    y = np.arange(61) % 2
+    found = evaluation.calibration_cross_entropy(y, y.astype(float))
+    assert found == pytest.approx(-(np.log2(32 / 71) + np.log2(31 / 71) + 8 * np.log2(1 / 71)) / 10)
 
 
 def test_distance_to_a_known_truth(rows):

@@ -5,6 +5,7 @@ import pytest
 import statsmodels.api as sm
 
 from propriety import losses
+from propriety.evaluation import recalibrate
 from propriety.linear import LinearClassifier, SeparationWarning
 
 
@@ -58,6 +59,60 @@ def test_sandwich_is_the_estimators_spread(loss):
     spread = np.std(coefs)
     assert np.mean(model_errors) == pytest.approx(spread, rel=0.25)
     assert np.mean(robust_errors) == pytest.approx(spread, rel=0.25)
+
+
+def test_errors_and_bias_for_a_known_truth():
+    """[B (40)-(43)] of a Beta loss with the logit, by hand; a logit model of a truth with two slopes."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2, 2, (300, 2))
+    eta = 0.5 * losses.links.Logit().inverse(2 * X[:, 0]) + 0.5 * losses.links.Logit().inverse(
+        X[:, 0] - X[:, 1]
+    )
+    y, weight = (rng.random(300) < eta).astype(int), 1 + np.arange(300) % 3
+    alpha, beta = 3.0, 1.5
+    model = LinearClassifier(f"Beta({alpha}, {beta})", alpha=0.01, tol=1e-8).fit(X, y, sample_weight=weight)
+    summary = model.summary(eta=eta)
+    A1 = np.column_stack([X, np.ones(300)])
+    q = model.predict_proba(X)[:, 1]
+    slope = q**alpha * (1 - q) ** beta  # ω q′
+    bent = slope * (alpha * (1 - q) - beta * q)  # [ω q′]′
+    first = slope * q * (1 - q)
+    curvature = first - (eta - q) * bent
+    unit = losses.Beta(alpha, beta).entropy(0.5) / np.log(2)  # the penalty is stated for a loss of log 2
+    penalty = 0.01 * weight.sum() * unit * np.diag([1.0, 1.0, 0.0])
+    bread = np.linalg.inv(A1.T @ (A1 * (weight * curvature)[:, None]) + penalty)
+    meat = A1.T @ (A1 * (weight * eta * (1 - eta) * slope**2)[:, None])
+    np.testing.assert_allclose(summary.columns["se_eta"], np.sqrt(np.diag(bread @ meat @ bread)), rtol=1e-6)
+    stable = np.where(q >= alpha / (alpha + beta), eta >= q, eta <= q)
+    facts = summary.facts
+    assert facts["rows that bias stabilizes"] == pytest.approx(np.average(stable, weights=weight))
+    plain, biased = (A1.T @ (A1 * (weight * h)[:, None]) for h in (first, curvature))
+    values = np.linalg.eigvals(np.linalg.solve(plain, biased)).real
+    found = facts["least curvature"], facts["most curvature"]
+    assert found == pytest.approx((values.min(), values.max()), rel=1e-6)
+    assert "se_eta" in str(summary)
+
+
+def test_a_model_that_is_right_has_no_bias(problem):
+    X, y = problem
+    model = LinearClassifier(tol=1e-11).fit(X, y)
+    own = model.summary(eta=model.predict_proba(X)[:, 1])
+    np.testing.assert_allclose(own.columns["se_eta"], own.columns["se"], rtol=1e-9)
+    assert own.facts["rows that bias stabilizes"] == 1
+    p = model.predict_proba(X)[:, 1]
+    given = model.summary(eta=recalibrate(y, p)(p)).columns["se_eta"]
+    np.testing.assert_allclose(model.summary(eta="recalibrated").columns["se_eta"], given, rtol=1e-12)
+
+
+def test_a_truth_that_cannot_be_is_an_error(problem, three_classes):
+    X, y = problem
+    model = LinearClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="eta has 2 values, and"):
+        model.summary(eta=[0.1, 0.2])
+    with pytest.raises(ValueError, match="eta must be probabilities or 'recalibrated'"):
+        model.summary(eta="known")
+    with pytest.raises(ValueError, match="eta is for two classes, and there are 3"):
+        LinearClassifier().fit(*three_classes).summary(eta="recalibrated")
 
 
 def test_several_classes(three_classes):

@@ -20,7 +20,7 @@ from propriety.export.formula import Formula, Linear, readout_of
 from propriety.linear import state, summary
 from propriety.linear.learning import LinearFit, check_spread, complaint, learn, linear_scores
 from propriety.linear.row_tailoring import RowTailored, focus_of
-from propriety.linear.rows import FittedLoss, LinearRows
+from propriety.linear.rows import FittedLoss, LinearRows, composite_of
 from propriety.linear.settings import LinearSettings, loss_to_fit
 from propriety.linear.strength import N_FOLDS, cross_fit
 from propriety.linear.text import scorecard
@@ -334,6 +334,7 @@ class LinearClassifier(OffsetClassifier):
         sample_weight: Any = None,
         *,
         offset: Any = None,
+        eta: Any = None,
         level: float = 0.95,
     ) -> summary.Summary:
         """Coefficients with standard errors, z, p values and intervals; the loss beside the null model's.
@@ -344,6 +345,11 @@ class LinearClassifier(OffsetClassifier):
 
         Parameters
         ----------
+        eta : array of shape (n,) or "recalibrated", optional
+            For two classes, the true probability of ``classes_[1]`` of each row: with it, errors that take
+            the bias of the model into account [B (40)–(41)], and whether that bias makes the coefficients
+            more or less stable [B (43)]. "recalibrated" puts isotonic regression on the score in the place of the
+            truth, which sees bias along the score alone.
         level : float, default=0.95
             Coverage of the confidence intervals.
         """
@@ -355,7 +361,30 @@ class LinearClassifier(OffsetClassifier):
             raise ValueError("the rows of the fit are not stored with the model: call summary(X, y)")
         loss = self._loss_of(rows)
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
-        return summary.summarize(self, rows, loss, names, number("level", level, 0, 1))
+        level = number("level", level, 0, 1)
+        return summary.summarize(self, rows, loss, names, level, self._truth(rows, eta))
+
+    def _truth(self, rows: LinearRows, eta: Any) -> Floats | None:
+        """The true probabilities of class 1 that `summary` is given, or an estimate of them."""
+        if eta is None:
+            return None
+        from propriety.evaluation import inputs, recalibrate
+
+        if rows.n_classes != 2:
+            raise ValueError(f"eta is for two classes, and there are {rows.n_classes}")
+        if isinstance(eta, str):
+            if eta != "recalibrated":
+                raise ValueError(f"eta must be probabilities or 'recalibrated', got {eta!r}")
+            F = rows.shifted(linear_scores(rows.X, self.coef_, self.intercept_, self.n_jobs))
+            p = np.clip(composite_of(self._loss_of(rows)).inverse(F[:, 0]), 0.0, 1.0)
+            return recalibrate(rows.codes, p, sample_weight=rows.weight)(p)
+        given = inputs.probabilities(eta, "eta")
+        if len(given) != len(rows.codes):
+            raise ValueError(
+                f"eta has {len(given)} values, and {len(rows.codes)} rows take part in the summary: give one "
+                "for each row of positive weight"
+            )
+        return given
 
     def _loss_of(self, rows: LinearRows) -> FittedLoss:
         """The loss of rows: the fitted one, tailored to each row if that is how it was fitted."""

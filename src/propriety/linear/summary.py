@@ -8,12 +8,17 @@ less what their mean contributes.
 A ridge is part of what is minimized and says nothing of the rows: it adds to A and not to B. With it the
 gradients of the rows do not add up to 0, and their variance is the one about their mean.
 
-Reference: Buja, Stuetzle & Shen (2005), section 15, equations (40)–(41).
+Plug-in, where the true probabilities η are known or estimated otherwise: A = Σ E[∂²ℓ] x xᵀ and
+B = Σ Var(∂ℓ) x xᵀ under η, equations (41) and (40). E[∂²ℓ] = ωq′² − (η − q)[ωq′]′ has a second term that the
+bias of the model gives; where it is not negative (42), which is (43) for Beta weights and the logit, bias
+makes the coefficients more stable.
+
+Reference: Buja, Stuetzle & Shen (2005), section 15, equations (40)–(43).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,10 +43,14 @@ class Summary:
     ----------
     columns : dict of str to array
         term, coef, se, z, p, low, high (from the model), se_robust, z_robust, p_robust, low_robust,
-        high_robust (from the sandwich); with more than two classes also class.
+        high_robust (from the sandwich), with `eta` se_eta and so on (plug-in); with more than two classes
+        also class.
     facts : dict
         Loss, rows, weights, total loss, the null model's, and the share explained; if there is something to
-        say of them also "collinear", "separation" and "penalty".
+        say of them also "collinear", "separation" and "penalty". With `eta`, "rows that bias stabilizes" is
+        the share of the weight where (42) holds, and "least curvature" and "most curvature" say what bias
+        makes of the expected curvature in its weakest and strongest direction: 1 for an unbiased model,
+        below 0 where the coefficients are no minimum.
 
     Examples
     --------
@@ -66,7 +75,19 @@ class Summary:
         lines = [f"{name:<24}{_show(value)}" for name, value in self.facts.items()]
         shown = [
             c
-            for c in ("class", "term", "coef", "se", "z", "p", "low", "high", "se_robust", "p_robust")
+            for c in (
+                "class",
+                "term",
+                "coef",
+                "se",
+                "z",
+                "p",
+                "low",
+                "high",
+                "se_robust",
+                "p_robust",
+                "se_eta",
+            )
             if c in self.columns
         ]
         cells = [[c, *(_show(v) for v in self.columns[c])] for c in shown]
@@ -84,9 +105,14 @@ def _show(value: Any) -> str:
 
 
 def summarize(
-    model: Any, rows: LinearRows, loss_fitted: FittedLoss, names: list[str], level: float
+    model: Any,
+    rows: LinearRows,
+    loss_fitted: FittedLoss,
+    names: list[str],
+    level: float,
+    eta: Floats | None = None,
 ) -> Summary:
-    """The summary of a fitted model on checked rows."""
+    """The summary of a fitted model on checked rows; `eta` are their true probabilities of class 1."""
     columns = moments(rows.X, rows.weight)
     design = Design(rows.X, bool(model.fit_intercept), model.n_jobs, columns)
     terms = [*names, "(intercept)"] if model.fit_intercept else names
@@ -100,6 +126,9 @@ def summarize(
         # The objective is Σ w ℓ/(s Σ w) + penalty; times s Σ w, its first part is the sum that A is made of.
         ridge = penalty.l2[:, 0] * loss.scale * rows.weight.sum()
         covariances = _covariances(design, loss, rows.weight, scores, ridge)
+        if eta is not None:
+            known = KnownTruth.of(rows, loss_fitted, scores, eta)
+            covariances["_eta"] = known.covariance(design, rows.weight, ridge)
         parts += _tables(design, covariances, theta, terms, labels, level, unknown)
         total += float(rows.weight @ loss.values(slice(None), scores))
         null += float(rows.weight @ loss.values(slice(None), _best_constant(loss, rows.weight, design.n)))
@@ -117,6 +146,8 @@ def summarize(
         "steps": model.n_iter_,
         "converged": bool(model.converged_),
     }
+    if eta is not None:
+        facts |= known.facts(design, rows.weight)
     if np.any(unknown):
         facts["collinear"] = (
             f"{_some(terms, unknown)}: rank {rank} of {design.p}, so these coefficients are not identified; "
@@ -168,7 +199,7 @@ def _problems(loss: FittedLoss, rows: LinearRows) -> list[tuple[NDArray[Any], Ro
 
 def _tables(
     design: Design,
-    covariances: tuple[Floats, Floats],
+    covariances: dict[str, Floats],
     theta: Floats,
     terms: list[str],
     labels: NDArray[Any],
@@ -176,7 +207,6 @@ def _tables(
     unknown: NDArray[np.bool_],
 ) -> list[dict[str, Any]]:
     """A table for each column of θ."""
-    model, robust = covariances
     p, K = theta.shape
     diagonal, last = design.transform()
     T = np.diag(diagonal)
@@ -188,7 +218,7 @@ def _tables(
     for k in range(K):
         block = slice(k * p, (k + 1) * p)
         table = {"class": np.repeat(labels[k], p), "term": np.array(terms, dtype=object), "coef": coef[:, k]}
-        for suffix, covariance in (("", model), ("_robust", robust)):
+        for suffix, covariance in covariances.items():
             variance = np.einsum("ij,jk,ik->i", T, covariance[block, block], T)
             se = np.sqrt(np.where((variance > 0) & ~unknown, variance, np.nan))
             z = coef[:, k] / se
@@ -205,8 +235,11 @@ def _tables(
 
 def _covariances(
     design: Design, rows: RowsLoss, weight: Floats, scores: Floats, ridge: Floats
-) -> tuple[Floats, Floats]:
-    """Model-based and sandwich covariance of θ, classes one after the other; `ridge` is of one class."""
+) -> dict[str, Floats]:
+    """Model-based and sandwich covariance of θ, classes one after the other; `ridge` is of one class.
+
+    By what their columns of the table end with.
+    """
     every, K = slice(None), scores.shape[1]
     penalty = np.diag(np.tile(ridge, K))
     expected = _gram(design, rows.curvatures(every, scores, "fisher") * weight[:, None, None])
@@ -220,7 +253,58 @@ def _covariances(
     design.backward(0, design.n, seen * weight[:, None], sums[0])
     total = design.finish(sums).T.ravel()
     spread = _gram(design, seen_squares * weight[:, None, None]) - np.outer(total, total) / weight.sum()
-    return model, _sandwich(hessian + penalty, spread)
+    return {"": model, "_robust": _sandwich(hessian + penalty, spread)}
+
+
+@dataclass(frozen=True)
+class KnownTruth:
+    """Gradient and curvature of two classes, row by row, if the probabilities of class 1 are η.
+
+    Attributes
+    ----------
+    variance : array of shape (n,)
+        η(1 − η)(ωq′)², of the gradient. [B (40)]
+    curvature : array of shape (n,)
+        ωq′² − (η − q)[ωq′]′, the expected one. [B (41)]
+    fisher : array of shape (n,)
+        Its first term, that of an unbiased model.
+    """
+
+    variance: Floats
+    curvature: Floats
+    fisher: Floats
+
+    @classmethod
+    def of(cls, rows: LinearRows, loss: FittedLoss, scores: Floats, eta: Floats) -> KnownTruth:
+        """From the derivatives for both labels, of which the expected ones are means."""
+        every, ends = slice(None), []
+        for label in (0, 1):
+            part = replace(rows, codes=np.full_like(rows.codes, label)).losses(loss)[0]
+            slope = part.gradients(every, scores)[:, 0]
+            ends.append((slope, part.curvatures(every, scores, "newton")[:, 0, 0]))
+        (slope0, bend0), (slope1, bend1) = ends
+        fisher = part.curvatures(every, scores, "fisher")[:, 0, 0]
+        return cls(eta * (1 - eta) * (slope0 - slope1) ** 2, (1 - eta) * bend0 + eta * bend1, fisher)
+
+    def covariance(self, design: Design, weight: Floats, ridge: Floats) -> Floats:
+        """Plug-in covariance of θ."""
+        expected = design.gram(weight * self.curvature) + np.diag(ridge)
+        return _sandwich(expected, design.gram(weight * self.variance))
+
+    def facts(self, design: Design, weight: Floats) -> dict[str, Any]:
+        """How the bias of the model changes the curvature. [B (42), (43)]"""
+        bias = self.curvature - self.fisher
+        rounding = 8 * np.finfo(float).eps * np.maximum(np.abs(self.curvature), self.fisher)
+        stable = float(np.sum(weight[bias >= -rounding]) / weight.sum())
+        values, vectors = np.linalg.eigh(design.gram(weight * self.fisher))
+        kept = ~negligible(values)
+        root = vectors[:, kept] / np.sqrt(values[kept])
+        share = np.linalg.eigvalsh(root.T @ design.gram(weight * self.curvature) @ root)
+        return {
+            "rows that bias stabilizes": stable,
+            "least curvature": float(share[0]),
+            "most curvature": float(share[-1]),
+        }
 
 
 def _gram(design: Design, rows: Floats) -> Floats:

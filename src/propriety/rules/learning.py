@@ -114,7 +114,9 @@ def boost(sample: RuleSample, grower: RuleGrower, settings: RuleSettings) -> Rul
             states = [proposed for proposed, _ in proposals]
             largest = first_of_least([-s.edges[-1] for s in states], [s.composite for s in states])
             proposals = [proposals[largest]]
-        state = _of_least_risk(sample, [take(sample, *proposal, settings) for proposal in proposals], settings)
+        state = _of_least_risk(
+            sample, [take(sample, *proposal, settings) for proposal in proposals], settings
+        )
         if state.ended:
             break
     return state
