@@ -348,8 +348,8 @@ class LinearClassifier(OffsetClassifier):
         eta : array of shape (n,) or "recalibrated", optional
             For two classes, the true probability of ``classes_[1]`` of each row: with it, errors that take
             the bias of the model into account [B (40)–(41)], and whether that bias makes the coefficients
-            more or less stable [B (43)]. "recalibrated" puts isotonic regression on the score in the place of the
-            truth, which sees bias along the score alone.
+            more or less stable [B (43)]. "recalibrated" puts isotonic regression on the score in the place
+            of the truth, which sees bias along the score alone.
         level : float, default=0.95
             Coverage of the confidence intervals.
         """

@@ -73,23 +73,8 @@ class Summary:
 
     def __str__(self) -> str:
         lines = [f"{name:<24}{_show(value)}" for name, value in self.facts.items()]
-        shown = [
-            c
-            for c in (
-                "class",
-                "term",
-                "coef",
-                "se",
-                "z",
-                "p",
-                "low",
-                "high",
-                "se_robust",
-                "p_robust",
-                "se_eta",
-            )
-            if c in self.columns
-        ]
+        names = ("class", "term", "coef", "se", "z", "p", "low", "high", "se_robust", "p_robust", "se_eta")
+        shown = [c for c in names if c in self.columns]
         cells = [[c, *(_show(v) for v in self.columns[c])] for c in shown]
         widths = [max(map(len, column)) for column in cells]
         rows = zip(*cells, strict=True)
