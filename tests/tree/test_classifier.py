@@ -334,3 +334,41 @@ def test_pickle_and_clone(data):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(model.predict_proba(data[0]), again.predict_proba(data[0]))
     assert clone(model).set_params(loss__cost=0.4).loss == losses.Tailored(0.4, 10)
+
+
+@pytest.mark.parametrize(("criterion", "sign"), [("highest", 1), ("lowest", -1)])
+@pytest.mark.parametrize("splits", ["exact", "histogram"])
+def test_one_end_of_the_probabilities(criterion, sign, splits):
+    """Buja and Lee's criterion: of all allowed tests that with the most extreme side, leaf by leaf."""
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 30, (400, 3)).astype(float)
+    y = (rng.random(400) < 0.15 + 0.6 * (X[:, 0] > 24) * (X[:, 1] > 10) + 0.1 * (X[:, 2] > 20)).astype(int)
+    weight = rng.integers(1, 4, 400)
+    least = 40
+    model = TreeClassifier(
+        criterion=criterion, splits=splits, min_samples_leaf=least, max_leaf_nodes=None, smoothing=None
+    ).fit(X, y, sample_weight=weight)
+    tree, inside = model.tree_, model.decision_path(X).toarray().astype(bool)
+
+    def share(rows):
+        return np.average(y[rows], weights=weight[rows])
+
+    splits_seen = 0
+    for node in np.flatnonzero(tree.feature >= 0):
+        rows = inside[:, node]
+        best = max(
+            sign * share(side)
+            for j in range(3)
+            for cut in np.unique(X[rows, j])
+            if min(weight[rows & (X[:, j] <= cut)].sum(), weight[rows & (X[:, j] > cut)].sum()) >= least
+            for side in (rows & (X[:, j] <= cut), rows & (X[:, j] > cut))
+        )
+        sides = (inside[:, tree.left[node]], inside[:, tree.left[node] + 1])
+        assert max(sign * share(side) for side in sides) == pytest.approx(best)
+        splits_seen += 1
+    assert splits_seen > 3
+
+
+def test_ends_of_the_probabilities_are_for_two_classes():
+    with pytest.raises(ValueError, match="criterion='highest' is for two classes, got 3 classes"):
+        TreeClassifier(criterion="highest").fit(*load_iris(return_X_y=True))

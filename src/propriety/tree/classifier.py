@@ -52,6 +52,10 @@ class TreeClassifier(ProperClassifier):
         The short form of it: cost of a false alarm and of a miss; they decide ``predict``.
     pos_label : label, default=None
         The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
+    criterion : {"entropy", "highest", "lowest"}, default="entropy"
+        What a test is chosen by: the entropy of the loss, or, for two classes, one end of the probabilities:
+        the larger share of ``classes_[1]`` in its two sides is to be as large as possible, or the smaller one
+        as small, which peels off leaves as the cascades do but lowers no loss [B §18, of Buja and Lee].
     splits : {"auto", "exact", "histogram"}, default="auto"
         Between any two values, or between at most ``max_bins`` bins; "auto" is exact up to 20,000 rows.
     growth : {"best", "depth"}, default="best"
@@ -62,7 +66,8 @@ class TreeClassifier(ProperClassifier):
         Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20, or a third of the total
         weight if that is less.
     min_split_gain : float, default=0.0
-        Least gain of a split, as a share of the root's loss.
+        Least gain of a split, as a share of the root's loss; by how much a probability must rise or fall, for
+        the other criteria.
     ccp_alpha : float, "one_se" or "min", default=0.0
         Price of a leaf, as a share of the root's loss: the tree is pruned to the subtree of least loss plus
         price. "min" takes the price of least cross-validated loss, "one_se" the highest one within a standard
@@ -123,6 +128,7 @@ class TreeClassifier(ProperClassifier):
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
         pos_label: Any = None,
+        criterion: str = "entropy",
         splits: str = "auto",
         growth: str = "best",
         max_leaf_nodes: int | None = 31,
@@ -145,6 +151,7 @@ class TreeClassifier(ProperClassifier):
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
         self.pos_label = pos_label
+        self.criterion = criterion
         self.splits = splits
         self.growth = growth
         self.max_leaf_nodes = max_leaf_nodes

@@ -33,6 +33,8 @@ class TreeSettings:
         Price of a leaf, or the rule that chooses it by `cv`.
     smoothing : float or "laplace"
     monotone : ndarray of shape (d,)
+    criterion : {"entropy", "highest", "lowest"}
+        What a split is chosen by.
     best_first, max_leaves, max_depth, min_weight, min_gain : when to stop
     """
 
@@ -43,6 +45,7 @@ class TreeSettings:
     cv: Any
     smoothing: Any
     monotone: NDArray[np.int64]
+    criterion: str
     best_first: bool
     max_leaves: int | None
     max_depth: int | None
@@ -60,6 +63,9 @@ def settings_of(model: Any, training: Training) -> TreeSettings:
     monotone = monotone_signs(model.monotonic_cst, training.schema).astype(np.int64)
     if training.n_classes > 2 and np.any(monotone):
         raise ValueError(f"monotonic_cst is for two classes, got {training.n_classes} classes")
+    criterion = given.choice("criterion", ("entropy", "highest", "lowest"))
+    if training.n_classes > 2 and criterion != "entropy":
+        raise ValueError(f"criterion={criterion!r} is for two classes, got {training.n_classes} classes")
     many, threads = training.n_rows * training.n_features >= _WORTH, parallel.n_threads(model.n_jobs)
     return TreeSettings(
         measure=measure_of(
@@ -71,6 +77,7 @@ def settings_of(model: Any, training: Training) -> TreeSettings:
         cv=given.number("cv", 2, whole=True) if isinstance(model.cv, int | np.integer) else model.cv,
         smoothing=_smoothing(model.smoothing),
         monotone=monotone,
+        criterion=criterion,
         best_first=given.choice("growth", ("best", "depth")) == "best",
         max_leaves=given.number_or_none("max_leaf_nodes", 2, whole=True),
         max_depth=given.number_or_none("max_depth", 1, whole=True),
