@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SMOKE = ROOT / ".ci" / "smoke.py"
+TYPED = ROOT / ".ci" / "typed_client.py"
 OLDEST = ROOT / "constraints" / "oldest.txt"
 #: Tests that need pytest and Hypothesis only, besides the package.
 TESTS = ["tests/model", "tests/storage/test_golden.py"]
@@ -62,9 +63,10 @@ def check_newest() -> None:
     """The newest Python on this machine, with the newest version of everything."""
     interpreter = max(interpreters(), key=lambda entry: entry[0])[1]
     print(f"-- {interpreter}", flush=True)
-    with fresh(interpreter, "pandas", "pytest", "hypothesis", "--upgrade") as python:
+    with fresh(interpreter, "pandas", "pytest", "hypothesis", "mypy", "--upgrade") as python:
         cache = str(python.parent.parent / "numba-cache")
         run(python, SMOKE, NUMBA_CACHE_DIR=cache)
+        run(python, "-m", "mypy", "--follow-imports=silent", "--warn-unused-ignores", TYPED)
         run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS, NUMBA_CACHE_DIR=cache)
 
 

@@ -2,7 +2,7 @@
 
 A part is a file of this folder that ends with ``PART = Part(...)``: its cases are functions that take the
 `Options` of the command line and give `Table` values. ``python benchmarks/boosting.py large`` prints them;
-`run.py` runs every part, keeps the tables as JSON and writes RESULTS.md.
+`collect.py` runs every part, keeps the tables as JSON and writes RESULTS.md.
 """
 
 from __future__ import annotations

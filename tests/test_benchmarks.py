@@ -14,11 +14,11 @@ HERE = Path(__file__).resolve().parents[1] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
-def run():
-    """The module benchmarks/run.py, by a name that is not that of the other run.py."""
+def collect():
+    """The module benchmarks/collect.py."""
     sys.path.insert(0, str(HERE))
     try:
-        spec = importlib.util.spec_from_file_location("benchmarks_run", HERE / "run.py")
+        spec = importlib.util.spec_from_file_location("benchmarks_collect", HERE / "collect.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         yield module
@@ -55,25 +55,25 @@ def toy(tmp_path, monkeypatch):
     return part
 
 
-def test_what_is_measured_is_kept_compared_and_written(run, toy, tmp_path, capfd):
+def test_what_is_measured_is_kept_compared_and_written(collect, toy, tmp_path, capfd):
     results = tmp_path / "results"
-    assert run.run_part(toy, ["case", "other"], results, []) == 0
+    assert collect.run_part(toy, ["case", "other"], results, []) == 0
     assert "before" not in capfd.readouterr().out
-    assert run.run_part(toy, ["case"], results, ["--seconds", "1.25"]) == 0
+    assert collect.run_part(toy, ["case"], results, ["--seconds", "1.25"]) == 0
     lines = capfd.readouterr().out.splitlines()
     assert "times, propriety: seconds 1.000 → 1.250: slower than before by 25 % (tolerance 15 %)" in lines
     assert "times, peer: time ÷ ours 2.00 → 1.60: slower than before by 20 % (tolerance 10 %)" in lines
     assert sum("before" in line for line in lines) == 2
 
-    kept = run.load(results / "toy.json")
+    kept = collect.load(results / "toy.json")
     assert list(kept) == ["times", "words"]
     assert kept["times"].rows[1] == ["peer", 2.0, 1.6]
     assert kept["times"].measured["versions"]["Python"]
     assert len(kept["times"].measured["load"]) == 2
 
-    goal = run.Goal("the work", 2.0)
+    goal = collect.Goal("the work", 2.0)
     (results / "toy.md").write_text("## Toy\n\nBefore.\n\n{{times}}\n\nAfter.\n")
-    text = run.generate(results, ["toy"], {"speed": goal, "more": goal})
+    text = collect.generate(results, ["toy"], {"speed": goal, "more": goal})
     assert "| the work | ≥ 2 | 1.6 | no | 20" in text
     assert "| the work | ≥ 2 | not yet | | |" in text
     assert (
@@ -84,20 +84,20 @@ def test_what_is_measured_is_kept_compared_and_written(run, toy, tmp_path, capfd
         in text
     )
     with pytest.raises(ValueError, match=r"no goal of goals\.py"):
-        run.generate(results, ["toy"], {})
+        collect.generate(results, ["toy"], {})
     (results / "toy.md").write_text("{{gone}}\n")
     with pytest.raises(ValueError, match="gone"):
-        run.generate(results, ["toy"], {"speed": goal})
+        collect.generate(results, ["toy"], {"speed": goal})
 
 
-def test_quick_runs_are_small_and_unknown_cases_are_named(run, toy, capfd):
-    assert run.run_part(toy, ["case"], None, ["--quick"]) == 0
+def test_quick_runs_are_small_and_unknown_cases_are_named(collect, toy, capfd):
+    assert collect.run_part(toy, ["case"], None, ["--quick"]) == 0
     assert "### 10,000 rows" in capfd.readouterr().out
-    assert run.run_part(toy, ["sace"], None, []) != 0
+    assert collect.run_part(toy, ["sace"], None, []) != 0
     assert "no such case: sace" in capfd.readouterr().err
 
 
-def test_seconds_of_another_machine_are_not_compared(run):
+def test_seconds_of_another_machine_are_not_compared(collect):
     measuring = sys.modules["measuring"]
     tables = [
         measuring.Table("t", "t", ["m", measuring.SECONDS], [["a", s]], measured={"machine": s})
@@ -114,27 +114,27 @@ def test_seconds_of_another_machine_are_not_compared(run):
     )
 
 
-def test_goals_of_another_processor_stay(run):
+def test_goals_of_another_processor_stay(collect):
     def measured(processor, ratio):
         where = {"date": "2026-01-02", "machine": {"cores": 2, "processor": processor}}
         return Table("speed", "Speed", ["a"], [["x"]], goals={"speed": ratio}, measured=where)
 
-    Table, goal = run.Table, run.Goal("the work", 2.0)
+    Table, goal = collect.Table, collect.Goal("the work", 2.0)
     table = measured("B(R) Processor", 1.5).following(measured("A", 2.5))
-    text = run.goals_table({"toy": {"speed": table}}, {"speed": goal})
+    text = collect.goals_table({"toy": {"speed": table}}, {"speed": goal})
     assert "| the work | ≥ 2 | 1.5 | no | 2026-01-02, B | A: 2.5 |" in text
     again = measured("A", 2.6).following(table)
     assert list(again.elsewhere) == ["B(R) Processor"]
 
 
-def test_results_are_as_they_were_generated(run):
-    assert (HERE / "RESULTS.md").read_text(encoding="utf-8") == run.generate(run.RESULTS), (
-        "write it by `python benchmarks/run.py --write`; its words are in benchmarks/results/*.md"
+def test_results_are_as_they_were_generated(collect):
+    assert (HERE / "RESULTS.md").read_text(encoding="utf-8") == collect.generate(collect.RESULTS), (
+        "write it by `python benchmarks/collect.py --write`; its words are in benchmarks/results/*.md"
     )
 
 
-def test_every_part_is_a_part(run):
-    for part in run.PARTS:
+def test_every_part_is_a_part(collect):
+    for part in collect.PARTS:
         tree = ast.parse((HERE / f"{part}.py").read_text(encoding="utf-8"))
         names = [ast.unparse(node.targets[0]) for node in tree.body if isinstance(node, ast.Assign)]
         assert "PART" in names, part

@@ -1,10 +1,10 @@
 """Run the benchmarks, keep what they measured, and write RESULTS.md from it.
 
-    python benchmarks/run.py                        # every part: hours
-    python benchmarks/run.py boosting linear.dense  # some parts, or cases of a part
-    python benchmarks/run.py --quick                # every part at toy size; nothing is kept
-    python benchmarks/run.py --clock processor ...  # on a busy machine
-    python benchmarks/run.py --write                # measure nothing, write RESULTS.md anew
+    python benchmarks/collect.py                        # every part: hours
+    python benchmarks/collect.py boosting linear.dense  # some parts, or cases of a part
+    python benchmarks/collect.py --quick                # every part at toy size; nothing is kept
+    python benchmarks/collect.py --clock processor ...  # on a busy machine
+    python benchmarks/collect.py --write                # measure nothing, write RESULTS.md anew
 
 Each part runs in a process of its own. Its tables go to results/<part>.json, with the versions, the machine
 and its load before and after; what differs from the kept run by more than a tolerance is said ("slower than
@@ -35,7 +35,7 @@ PARTS = (
 )  # fmt: skip
 INTRODUCTION = """# Results
 
-The tables are written by `python benchmarks/run.py` from what it measured, the words around them by hand.
+The tables are written by `python benchmarks/collect.py` from what it measured, the words around them by hand.
 "Fastest peer ÷ ours" and the like are ratios of times in the same run; above 1, propriety is faster.
 """
 
