@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parents[1] / "src" / "propriety"
 
 #: From the ground up. A part may import those of the floors below, and itself; nothing else, at any place.
 FLOORS = (
-    ("version", "parallel", "communicator", "memory", "caching", "progress", "demonstration"),
+    ("version", "parallel", "communicator", "memory", "progress", "demonstration"),
+    ("compilation",),
+    ("caching",),
     ("losses",),
     ("weights", "costs"),
     ("data",),

@@ -1,4 +1,5 @@
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -25,6 +26,24 @@ def test_an_error_in_a_block_reaches_the_caller_and_the_pool_lives_on():
     with pytest.raises(RuntimeError, match="broken block"):
         parallel.for_blocks(block, 1000, n_jobs=2, block=10)
     parallel.for_blocks(lambda start, stop: None, 1000, n_jobs=2, block=10)
+
+
+def test_after_an_error_no_task_begins_and_waiting_ones_give_up():
+    waits, later = threading.Event(), []
+
+    def task():
+        if threading.current_thread() is threading.main_thread():
+            assert waits.wait(20)
+            raise RuntimeError("broken task")
+        waits.set()
+        while not parallel.is_given_up():
+            time.sleep(0.001)
+        raise KeyboardInterrupt
+
+    with pytest.raises(RuntimeError, match="broken task"):
+        parallel.run([task, task, *[lambda: later.append(1)] * 5], n_jobs=2)
+    assert not later
+    assert not parallel.is_given_up()
 
 
 def test_many_callers_at_once():

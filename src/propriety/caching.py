@@ -31,6 +31,8 @@ from numba import config
 from numba.core import event
 from numba.misc.appdirs import AppDirs
 
+from propriety.compilation import guarded
+
 _PACKAGE = Path(__file__).parent
 #: What is compiled, and what decides how: files of the package, and folders with all that is in them.
 SOURCES = (
@@ -166,7 +168,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def decorate(function: Callable[..., Any]) -> Any:
         if FOLDER is None:
-            return numba.njit(**options)(function)
+            return guarded(numba.njit(**options)(function))
         with _lock:  # the kernels of other packages stay where they are
             theirs, config.CACHE_DIR = config.CACHE_DIR, str(FOLDER)
             try:
@@ -174,9 +176,13 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             finally:
                 config.CACHE_DIR = theirs
         compiled._cache = _Forgiving(compiled._cache)
-        return compiled
+        return guarded(compiled)
 
     return decorate
+
+
+if hasattr(os, "register_at_fork"):  # a child would inherit the lock, and the folder, from a thread it lacks
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class _Progress(event.Listener):

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache, partial
-from threading import Lock
-from typing import TypeVar
+from threading import Event, Lock, local
+from typing import Any, TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -24,6 +24,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 _pool: ThreadPoolExecutor | None = None
 _lock = Lock()
+_here = local()
 
 
 @cache
@@ -65,32 +66,51 @@ def run(tasks: Iterable[Callable[[], object]], n_jobs: int | None) -> None:
     """Run the tasks, at most ``n_jobs`` at a time, and return when all have ended.
 
     The calling thread works too, so a pool that is busy with other callers delays nobody for ever.
-    The first exception is raised once every running task has ended.
+    After an exception no task begins; the first one is raised once every running task has ended.
     """
     queue = iter(list(tasks))
     threads = n_threads(n_jobs)
-    queue_lock = Lock()
+    queue_lock, over = Lock(), Event()
 
     def work() -> None:
-        while True:
+        while not over.is_set():
             with queue_lock:
                 task = next(queue, None)
             if task is None:
                 return
-            task()
+            try:
+                task()
+            except BaseException:
+                over.set()
+                raise
 
     if threads == 1:
         work()
         return
-    helpers = [_executor().submit(work) for _ in range(threads - 1)]
+    helpers = [_executor().submit(_until, over, work) for _ in range(threads - 1)]
     try:
         work()
     finally:
         # A helper that has not started finds an empty queue; cancelling it spares the wait.
         errors = [h.exception() for h in helpers if not h.cancel()]
-    for error in errors:
-        if error is not None:
-            raise error
+    # Before the error of one, the others have given up what they waited for.
+    for error in sorted(filter(None, errors), key=lambda error: isinstance(error, KeyboardInterrupt)):
+        raise error
+
+
+def _until(over: Event, function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in this thread; what it waits for may be given up once `over` is set."""
+    _here.over = over
+    try:
+        return function(*arguments)
+    finally:
+        del _here.over
+
+
+def is_given_up() -> bool:
+    """Whether nobody wants any more what this thread works on: the caller was interrupted, or has failed."""
+    over: Event | None = getattr(_here, "over", None)
+    return over is not None and over.is_set()
 
 
 @contextmanager
@@ -131,14 +151,16 @@ def in_order(
         yield from map(function, items)
         return
     ahead: deque[Future[Result]] = deque()
+    over = Event()
     try:
         for item in items:
             if len(ahead) == threads:
                 yield ahead.popleft().result()
-            ahead.append(_executor().submit(function, item))
+            ahead.append(_executor().submit(_until, over, function, item))
         while ahead:
             yield ahead.popleft().result()
     finally:
+        over.set()
         wait([future for future in ahead if not future.cancel()])
 
 

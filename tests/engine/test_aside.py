@@ -86,14 +86,12 @@ def test_others_compile_while_llvm_works(monkeypatch):
 
 
 def test_those_who_wait_compile_other_kernels():
-    done, go_on = [], threading.Event()
-    thread = threading.Thread(target=go_on.wait)
-    thread.start()
-    aside._threads["a kernel"] = thread
-    aside.meanwhile(lambda: done.append(thread.is_alive()))
-    aside.meanwhile(lambda: (done.append(thread.is_alive()), go_on.set(), thread.join()))
+    done, compiled = [], threading.Event()
+    aside._begun["a kernel"] = compiled
+    aside.meanwhile(lambda: done.append("after"))
+    aside.meanwhile(lambda: (done.append("before"), compiled.set()))
     aside.wait("a kernel")
-    assert done == [True]  # nobody waits any more, so that the rest is left to those who need it
+    assert done == ["before"]  # nobody waits any more, so that the rest is left to those who need it
     assert not aside._meanwhile
 
 
@@ -183,12 +181,10 @@ def test_types_are_guessed_before_the_table_is_binned(monkeypatch, categories, w
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_fork_waits_for_kernels_that_are_being_compiled(monkeypatch):
     # The child would inherit the compiler's lock, and nobody would give it back.
-    ended, go_on = [], threading.Event()
-    thread = threading.Thread(target=lambda: (go_on.wait(0.2), ended.append(True)))
-    thread.start()
-    monkeypatch.setitem(aside._threads, "a kernel", thread)
+    compiled = threading.Event()
+    monkeypatch.setitem(aside._begun, "a kernel", compiled)
+    threading.Timer(0.2, compiled.set).start()
     child = os.fork()
     if child == 0:
-        os._exit(0 if ended else 1)
+        os._exit(0 if compiled.is_set() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert "a kernel" not in aside._threads

@@ -13,53 +13,30 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from ctypes import string_at
-from threading import Lock, RLock, Thread, local
-from types import FunctionType
+from threading import Event, Lock, Thread, local
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 from numba import typeof
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
 
-_ROOM = 66_000  # places of eight bytes: more than 512 KiB, so the piece has 1 MiB
+_TURN = 0.1  # seconds: on Windows an interrupt does not end a wait, so each is short
 _here = local()
 _lock = Lock()
-_threads: dict[Any, Thread] = {}  # that have begun
+_begun: dict[Any, Event] = {}  # compilations, and when each is done
 _meanwhile: list[Callable[[], object]] = []  # what those who wait for a thread can do
 
 
 def is_needed() -> bool:
-    """Whether LLVM is to leave the locks to other threads: those that were made to compile a kernel."""
-    return any(thread.is_alive() for thread in tuple(_threads.values()))
+    """Whether LLVM is to leave the locks to other threads: those that were made to compile a kernel.
 
-
-def by_one_thread(kernel: Any) -> Any:
-    """Let one thread compile a kernel and the others wait for it: Numba's lock is free in the meantime."""
-    if not isinstance(kernel, Dispatcher):  # nothing is compiled
-        return kernel
-    lock, compile_ = RLock(), kernel.compile
-
-    def compile_once(kinds: Any) -> Any:
-        if global_compiler_lock.is_locked():  # by this thread, for a kernel that calls this one
-            return compile_(kinds)
-        with lock:
-            return _with_room(compile_, kinds)
-
-    kernel.__dict__["compile"] = compile_once
-    return kernel
-
-
-def _call(function: Callable[[Any], Any], value: Any) -> Any:
-    return function(value)
-
-
-#: Calls a function with room for all frames that Python makes for it. These are kept in pieces of 16 KiB, and
-#: where a loop calls a function that does not fit any more, it asks the system for a piece in every turn: a
-#: compilation did so 60,000 times, for up to a second. A frame that says it needs more gets a piece that is
-#: larger by far than itself.
-_with_room = FunctionType(_call.__code__.replace(co_stacksize=_ROOM), globals())
+    A thread that infers the types of a kernel holds Numba's lock on the call stack, which others need before
+    they give back the one of the compiler: a kernel that is compiled for its caller keeps both.
+    """
+    inferring = cpu_target.typing_context.callstack._lock._is_owned()
+    return not inferring and not all(done.is_set() for done in tuple(_begun.values()))
 
 
 @contextmanager
@@ -81,15 +58,18 @@ def compile_aside(kernel: Any, *values: Any) -> None:
     """Begin to compile a kernel for values of these types, unless that has been done or begun."""
     kinds = tuple(map(typeof, values))
     with _lock:
-        if kernel not in _threads and kinds not in kernel.overloads:
-            thread = Thread(target=_compile, args=(kernel, kinds), name="propriety-compiler")
-            thread.start()
-            _threads[kernel] = thread
+        if kernel not in _begun and kinds not in kernel.overloads:
+            done = Event()
+            Thread(target=_compile, args=(kernel, kinds, done), name="propriety-compiler").start()
+            _begun[kernel] = done
 
 
-def _compile(kernel: Any, kinds: tuple[Any, ...]) -> None:
-    with suppress(Exception):  # Whoever calls the kernel will compile it then, and meet the error.
-        kernel.compile(kinds)
+def _compile(kernel: Any, kinds: tuple[Any, ...], done: Event) -> None:
+    try:
+        with suppress(Exception):  # Whoever calls the kernel will compile it then, and meet the error.
+            kernel.compile(kinds)
+    finally:
+        done.set()
 
 
 def meanwhile(task: Callable[[], object]) -> None:
@@ -99,24 +79,26 @@ def meanwhile(task: Callable[[], object]) -> None:
 
 def wait(kernel: Any) -> None:
     """Return when a kernel that is being compiled is."""
-    thread = _threads.get(kernel)
-    if thread is not None:
-        while _meanwhile and thread.is_alive():
+    done = _begun.get(kernel)
+    if done is not None:
+        while _meanwhile and not done.is_set():
             with suppress(Exception):  # taken by another thread; or who needs it will meet the error
                 _meanwhile.pop()()
         _meanwhile.clear()
-        thread.join()
-        _threads.pop(kernel, None)
+        while not done.wait(_TURN):
+            pass
+        _begun.pop(kernel, None)
 
 
-def _wait_for_all() -> None:
-    for kernel in tuple(_threads):
-        wait(kernel)
+def _hold() -> None:
+    _lock.acquire()
+    for done in tuple(_begun.values()):
+        done.wait()
 
 
-# A child would inherit Numba's lock without the thread that gives it back.
+# A child would wait for ever for what a thread of its parent compiles.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait_for_all)
+    os.register_at_fork(before=_hold, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @contextmanager

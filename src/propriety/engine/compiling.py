@@ -30,7 +30,6 @@ from numba.core.codegen import CPUCodegen
 from numba.extending import register_jitable
 
 from propriety.caching import njit
-from propriety.engine.aside import by_one_thread
 
 #: Whether kernels are compiled, and may be run by several threads.
 COMPILED = not config.DISABLE_JIT
@@ -48,21 +47,11 @@ if FAMILIAR:
     _KERNEL["pipeline_class"] = KernelCompiler
     _PART["pipeline_class"] = PartCompiler
 allocating = njit(**_ALLOCATING)
-_kernel = njit(**_KERNEL)
-_addressed = njit(no_cpython_wrapper=True, **_KERNEL)
+kernel = njit(**_KERNEL)
+addressed = njit(no_cpython_wrapper=True, **_KERNEL)
 inner = njit_here(**_PART)
 small = njit_here(forceinline=True, **_PART)
 shared = register_jitable(**_PART)
-
-
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that Python calls."""
-    return by_one_thread(_kernel(function))
-
-
-def addressed(function: Callable[..., Any]) -> Any:
-    """Compile a function that kernels call by its address."""
-    return by_one_thread(_addressed(function))
 
 
 def records(fields: list[Any]) -> np.dtype[Any]:

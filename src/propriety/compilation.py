@@ -1,0 +1,115 @@
+"""How a process compiles kernels: out of reach of interrupts, and not while it forks.
+
+Numba's compiler does not survive an exception between two of its steps, such as the KeyboardInterrupt that
+Python raises in the main thread: later compilations fail or crash. So a thread of its own compiles, and who
+asked for the kernel waits and can be interrupted; it is finished all the same, for whoever needs it next.
+
+A child process inherits locks without the threads that would release them. So a fork waits until no kernel is
+being compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, contextmanager, nullcontext
+from types import FunctionType
+from typing import Any
+
+from llvmlite.binding import ffi
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
+
+from propriety import parallel
+
+_TURN = 0.1  # seconds: on Windows an interrupt does not end a wait, so each is short
+_STACK = 66_000  # entries of eight bytes: more than 512 KiB, so the chunk has 1 MiB
+_here = threading.local()
+_idle = threading.Condition()  # whose lock a fork holds
+_running = 0  # compilations
+
+
+def guarded(kernel: Any) -> Any:
+    """Compile a kernel once, whichever threads ask for it, and as this module says."""
+    if not isinstance(kernel, Dispatcher):  # nothing is compiled
+        return kernel
+    lock, compile_ = threading.RLock(), kernel.compile
+
+    def compile_once(kinds: Any) -> Any:
+        if global_compiler_lock.is_locked():  # by this thread, for a kernel that calls this one
+            return compile_(kinds)
+        return _uninterrupted(work, kinds)
+
+    def work(kinds: Any) -> Any:
+        with _without_fork(), lock:
+            return _with_stack(compile_, kinds)
+
+    kernel.__dict__["compile"] = compile_once
+    return kernel
+
+
+def _call(function: Callable[[Any], Any], value: Any) -> Any:
+    return function(value)
+
+
+#: Calls a function with a stack for all frames that Python makes for it. These are kept in chunks of 16 KiB,
+#: and where a loop calls a function that does not fit any more, it asks the system for a chunk in every turn:
+#: a compilation did so 60,000 times, for up to a second. A frame that says it needs more gets a chunk that is
+#: larger by far than itself.
+_with_stack = FunctionType(_call.__code__.replace(co_stacksize=_STACK), globals())
+
+
+def _uninterrupted(function: Callable[[Any], Any], value: Any) -> Any:
+    """Call a function in a thread that nothing interrupts."""
+    outcome: Future[Any] = Future()
+    threading.Thread(target=_settle, args=(outcome, function, value), name="propriety-kernel").start()
+    while not wait([outcome], _TURN).done:
+        if parallel.is_given_up():
+            raise KeyboardInterrupt
+    return outcome.result()
+
+
+def _settle(outcome: Future[Any], function: Callable[[Any], Any], value: Any) -> None:
+    try:
+        outcome.set_result(function(value))
+    except BaseException as error:
+        outcome.set_exception(error)
+
+
+@contextmanager
+def _without_fork() -> Iterator[None]:
+    """Let no thread fork meanwhile; wait for one that does."""
+    global _running  # noqa: PLW0603
+    with _idle:
+        _running += 1
+        _here.running = getattr(_here, "running", 0) + 1
+    try:
+        yield
+    finally:
+        with _idle:
+            _running -= 1
+            _here.running -= 1
+            _idle.notify_all()
+
+
+def _hold() -> None:
+    """Wait until no other thread compiles, be it another package's function, and let none begin."""
+    with ExitStack() as locks:
+        locks.enter_context(_idle)
+        _idle.wait_for(lambda: _running == getattr(_here, "running", 0))
+        locks.enter_context(global_compiler_lock)
+        locks.enter_context(getattr(ffi.lib, "_lock", nullcontext()))
+        _here.held = locks.pop_all()
+
+
+def _release() -> None:
+    """Let threads compile, after the fork, or after a wait for it that was interrupted."""
+    held, _here.held = getattr(_here, "held", None), None
+    if held is not None:
+        held.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)

@@ -1,0 +1,98 @@
+"""Interrupts and forks while a kernel is compiled."""
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from threading import Event
+
+import pytest
+from numba import njit
+from numba.core.registry import cpu_target
+
+from propriety.engine import aside
+from propriety.engine.compiling import _KERNEL, COMPILED, FAMILIAR
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+
+# A kernel whose types are inferred only when `go` is set.
+KERNEL = """
+import os, signal, sys, threading, time
+from numba.extending import overload
+from propriety.compilation import guarded
+from numba import njit
+
+begun, go, times = threading.Event(), threading.Event(), []
+
+def plus_one(x):
+    return x + 1
+
+@overload(plus_one)
+def _(x):
+    times.append(x)
+    begun.set()
+    go.wait(20)
+    return lambda x: x + 1
+
+def kernel(x):
+    return plus_one(x)
+
+kernel = guarded(njit(kernel))
+other = guarded(njit(lambda x: x + 2))
+"""
+INTERRUPTED = """
+def interrupt():
+    begun.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+try:
+    kernel(1)
+except KeyboardInterrupt:
+    assert not go.is_set() and not kernel.overloads
+else:
+    raise AssertionError("the interrupt came to nothing")
+go.set()
+assert kernel(1) == 2 and other(1) == 3
+assert len(times) == 1, times  # what was begun was finished
+"""
+FORKED = """
+compiler = threading.Thread(target=kernel, args=(1,))
+compiler.start()
+begun.wait()
+threading.Timer(0.3, go.set).start()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    os._exit(0 if other(1) == 3 and kernel(1) == 2 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+compiler.join()
+assert other(1) == 3 and len(times) == 1
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals and forks are those of POSIX")
+@pytest.mark.parametrize("script", [INTERRUPTED, FORKED], ids=["interrupted", "forked"])
+def test_a_compilation_survives(script):
+    done = subprocess.run(
+        [sys.executable, "-c", KERNEL + script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.skipif(not FAMILIAR, reason="Numba's own compiler keeps its lock")
+def test_who_leaves_the_lock_of_the_compiler_holds_none_that_compilers_need(monkeypatch):
+    unlocked, holds = aside._unlocked, []
+
+    @contextmanager
+    def watched():
+        with unlocked():
+            holds.append(cpu_target.typing_context.callstack._lock._is_owned())
+            yield
+
+    monkeypatch.setattr(aside, "_unlocked", watched)
+    monkeypatch.setitem(aside._begun, "another kernel", Event())
+    callee = njit(lambda x: x + 1, **_KERNEL)
+    caller = njit(lambda x: callee(x), **_KERNEL)
+    assert caller(1) == 2
+    assert holds == [False]
