@@ -23,6 +23,7 @@ from propriety.export.columns import read_columns
 from propriety.export.formula import Linked, Trees, readout_of
 from propriety.losses import simplex
 from propriety.model import catalogue
+from propriety.model.adapt import Adaptation
 from propriety.rules.as_trees import rule_tree
 
 onnx = pytest.importorskip("onnx")
@@ -280,8 +281,15 @@ def test_a_calibrated_link_is_in_the_model():
 def test_class_weights_of_files_of_0_2_are_in_the_model(k):
     X, y = rows(k)
     model = BoostingClassifier(max_iter=5).fit(X, y)
-    model._class_factors = np.array([1.0, 4.0, 0.5])[:k]
+    model.adaptation_ = Adaptation(1.0, tuple(-np.log([1.0, 4.0, 0.5])[:k]), None)
     assert_same(model, X)
+
+
+@pytest.mark.parametrize("row", catalogue.ESTIMATORS, ids=lambda row: row.key)
+def test_an_adapted_model_is_written_as_it_is(row):
+    X, y = rows(3, missing=row.key != "linear")
+    model = row.type(**SMALL[row.key]).fit(X, y)
+    assert_same(model.adapt(X[:40], y[:40]).adapt(prevalence=[0.9, 0.05, 0.05]), X)
 
 
 def test_the_file_says_how_far_a_table_is_off():

@@ -28,6 +28,20 @@ def test_it_is_a_fitted_model(model):
     assert model.classes_.tolist() == ["no", "yes"]
 
 
+def test_it_is_adapted_as_its_estimator_is(model, table):
+    X, _ = model.features(table)
+    adapted = model.adapt(prevalence={"no": 0.9, "yes": 0.1})
+    expected = model.estimator.adapt(prevalence=0.1).predict_proba(X)
+    np.testing.assert_array_equal(adapted.predict_proba(table), expected)
+    again = files.from_bytes(files.to_bytes(adapted))
+    np.testing.assert_array_equal(again.predict_proba(table), expected)
+    y = model.classes_[np.arange(len(X)) % 2]
+    np.testing.assert_array_equal(
+        model.adapt(table, y).predict_proba(table),
+        model.estimator.adapt(X, np.arange(len(X)) % 2).predict_proba(X),
+    )
+
+
 def test_it_decides_by_the_costs_of_its_estimator(model, table):
     p = model.predict_proba(table)
     assert model.threshold == model.costs_.threshold == 0.1

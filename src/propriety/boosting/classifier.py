@@ -439,18 +439,10 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             self._forest.add_scores(values, scores[start:stop], self._threads)
         return scores
 
-    def _probabilities(self, scores: Floats) -> Floats:
-        probabilities = super()._probabilities(scores)
-        if self._class_factors is not None:
-            probabilities = probabilities / self._class_factors
-            probabilities /= probabilities.sum(axis=1, keepdims=True)
-        return probabilities
-
     def _formula(self) -> Formula:
         return Formula(
             self._forest.formula(self._start_score, self._binner),
             readout_of(self.loss_, len(self.classes_)),
-            self._class_factors,
         )
 
     def staged_decision_function(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
@@ -576,7 +568,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         corrected = given.pop("correct_class_weight", True)
         model = super().from_state(given, state, arrays)
         if not corrected:
-            model._class_factors = None
+            model.__dict__.pop("adaptation_", None)
         return model
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -106,7 +106,6 @@ class Lesson:
             "_binner": self.binner,
             "_start_score": self.start,
             "_seed": self.settings.seed,
-            "_class_factors": None,  # a model from a file of 0.2 may have some
             "n_iter_": len(learners) // self.n_scores,
         }
 

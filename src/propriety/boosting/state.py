@@ -13,6 +13,7 @@ from propriety.engine.predictor import Forest
 from propriety.engine.stored import LARGEST, binner_arrays, forest_arrays, read_binner, read_forest
 from propriety.losses import Composite
 from propriety.losses.simplex import SimplexLoss
+from propriety.model.adapt import Adaptation
 from propriety.storage.checks import Arrays, require, take
 
 
@@ -32,8 +33,6 @@ def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "train_score": model.train_score_,
         "validation_score": model.validation_score_,
     }
-    if model._class_factors is not None:
-        arrays["class_factors"] = model._class_factors
     if marginals is not None:
         arrays |= {
             "marginals.weights": marginals.weights,
@@ -62,7 +61,10 @@ def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     model._start_score = arrays.take("start", "f8", (n_scores,), finite=True)
     model.train_score_ = arrays.take("train_score", "f8", (None,))
     model.validation_score_ = arrays.take("validation_score", "f8", (None,))
-    model._class_factors = _factors(arrays, k)
+    if "class_factors" in arrays:  # of 0.1 and 0.2, whose weights of classes were taken back so
+        factors = arrays.take("class_factors", "f8", (k,), finite=True)
+        require(np.all((factors > 1 / LARGEST) & (factors < LARGEST)), "a class has no weight, or too much")
+        model.adaptation_ = Adaptation(1.0, tuple((-np.log(factors)).tolist()), None, text="class weights")
     model._marginals = _marginals(arrays, d)
     model._seed = take(state, "seed", int)
     require(0 <= model._seed < 2**32, "its seed is out of range")
@@ -85,14 +87,6 @@ def _read_curves(arrays: Arrays, n_scores: int, binner: Any) -> Curves:
     for name, numbers in (("value", values), ("gain", gains)):
         require(np.all(np.abs(numbers) < LARGEST), f"a curve's {name} is not finite, or too large")
     return Curves(features, values, gains, binner, n_scores)
-
-
-def _factors(arrays: Arrays, k: int) -> Any:
-    if "class_factors" not in arrays:
-        return None
-    factors = arrays.take("class_factors", "f8", (k,), finite=True)
-    require(np.all((factors > 1 / LARGEST) & (factors < LARGEST)), "a class has no weight, or too much")
-    return factors
 
 
 def _marginals(arrays: Arrays, d: int) -> Marginals | None:

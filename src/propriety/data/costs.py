@@ -216,7 +216,7 @@ class Costs(Value):
 
         `known` are all classes, sorted, where these rows may lack some: those that a matrix is for.
         """
-        positive = self._positive(classes)
+        positive = self.positive_of(classes)
         given = {known_as: self._resolved(name, known_as, X) for name, known_as in TERMS.items()}
         matrix = given["cost_matrix"]
         if len(classes) > 2 and matrix is None:
@@ -245,7 +245,8 @@ class Costs(Value):
             costs.threshold  # noqa: B018 (it refuses a matrix that makes no sense)
         return costs
 
-    def _positive(self, classes: NDArray[Any]) -> int:
+    def positive_of(self, classes: NDArray[Any]) -> int:
+        """The place of the positive class among two."""
         if self.pos_label is None:
             return 1
         if len(classes) > 2:

@@ -363,6 +363,22 @@ def _places(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
     return table[labels.astype(np.intp) - span[0]]
 
 
+def encode_known(y: Any, classes: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
+    """The index of each row's class among known ones.
+
+    >>> encode_known(["b", "a"], np.array(["a", "b", "c"]), 2)
+    array([1, 0])
+    """
+    labels = as_labels(as_numpy(y))
+    if len(labels) != n_rows:
+        raise ValueError(f"y must have one label for each of {n_rows} rows, got {len(labels)}")
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    unknown = set(labels.tolist()) - set(places)
+    if unknown:
+        raise ValueError(f"y holds labels that are not classes of the model: {sorted(unknown, key=repr)[:9]}")
+    return np.array([places[label] for label in labels.tolist()], dtype=np.intp)
+
+
 def encode_labels(
     labels: NDArray[Any] | CodedLabels, weights: Weights
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:

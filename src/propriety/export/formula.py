@@ -130,10 +130,11 @@ class Votes:
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """Scores, and what makes probabilities of them; ``factors`` divide these, class by class."""
+    """Scores, and what makes probabilities of them: p_k ∝ (that of the readout)^power · factor_k."""
 
     scores: Linear | Trees | Stack
     readout: Linked | Softmax | Bent | Votes
+    power: float = 1.0
     factors: Floats | None = None
 
 

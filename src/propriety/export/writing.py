@@ -126,7 +126,8 @@ def write_probabilities(columns: Columns, formula: Formula) -> Value:
     graph, scores = columns.graph, write_scores(columns, formula.scores)
     P = _read_out(graph, formula.readout, scores)
     if formula.factors is not None:
-        P = P / formula.factors[None, :]
+        P = P if formula.power == 1 else graph.apply("Pow", P, np.array(formula.power))
+        P = P * formula.factors[None, :]
         P = P / P.sum_of_columns()
     return P
 

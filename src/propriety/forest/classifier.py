@@ -210,7 +210,7 @@ class ForestClassifier(ProperClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K): the smoothed mean of the trees."""
         table = self._table(X)
-        return in_kind(self._grown.probabilities(table, self._threads), X)
+        return in_kind(self._adapted(self._grown.probabilities(table, self._threads)), X)
 
     def _scores(self, table: Table) -> Floats:
         return self._measure.score(self._grown.probabilities(table, self._threads))

@@ -325,7 +325,8 @@ class LinearClassifier(OffsetClassifier):
         probability of 1 = Logit().inverse(score)
         """
         check_is_fitted(self)
-        return scorecard(self, self._schema, decimals=decimals, class_names=class_names)
+        text = scorecard(self, self._schema, decimals=decimals, class_names=class_names)
+        return self._as_adapted(text)
 
     def summary(
         self,

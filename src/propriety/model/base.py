@@ -12,6 +12,8 @@ import warnings
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
@@ -33,13 +35,15 @@ from propriety.data.seen import RowSketch
 from propriety.data.stream import Stream
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import Schema, Table, as_array, is_frame, refuse_query
-from propriety.data.training import NUMBERS, TABLE, Training
+from propriety.data.training import NUMBERS, TABLE, Training, encode_known
 from propriety.losses.value import Value
-from propriety.model import contract, files
+from propriety.model import adapt, contract, files
+from propriety.model.adapt import Adaptation
 from propriety.model.pages import Documented
 from propriety.model.state import Arrays, make, read_shared, shared_state
 from propriety.model.worth import worth
 from propriety.storage.checks import require
+from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.export.formula import Formula
@@ -79,6 +83,10 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     _needs_offset: bool = False
     #: What tells rows that ``fit`` was given from others; None where they were spread or read in parts.
     _training_rows: RowSketch | None = None
+    #: Shares of the classes in the weighted rows of ``fit``; None in models of older files.
+    _class_shares: Floats | None = None
+    #: What `adapt` has made of the probabilities; None as they were fitted.
+    adaptation_: Adaptation | None = None
     #: The processes over which the rows of ``fit`` are spread.
     _communicator: Communicator = SINGLE
     classes_: NDArray[Any]
@@ -180,6 +188,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         self._needs_costs = training.costs.by_row and not self.has_row_costs
         self._needs_offset = training.offset is not None
         self._training_rows = RowSketch.of_training(training)
+        self._class_shares = shares(training.class_weights)
+        self.__dict__.pop("adaptation_", None)
         if self._known_classes is None:
             warn_of_side(training.classes, training.costs, stated_costs(self).pos_label)
         warn_of_identifiers(training.schema, training.weights.total)
@@ -261,6 +271,13 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         """Scores of shape (n, 1) for two classes, (n, K) for more."""
 
     def _probabilities(self, scores: Floats) -> Floats:
+        """Probabilities of scores, as `adapt` has made them."""
+        return self._adapted(self._fitted_probabilities(scores))
+
+    def _adapted(self, P: Floats) -> Floats:
+        return P if self.adaptation_ is None else self.adaptation_(P)
+
+    def _fitted_probabilities(self, scores: Floats) -> Floats:
         if scores.shape[1] > 1:
             return np.asarray(self.loss_.inverse(scores))
         p = np.asarray(self.loss_.inverse(scores[:, 0]))
@@ -370,6 +387,101 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         refuse_to_score(X, y)
         resolved = self._costs_to_decide(X, costs, fp_cost, fn_cost)
         return worth(self.classes_, self.predict_proba(X), resolved, y, sample_weight)
+
+    # --- other populations ------------------------------------------------------------------------
+
+    def adapt(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        prevalence: Any = None,
+        reference: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """A copy of the model with probabilities for another population; this model stays as it is.
+
+        Give one of these:
+
+        - ``prevalence``, the known shares of the classes: p′ ∝ p · new share/share in training. For a model
+          of a sample that was drawn by class, give the shares of the population.
+        - ``X``, new rows without labels: the shares of greatest likelihood, with intervals.
+        - ``X`` and ``y``, new rows with labels, few will do: p′ ∝ p^slope · exp(shift), with priors about no
+          change.
+
+        The first two are right where only the shares differ, not what rows of a class look like. Scores,
+        contributions and importances stay those of the fit; probabilities, decisions, the model file and
+        ONNX are adapted. An adapted model can be adapted again.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d), optional
+        y : array of shape (n,), optional
+        prevalence : float, or dictionary or array of K shares, optional
+            Of two classes the share of the positive one.
+        reference : array or data frame, optional
+            Rows of the old population that the model was not fitted to. With them it is tested whether shares
+            alone explain the new rows: ``adaptation_.p_value``.
+        sample_weight : array of shape (n,), optional
+            Of the rows of X.
+
+        Returns
+        -------
+        The adapted model; print its ``adaptation_``.
+
+        Examples
+        --------
+        >>> from propriety import LinearClassifier
+        >>> X, y = np.arange(100.0)[:, None], np.arange(100) % 40 < 20
+        >>> model = LinearClassifier(alpha=1.0).fit(X, y)
+        >>> adapted = model.adapt(prevalence=0.02)
+        >>> print(adapted.adaptation_)
+        shares of the classes 98% of False, 2% of True
+        >>> bool(adapted.predict_proba(X)[:, 1].mean() < 0.03)
+        True
+        """
+        check_is_fitted(self)
+        if (prevalence is None) == (X is None):
+            raise ValueError("give either prevalence=, or new rows: adapt(X) or adapt(X, y)")
+        old = self._class_shares if self.adaptation_ is None else self.adaptation_.shares
+        if old is None and y is None:
+            raise ValueError(
+                "the shares of the classes in training are not known of a model from a file of 0.1 or 0.2; "
+                "adapt(X, y) needs none, or fit it anew"
+            )
+        labels = ", ".join
+        if X is None:
+            new = adapt.read_shares(prevalence, self.classes_, stated_costs(self).positive_of(self.classes_))
+            found = adapt.of_shares(np.asarray(old), new)
+            text = "shares of the classes " + labels(self._share_texts(new))
+        elif self._needs_offset:
+            raise ValueError("the model was fitted with an offset: give prevalence=, the rows have no offset")
+        else:
+            P = as_numpy(self.predict_proba(X))
+            weights = Weights.read(as_numpy(sample_weight), len(P))
+            if y is None:
+                refer = None if reference is None else as_numpy(self.predict_proba(reference))
+                found = adapt.of_rows(P, weights, np.asarray(old), refer)
+                text = f"shares of the classes {labels(self._share_texts(found.shares, found.intervals))}, "
+                text += f"estimated from {len(P)} rows without labels"
+                if found.p_value is not None:
+                    text += f"; p = {found.p_value:.2g} that nothing else differs"
+            else:
+                found = adapt.of_labels(P, encode_known(y, self.classes_, len(P)), weights)
+                text = f"recalibrated by {len(P)} labelled rows: slope {found.slope:.3g}, "
+                text += f"shares of the classes {labels(self._share_texts(found.shares))}"
+        model = copy(self)
+        model.adaptation_ = replace(found, text=text).after(self.adaptation_)
+        return model
+
+    def _as_adapted(self, text: str) -> str:
+        """A model's text, with what `adapt` has made of its probabilities."""
+        return text if self.adaptation_ is None else f"{text}\n\nprobabilities adapted: {self.adaptation_}"
+
+    def _share_texts(self, parts: Any, intervals: Any = None) -> list[str]:
+        ends = [""] * len(parts) if intervals is None else [f" ({a:.2%} to {b:.2%})" for a, b in intervals]
+        each = zip(parts, self.classes_, ends, strict=True)
+        return [f"{100 * part:.3g}% of {label}{end}" for part, label, end in each]
 
     # --- reading it -------------------------------------------------------------------------------
 
@@ -491,8 +603,11 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
                 "without, or add the score of the offset's model to its columns"
             )
         costs = None if self.has_row_costs or self._needs_costs else self.costs_
+        formula = self._formula()
+        if self.adaptation_ is not None:
+            formula = replace(formula, power=self.adaptation_.slope, factors=self.adaptation_.factors)
         return Export(
-            self._formula(),
+            formula,
             self._schema,
             self.classes_ if costs is None else self._decision_labels(costs),
             costs,

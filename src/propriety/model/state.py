@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from propriety import losses
 from propriety.data.seen import RowSketch
 from propriety.data.table import Schema
 from propriety.losses import simplex
+from propriety.model.adapt import Adaptation
 from propriety.storage.checks import Arrays, ModelFileError, names, require, take
 from propriety.storage.upgrade import with_costs
 from propriety.storage.values import decode, encode
@@ -45,6 +47,10 @@ def shared_state(model: Any) -> dict[str, Any]:
         state["needs_offset"] = True
     if model._training_rows is not None:
         state["training_rows"] = model._training_rows.text
+    if model._class_shares is not None:
+        state["class_shares"] = model._class_shares.tolist()
+    if model.adaptation_ is not None:
+        state["adaptation"] = encode(asdict(model.adaptation_), "the adaptation")
     if hasattr(model, "feature_names_in_"):
         state["feature_names"] = [str(name) for name in model.feature_names_in_]
     return state
@@ -74,6 +80,33 @@ def read_shared(model: Any, state: dict[str, Any]) -> None:
     )
     if "loss" in state:
         model.loss_ = read_loss(state.pop("loss"), len(classes))
+    if "class_shares" in state:
+        model._class_shares = np.array(_shares(state.pop("class_shares"), len(classes)))
+    if "adaptation" in state:
+        model.adaptation_ = read_adaptation(decode(state.pop("adaptation")), len(classes))
+
+
+def _shares(given: Any, k: int) -> tuple[float, ...]:
+    good = isinstance(given, list | tuple) and len(given) == k and all(isinstance(v, float) for v in given)
+    require(good and all(0 < v <= 1 for v in given), "shares of the classes are none")
+    return tuple(given)
+
+
+def read_adaptation(given: Any, k: int) -> Adaptation:
+    """What makes other probabilities of those of the fit."""
+    names = [field.name for field in fields(Adaptation)]
+    require(isinstance(given, dict) and sorted(given) == sorted(names), "it has no adaptation")
+    shifts, shares, pairs = given["shifts"], given["shares"], given["intervals"]
+    numbers = [given["slope"], *(shifts if isinstance(shifts, tuple) else ())]
+    good = len(numbers) == k + 1 and all(isinstance(v, float) and abs(v) < 1e3 for v in numbers)
+    require(good and given["slope"] > 0, "its adaptation is not finite")
+    if shares is not None:
+        _shares(shares, k)
+    if pairs is not None:
+        good = isinstance(pairs, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs)
+        require(good and all(isinstance(v, float) for pair in pairs for v in pair), "intervals of shares")
+    require(isinstance(given["p_value"], float | None) and isinstance(given["text"], str), "its adaptation")
+    return Adaptation(**given)
 
 
 def read_sketch(text: str) -> RowSketch:

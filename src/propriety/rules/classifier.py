@@ -218,10 +218,10 @@ class RuleClassifier(ProperClassifier):
         columns = self._bins(table)
         return np.column_stack([rule_list.scorer.scores(columns) for rule_list in self._lists])
 
-    def _probabilities(self, scores: Floats) -> Floats:
+    def _fitted_probabilities(self, scores: Floats) -> Floats:
         """Through each class's own link; with more than two classes, divided by their sum."""
         if len(self._lists) == 1:
-            return super()._probabilities(scores)
+            return super()._fitted_probabilities(scores)
         p = np.column_stack(
             [rule_list.composite.inverse(scores[:, k]) for k, rule_list in enumerate(self._lists)]
         )
@@ -294,7 +294,8 @@ class RuleClassifier(ProperClassifier):
 
         check_is_fitted(self)
         rest = "" if len(self._lists) == 1 else ", divided by the sum over the classes"
-        return "\n\n".join(text(rule_list, rest, digits) for rule_list in self._named(class_names))
+        lists = self._named(class_names)
+        return self._as_adapted("\n\n".join(text(rule_list, rest, digits) for rule_list in lists))
 
     # --- keeping it -------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from propriety.costs import CostsOfRowsError, ResolvedCosts
 from propriety.data.numbers import Numbers
 from propriety.data.table import Schema
+from propriety.data.training import encode_known
 from propriety.linear import LinearClassifier
 from propriety.linear.text import scorecard
 from propriety.model import contract, files
@@ -158,6 +159,20 @@ class TableModel:
     def estimate_of(self, X: Any, table: Any, first_row: int = 1) -> Floats:
         """Probabilities of the labels for the `features` of a table."""
         return self.estimator.predict_proba(X, **self._starting(table, first_row))
+
+    def adapt(
+        self, table: Any = None, y: Any = None, *, prevalence: Any = None, reference: Any = None
+    ) -> TableModel:
+        """The model with probabilities for another population, as `ProperClassifier.adapt` has it.
+
+        `table` and `reference` are tables; `y` holds labels, and `prevalence` shares, of `classes_`.
+        """
+        X, old = (None if t is None else self.features(t)[0] for t in (table, reference))
+        if isinstance(prevalence, Mapping):
+            prevalence = [prevalence[label] for label in self.classes_.tolist()]
+        codes = None if y is None else encode_known(y, self.classes_, len(y))
+        adapted = self.estimator.adapt(X, codes, prevalence=prevalence, reference=old)
+        return replace(self, estimator=adapted)
 
     def predict(self, table: Any, *, budget: float | None = None) -> NDArray[np.str_]:
         """Labels decided by the costs; with a budget, the positive one for so many rows or such a share."""

@@ -262,7 +262,8 @@ class TreeClassifier(ProperClassifier):
     @over_partitions
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
-        return in_kind(self._reached(self._table(X)).probabilities(self.node_probabilities_), X)
+        P = self._reached(self._table(X)).probabilities(self.node_probabilities_)
+        return in_kind(self._adapted(P), X)
 
     def _formula(self) -> Formula:
         k, tree = len(self.classes_), self.tree_
@@ -385,7 +386,7 @@ class TreeClassifier(ProperClassifier):
         `class_names` are what it calls the classes; by default the labels themselves.
         """
         check_is_fitted(self, "tree_")
-        return as_text(self, self._words(), decimals, max_depth, class_names)
+        return self._as_adapted(as_text(self, self._words(), decimals, max_depth, class_names))
 
     def export_dot(self, *, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
         """The tree in Graphviz's language, for ``dot -Tsvg``."""
