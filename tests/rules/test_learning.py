@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from propriety import RuleClassifier, losses
-from propriety.rules import learning, settings
+from propriety.rules import learning
+from propriety.separators import bags
 
 LOSSES = ["Log()", "Exponential()", "Matsushita()", "Squared()", "Mu(0.3)"]
 
@@ -161,7 +162,7 @@ def test_each_round_takes_the_loss_of_least_risk_or_largest_edge(data, monkeypat
         model = RuleClassifier("bag", choose=choose, n_rules=6).fit(X, y)
         for k, chosen in enumerate(model.chosen_):
             tried = [state for number, state in proposed if number == k]
-            assert [state.composite.loss for state in tried] == list(settings.BAGS[1])
+            assert [state.composite.loss for state in tried] == list(bags.BAGS[1])
             fitted = [(new, risk) for number, new, risk in taken if number == k]
             if choose == "risk":
                 assert [new.composite for new, _ in fitted] == [state.composite for state in tried]

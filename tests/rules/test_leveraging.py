@@ -6,8 +6,8 @@ from scipy.optimize import brentq
 
 from propriety import losses
 from propriety.rules import leveraging
-from propriety.rules.settings import composite_of
 from propriety.separators import uls
+from propriety.separators.bags import composite_of
 from propriety.separators.margins import MarginLoss, Margins
 from propriety.weights import Weights
 

@@ -46,7 +46,8 @@ class LinearClassifier(OffsetClassifier):
         c = fp_cost/(fp_cost + fn_cost) and, where rows have costs of their own, for the c of each row;
         "tailored(5)" has the focus 5 in the place of 10. A loss that is not convex in the score starts from
         the log loss's fit and follows a path of growing focus to its own; "tailored" stops on the way where
-        more focus would let the slopes grow without bound (`loss_` says where).
+        more focus would let the slopes grow without bound (`loss_` says where). "bag", for two classes and
+        the solver "uls", chooses among the losses of `bag` as it goes.
     link : link or str, optional
         The loss's default link if not given; not together with a composite.
     costs : Costs, default=None
@@ -76,6 +77,11 @@ class LinearClassifier(OffsetClassifier):
     features : {"one", "all", "active"} or int, default="one"
         Features that a round of "uls" updates: the one of largest edge, all, all used so far and the one of
         largest edge, or as many of the largest edges.
+    bag, choose : as those of `RuleClassifier`
+        The losses of ``loss="bag"`` [N8 §6], and whether a round takes the one whose step leads to the
+        smallest cost on the training rows ("risk"), the one with the column of largest edge ("edge"), or all
+        rounds are run with each loss and the one of smallest cost is kept ("once"). Of equals the log loss is
+        taken, then the first of the bag.
     p : float of at least 1, default=2.0
         Norm of the rows by which "norm" scales its steps: 1 is "parallel", 2 "sphere", infinity
         "sequential2".
@@ -85,7 +91,7 @@ class LinearClassifier(OffsetClassifier):
     tol : float, default=1e-8
         Largest violation of the optimality conditions that is left, for features of unit variance.
     max_iter : int, optional
-        100 for "fisher" and "newton", 2000 for "lbfgs", 10000 for the others.
+        100 for "fisher", "newton" and a bag of losses, 2000 for "lbfgs", 10000 for the others.
     warm_start : bool, default=False
         Start from the coefficients of the last fit.
     n_jobs : int, optional
@@ -107,9 +113,13 @@ class LinearClassifier(OffsetClassifier):
         model file does not keep it.
     n_iter_ : int
     trace_ : array
-        The objective before the first step and after each, in the loss's own units; it never rises.
+        The objective before the first step and after each, in the loss's own units; it never rises. With a
+        bag of losses, the cost of the decisions on the training rows.
     converged_ : bool
     report_ : the report of a run of "uls", else None
+    chosen_ : tuple of composites
+        With ``loss="bag"``, the loss of each round, the last of which is ``loss_``; a model file does not
+        keep it.
 
     References
     ----------
@@ -153,6 +163,8 @@ class LinearClassifier(OffsetClassifier):
         fit_intercept: bool = True,
         solver: str = "fisher",
         features: str | int = "one",
+        bag: Any = None,
+        choose: str = "risk",
         p: float = 2.0,
         multiclass: str = "auto",
         tol: float = 1e-8,
@@ -171,6 +183,8 @@ class LinearClassifier(OffsetClassifier):
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.features = features
+        self.bag = bag
+        self.choose = choose
         self.p = p
         self.multiclass = multiclass
         self.tol = tol
@@ -247,7 +261,7 @@ class LinearClassifier(OffsetClassifier):
             offset=offset,
             groups=groups,
         )
-        settings = LinearSettings.read(self)
+        settings = LinearSettings.read(self, training.costs.mean(training.weights.array))
         loss = loss_to_fit(self, training.costs)
         rows = LinearRows.of(training, loss)
         check_spread(rows, loss, settings)
@@ -262,7 +276,7 @@ class LinearClassifier(OffsetClassifier):
         else:
             fit = learn(rows, loss, replace(settings, found=self.__dict__.pop("_found", None)), start)
         warning = complaint(rows, fit, settings)
-        for name in ("alphas_", "cv_loss_", "oof_decision_function_"):  # of an earlier fit
+        for name in ("alphas_", "cv_loss_", "oof_decision_function_", "chosen_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._keep(
             training,
@@ -422,6 +436,7 @@ def _attributes(fit: LinearFit) -> dict[str, Any]:
         "trace_": np.array(fit.trace),
         "converged_": fit.converged,
         "report_": fit.report,
+        **({"chosen_": fit.chosen} if fit.chosen else {}),
         "_centre": fit.columns.mean,
         "_spread": fit.columns.spread,
     }

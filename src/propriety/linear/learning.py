@@ -13,6 +13,7 @@ from propriety import losses
 from propriety.communicator import NotDistributable
 from propriety.data.table import is_sparse
 from propriety.linear import solvers
+from propriety.linear.bags import Bag, BagBooster
 from propriety.linear.descent import Run
 from propriety.linear.design import NARROW, Design
 from propriety.linear.moments import Moments, moments
@@ -33,7 +34,7 @@ from propriety.linear.tailoring import (
     without_factor,
 )
 from propriety.losses.kept import has_function
-from propriety.separators import separation
+from propriety.separators import separation, uls
 from propriety.separators.linalg import Floats, with_ones
 
 _SAMPLE = 20_000
@@ -58,6 +59,7 @@ class LinearFit:
     report: Any = None
     span: tuple[float, float] | None = None  # least and largest score, if known
     ran_off: bool = False
+    chosen: tuple[losses.Composite, ...] = ()  # from a bag, the loss of each round
 
 
 def learn(
@@ -295,6 +297,8 @@ def _by_margins(
         scale = BinaryLoss(loss, rows.codes.astype(np.float64)).scale
     else:
         scale = SimplexRows(loss, rows.codes, K).scale
+    if settings.bag is not None:
+        return _by_bag(rows, X, settings.bag, settings, columns, begin.ravel())
     weight = rows.weight / (rows.weight.sum() * scale)
     task = MarginTask(X, rows.codes, K, loss, weight, settings.features, settings.p)
     run = separate(settings.solver.rounds(task), begin.ravel(), settings.tol, settings.max_iter)
@@ -329,6 +333,28 @@ def linear_scores(X: Any, coef: Floats, intercept: Floats, n_jobs: int | None) -
             f"{len(beyond)} of {len(scores)} rows): check the units of X, or divide its columns as in the fit"
         )
     return scores
+
+
+def _by_bag(
+    rows: LinearRows, X: Any, bag: Bag, settings: LinearSettings, columns: Moments, begin: Floats
+) -> LinearFit:
+    """Rounds on margins, each for a loss of its own."""
+    booster = BagBooster(X, rows.codes, rows.weight, bag, settings.features)
+    run = booster.run(begin, settings.tol, settings.max_iter)
+    d, coef = rows.X.shape[1], run.state.coef
+    problem = booster.problems[bag.composites.index(run.composite)]
+    return LinearFit(
+        coef[None, :d].copy(),
+        coef[d:].copy() if settings.intercept else np.zeros(1),
+        run.composite,
+        columns,
+        run.risks,
+        len(run.risks) - 1,
+        True,
+        float(np.max(np.abs(run.state.edges), initial=0.0)),
+        uls.report(run.state, problem),
+        chosen=run.chosen,
+    )
 
 
 # -- what is wrong with a fit -----------------------------------------------------------------------------

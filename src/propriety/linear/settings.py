@@ -9,10 +9,14 @@ from typing import Any
 from propriety.costs import ResolvedCosts
 from propriety.data.parameters import Parameters
 from propriety.linear import solvers
+from propriety.linear.bags import Bag
 from propriety.linear.row_tailoring import focus_of, tailored_to
 from propriety.linear.rows import FittedLoss
 from propriety.linear.solvers import Solver
 from propriety.model.fitted_loss import fitted_loss
+from propriety.separators.bags import read_bag
+
+_ROUNDS = 100  # of a bag of losses, as in the longer runs of the paper
 
 
 @dataclass(frozen=True)
@@ -31,13 +35,15 @@ class LinearSettings:
     flexible: bool = False  # may stop at an earlier station of a loss that runs off
     chosen: bool = False  # alpha is to be chosen by cross-validation, and
     scaled: bool = False  # is the penalty of columns of unit standard deviation
+    bag: Bag | None = None  # losses to choose from
     found: dict[Any, Any] | None = None  # where the ways of other losses on the same rows led, kept
 
     @classmethod
-    def read(cls, model: Any) -> LinearSettings:
-        """The parameters of a LinearClassifier."""
+    def read(cls, model: Any, costs: ResolvedCosts | None = None) -> LinearSettings:
+        """The parameters of a LinearClassifier; `costs` the mean ones of its training rows."""
         given = Parameters(model)
         solver = solvers.named(model.solver)
+        bag = _bag(model, solver, costs)
         chosen = isinstance(model.alpha, str) and model.alpha == "cv"
         if chosen and solver.smooth is None:
             raise ValueError(
@@ -51,14 +57,39 @@ class LinearSettings:
             given.number("l1_ratio", 0, 1),
             bool(model.fit_intercept),
             given.number("tol", 0, above=True),
-            solver.max_iter if max_iter is None else max_iter,
+            (solver.max_iter if bag is None else _ROUNDS) if max_iter is None else max_iter,
             _features(model.features),
             _norm(model.p),
             model.n_jobs,
             flexible=focus_of(model.loss) is not None,
             chosen=chosen,
             scaled=chosen,
+            bag=bag,
         )
+
+
+def _bag(model: Any, solver: Solver, costs: ResolvedCosts | None) -> Bag | None:
+    """The losses of loss="bag"; None for any other loss."""
+    choose = Parameters(model).choice("choose", ("risk", "edge", "once"))
+    if not is_bag(model.loss):
+        if model.bag is not None:
+            raise ValueError(f"bag={model.bag!r} is for loss='bag', and loss is {model.loss!r}")
+        return None
+    if solver.name != "uls":
+        raise ValueError(f"loss='bag' chooses a loss in every round of solver='uls', got {solver.name!r}")
+    composites = read_bag(model.loss, model.link, model.bag, choose)
+    for composite in composites:
+        solvers.check(solver, composite, 0.0, 0.0)
+    if costs is None:
+        return Bag(composites, choose, ResolvedCosts.equal(2))
+    if costs.n_classes != 2:
+        raise ValueError(f"loss='bag' is for two classes, and y has {costs.n_classes}; use RuleClassifier")
+    return Bag(composites, choose, costs)
+
+
+def is_bag(loss: Any) -> bool:
+    """Whether a loss is to be chosen from several."""
+    return isinstance(loss, str) and loss == "bag"
 
 
 def _features(features: Any) -> str | int:
@@ -81,6 +112,8 @@ def loss_to_fit(model: Any, costs: ResolvedCosts) -> FittedLoss:
     "auto" is the log loss, whatever the costs; "tailored" is tailored to them, and to those of each row where
     they differ.
     """
+    if is_bag(model.loss):
+        return read_bag(model.loss, model.link, model.bag, model.choose)[0]
     focus = focus_of(model.loss)
     if focus is not None:
         return tailored_to(costs, focus, model.link)

@@ -20,9 +20,10 @@ from propriety.rules.leveraging import RuleSample, ScoredRows
 from propriety.rules.monomials import Monomial
 from propriety.rules.rows import BinnedRows
 from propriety.rules.rule_lists import BinScorer, RuleList, contrasts
-from propriety.rules.settings import RuleSettings, first_of_least
+from propriety.rules.settings import RuleSettings
 from propriety.rules.text import described, merged, round_edges
 from propriety.rules.unseen import unseen_of
+from propriety.separators.bags import first_of_least
 from propriety.weights import Weights
 
 _NO_EDGE = 1e-9  # leveraging leaves a rule an edge of up to 1e-11

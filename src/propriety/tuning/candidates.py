@@ -14,7 +14,7 @@ from propriety import losses
 from propriety.data.costs import Costs, parameters_of, stated_costs
 from propriety.losses import simplex
 from propriety.model.base import ProperClassifier
-from propriety.rules.settings import BAGS
+from propriety.separators.bags import BAGS
 
 #: Families by name, each in the order in which they leave the log loss; it is tried first in any case.
 FAMILIES: dict[str, Callable[[float], list[Any]]] = {

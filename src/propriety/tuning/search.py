@@ -28,7 +28,7 @@ from propriety.evaluation.scores import class_index
 from propriety.model.pages import Documented
 from propriety.parallel import n_threads
 from propriety.progress import is_heard, part
-from propriety.rules.settings import first_of_least
+from propriety.separators.bags import first_of_least
 from propriety.tuning import candidates, choosing, criteria, folds
 from propriety.tuning.verdict import Verdict
 from propriety.weights import check
