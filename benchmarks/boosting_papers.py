@@ -19,7 +19,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from propriety import algorithms
-from propriety.boosting import BoostingClassifier, gain_path, paths
+from propriety.boosting import Algorithm, BoostingClassifier, gain_path, paths
 
 THREADS, ROUNDS, FOLDS = 2, 50, 5
 RATES = [1 / gain for gain in paths.GAINS]
@@ -149,12 +149,11 @@ def additive(given):
 
 #: Step functions of one feature, the best of a quarter of the features; each round sees some of the rows.
 ADDITIVE = {
-    "weak_learner": "histogram",
-    "max_intervals": 3,
+    "algorithm": Algorithm(weak_learner="histogram", max_intervals=3),
     "max_iter": 1800,
     "learning_rate": 0.04,
     "min_samples_leaf": 400,
-    "max_features_tree": 0.25,
+    "max_features": 0.25,
     "subsample": 0.4,
 }
 

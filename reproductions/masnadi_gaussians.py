@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import BoostingClassifier, algorithms
+from propriety import BoostingClassifier, algorithms, losses
 from propriety.boosting import gain_path
 from propriety.evaluation import mse_to_truth
 from propriety.losses.links import Logit
@@ -60,10 +60,11 @@ def truth(X: Floats) -> Floats:
     return np.asarray(Logit().inverse(MEAN * (X.sum(axis=1) - MEAN)))
 
 
-def boostlr(gain: float | None = None, rounds: int = ROUNDS) -> BoostingClassifier:
+def boostlr(gain: float = 1.0, rounds: int = ROUNDS) -> BoostingClassifier:
     """BoostLR with GLog and histograms."""
+    loss = losses.GLog().composite().shrunk(gain)
     model: BoostingClassifier = algorithms.make(
-        "boostlr", gain=gain, max_iter=rounds, max_bins=BINS, n_jobs=1, random_state=0
+        "boostlr", loss=loss, max_iter=rounds, max_bins=BINS, n_jobs=1, random_state=0
     )
     return model
 

@@ -28,7 +28,12 @@ def predictions():
             None,
         ),
         "boosting, weights": (BoostingClassifier(max_iter=1, max_leaf_nodes=3), X, y, weight / 3),
-        "curves": (BoostingClassifier(weak_learner="histogram", max_iter=2), frame[few], y[few], None),
+        "curves": (
+            BoostingClassifier(algorithm="additive", max_iter=2),
+            frame[few],
+            y[few],
+            None,
+        ),
         "tree": (TreeClassifier(max_leaf_nodes=4), frame, y, weight),
         "forest": (ForestClassifier(n_estimators=2, max_leaf_nodes=8, random_state=0), frame, y, weight),
         "extra trees": (

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 from propriety import BoostingClassifier, losses
+from propriety.boosting import Algorithm
 
 NOISE, REPETITIONS, ROWS = [0.0, 0.1, 0.2, 0.3], 2, 1000
 LOSSES = {
@@ -30,7 +31,7 @@ LOSSES = {
     "Savage (squared)": losses.Savage(),
 }
 DEEP = {"max_leaf_nodes": 31, "min_samples_leaf": 5, "max_iter": 60}
-GRADIENT = {**DEEP, "step": "gradient", "learning_rate": 0.3}
+GRADIENT = {**DEEP, "algorithm": Algorithm(step="gradient"), "learning_rate": 0.3}
 
 
 def peers():

@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 
 from propriety import BoostingClassifier, plots
+from propriety.boosting import Algorithm
 
 rng = np.random.default_rng(0)
 n = 12_000
 X = pd.DataFrame(
     {
         "wave": rng.uniform(-3, 3, n),
-        "step": rng.normal(size=n),
+        "algorithm": Algorithm(step=rng.normal(size=n)),
         "parabola": rng.normal(size=n),
         "site": pd.Categorical(rng.choice(["north", "east", "south", "west"], n, p=[0.4, 0.3, 0.2, 0.1])),
         "nothing": rng.exponential(size=n),
@@ -40,7 +41,7 @@ train, test = slice(0, 8000), slice(8000, None)
 # ``plots.shape_functions`` draws each curve over the density of the training rows: where there are no rows, a
 # curve says nothing. The dotted line is the value for missing values.
 
-model = BoostingClassifier(weak_learner="stump", max_iter=400).fit(X[train], y[train])
+model = BoostingClassifier(algorithm=Algorithm(weak_learner="stump"), max_iter=400).fit(X[train], y[train])
 plots.shape_functions(model)
 plt.show()
 
@@ -66,7 +67,7 @@ plt.show()
 # %%
 # Held-out log loss of the two, of histogram learners, and of trees that may combine everything:
 
-histogram = BoostingClassifier(weak_learner="histogram", max_bins=30, max_iter=150).fit(X[train], y[train])
+histogram = BoostingClassifier(algorithm="additive", max_bins=30, max_iter=150).fit(X[train], y[train])
 trees = BoostingClassifier(max_iter=60).fit(X[train], y[train])
 for name, m in {"stumps": model, "histogram": histogram, "pairs": pairs, "trees": trees}.items():
     p = m.predict_proba(X[test])[:, 1]

@@ -20,6 +20,7 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.model_selection import train_test_split
 
 from propriety import algorithms, losses
+from propriety.boosting import gain_path
 
 SIGMA = 10.0
 X, y = make_classification(2000, 10, n_informative=4, flip_y=0.2, random_state=1)
@@ -69,7 +70,9 @@ print(f"{'':14s} with the gain   without   with the best gain")
 for name, (rows, labels) in tables.items():
     X, X_test, y, y_test = train_test_split(rows, labels, stratify=labels, random_state=0)
     G = algorithms.make("boostlr", loss=losses.GLog(SIGMA), max_iter=50).fit(X, y).decision_function(X_test)
-    best = algorithms.make("boostlr", gain="cv", max_iter=50, random_state=0).fit(X, y)
-    t = best.decision_function(X_test) / best.gain_
+    model = algorithms.make("boostlr", max_iter=50, random_state=0)
+    path = gain_path(model, X, y)
+    best = model.set_params(loss=path.best_loss).fit(X, y)
+    t = best.decision_function(X_test) / path.best_gain
     values = [log_loss.value(y_test, score).mean() for score in (G / SIGMA, G, t)]
-    print(f"{name:14s} {values[0]:10.3f} {values[1]:12.3f} {values[2]:12.3f}  (σ = {best.gain_:.3g})")
+    print(f"{name:14s} {values[0]:10.3f} {values[1]:12.3f} {values[2]:12.3f}  (σ = {path.best_gain:.3g})")

@@ -16,7 +16,7 @@ many rows a small gain is best; so the best gain tells whether more data would h
 import matplotlib.pyplot as plt
 import numpy as np
 
-from propriety import algorithms
+from propriety import algorithms, losses
 from propriety.boosting import gain_path
 
 MEAN, ROUNDS, REPETITIONS = 0.7416, 50, 3
@@ -47,7 +47,7 @@ for i, n in enumerate(SIZES):
     for _ in range(REPETITIONS):
         X, y = sample(rng, n)
         for j, gain in enumerate(GAINS):
-            stages = model(gain=gain).fit(X, y).staged_predict_proba(X_test)
+            stages = model(loss=losses.GLog(gain)).fit(X, y).staged_predict_proba(X_test)
             errors[i, j] += [np.mean((p[:, 1] - truth(X_test)) ** 2) / REPETITIONS for p in stages]
 
 # %%

@@ -9,6 +9,7 @@ BoostingClassifier(...)
 Any other parameter of the estimator goes with the name, and overrides the algorithm's own. They take the
 paper's steps exactly: boosting starts at a score of 0, nothing is shrunk, and leaves may be as small as one
 row; linear separators and rules have no constant feature; a tree's probabilities are its leaves' shares.
+``BoostingClassifier(algorithm="real_adaboost")`` takes the same names.
 """
 
 from __future__ import annotations
@@ -18,14 +19,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from propriety import losses
-from propriety.losses import simplex
 from propriety.model.catalogue import ESTIMATORS
 
-__all__ = ["ALGORITHMS", "Algorithm", "make", "names"]
+__all__ = ["make", "names"]
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class PublishedAlgorithm:
     """A published algorithm.
 
     Attributes
@@ -48,21 +48,6 @@ class Algorithm:
     title: str
 
 
-_STUMPS = {
-    "init": "zero",
-    "learning_rate": 1.0,
-    "max_step": None,
-    "max_iter": 100,
-    "l2_regularization": 0.0,
-    "min_samples_leaf": 1,
-    "min_weight_leaf": 0.0,
-    "weak_learner": "stump",
-}
-_EXPONENTIAL = losses.Exponential()
-_SIGNS = {"step": "sign", "criterion": "gradient"}
-_CLASS_BY_CLASS = {"step": "sign", "coefficient": "bregman", "multiclass": "sequential"}
-#: [M] gives no number of bins; ten come near its tables.
-_HISTOGRAMS = {"loss": "GLog()", "weak_learner": "histogram", "max_bins": 10}
 _PLAIN_TREE = {
     "splits": "exact",
     "growth": "best",
@@ -72,25 +57,27 @@ _PLAIN_TREE = {
 }
 
 
-def _boosting(name: str, place: str, title: str, **parameters: Any) -> Algorithm:
-    return Algorithm(name, "BoostingClassifier", {**_STUMPS, **parameters}, place, title)
+def _boosting(name: str, place: str, title: str) -> PublishedAlgorithm:
+    return PublishedAlgorithm(name, "BoostingClassifier", {"algorithm": name}, place, title)
 
 
-def _linear(name: str, place: str, title: str, **parameters: Any) -> Algorithm:
-    return Algorithm(name, "LinearClassifier", parameters, place, title)
+def _linear(name: str, place: str, title: str, **parameters: Any) -> PublishedAlgorithm:
+    return PublishedAlgorithm(name, "LinearClassifier", parameters, place, title)
 
 
-def _updates(name: str, place: str, title: str, **parameters: Any) -> Algorithm:
+def _updates(name: str, place: str, title: str, **parameters: Any) -> PublishedAlgorithm:
     return _linear(name, place, title, fit_intercept=False, **parameters)
 
 
-def _rules(name: str, title: str, **parameters: Any) -> Algorithm:
+def _rules(name: str, title: str, **parameters: Any) -> PublishedAlgorithm:
     own = {"fit_intercept": False, **parameters}
-    return Algorithm(name, "RuleClassifier", own, "[N8 §6]" if parameters else "[N8 §6], [N9 §5]", title)
+    return PublishedAlgorithm(
+        name, "RuleClassifier", own, "[N8 §6]" if parameters else "[N8 §6], [N9 §5]", title
+    )
 
 
-def _tree(name: str, place: str, title: str, loss: losses.Loss) -> Algorithm:
-    return Algorithm(name, "TreeClassifier", {"loss": loss, **_PLAIN_TREE}, place, title)
+def _tree(name: str, place: str, title: str, loss: losses.Loss) -> PublishedAlgorithm:
+    return PublishedAlgorithm(name, "TreeClassifier", {"loss": loss, **_PLAIN_TREE}, place, title)
 
 
 _ROWS = (
@@ -99,76 +86,46 @@ _ROWS = (
         "discrete_adaboost",
         "[C §6]",
         "a classifier ±1, grown by Gini's index of the weighted labels, times ½ log((1 − ε)/ε)",
-        loss=_EXPONENTIAL,
-        coefficient="line",
-        **_SIGNS,
     ),
     _boosting(
         "real_adaboost",
         "[N8 §6]",
         "leaves of ½ log(W⁺/W⁻); one of a single class gets the score of 1 − 1/(2n + 2)",
-        loss=_EXPONENTIAL,
-        step="exact",
-        criterion="newton",
     ),
     _boosting(
         "gentle_adaboost",
         "[B §10]",
         "leaves of the weighted mean label, a Newton step of the exponential loss",
-        loss=_EXPONENTIAL,
-        step="newton",
     ),
-    _boosting(
-        "logitboost",
-        "[B §10]",
-        "a regression tree of (y − p)/(p q) with weights p q",
-        loss=losses.Log(),
-        step="fisher",
-    ),
+    _boosting("logitboost", "[B §10]", "a regression tree of (y − p)/(p q) with weights p q"),
     _boosting(
         "boostlr",
         "[M Alg. 1]",
-        "the histogram of largest Σ y*·w·g, g the weighted mean label of each bin; any margin loss, gain=",
-        step="gradient",
-        **_HISTOGRAMS,
+        "the histogram of largest Σ y*·w·g, g the weighted mean label of each bin; any margin loss",
     ),
-    _boosting("boostlr_sign", "[M Alg. 1]", "the same with histograms of ±1", step="sign", **_HISTOGRAMS),
+    _boosting("boostlr_sign", "[M Alg. 1]", "the same with histograms of ±1"),
     _boosting(
         "uls",
         "[N8 Alg. 1], [N9 Fig. 4]",
         "a classifier ±1 times the coefficient of least loss; any convex margin loss",
-        loss=losses.Log(),
-        coefficient="line",
-        **_SIGNS,
     ),
     _boosting(
-        "uls_corrective",
-        "[N8 Alg. 1], [N9 Fig. 4]",
-        "the same, and all coefficients again in every round",
-        loss=losses.Log(),
-        coefficient="corrective",
-        **_SIGNS,
+        "uls_corrective", "[N8 Alg. 1], [N9 Fig. 4]", "the same, and all coefficients again in every round"
     ),
     _boosting(
         "adaboost_mh",
         "[C §8]",
         "several classes, each against the rest: a classifier of one class times ½ log((Z + r)/(Z − r))",
-        loss=simplex.MH(),
-        **_CLASS_BY_CLASS,
     ),
     _boosting(
         "adaboost_m2",
         "[C §8]",
         "several classes, in pairs with the right one; the same step; p_l ∝ e^{2 f(x, l)}",
-        loss=simplex.PairwiseExponential(),
-        **_CLASS_BY_CLASS,
     ),
     _boosting(
         "multiclass_logistic",
         "[C §8]",
         "several classes by the logistic loss; the same step; probabilities by the softmax",
-        loss=simplex.Log(),
-        **_CLASS_BY_CLASS,
     ),
     # -- linear models
     _linear("irls", "[B §9]", "iteratively reweighted least squares with Fisher's weights", solver="fisher"),
@@ -214,7 +171,7 @@ _ROWS = (
     _tree("cascade_down", "[B §18]", "the same with H = (1 − q)(1 − (1 − q)³¹)", losses.CascadeDown(31)),
 )
 #: All of them by name.
-ALGORITHMS: Mapping[str, Algorithm] = {row.name: row for row in _ROWS}
+ALGORITHMS: Mapping[str, PublishedAlgorithm] = {row.name: row for row in _ROWS}
 
 
 def names(estimator: str | None = None) -> list[str]:
@@ -246,4 +203,4 @@ def make(name: str, **params: Any) -> Any:
         raise ValueError(f"there is no algorithm {name!r}; there are {', '.join(ALGORITHMS)}")
     algorithm = ALGORITHMS[name]
     type_ = next(row.type for row in ESTIMATORS if row.name == algorithm.estimator)
-    return type_(**{**algorithm.parameters, **params})
+    return type_(**algorithm.parameters).set_params(**params)

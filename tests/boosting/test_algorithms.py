@@ -1,14 +1,20 @@
 """Boosting algorithms of the papers against plain NumPy versions that follow the papers step by step."""
 
 import itertools
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import optimize, special
 from sklearn.ensemble import AdaBoostClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
+import propriety
 from propriety import BoostingClassifier, algorithms, losses
+from propriety.boosting import Algorithm
+from propriety.boosting.algorithm import NAMED
 
 ROUNDS = 12
 
@@ -264,23 +270,24 @@ def test_several_classes_one_after_the_other(name, weights):
     model = algorithms.make(name, max_iter=ROUNDS).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), F, atol=1e-9)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-    trees = algorithms.make(name, max_iter=5, weak_learner="tree", max_leaf_nodes=4).fit(X, y)
+    trees = algorithms.make(name, max_iter=5, algorithm__weak_learner="tree", max_leaf_nodes=4).fit(X, y)
     assert trees.score(X, y) > 0.6
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"coefficient": "bregman", "loss": "Squared()"}, "coefficient='line'"),
-        ({"coefficient": "corrective", "learning_rate": 0.1}, "learning_rate"),
-        ({"coefficient": "corrective", "learning_rate": 1, "early_stopping": True}, "early_stopping"),
-        ({"weak_learner": "histogram", "monotonic_cst": [1, 0, 0]}, "no_interactions"),
-        ({"weak_learner": "forest"}, "weak_learner"),
-        ({"criterion": "entropy"}, "criterion"),
-        ({"init": 0}, "init"),
-        ({"gain": "auto"}, "gain must be"),
-        ({"gain": -1}, "gain"),
-        ({"gain": "cv"}, "undoes the gain"),
+        ({"algorithm": Algorithm(coefficient="bregman"), "loss": "Squared()"}, "coefficient='line'"),
+        ({"algorithm": Algorithm(coefficient="corrective"), "learning_rate": 0.1}, "learning_rate"),
+        (
+            {"algorithm": Algorithm(coefficient="corrective"), "learning_rate": 1, "early_stopping": True},
+            "early_stopping",
+        ),
+        ({"algorithm": "additive", "monotonic_cst": [1, 0, 0]}, "no_interactions"),
+        (
+            {"algorithm": "adaboost"},
+            "no algorithm 'adaboost' of boosting; give one of gradient,",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(data, params, message):
@@ -295,3 +302,51 @@ def test_corrective_is_for_two_classes(data):
     X, s = data
     with pytest.raises(ValueError, match="two classes"):
         algorithms.make("uls_corrective").fit(X, s + (X[:, 2] > 1) * 5)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"weak_learner": "forest"}, "weak_learner"),
+        ({"step": "fischer"}, "step"),
+        ({"criterion": "entropy"}, "criterion"),
+        ({"coefficient": "exact"}, "coefficient"),
+        ({"init": 0}, "init"),
+        ({"max_intervals": 1}, "max_intervals"),
+        ({"sequential": 1}, "sequential"),
+    ],
+)
+def test_an_algorithm_checks_its_parameters(params, message):
+    with pytest.raises(ValueError, match=message):
+        Algorithm(**params)
+    with pytest.raises(TypeError, match=r"name or a boosting\.Algorithm, got 3"):
+        BoostingClassifier(algorithm=3).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(TypeError, match="loss must be"):
+        Algorithm(loss=3)
+
+
+KEPT = json.loads((Path(__file__).parent / "algorithms.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", algorithms.names("BoostingClassifier"))
+def test_a_name_gives_the_kept_scores(data, name, tmp_path):
+    """Those of release 0.2, which had a function for each algorithm."""
+    X, s = data
+    several = name in ("adaboost_mh", "adaboost_m2", "multiclass_logistic")
+    y = np.digitize(X[:, 0] + 0.5 * X[:, 1] ** 2, [0.2, 0.9]) if several else s
+    model = BoostingClassifier(algorithm=name, max_iter=ROUNDS).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X[:6]), KEPT[name], rtol=1e-12)
+    model.save(tmp_path / "model")
+    assert propriety.load(tmp_path / "model").get_params() == model.get_params()
+
+
+def test_a_part_of_an_algorithm_can_be_set(data):
+    X, s = data
+    model = BoostingClassifier(algorithm="logitboost", max_iter=3)
+    model.set_params(algorithm__step="newton", algorithm__init="base_rate")
+    assert model.algorithm == NAMED["logitboost"].replace(step="newton", init="base_rate")
+    assert model.get_params()["algorithm__step"] == "newton"
+    search = GridSearchCV(
+        BoostingClassifier(max_iter=2), {"algorithm__weak_learner": ["tree", "stump"]}, cv=2
+    )
+    assert search.fit(X, s).best_estimator_.algorithm.step == "fisher"

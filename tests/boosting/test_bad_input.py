@@ -39,10 +39,10 @@ def data():
         ("subsample", 0.0),
         ("subsample", 1.5),
         ("max_features", 0),
-        ("max_features_tree", 2),
         ("max_bins", 256),
         ("max_bins", 1),
-        ("step", "leap"),
+        ("algorithm", "leap"),
+        ("max_step", 0),
         ("multiclass", "ovo"),
         ("n_iter_no_change", 0),
         ("validation_fraction", 0),
@@ -209,7 +209,7 @@ def test_kernels_stay_within_bounds(tmp_path):
         model.predict_proba(X)
         drawn = dict(max_features=0.5, subsample=0.7, early_stopping=True)
         BoostingClassifier(**drawn, **common).fit(X, y, rng.random(9_000))
-        BoostingClassifier(step="exact", **common).fit(X[:300], y[:300], rng.integers(0, 3, 300))
+        BoostingClassifier(algorithm="real_adaboost", loss="Log", **common).fit(X[:300], y[:300], rng.integers(0, 3, 300))
         """
     )
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}

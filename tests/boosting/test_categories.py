@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 
 from propriety import BoostingClassifier, RuleClassifier, TreeClassifier
+from propriety.boosting import Algorithm
 from propriety.data.identifiers import IdentifierWarning
 
 SMALL = {"max_iter": 30, "learning_rate": 0.2, "max_leaf_nodes": 6, "random_state": 0}
 MODELS = [
     BoostingClassifier(**SMALL),
-    BoostingClassifier(weak_learner="histogram", max_bins=16, max_iter=30),
-    BoostingClassifier(weak_learner="histogram", max_intervals=3, max_iter=30),
+    BoostingClassifier(algorithm="additive", max_bins=16, max_iter=30),
+    BoostingClassifier(algorithm=Algorithm(weak_learner="histogram", max_intervals=3), max_iter=30),
     TreeClassifier(min_samples_leaf=20),
     TreeClassifier(min_samples_leaf=20, splits="histogram"),
     RuleClassifier(n_rules=6),

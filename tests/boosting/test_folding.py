@@ -9,6 +9,7 @@ from sklearn.metrics import log_loss
 
 import propriety
 from propriety import BoostingClassifier, links, losses
+from propriety.boosting import Algorithm
 from propriety.boosting.calibration import _isotonic, recalibrated
 from propriety.boosting.folding import rounds_by_folds
 from propriety.boosting.learning import prepare
@@ -41,10 +42,10 @@ def lesson_of(model, X, y):
     "parameters",
     [
         {},
-        {"weak_learner": "histogram"},
+        {"algorithm": "additive"},
         {"subsample": 0.7},
-        {"coefficient": "line"},
-        {"multiclass": "sequential"},
+        {"algorithm": Algorithm(coefficient="line")},
+        {"algorithm": Algorithm(sequential=True)},
     ],
 )
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -251,7 +252,6 @@ def test_one_row_of_a_class_is_never_held_out():
         ({"max_iter": "many"}, r"max_iter must be one of \['auto', 'cv'\]"),
         ({"max_iter": "cv", "early_stopping": True}, "does not go with early_stopping=True"),
         ({"calibrate": "platt", "warm_start": True}, "does not go with warm_start=True"),
-        ({"max_iter": "cv", "gain": "cv", "step": "gradient"}, "a number max_iter"),
         ({"calibrate": "sigmoid"}, r"calibrate must be one of \['auto', 'platt', 'beta', 'isotonic'\]"),
     ],
 )

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
 
 from propriety import algorithms, losses
-from propriety.boosting import BoostingClassifier, gain_path, paths
+from propriety.boosting import Algorithm, BoostingClassifier, gain_path, paths
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,11 @@ def data():
 )
 def test_a_gain_is_a_learning_rate_whose_probabilities_are_right(data, learner, step, base, with_gain):
     X, y = data
-    common = {"weak_learner": learner, "step": step, "init": "zero", "max_iter": 20, "max_leaf_nodes": 5}
+    common = {
+        "algorithm": Algorithm(weak_learner=learner, step=step, init="zero"),
+        "max_iter": 20,
+        "max_leaf_nodes": 5,
+    }
     common |= {
         "max_step": None
     }  # a bound is in log-odds before the learning rate, which is not the same here
@@ -41,18 +46,23 @@ def test_a_gain_is_a_learning_rate_whose_probabilities_are_right(data, learner, 
     assert np.abs(plain - gained.predict_proba(X)[:, 1]).max() > 0.1
 
 
-def test_the_parameter_gain_is_the_loss_with_gain(data):
+def gained(model, gain):
+    """The model with a gain."""
+    return model.set_params(loss=losses.as_composite(model.stated_loss).shrunk(float(gain)))
+
+
+def test_a_gain_of_a_loss_is_that_of_its_family(data):
     X, y = data
-    one = algorithms.make("boostlr", gain=4.0, max_iter=10).fit(X, y)
+    one = gained(algorithms.make("boostlr", max_iter=10), 4).fit(X, y)
     other = algorithms.make("boostlr", loss="GLog(4)", max_iter=10).fit(X, y)
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-10)
 
 
 def test_a_newton_step_undoes_the_gain(data):
     X, y = data
-    one = BoostingClassifier("Log()", max_iter=10).fit(X, y).predict_proba(X)
-    other = BoostingClassifier("Log()", gain=7.0, max_iter=10).fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(one, other, atol=1e-9)
+    model = BoostingClassifier("Log()", max_iter=10)
+    one = model.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(one, gained(model, 7).fit(X, y).predict_proba(X), atol=1e-9)
 
 
 def few_values(X):
@@ -75,14 +85,14 @@ def held_out_log_loss(model, X, y, folds, weight=None):
 
 @pytest.mark.parametrize("loss", ["GLog()", "GGauss()", "AlphaTunable(1, 0.25)"])
 @pytest.mark.parametrize("name", ["boostlr", "boostlr_sign"])
-@pytest.mark.parametrize("extra", [{}, {"l2_regularization": 2.0, "init": "base_rate"}])
+@pytest.mark.parametrize("extra", [{}, {"l2_regularization": 2.0, "algorithm__init": "base_rate"}])
 def test_a_path_is_what_fits_one_by_one_would_give(data, loss, name, extra):
     X, y = few_values(data[0]), data[1]
     folds = StratifiedKFold(3)
     model = algorithms.make(name, loss=loss, max_iter=6, max_bins=100, **extra)
     path = gain_path(model, X, y, gains=[2.0, 16.0], cv=folds)
     for j, gain in enumerate(path.gains):
-        expected = held_out_log_loss(model.set_params(gain=float(gain)), X, y, folds)
+        expected = held_out_log_loss(gained(clone(model), gain), X, y, folds)
         np.testing.assert_allclose(path.values[0, j], expected, rtol=1e-9)
 
 
@@ -92,7 +102,7 @@ def test_weights_in_a_path(data):
     folds = StratifiedKFold(3)
     model = algorithms.make("boostlr", max_iter=5, max_bins=100)
     path = gain_path(model, X, y, gains=[8.0], cv=folds, sample_weight=weight)
-    expected = held_out_log_loss(model.set_params(gain=8.0), X, y, folds, weight)
+    expected = held_out_log_loss(gained(model, 8), X, y, folds, weight)
     np.testing.assert_allclose(path.values[0, 0], expected, rtol=1e-9)
 
 
@@ -105,7 +115,7 @@ def test_a_path_keeps_the_held_out_probabilities(data, loss):
     np.testing.assert_array_equal(path.held[0], test)
     assert path.probabilities[0].shape == (1, 2, 90)
     for j, gain in enumerate(path.gains):
-        p = model.set_params(gain=float(gain)).fit(X[train], y[train]).predict_proba(X[test])[:, 1]
+        p = gained(clone(model), gain).fit(X[train], y[train]).predict_proba(X[test])[:, 1]
         np.testing.assert_allclose(path.probabilities[0][0, j], p, rtol=1e-9)
     assert gain_path(model, X, y, gains=[2.0], cv=3).probabilities is None
 
@@ -121,7 +131,9 @@ def test_probabilities_of_a_path_are_for_two_classes(data):
 @pytest.mark.parametrize("learner", ["histogram", "stump"])
 def test_rounds_one_by_one_give_the_compiled_path(data, learner, monkeypatch):
     X, y = data
-    model = algorithms.make("boostlr", max_iter=5, weak_learner=learner, random_state=0)
+    model = algorithms.make(
+        "boostlr", max_iter=5, algorithm__weak_learner=learner, max_bins=10, random_state=0
+    )
     fast = gain_path(model, X, y, gains=[1.0, 8.0])
     monkeypatch.setattr(paths._Path, "_compiled", lambda *_: None)
     np.testing.assert_allclose(gain_path(model, X, y, gains=[1.0, 8.0]).values, fast.values, rtol=1e-12)
@@ -152,14 +164,6 @@ def test_the_path_over_several_losses_and_the_diagnosis():
     assert 0.2 < both.mean.min() < 0.5
 
 
-def test_gain_by_cross_validation_is_fitted_and_reported(data):
-    X, y = data
-    model = algorithms.make("boostlr", gain="cv", max_iter=20, random_state=0).fit(X, y)
-    assert model.gain_ == model.gain_path_.best_gain
-    expected = algorithms.make("boostlr", gain=model.gain_, max_iter=20, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
-
-
 def test_a_path_for_several_classes():
     X, y = make_classification(200, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
     model = algorithms.make("boostlr", max_iter=4, multiclass="ovr", random_state=0)
@@ -171,8 +175,8 @@ def test_a_path_for_several_classes():
 @pytest.mark.parametrize(
     ("change", "arguments", "message"),
     [
-        ({"step": "fisher"}, {}, "undoes the gain"),
-        ({"coefficient": "line"}, {}, "undoes the gain"),
+        ({"algorithm__step": "fisher"}, {}, "undoes the gain"),
+        ({"algorithm__coefficient": "line"}, {}, "undoes the gain"),
         ({"early_stopping": True}, {}, "early_stopping"),
         ({"max_iter": 0}, {}, "max_iter"),
         ({}, {"gains": [1, -2]}, "gains"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propriety import BoostingClassifier
-from propriety.boosting import rounds
+from propriety.boosting import Algorithm, rounds
 from propriety.boosting.draws import draws_of
 
 
@@ -29,9 +29,9 @@ def everything(model):
         {"max_iter": 8},
         {},  # rounds by folds, rows and features drawn
         {"max_iter": "cv", "subsample": 1.0, "max_features": 1.0},
-        {"max_iter": 8, "subsample": 0.6, "max_features": 0.5, "max_features_tree": 0.6},
+        {"max_iter": 8, "subsample": 0.6, "max_features": 0.5},
         {"max_iter": 8, "monotonic_cst": [1, 0, 0, -1, 0], "subsample": 0.7},
-        {"max_iter": 8, "step": "sign", "max_step": None},
+        {"max_iter": 8, "algorithm": Algorithm(step="sign"), "max_step": None},
         {"max_iter": 8, "early_stopping": True},
     ],
 )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from propriety import BoostingClassifier
+from propriety.boosting import Algorithm
 from propriety.engine.contributions import contributions, interactions
 from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes
 
@@ -65,7 +66,7 @@ def test_interactions_are_those_of_the_definition():
 def test_an_additive_model_has_none(learner):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 3))
-    model = BoostingClassifier(max_iter=5, weak_learner=learner, min_samples_leaf=5).fit(
+    model = BoostingClassifier(max_iter=5, algorithm=Algorithm(weak_learner=learner), min_samples_leaf=5).fit(
         X, X[:, 0] + X[:, 1] > 0
     )
     pairs = model.predict_interactions(X)

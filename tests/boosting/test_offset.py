@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propriety import BoostingClassifier, TreeClassifier
-from propriety.boosting import gain_path, paths
+from propriety.boosting import Algorithm, gain_path, paths
 from propriety.model.offsets import MissingOffsetWarning
 
 SMALL = {"max_iter": 5, "max_leaf_nodes": 4, "n_jobs": 1, "random_state": 0}
@@ -36,7 +36,11 @@ def test_the_first_trees_are_lightgbms_with_an_init_score(table):
     }  # fmt: skip
     booster = lightgbm.train(parameters, lightgbm.Dataset(X, y, init_score=offset), num_boost_round=3)
     model = BoostingClassifier(
-        **SMALL | {"max_iter": 3}, learning_rate=0.3, init="zero", min_samples_leaf=20, min_weight_leaf=0.0
+        **SMALL | {"max_iter": 3},
+        learning_rate=0.3,
+        algorithm=Algorithm(init="zero"),
+        min_samples_leaf=20,
+        min_weight_leaf=0.0,
     )
     if "max_step" in model.get_params():  # LightGBM's steps have no bound
         model.set_params(max_step=None)
@@ -48,9 +52,9 @@ def test_the_first_trees_are_lightgbms_with_an_init_score(table):
 @pytest.mark.parametrize("learner", ["tree", "stump", "histogram"])
 def test_a_constant_offset_changes_the_start_alone(table, learner):
     X, y, _ = table
-    plain = BoostingClassifier(**SMALL, weak_learner=learner).fit(X, y)
+    plain = BoostingClassifier(**SMALL, algorithm=Algorithm(weak_learner=learner)).fit(X, y)
     constant = np.full(len(y), 1.5)
-    model = BoostingClassifier(**SMALL, weak_learner=learner).fit(X, y, offset=constant)
+    model = BoostingClassifier(**SMALL, algorithm=Algorithm(weak_learner=learner)).fit(X, y, offset=constant)
     np.testing.assert_allclose(model._start_score, plain._start_score - 1.5, atol=1e-12)
     np.testing.assert_allclose(model.predict_proba(X, offset=constant), plain.predict_proba(X), atol=1e-9)
 
@@ -70,10 +74,10 @@ def test_without_splits_it_is_the_best_constant_on_top(table):
     "parameters",
     [
         {},
-        {"weak_learner": "histogram"},
-        {"step": "newton", "loss": "Squared"},
-        {"step": "exact"},
-        {"coefficient": "line"},
+        {"algorithm": Algorithm(weak_learner="histogram")},
+        {"algorithm": Algorithm(step="newton"), "loss": "Squared"},
+        {"algorithm": Algorithm(step="exact")},
+        {"algorithm": Algorithm(coefficient="line")},
     ],
     ids=str,
 )
@@ -82,7 +86,7 @@ def test_going_on_from_a_models_score_is_a_warm_start(table, parameters):
     parameters = SMALL | {"min_weight_leaf": 0.0} | parameters
     model = BoostingClassifier(**parameters, warm_start=True).fit(X, y, offset=offset)
     score = model.decision_function(X, offset=offset)
-    rest = BoostingClassifier(**parameters, init="zero").fit(X, y, offset=score)
+    rest = BoostingClassifier(**parameters).set_params(algorithm__init="zero").fit(X, y, offset=score)
     longer = model.set_params(max_iter=10).fit(X, y, offset=offset)
     np.testing.assert_allclose(
         rest.decision_function(X, offset=score), longer.decision_function(X, offset=offset), atol=1e-7
@@ -134,7 +138,10 @@ def test_several_classes(table):
 def test_a_path_of_gains_has_the_offset_whether_compiled_or_by_rounds(table, l2, monkeypatch):
     X, y, offset = table
     model = BoostingClassifier(
-        **SMALL, weak_learner="histogram", step="gradient", learning_rate=1.0, l2_regularization=l2
+        **SMALL,
+        algorithm=Algorithm(weak_learner="histogram", step="gradient"),
+        learning_rate=1.0,
+        l2_regularization=l2,
     )
     quick = gain_path(model, X, y, gains=[1, 4], cv=3, offset=offset)
     assert np.abs(quick.values - gain_path(model, X, y, gains=[1, 4], cv=3).values).max() > 0.01

@@ -6,7 +6,7 @@ from sklearn.datasets import make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from propriety import links, losses, parallel
-from propriety.boosting import BoostingClassifier, rounds
+from propriety.boosting import Algorithm, BoostingClassifier, rounds
 from propriety.boosting.objective import BinaryObjective
 
 LOSSES = [
@@ -32,7 +32,9 @@ def data():
 def test_without_splits_the_probability_is_the_weighted_base_rate(data, loss, step):
     X, y = data
     w = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
-    model = BoostingClassifier(loss, step=step, max_iter=3, min_samples_leaf=10_000).fit(X, y, w)
+    model = BoostingClassifier(loss, algorithm=Algorithm(step=step), max_iter=3, min_samples_leaf=10_000).fit(
+        X, y, w
+    )
     np.testing.assert_allclose(model.predict_proba(X[:3])[:, 1], np.average(y, weights=w), atol=1e-9)
 
 
@@ -55,8 +57,8 @@ def test_the_scale_of_the_loss_does_not_matter(data, loss, regularizers, step):
     X, y = data
     composite = losses.as_composite(loss)
     tripled = (3 * composite.loss).with_link(composite.link)
-    one = BoostingClassifier(composite, step=step, max_iter=10, **regularizers).fit(X, y)
-    three = BoostingClassifier(tripled, step=step, max_iter=10, **regularizers).fit(X, y)
+    one = BoostingClassifier(composite, algorithm=Algorithm(step=step), max_iter=10, **regularizers).fit(X, y)
+    three = BoostingClassifier(tripled, algorithm=Algorithm(step=step), max_iter=10, **regularizers).fit(X, y)
     np.testing.assert_allclose(one.predict_proba(X), three.predict_proba(X), atol=1e-9)
     assert one._forest.nodes["depth"].max() > 1
 
@@ -66,7 +68,7 @@ def test_the_scale_of_the_loss_does_not_matter(data, loss, regularizers, step):
 def test_the_scale_of_the_loss_does_not_matter_where_the_hessian_vanishes(data, loss, criterion):
     """The Hessian of Log() with the Laplace link is 0 for half of the scores, up to rounding."""
     X, y = data
-    common = {"link": "Laplace()", "step": "newton", "criterion": criterion, "max_iter": 10}
+    common = {"link": "Laplace()", "algorithm": Algorithm(step="newton", criterion=criterion), "max_iter": 10}
     one = BoostingClassifier(losses.parse(loss), **common).fit(X, y)
     for scale in (3, 0.7, 1e-5):
         other = BoostingClassifier(scale * losses.parse(loss), **common).fit(X, y)
@@ -76,7 +78,8 @@ def test_the_scale_of_the_loss_does_not_matter_where_the_hessian_vanishes(data, 
 
 @pytest.mark.parametrize("loss", ["Log()", "Tailored(0.1, 20)"])
 @pytest.mark.parametrize(
-    "parameters", [{}, {"step": "exact"}, {"min_samples_leaf": 3, "l2_regularization": 1.0}]
+    "parameters",
+    [{}, {"algorithm": Algorithm(step="exact")}, {"min_samples_leaf": 3, "l2_regularization": 1.0}],
 )
 def test_a_weight_is_a_number_of_copies(data, loss, parameters):
     X, y = data
@@ -159,7 +162,7 @@ def test_classes_side_by_side_are_the_same_model(monkeypatch):
         assert models[0]._forest.sets.tolist() == models[1]._forest.sets.tolist()
     assert sizes == [1, 2] * 2
     # Where a score looks at the others', or numbers are drawn in turns, the learners take turns.
-    for parameters in ({"step": "exact"}, {"subsample": 0.5}, {"max_features": 0.5}):
+    for parameters in ({"algorithm": Algorithm(step="exact")}, {"subsample": 0.5}, {"max_features": 0.5}):
         fitted(2, max_iter=1, **parameters)
         assert sizes[-1] == 1
 
@@ -244,7 +247,9 @@ def test_three_times_the_loss_is_the_same_model_with_every_link(link, step):
     X = rng.normal(size=(300, 3))
     y = X[:, 0] + rng.normal(size=300) > 0
     once, thrice = (
-        BoostingClassifier(loss, link=link, step=step, max_iter=8, random_state=0).fit(X, y)
+        BoostingClassifier(loss, link=link, algorithm=Algorithm(step=step), max_iter=8, random_state=0).fit(
+            X, y
+        )
         for loss in (losses.Log(), 3 * losses.Log())
     )
     np.testing.assert_allclose(thrice.predict_proba(X), once.predict_proba(X), rtol=1e-7, atol=1e-9)

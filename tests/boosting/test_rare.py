@@ -51,5 +51,5 @@ def test_a_rare_class_is_found_among_noise():
 def test_leaves_of_one_row_are_for_shrunken_trees():
     assert settings(0.3).min_samples_leaf == 1
     assert settings(0.3, l2_regularization=1.0).min_samples_leaf == 5
-    assert settings(0.3, weak_learner="histogram").min_samples_leaf == 5
+    assert settings(0.3, algorithm="additive").min_samples_leaf == 5
     assert settings(0.3, max_iter=10).min_samples_leaf == 20

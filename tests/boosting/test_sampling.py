@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propriety import BoostingClassifier
-from propriety.boosting import rounds
+from propriety.boosting import Algorithm, rounds
 
 
 @pytest.fixture
@@ -51,7 +51,12 @@ def test_drawn_rows_find_the_leaves_and_all_rows_give_their_values(rows, weak_le
     weight = rng.integers(0, 3, 200)
     settings = {"max_leaf_nodes": 4, "min_samples_leaf": 5, "learning_rate": 1.0, "max_step": None}
     model = BoostingClassifier(
-        max_iter=1, subsample=0.3, max_bins=4, random_state=0, weak_learner=weak_learner, **settings
+        max_iter=1,
+        subsample=0.3,
+        max_bins=4,
+        random_state=0,
+        algorithm=Algorithm(weak_learner=weak_learner),
+        **settings,
     ).fit(X, y, weight)
     start = np.log(np.average(y, weights=weight) / np.average(1 - y, weights=weight))
     p = 1 / (1 + np.exp(-start))
@@ -70,7 +75,12 @@ def test_rows_of_weight_zero_do_not_matter_where_rows_are_drawn(rows, weak_learn
     X[weight == 0] *= 5  # scores far from those of the others
     # A link whose steps are bounded by where the scores lie.
     model = BoostingClassifier(
-        "Squared", link="Identity", max_iter=20, subsample=0.5, random_state=0, weak_learner=weak_learner
+        "Squared",
+        link="Identity",
+        max_iter=20,
+        subsample=0.5,
+        random_state=0,
+        algorithm=Algorithm(weak_learner=weak_learner),
     )
     without = model.fit(X[weight > 0], y[weight > 0]).predict_proba(X)
     np.testing.assert_allclose(model.fit(X, y, weight).predict_proba(X), without, atol=1e-9)

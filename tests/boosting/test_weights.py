@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propriety import algorithms
-from propriety.boosting import BoostingClassifier, gain_path
+from propriety.boosting import Algorithm, BoostingClassifier, gain_path
 
 N = 1_000  # a whole multiple of the 20 rows that a leaf or a bin of a histogram holds at least
 LEARNERS = ["tree", "histogram"]
@@ -33,7 +33,7 @@ def test_random_cuts_are_those_of_copies_of_any_order_and_number_of_threads():
 
 def test_histograms_have_no_random_cuts():
     with pytest.raises(ValueError, match="splitter='random' is for trees"):
-        BoostingClassifier(weak_learner="histogram", splitter="random").fit([[0.0], [1.0]], [0, 1])
+        BoostingClassifier(algorithm="additive", splitter="random").fit([[0.0], [1.0]], [0, 1])
 
 
 def table(n_classes=2, seed=5):
@@ -48,10 +48,9 @@ def table(n_classes=2, seed=5):
 
 
 def fitted(X, y, weight=None, learner="tree", **parameters):
-    model = BoostingClassifier(
-        weak_learner=learner, max_iter=15, categorical_features=[4], random_state=0, **parameters
-    )
-    return model.fit(X, y, weight)
+    algorithm = Algorithm(weak_learner=learner)
+    model = BoostingClassifier(algorithm=algorithm, max_iter=15, categorical_features=[4], random_state=0)
+    return model.set_params(**parameters).fit(X, y, weight)
 
 
 def scores(*arguments, **parameters):
@@ -91,7 +90,8 @@ def test_only_ratios_of_weights_matter(learner, n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kind", ["none", "relative", "whole", "huge"])
 @pytest.mark.parametrize(
-    "parameters", [{}, {"l2_regularization": 1.0, "min_split_gain": 0.1, "step": "exact"}]
+    "parameters",
+    [{}, {"l2_regularization": 1.0, "min_split_gain": 0.1, "algorithm__step": "exact"}],
 )
 def test_the_order_of_rows_does_not_matter(learner, n_classes, kind, parameters):
     X, y, rng = table(n_classes)
@@ -111,7 +111,7 @@ def test_the_order_of_rows_does_not_matter(learner, n_classes, kind, parameters)
 def test_coefficients_do_not_depend_on_the_order_of_rows(coefficient):
     X, y, rng = table()
     weight, order = rng.random(N), rng.permutation(N)
-    common = {"coefficient": coefficient, "max_leaf_nodes": 4}
+    common = {"algorithm__coefficient": coefficient, "max_leaf_nodes": 4}
     expected = scores(X, y, weight, **common)
     permuted = fitted(X[order], y[order], weight[order], **common)
     np.testing.assert_array_equal(permuted.decision_function(X), expected)

@@ -84,7 +84,7 @@ SETTINGS = {
     "relative weights, early": ({"early_stopping": True}, "y", "share"),
     "several classes": ({"max_iter": 3}, "three", None),
     "subsampled": ({"subsample": 0.5, "max_features": 0.6}, "y", None),
-    "histograms": ({"weak_learner": "histogram"}, "y", None),
+    "histograms": ({"algorithm": "additive"}, "y", None),
 }
 
 
@@ -399,9 +399,7 @@ def test_what_a_scan_does_not_allow_is_refused_before_it_is_read(table, always):
         with pytest.raises(TypeError, match=words):
             model.fit(rows, **given)
     for parameters, words in (
-        ({"coefficient": "corrective"}, "coefficient='corrective' needs all rows in memory"),
-        ({"gain": "cv"}, "gain='cv' needs all rows"),
-        ({"scoring": "roc_auc"}, "a scoring other than 'loss'"),
+        ({"algorithm": "uls_corrective"}, "coefficient='corrective' needs all rows in one place"),
         ({"max_iter": "cv"}, "max_iter='cv' learns from folds"),
         ({"calibrate": "platt"}, "calibrate='platt' learns from folds"),
     ):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from propriety import BoostingClassifier, LinearClassifier
-from propriety.boosting import learning
+from propriety.boosting import Algorithm, learning
 from propriety.boosting import settings as boosting_settings
 from propriety.communicator import SINGLE, Disconnected, NotDistributable
 from propriety.distributed.turns import take_turns
@@ -55,17 +55,22 @@ SETTINGS = {
     "drawn": {"subsample": 0.6, "max_features": 0.5},
     "cuts": {"splitter": "random", "min_samples_leaf": 30},
     "stopped": {"early_stopping": True, "n_iter_no_change": 2},
-    "tailored": {"loss": "Tailored(0.2, 10)", "step": "exact"},
+    "tailored": {"loss": "Tailored(0.2, 10)", "algorithm": Algorithm(step="exact")},
     "monotone": {"monotonic_cst": [1, 0, -1, 0, 0], "min_samples_leaf": 60},
-    "depth": {"max_depth": 3, "criterion": "newton", "step": "newton"},
-    "additive": {"weak_learner": "histogram"},
+    "depth": {
+        "max_depth": 3,
+        "algorithm": Algorithm(criterion="newton", step="newton"),
+    },
+    "additive": {"algorithm": "additive"},
     "additive, few drawn": {
-        "weak_learner": "histogram",
+        "algorithm": "additive",
         "subsample": 0.4,
     },  # of a single row in a place, none
     "drawn, bounded by scores": {"loss": "Squared()", "link": "Identity()", "subsample": 0.5},
     "grouped": {"interaction_cst": [[0, 1], [2, 3, 4]]},
-    "linear search": {"coefficient": "line", "weak_learner": "stump"},
+    "linear search": {
+        "algorithm": Algorithm(coefficient="line", weak_learner="stump"),
+    },
 }
 CASES = [
     ("plain", "missing"),
@@ -192,11 +197,7 @@ def test_an_interrupted_fit_goes_on_from_its_rounds():
     [
         ({"max_iter": "cv"}, "max_iter"),
         ({"max_iter": 3, "calibrate": "platt"}, "calibrate"),
-        (
-            {"max_iter": 3, "coefficient": "corrective", "learning_rate": 1, "max_step": None},
-            "corrective",
-        ),
-        ({"max_iter": 3, "early_stopping": True, "scoring": "accuracy"}, "scoring"),
+        ({"max_iter": 3, "algorithm": "uls_corrective"}, "corrective"),
     ],
 )
 def test_what_needs_all_rows_is_refused_by_name(parameters, named):

@@ -6,6 +6,7 @@ from scipy import optimize
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from propriety import BoostingClassifier, LinearClassifier, evaluation, losses
+from propriety.boosting import Algorithm
 
 SMOOTH = [loss for loss in losses.examples() if isinstance(loss, losses.SmoothLoss)]
 
@@ -112,8 +113,8 @@ def test_margin_bound_of_a_booster(stumps):
 
 def test_the_gain_is_part_of_the_loss_that_was_boosted(stumps):
     X, y, _ = stumps
-    options = {"weak_learner": "stump", "step": "gradient", "max_iter": 10}
-    model = BoostingClassifier(gain=8, **options).fit(X, y)
+    options = {"algorithm": Algorithm(weak_learner="stump", step="gradient"), "max_iter": 10}
+    model = BoostingClassifier(losses.Log().composite().shrunk(8), **options).fit(X, y)
     strength = evaluation.margin_bound(model, X, y).strength
     assert strength == model.loss_.regularization_strength(0.0)
     assert strength == pytest.approx(8 * losses.Log().composite().regularization_strength(0.0))

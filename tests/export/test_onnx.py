@@ -150,7 +150,7 @@ def table(n=200):
     "model",
     [
         BoostingClassifier(max_iter=10, min_samples_leaf=5),
-        BoostingClassifier(max_iter=5, min_samples_leaf=5, weak_learner="histogram"),
+        BoostingClassifier(max_iter=5, min_samples_leaf=5, algorithm="additive"),
         ForestClassifier(n_estimators=5, random_state=0),
         TreeClassifier(min_samples_leaf=5),
         RuleClassifier(n_rules=4),

@@ -392,20 +392,6 @@ def test_costs_known_roughly_are_decided_for_their_mean(row):
         small(row, fn_cost=(20, 5)).fit(X, y)
 
 
-def test_boosting_stops_early_by_the_costs_of_the_held_out_rows():
-    X, y = data((0, 1))
-    row, amount = catalogue.entry("boosting"), X["amount"].to_numpy()
-    params = {"early_stopping": True, "scoring": evaluation.cost_scorer(fn_cost=3, by="predict")}
-    by_name = small(row, fn_cost="amount", **params)
-    by_array = small(row, **params)
-    one = by_name.fit(X, y).validation_score_
-    np.testing.assert_array_equal(one, by_array.fit(X, y, fn_cost=amount).validation_score_)
-    given = by_name.fit(X[:100], y[:100], X_val=X[100:], y_val=y[100:])
-    held_out = given.predict(X[100:])
-    best = evaluation.mean_cost(y[100:], held_out, fp_cost=1, fn_cost=3)
-    assert -given.validation_score_[given.n_iter_] == pytest.approx(best)
-
-
 @every
 def test_a_budget_limits_how_often_the_model_acts(row):
     X, y = data()

@@ -51,7 +51,7 @@ def test_trees_of_every_kind_walk_by_plain_operators():
     X[::9] = np.nan
     for model in (
         BoostingClassifier(max_iter=5, categorical_features=[0], min_samples_leaf=5),
-        BoostingClassifier(max_iter=5, categorical_features=[0], weak_learner="histogram"),
+        BoostingClassifier(max_iter=5, categorical_features=[0], algorithm="additive"),
         ForestClassifier(n_estimators=5, categorical_features=[0], random_state=0),
         TreeClassifier(categorical_features=[0], max_leaf_nodes=2),
     ):

@@ -14,7 +14,7 @@ from propriety import BoostingClassifier, ForestClassifier, LinearClassifier, Ru
 
 MODELS = [
     BoostingClassifier(max_iter=5, max_leaf_nodes=8),
-    BoostingClassifier(weak_learner="histogram", max_iter=5),
+    BoostingClassifier(algorithm="additive", max_iter=5),
     TreeClassifier(max_leaf_nodes=8),
     ForestClassifier(n_estimators=5, random_state=0),
     RuleClassifier(n_rules=3),

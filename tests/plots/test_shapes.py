@@ -5,6 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from propriety import BoostingClassifier, plots
+from propriety.boosting import Algorithm
 
 mpl.use("Agg")
 
@@ -24,7 +25,7 @@ def frame():
 
 def test_curves_are_drawn_as_they_are(frame):
     X, y = frame
-    model = BoostingClassifier(weak_learner="histogram", max_iter=20).fit(X, y)
+    model = BoostingClassifier(algorithm="additive", max_iter=20).fit(X, y)
     shapes = model.shape_functions()
     fig = plots.shape_functions(model, features=["dose", "age", "site"], fig=Figure())
     axes = {ax.get_label(): ax for ax in fig.axes}
@@ -48,6 +49,8 @@ def test_pairs_and_classes(frame):
     fig = plots.shape_functions(model.shape_functions(), surfaces=1, fig=Figure())
     strongest = max(model.shape_functions().surfaces, key=lambda s: s.importance)
     assert " × ".join(a.name for a in strongest.axes) in [ax.get_label() for ax in fig.axes]
-    several = BoostingClassifier(weak_learner="stump", max_iter=5).fit(X, y + 1 * (X["site"] == "a"))
+    several = BoostingClassifier(algorithm=Algorithm(weak_learner="stump"), max_iter=5).fit(
+        X, y + 1 * (X["site"] == "a")
+    )
     ax = plots.shape_functions(several, features=["age"], fig=Figure()).axes[0]
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["0", "1", "2"]

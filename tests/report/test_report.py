@@ -25,6 +25,7 @@ from propriety import (
     evaluation,
     losses,
 )
+from propriety.boosting import Algorithm
 from propriety.costs import ResolvedCosts
 from propriety.evaluation.judging import MODEL, RIVAL, DecisionRule, JudgedRows, judge
 from propriety.report import ColumnFacts, Effects, Report, checks, figures
@@ -375,7 +376,10 @@ def test_one_row_and_one_class_make_a_page():
         (TreeClassifier(max_leaf_nodes=4, fn_cost=3), "The tree itself"),
         (RuleClassifier(n_rules=2, fn_cost=3), "The model in words"),
         (LinearClassifier("tailored", fn_cost=3), "Tailored(0.25)"),
-        (BoostingClassifier(weak_learner="stump", max_iter=5, fn_cost=3), "The model itself"),
+        (
+            BoostingClassifier(algorithm=Algorithm(weak_learner="stump"), max_iter=5, fn_cost=3),
+            "The model itself",
+        ),
         (BoostingClassifier(max_iter=2, fn_cost=3), "The line is the mean"),
     ],
     ids=lambda e: type(e).__name__,
@@ -415,7 +419,7 @@ def test_a_loss_without_a_weight_function_is_named():
 
 def test_the_loss_of_a_report_has_its_gain():
     X, y = two_columns()
-    model = BoostingClassifier(gain=8, step="gradient", max_iter=2).fit(X, y)
+    model = BoostingClassifier(losses.Log().composite().shrunk(8), max_iter=2).fit(X, y)
     report = Report.from_estimator(model, X, y)
     assert report.loss == model.loss_ != losses.Log().composite()
 

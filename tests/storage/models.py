@@ -60,7 +60,7 @@ MODELS = {
     "boosting, three classes": (lambda: BoostingClassifier(max_iter=2), lambda: rows()[0], three),
     "boosting, no tree": (lambda: BoostingClassifier(max_iter=0), lambda: rows()[0], two),
     "boosting, curves": (
-        lambda: BoostingClassifier(weak_learner="histogram", max_iter=3, random_state=0),
+        lambda: BoostingClassifier(algorithm="additive", max_iter=3, random_state=0),
         frame,
         two,
     ),

@@ -6,8 +6,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.csv as pa_csv
 import pytest
+from sklearn.base import clone
 
 import propriety
+from propriety import Costs, losses
+from propriety.boosting import Algorithm
+from propriety.model import files
+from propriety.model.catalogue import ESTIMATORS
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(path for path in GOLDEN.glob("*/*.propriety") if not path.stem.startswith("table-"))
@@ -53,5 +58,42 @@ def test_an_old_table_model_decides_the_same(path):
 
 def test_every_kind_of_model_has_a_golden_file():
     kinds = {path.stem.split("-")[0] for path in FILES}
-    assert kinds >= {"boosting", "linear", "tree", "rules"}
-    assert {path.stem for path in TABLES} == {f"table-{kind}" for kind in kinds}
+    assert kinds == {row.key for row in ESTIMATORS}
+    assert {path.stem for path in TABLES} >= {"table-boosting", "table-linear", "table-rules", "table-tree"}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_an_old_model_can_be_fitted_and_saved_again(path):
+    """Its parameters are known by their names of today."""
+    model = propriety.load(path)
+    assert files.to_bytes(files.from_bytes(files.to_bytes(model))) == files.to_bytes(model)
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (60, model.n_features_in_)) / 1.0, np.arange(60) % len(model.classes_)
+    if hasattr(model, "feature_names_in_"):
+        X = pd.DataFrame(X, columns=model.feature_names_in_)
+    if {"time_budget", "n_estimators"} <= set(model.get_params()):
+        model.set_params(n_estimators=2, n_folds=2)
+    fitted = clone(model).fit(X, model.classes_[y])
+    assert fitted.loss_ == model.loss_ or path.stem in REFITTED
+
+
+#: The link of a calibrated model, and the losses of a bag, are learned from the rows.
+REFITTED = {"boosting-default", "auto", "rules-bag", "rules-classes"}
+
+
+def test_parameters_of_0_2_are_parts_of_others():
+    kept = {path.stem: propriety.load(path).get_params() for path in FILES if path.parent.name == "0.2.0"}
+    expected = {"weak_learner": "stump", "init": "zero", "step": "sign"}
+    named = kept["boosting-sequential"]["algorithm"]
+    assert named == Algorithm(
+        **{**expected, "weak_learner": "histogram"}, coefficient="bregman", sequential=True
+    )
+    assert kept["boosting-adaboost"]["algorithm"] == Algorithm(
+        **expected, criterion="gradient", coefficient="line"
+    )
+    assert kept["boosting"]["costs"] == Costs(fn=4, tp_benefit=1, pos_label="no")
+    assert kept["tree"]["costs"] == Costs(weight_by_stakes=True, abstain_label="none")
+    assert kept["boosting-default"]["algorithm"] == "gradient"
+    gain = propriety.load(GOLDEN / "0.2.0" / "boosting-gain.propriety")
+    assert gain.loss == gain.loss_ != losses.GLog().composite()

@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
+from propriety.boosting.algorithm import algorithm_of
 from propriety.boosting.remarks import of_rounds
 from propriety.boosting.settings import settings_of
 from propriety.communicator import Disconnected
-from propriety.costs import ResolvedCosts
-from propriety.data.costs import stated_costs
 from propriety.data.table import Table
 from propriety.data.training import Training
 from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula, readout_of
-from propriety.losses.value import positive
 from propriety.model import contract
 from propriety.model.base import shares, squeezed_stages
 from propriety.model.fitted_loss import fitted_loss
@@ -47,8 +45,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     Parameters
     ----------
     loss : loss, composite or str, default="auto"
-        What is minimized; "auto" is the log loss. With three classes or more the loss on the simplex
-        (log, squared, density power), or one class against the rest.
+        What is minimized; "auto" is the log loss, or the loss of a published algorithm. With three classes or
+        more the loss on the simplex (log, squared, density power), or one class against the rest. A gain σ is
+        part of it: ``Log().composite().shrunk(8)``, see :func:`gain_path`.
     link : link or str, default=None
         Link of the score; None: the loss's own.
     costs : Costs, default=None
@@ -57,27 +56,15 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         The short form of it: cost of a false alarm and of a miss; they decide ``predict``.
     pos_label : label, default=None
         The class whose miss costs ``fn_cost``; None is ``classes_[1]``, the last in sorted order.
-    gain : float or "cv", default=None
-        Gain σ: fit σ φ(v/σ) in the place of the loss φ. "cv" chooses it by cross-validation, see
-        :func:`gain_path`; the choice is ``gain_``. Only the steps "gradient" and "sign" feel a gain.
-    weak_learner : {"tree", "stump", "histogram"}, default="tree"
-        What a round adds: a tree, a tree of two leaves, or a function of one feature that is constant on its
-        bins. The last two make an additive model, see :meth:`shape_functions`.
-    step : {"fisher", "newton", "gradient", "exact", "sign"}, default="fisher"
-        Value of a leaf or bin: −G/H with the Fisher curvature, with the Hessian (Fisher where it is not
-        positive), the weighted mean of the labels ±1 (BoostLR), the exact minimum along the leaf, or ±1.
-    criterion : {"auto", "fisher", "newton", "gradient"}, default="auto"
-        The curvature that weak learners are found by; "auto": the step's own. "gradient" is Gini's index of
-        the weighted labels.
-    coefficient : {"fixed", "line", "bregman", "corrective"}, default="fixed"
-        What a round's learner is multiplied by: nothing, the number of least loss along it, the rule of
-        Collins, Schapire and Singer, or ("corrective") all learners so far by the numbers of least loss.
-    init : {"base_rate", "zero"}, default="base_rate"
-        The score before the first round: that of the base rate, or 0 as in the papers on boosting.
+    algorithm : str or Algorithm, default="gradient"
+        How a round is taken: "gradient" adds a tree of Fisher steps, "additive" a function of one feature,
+        see :meth:`shape_functions`. Published algorithms go by their names, such as "logitboost", "boostlr"
+        or "adaboost_mh": those of ``propriety.algorithms.names("BoostingClassifier")``, which start at a
+        score of 0 and shrink nothing unless other parameters say so. Any other is an :class:`Algorithm`.
     max_iter : int, "cv" or "auto", default="auto"
         Rounds. "auto" is "cv" for a total weight of up to 20,000 rows, or 20,000/K for K > 2 classes, and for
         more as many as ``early_stopping`` finds, at most 500. Where neither may be (``early_stopping=False``,
-        ``warm_start``, a gain found by folds, corrective coefficients, ``calibrate`` of a given kind, less
+        ``warm_start``, a published algorithm, corrective coefficients, ``calibrate`` of a given kind, less
         than some 500 different rows outside of the largest class), it is 100.
         "cv" takes the number of least loss on held-out rows: four models, each without a quarter of the
         rows, grow side by side until the loss over all of their held-out rows has not fallen for
@@ -92,21 +79,20 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         loss must have the softmax link. A prior about no change keeps few rows from bending it much.
         ``loss_`` has the bent link; scores and contributions do not change.
     learning_rate : float or "auto", default="auto"
-        "auto" is 0.2 where rounds are found by folds for a total weight of up to 2,000 rows, else 0.1.
-    max_step : float or None, default=1.5
+        "auto" is 0.2 where rounds are found by folds for a total weight of up to 2,000 rows, else 0.1; 1 for
+        a published algorithm.
+    max_step : float, None or "auto", default="auto"
         The most that a round may move the log-odds of a row it is fitted to, before the learning rate; None
-        is any distance, as in the papers on boosting. Without a bound, leaves of a rare class take a
-        probability of 0.002 to 1 in one step.
+        is any distance. "auto" is 1.5, or None for a published algorithm. Without a bound, leaves of a rare
+        class take a probability of 0.002 to 1 in one step.
     max_leaf_nodes : int or "auto", default="auto"
         The most leaves of a tree. "auto" is 31; where folds find the rounds 16, or 8 up to a weight of 2,000.
     max_depth : int, default=None
-    max_intervals : int, default=None
-        Of a histogram learner: join its bins to at most so many intervals (or sets of categories), which
-        makes smoother curves; None leaves each bin its own value.
     min_samples_leaf : float or "auto", default="auto"
         Least weight of a leaf; a row of weight k counts as k rows. "auto" is 20; where rounds are found by
         folds 1 if leaves are shrunk by 10 or more, else 5; or a third of the total weight if that is less.
-        Histogram learners get as many bins as hold that weight (5 by folds) on average.
+        Histogram learners get as many bins as hold that weight (5 by folds) on average. 1 for a published
+        algorithm, whose leaves nothing shrinks or bounds.
     min_weight_leaf : float or "auto", default="auto"
         Least curvature of a leaf, in average rows at the start; "auto" is 1e-3, or 1/(p(1 − p)) for p < 5 %.
     l2_regularization : float or "auto", default="auto"
@@ -120,20 +106,17 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     max_features : float or "auto", default="auto"
         Share of the features that each split looks at. "auto" is 1, or for trees counted by folds whose cuts
         are all looked at 0.3, or as much as makes three features.
-    max_features_tree : float, default=1.0
-        Share of the features that each tree looks at.
     splitter : {"auto", "best", "random"}, default="auto"
         Whether a split looks at every cut of a feature or at one that is drawn at random, as extra trees do.
         "auto" is "random" for trees counted by folds, else "best".
-    max_bins : int, default=255
-        Bins per feature, 2 to 255, besides one for missing values.
+    max_bins : int or "auto", default="auto"
+        Bins per feature, 2 to 255, besides one for missing values. "auto" is 255, or 10 for BoostLR.
     categorical_features : "from_dtype", None, mask or list of columns, default="from_dtype"
     monotonic_cst : list or dict, default=None
         Per column −1, 0 or 1; for more than two classes a dict from class to such a list or dict.
     interaction_cst : "pairwise", "no_interactions" or list of groups of columns, default=None
-    multiclass : {"auto", "ovr", "sequential"}, default="auto"
-        With "ovr" every loss is taken one class against the rest. With "sequential" only the class whose
-        learner has the largest edge moves in a round, as in AdaBoost.MH and its kin.
+    multiclass : {"auto", "ovr"}, default="auto"
+        With "ovr" every loss is taken one class against the rest.
     early_stopping : bool or "auto", default="auto"
         Stop when the validation score has not risen for ``n_iter_no_change`` rounds, and keep the best.
         "auto" does so where ``max_iter="auto"`` is left with more rows than folds are for; the rows held out
@@ -142,8 +125,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         Share of the rows held out for it, unless ``fit`` is given ``X_val``.
     n_iter_no_change : int or "auto", default="auto"
         "auto" is 10 rounds, plus a quarter of those up to the best one if held-out rows find the number.
-    tol : float, default=1e-7
-    scoring : "loss", scorer or its name, default="loss"
     warm_start : bool, default=False
         Go on from the rounds already fitted.
     n_jobs : int, default=None
@@ -158,14 +139,12 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     n_iter_ : int
         Rounds kept; of a mean of three models, those of all three, which take turns.
     train_score_, validation_score_ : ndarray
-        Minus the loss (or the scorer's value) after each round, when early stopping is on or ``X_val`` is
+        Minus the loss after each round, when early stopping is on or ``X_val`` is
         given; else, where folds find the rounds, minus the loss of the held-out rows of all folds. All of
         them before calibration.
     oof_decision_function_ : ndarray of shape (n,) or (n, K)
         With ``max_iter="cv"``, the score of each training row by the model that was fitted to the other
         folds; NaN for rows in no fold. A model file does not keep it.
-    gain_, gain_path_ : float, GainPath
-        The gain and how it was chosen, with ``gain="cv"``; a model file keeps the gain alone.
 
     Examples
     --------
@@ -182,7 +161,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
     takes_groups: ClassVar[bool] = True
     _reads_streams: ClassVar[bool] = True
-    _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
 
     def __init__(
         self,
@@ -193,28 +171,21 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
         pos_label: Any = None,
-        gain: Any = None,
-        weak_learner: str = "tree",
-        step: str = "fisher",
-        criterion: str = "auto",
-        coefficient: str = "fixed",
-        init: str = "base_rate",
+        algorithm: Any = "gradient",
         max_iter: Any = "auto",
         calibrate: str | None = "auto",
         learning_rate: Any = "auto",
-        max_step: float | None = 1.5,
+        max_step: Any = "auto",
         max_leaf_nodes: Any = "auto",
         max_depth: int | None = None,
-        max_intervals: int | None = None,
         min_samples_leaf: Any = "auto",
         min_weight_leaf: Any = "auto",
         l2_regularization: Any = "auto",
         min_split_gain: float = 0.0,
         subsample: Any = "auto",
         max_features: Any = "auto",
-        max_features_tree: float = 1.0,
         splitter: str = "auto",
-        max_bins: int = 255,
+        max_bins: Any = "auto",
         categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
@@ -222,8 +193,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         early_stopping: Any = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: Any = "auto",
-        tol: float = 1e-7,
-        scoring: Any = "loss",
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -234,24 +203,18 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self.costs = costs
         self.fp_cost, self.fn_cost = fp_cost, fn_cost
         self.pos_label = pos_label
-        self.gain = gain
-        self.weak_learner = weak_learner
-        self.step = step
-        self.criterion = criterion
-        self.coefficient = coefficient
-        self.init = init
+        self.algorithm = algorithm
         self.max_iter = max_iter
         self.calibrate = calibrate
         self.learning_rate = learning_rate
         self.max_step = max_step
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
-        self.max_intervals = max_intervals
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_leaf = min_weight_leaf
         self.l2_regularization, self.min_split_gain = l2_regularization, min_split_gain
         self.subsample, self.max_features = subsample, max_features
-        self.max_features_tree, self.splitter = max_features_tree, splitter
+        self.splitter = splitter
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
@@ -259,8 +222,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self.multiclass = multiclass
         self.early_stopping, self.validation_fraction = early_stopping, validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -347,18 +308,13 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         if again:
             self._check_same(X, training)
         held_out = read_held_out(training, X_val, y_val, sample_weight_val, offset_val)
-        gain, chosen = self._gain(training)
-        lesson = self._prepare(training, held_out, gain, again, expand=folds is None)
+        lesson = self._prepare(training, held_out, again, expand=folds is None)
         lesson, loss, learned = from_folds(lesson, folds)
-        for name in ("gain_", "gain_path_", "oof_decision_function_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        resolved, earlier = self._held_out_costs(lesson, X_val), self._forest if again else None
-        self._boost(lesson, loss, resolved, earlier, X, y, chosen | learned)
+        self.__dict__.pop("oof_decision_function_", None)  # of an earlier fit
+        self._boost(lesson, loss, self._forest if again else None, X, y, learned)
         return self
 
-    def _prepare(
-        self, training: Training, held_out: HeldOut | None, gain: float | None, again: bool, expand: bool
-    ) -> Lesson:
+    def _prepare(self, training: Training, held_out: HeldOut | None, again: bool, expand: bool) -> Lesson:
         """What the rounds need."""
         from propriety.boosting.learning import Continued, prepare
 
@@ -368,7 +324,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         return prepare(
             training,
             settings,
-            fitted_loss(self.loss, self.link, training.n_classes, multiclass=self.multiclass, gain=gain),
+            fitted_loss(self.stated_loss, self.link, training.n_classes, multiclass=self.multiclass),
             held_out=held_out,
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,
             shared_bins=self._shared_bins,
@@ -378,47 +334,39 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self,
         lesson: Lesson,
         loss: Any,
-        costs: ResolvedCosts,
         earlier: Any,
         X: Any,
         y: Any,
-        chosen: dict[str, Any],
+        learned: dict[str, Any],
     ) -> None:
         """Run the rounds and keep them, those of an interrupted fit too."""
         from propriety.boosting.fitting import BoostingFit
 
-        fit = BoostingFit(self, lesson, costs, earlier, X, y, self._known_rounds)
+        fit = BoostingFit(self, lesson, earlier, X, y, self._known_rounds)
         try:
             fit.run()
         except (KeyboardInterrupt, Disconnected) as error:
             if isinstance(error, KeyboardInterrupt) and not fit.has_begun:
                 raise  # an earlier fit stays
-            self._keep(lesson.training, loss, **(fit.attributes() | chosen))
+            self._keep(lesson.training, loss, **(fit.attributes() | learned))
             raise
-        self._keep(lesson.training, loss, **(fit.attributes() | chosen))
+        self._keep(lesson.training, loss, **(fit.attributes() | learned))
         fit.end()
 
-    def _gain(self, training: Training) -> tuple[float | None, dict[str, Any]]:
-        """The gain, chosen by cross-validation if asked for, and what is kept of the choice."""
-        if not isinstance(self.gain, str):
-            return (None if self.gain is None else positive("gain", self.gain)), {}
-        from propriety.boosting.paths import gain_of_folds
+    @staticmethod
+    def _value_of(parameter: str, text: str) -> Any:
+        return algorithm_of(text) if parameter == "algorithm" else OffsetClassifier._value_of(parameter, text)
 
-        path = gain_of_folds(self, training)
-        return path.best_gain, {"gain_path_": path, "gain_": path.best_gain}
+    @property
+    def stated_loss(self) -> Any:
+        """The parameter ``loss``, or the algorithm's where it is "auto"."""
+        automatic = isinstance(self.loss, str) and self.loss == "auto"
+        return algorithm_of(self.algorithm).loss if automatic else self.loss
 
-    def _held_out_costs(self, lesson: Lesson, X_val: Any) -> ResolvedCosts:
-        """Costs of the held-out rows; where ``fit`` has those of the training rows alone, their mean."""
-        costs = lesson.training.costs
-        if lesson.held_out is None or not costs.by_row:
-            return costs
-        if not isinstance(lesson.held_out.where, Table):
-            return costs.take(lesson.held_out.where)
-        if self.has_row_costs:
-            stated, rows = stated_costs(self), lesson.held_out.rows
-            costs = stated.resolve(lesson.training.classes, X_val, self._known_classes)
-            return costs if rows is None else costs.take(rows)
-        return costs.mean(lesson.training.weights.array)
+    @property
+    def regularizes(self) -> bool:
+        """Whether "auto" shrinks and bounds the steps, and has held-out rows count the rounds."""
+        return algorithm_of(self.algorithm).regularized
 
     def _new_seed(self, again: bool) -> int:
         return self._seed if again else int(check_random_state(self.random_state).randint(_SEEDS))
@@ -531,7 +479,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         """The additive model's curves, and surfaces where pairs of features meet: a :class:`ShapeFunctions`.
 
         The score is the intercept and the sum of the curves, exactly. It needs learners that look at one
-        feature, or two: ``weak_learner="histogram"`` or ``"stump"``, or trees with
+        feature, or two: ``algorithm="additive"``, stumps, or trees with
         ``interaction_cst="no_interactions"`` or ``"pairwise"``.
         """
         from propriety.boosting.shapes import shapes_of
@@ -558,18 +506,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             yield scores
 
     # --- keeping it -------------------------------------------------------------------------------
-
-    @classmethod
-    def from_state(cls, parameters: dict[str, Any], state: dict[str, Any], arrays: Arrays) -> Self:
-        """The model that has these parameters and has learned this; what does not fit is refused."""
-        # Files of 0.1 and 0.2 hold weights of classes, by which probabilities were divided if asked for.
-        given = dict(parameters)
-        given.pop("class_weight", None)
-        corrected = given.pop("correct_class_weight", True)
-        model = super().from_state(given, state, arrays)
-        if not corrected:
-            model.__dict__.pop("adaptation_", None)
-        return model
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         from propriety.boosting.state import write_state

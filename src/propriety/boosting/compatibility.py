@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from propriety.boosting.algorithm import Algorithm
 from propriety.boosting.objective import Objective
 from propriety.communicator import NotDistributable
 from propriety.data.streamed import StreamedTable
@@ -13,36 +14,36 @@ from propriety.data.training import Training
 from propriety.losses import simplex
 
 
-def check_learner(estimator: Any, weak_learner: str) -> None:
+def check_learner(estimator: Any, algorithm: Algorithm, learning_rate: float, max_step: float | None) -> None:
     """Refuse what does not go together, before anything is fitted."""
-    _check_folds(estimator)
-    if weak_learner == "histogram":
+    _check_folds(estimator, algorithm)
+    if algorithm.weak_learner == "histogram":
         if estimator.splitter == "random":
             raise ValueError(
-                "splitter='random' is for trees, and weak_learner='histogram' has no cuts; leave it "
-                "out, or use weak_learner='stump'"
+                "splitter='random' is for trees, and the weak_learner 'histogram' of the algorithm has no "
+                "cuts; leave it out, or use algorithm__weak_learner='stump'"
             )
         for name in ("monotonic_cst", "interaction_cst"):
             if getattr(estimator, name) is not None:
                 raise ValueError(
-                    f"{name} is for trees, and weak_learner is 'histogram'; use weak_learner='tree' with "
-                    "interaction_cst='no_interactions', which is an additive model too"
+                    f"{name} is for trees, and the weak_learner of the algorithm is 'histogram'; use "
+                    "algorithm='gradient' with interaction_cst='no_interactions', an additive model too"
                 )
-    if estimator.coefficient == "corrective":
+    if algorithm.coefficient == "corrective":
         unfit = {
             "early_stopping": is_asked(estimator.early_stopping),
             "warm_start": bool(estimator.warm_start),
             "monotonic_cst": estimator.monotonic_cst is not None,
-            "learning_rate": estimator.learning_rate != 1,
-            "max_step": estimator.max_step is not None,
+            "learning_rate": learning_rate != 1,
+            "max_step": max_step is not None,
         }
         remedies = {"learning_rate": "set it to 1", "max_step": "set it to None"}
         wrong = [name for name, given in unfit.items() if given]
         if wrong:
             raise ValueError(
-                f"coefficient='corrective' changes the coefficients of all learners in every round, which "
-                f"does not go with {wrong[0]}={getattr(estimator, wrong[0])!r}; "
-                f"{remedies.get(wrong[0], 'leave it out')}, or use coefficient='line'"
+                f"an algorithm with coefficient='corrective' changes the coefficients of all learners in "
+                f"every round, which does not go with {wrong[0]}={getattr(estimator, wrong[0])!r}; "
+                f"{remedies.get(wrong[0], 'leave it out')}, or use algorithm__coefficient='line'"
             )
 
 
@@ -55,32 +56,29 @@ def is_asked(early_stopping: Any) -> bool:
     raise ValueError(f"early_stopping must be True, False or 'auto', got {early_stopping!r}")
 
 
-def _unfit_for_folds(estimator: Any) -> list[str]:
+def _unfit_for_folds(estimator: Any, algorithm: Algorithm) -> list[str]:
     unfit = {
-        "early_stopping": is_asked(estimator.early_stopping),
-        "warm_start": estimator.warm_start,
-        "coefficient": estimator.coefficient == "corrective",
+        f"early_stopping={estimator.early_stopping!r}": is_asked(estimator.early_stopping),
+        f"warm_start={estimator.warm_start!r}": estimator.warm_start,
+        "an algorithm of coefficient='corrective'": algorithm.coefficient == "corrective",
     }
     return [name for name, given in unfit.items() if given]
 
 
-def allows_folds(estimator: Any) -> bool:
-    """Whether the other parameters leave room for rounds that are found by folds, and nobody has asked.
-
-    A gain that is chosen by cross-validation has a fixed number of rounds.
-    """
-    return not _unfit_for_folds(estimator) and not isinstance(estimator.gain, str)
+def allows_folds(estimator: Any, algorithm: Algorithm) -> bool:
+    """Whether the other parameters leave room for rounds that are found by folds, and nobody has asked."""
+    return not _unfit_for_folds(estimator, algorithm)
 
 
-def _check_folds(estimator: Any) -> None:
+def _check_folds(estimator: Any, algorithm: Algorithm) -> None:
     """Refuse what does not go with folds that are learned from before the fit."""
     asked = [name for name in ("max_iter", "calibrate") if isinstance(getattr(estimator, name), str)]
     asked = [name for name in asked if getattr(estimator, name) != "auto"]
-    wrong = _unfit_for_folds(estimator)
+    wrong = _unfit_for_folds(estimator, algorithm)
     if asked and wrong:
         raise ValueError(
             f"{asked[0]}={getattr(estimator, asked[0])!r} learns from folds before the fit, which does not "
-            f"go with {wrong[0]}={getattr(estimator, wrong[0])!r}; leave one of them out"
+            f"go with {wrong[0]}; leave one of them out"
         )
 
 
@@ -92,9 +90,8 @@ def check_spread(settings: Any, training: Training) -> None:
     unfit = {
         "max_iter='cv', as 'auto' is for few rows": settings.rounds_by_folds,
         f"calibrate={settings.calibrate!r}": settings.calibrate is not None,
-        "coefficient='corrective'": settings.coefficient == "corrective",
+        "an algorithm with coefficient='corrective'": settings.algorithm.coefficient == "corrective",
         "groups": training.groups is not None,
-        "a scoring other than 'loss'": not (isinstance(settings.scoring, str) and settings.scoring == "loss"),
     }
     wrong = [name for name, given in unfit.items() if given]
     if wrong:
@@ -107,11 +104,11 @@ def check_spread(settings: Any, training: Training) -> None:
 
 def check_coefficient(settings: Any, objective: Objective) -> None:
     """Refuse a rule for the coefficient that the loss does not allow."""
-    if settings.coefficient == "corrective" and objective.n_scores > 1:
+    if settings.algorithm.coefficient == "corrective" and objective.n_scores > 1:
         raise ValueError(
             f"coefficient='corrective' is for two classes, got {objective.n_scores}; use 'line' or 'bregman'"
         )
-    if settings.coefficient == "bregman" and not objective.grows_slowly():
+    if settings.algorithm.coefficient == "bregman" and not objective.grows_slowly():
         raise ValueError(
             f"coefficient='bregman' needs a convex margin loss with -phi'' / phi' at most 1, such as Log(), "
             f"Exponential(), simplex.Log(), simplex.PairwiseExponential() or simplex.MH(), and the loss is "

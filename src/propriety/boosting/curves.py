@@ -159,5 +159,5 @@ def nothing(item: Any) -> Any:
     if isinstance(item, BinCurve):
         return BinCurve(item.feature, np.zeros(BINS), 0.0)
     nodes = np.zeros(1, dtype=item.nodes.dtype)
-    nodes["feature"], nodes["set"], nodes["weight"] = -1, -1, item.nodes["weight"][0]
+    nodes["feature"], nodes["left"], nodes["set"], nodes["weight"] = -1, -1, -1, item.nodes["weight"][0]
     return TreeNodes(nodes, item.sets[:0])

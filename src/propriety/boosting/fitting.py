@@ -12,7 +12,6 @@ from propriety.boosting import curves
 from propriety.boosting.learning import Lesson
 from propriety.boosting.progress import Progress
 from propriety.boosting.rounds import Booster
-from propriety.costs import ResolvedCosts
 
 
 class BoostingFit:
@@ -23,8 +22,6 @@ class BoostingFit:
     estimator : BoostingClassifier
         For callbacks; nothing of it is read or changed.
     lesson : Lesson
-    costs : ResolvedCosts
-        Of the held-out rows, for scorers that look at decisions.
     earlier : ensemble or None
         What a warm start goes on from.
     known : list of learners
@@ -36,7 +33,6 @@ class BoostingFit:
         self,
         estimator: Any,
         lesson: Lesson,
-        costs: ResolvedCosts,
         earlier: curves.Ensemble | None,
         X: Any,
         y: Any,
@@ -46,7 +42,7 @@ class BoostingFit:
         self._lesson, self._settings = lesson, lesson.settings
         self._booster: Booster | None = None
         self._learners: list[Any] = [] if earlier is None else earlier.split()
-        self._validation = lesson.validation(costs)
+        self._validation = lesson.validation()
         if earlier is not None:
             self.booster.resume(earlier)
         if self._validation is not None:
@@ -100,7 +96,7 @@ class BoostingFit:
         learners = self._learners if booster is None else booster.finished(self._learners)
         validation = self._validation
         if validation is not None and self._settings.early_stopping:
-            rounds = self._lesson.rounds_done + validation.best(self._settings.tol)
+            rounds = self._lesson.rounds_done + validation.best()
             learners = learners[: rounds * self._lesson.n_scores]
         return self._lesson.attributes(learners) | {
             "train_score_": np.array(self._progress.train_score),

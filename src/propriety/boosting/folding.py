@@ -22,7 +22,7 @@ from propriety.boosting import curves
 from propriety.boosting.calibration import recalibrated
 from propriety.boosting.learning import Lesson, shifted, start_of
 from propriety.boosting.rounds import Booster
-from propriety.boosting.settings import N_FOLDS, ROUNDS, BoostingSettings
+from propriety.boosting.settings import N_FOLDS, ROUNDS, TOLERANCE, BoostingSettings
 from propriety.data.folds import fold_numbers, read_folds
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
@@ -107,7 +107,7 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
     ----------
     lesson : Lesson
         Its ``settings.n_iter_no_change`` is how many rounds may pass without a new least loss, and
-        ``patience_growth`` how many more for each round before; ``tol`` is what makes a new one, in parts of
+        ``patience_growth`` how many more for each round before; a new one is less by TOLERANCE, in parts of
         the loss before the first round.
     folds : ndarray of shape (n,)
         The fold of each row, as `fold_numbers` gives it; a negative one is never held out.
@@ -126,7 +126,7 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
     for model in models:
         scores[model.rows] = model.scores
     curve, best, rounds = [losses(scores)], scores.copy(), 0
-    tol = settings.tol * abs(curve[0])
+    tol = TOLERANCE * abs(curve[0])
     began = time.perf_counter()
     for number in range(settings.max_iter if models else 0):
         if stop and _is_late(settings, len(models), began):

@@ -232,9 +232,9 @@ class HistogramLearner:
         self._count(drawn, g, h, scale, rows)
         l2 = settings.l2_regularization * float(units.curvature[k])
         shares = self._shares(drawn, g, h, scale)
-        if settings.max_intervals is not None:
+        if settings.algorithm.max_intervals is not None:
             return self._joined(drawn, l2, scale, shares)
-        sign = settings.step == "sign"
+        sign = settings.algorithm.step == "sign"
         best, edge = choose_feature(self._cells, self.binned.n_bins, allowed, sign, l2, scale, shares)
         return Bins(self, best, edge if sign else 0.5 * edge, None, float(shares[best]))
 
@@ -259,7 +259,7 @@ class HistogramLearner:
             cells = self._cells[BINS * f : BINS * (f + 1)]
             categorical = bool(binned.categorical[f])
             total = join_bins(
-                cells, binned.n_bins[f], categorical, self.settings.max_intervals, l2, scale, labels
+                cells, binned.n_bins[f], categorical, self.settings.algorithm.max_intervals, l2, scale, labels
             )
             if shares[f] * total > edge:
                 best, edge, kept = int(f), shares[f] * total, labels

@@ -227,7 +227,7 @@ def learner_of(
 
     ``rows`` are those that have a weight; None: all.
     """
-    if settings.weak_learner == "histogram":
+    if settings.algorithm.weak_learner == "histogram":
         from propriety.boosting.histograms import HistogramLearner
 
         return HistogramLearner(binned, weights, settings, communicator)

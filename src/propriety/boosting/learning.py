@@ -13,7 +13,6 @@ from propriety.boosting.compatibility import check_calibration, check_coefficien
 from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.settings import ROUNDS, BoostingSettings
 from propriety.boosting.shapes import Marginals
-from propriety.costs import ResolvedCosts
 from propriety.data.folds import fold_numbers
 from propriety.data.hashing import mixed
 from propriety.data.labels import as_labels
@@ -109,7 +108,7 @@ class Lesson:
             "n_iter_": len(learners) // self.n_scores,
         }
 
-    def validation(self, costs: ResolvedCosts) -> Validation | None:
+    def validation(self) -> Validation | None:
         """The held-out rows, ready to be scored."""
         if self.held_out is None:
             return None
@@ -121,17 +120,12 @@ class Lesson:
         else:
             rows = memory.kept(self.binned.rows[where])
             binned = self.binned._replace(rows=rows, columns=self.binned.columns[:, :0])
-        classes = self.training.classes
         return Validation(
             binned,
             self.binner,
-            objective_of(self.objective.loss, codes, len(classes), self.training.communicator),
+            objective_of(self.objective.loss, codes, self.training.n_classes, self.training.communicator),
             self.held_out.weights,
             shifted(self.start, self.held_out.offset),
-            self.settings.scoring,
-            memory.kept(classes[codes]),
-            classes,
-            costs.decide,
         )
 
 
@@ -166,7 +160,11 @@ def prepare(
         binned = continued.binner.transform(training.table, settings.n_jobs)
         start, binner, rounds = continued.start, continued.binner, continued.rounds
     else:
-        if settings.n_jobs > 1 and settings.weak_learner == "tree" and training.communicator.size == 1:
+        if (
+            settings.n_jobs > 1
+            and settings.algorithm.weak_learner == "tree"
+            and training.communicator.size == 1
+        ):
             dense = training.table.dense
             kind = np.dtype(np.float64) if dense is None else dense.dtype
             compile_grower(categories=any(training.schema.n_categories), kind=kind)
@@ -197,7 +195,7 @@ def start_of(
 
     With an offset, the constant of least loss on top of it is what the base rates are without one.
     """
-    if settings.init == "zero":
+    if settings.algorithm.init == "zero":
         return np.zeros(objective.n_scores)
     if offset is None:
         return objective.start(weights)

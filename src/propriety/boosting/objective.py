@@ -14,16 +14,6 @@ from propriety.data.training import n_scores_of
 from propriety.losses.fused import SMALL, Step, derivative_pass
 from propriety.weights import Weights
 
-STEPS = ("fisher", "newton", "gradient", "exact", "sign")
-COEFFICIENTS = ("fixed", "line", "bregman", "corrective")
-#: The curvature that a weak learner is found by, for each step.
-CRITERIA = {
-    "fisher": "fisher",
-    "newton": "newton",
-    "gradient": "gradient",
-    "exact": "fisher",
-    "sign": "gradient",
-}
 _NO_CURVATURE = 1e-10
 Floats = NDArray[np.float64]
 

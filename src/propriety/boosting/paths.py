@@ -13,10 +13,10 @@ from sklearn.base import clone
 
 from propriety import losses as algebra
 from propriety import parallel
+from propriety.boosting.algorithm import CRITERIA, Algorithm, algorithm_of
 from propriety.boosting.compatibility import is_asked
-from propriety.boosting.objective import CRITERIA, BinaryObjective, derivatives, objective_of
+from propriety.boosting.objective import BinaryObjective, derivatives, objective_of
 from propriety.boosting.settings import ROUNDS, settings_of
-from propriety.communicator import NotDistributable
 from propriety.data.folds import splits_of
 from propriety.data.training import Training
 from propriety.losses.links import Logit
@@ -131,14 +131,15 @@ def gain_path(
 ) -> GainPath:
     """Cross-validate many gains (and losses) at once, on the same bins and folds.
 
-    The table is binned once. With ``weak_learner="histogram"`` all rounds of a gain and fold are one compiled
+    The table is binned once. With histogram learners all rounds of a gain and fold are one compiled
     call, and threads share out the calls.
 
     Parameters
     ----------
     model : BoostingClassifier
-        Everything but the gain; it is not fitted. Its step must be "gradient" or "sign" and its coefficient
-        "fixed": every other step undoes the gain. A path over losses alone, ``gains=[1]``, has no such limit.
+        Everything but the gain; it is not fitted. The step of its algorithm must be "gradient" or "sign" and
+        the coefficient "fixed", as "boostlr" has them: every other step undoes the gain. A path over losses
+        alone, ``gains=[1]``, has no such limit.
     X, y, sample_weight : as in ``fit``
     gains : sequence of float, optional
         Gains σ; 17 from ¼ to 256 if not given.
@@ -164,8 +165,9 @@ def gain_path(
     >>> from sklearn.datasets import make_classification
     >>> from propriety.boosting import BoostingClassifier, gain_path
     >>> X, y = make_classification(200, 5, flip_y=0.3, random_state=0)
-    >>> model = BoostingClassifier(weak_learner="histogram", step="gradient", learning_rate=1, max_iter=20)
+    >>> model = BoostingClassifier(algorithm="boostlr", max_iter=20)
     >>> path = gain_path(model, X, y, gains=[1, 4, 16, 64])
+    >>> model = model.set_params(loss=path.best_loss).fit(X, y)
     >>> path.values.shape, path.best_gain > 1
     ((1, 4, 5, 20), True)
     """
@@ -185,16 +187,16 @@ def path_of(
     """`gain_path` of training data that are read."""
     from propriety.boosting.learning import prepare
 
-    model = clone(model).set_params(gain=None)
+    model, algorithm = clone(model), algorithm_of(model.algorithm)
     if isinstance(model.max_iter, str) and model.max_iter == "auto":
         model.set_params(max_iter=ROUNDS)  # every gain needs the same number
     given = GAINS if gains is None else [positive("gains", g) for g in gains]
-    _check(model, given)
-    base = [model._composite()] if losses is None else [algebra.as_composite(c) for c in losses]
+    _check(model, algorithm, given)
+    base = [_composite(model)] if losses is None else [algebra.as_composite(c) for c in losses]
     # Copies of a row may lie in several folds; rows that a splitter holds out stay those that were given.
     training = training.expanded() if isinstance(cv, int) else training
     settings = settings_of(model, training, model._new_seed(again=False))
-    loss = fitted_loss(model.loss, model.link, training.n_classes, multiclass=model.multiclass)
+    loss = fitted_loss(model.stated_loss, model.link, training.n_classes, multiclass=model.multiclass)
     lesson = prepare(training, settings, loss)
     folds = splits_of(cv, training, settings.seed)
     scores = algebra.parse(score) if isinstance(score, str) else score
@@ -208,18 +210,28 @@ def path_of(
     )
 
 
-def _check(model: Any, gains: Sequence[float]) -> None:
+def _composite(model: BoostingClassifier) -> algebra.Composite:
+    """The loss of the model, of two classes."""
+    loss = model.stated_loss
+    return algebra.as_composite(
+        algebra.Log() if isinstance(loss, str) and loss == "auto" else loss, model.link
+    )
+
+
+def _check(model: Any, algorithm: Algorithm, gains: Sequence[float]) -> None:
     if isinstance(model.max_iter, str) or model.max_iter < 1:
         raise ValueError(f"a path needs a number max_iter of 1 or more, got {model.max_iter!r}")
     if is_asked(model.early_stopping):
         raise ValueError("a path of gains has a fixed number of rounds; leave early_stopping out")
-    if list(gains) != [1.0] and (model.step not in ("gradient", "sign") or model.coefficient != "fixed"):
+    if list(gains) != [1.0] and (
+        algorithm.step not in ("gradient", "sign") or algorithm.coefficient != "fixed"
+    ):
         raise ValueError(
-            f"step={model.step!r} with coefficient={model.coefficient!r} undoes the gain, so there is "
-            "nothing to choose; use step='gradient' (BoostLR) or 'sign' with "
+            f"an algorithm with step={algorithm.step!r} and coefficient={algorithm.coefficient!r} undoes the "
+            "gain, so there is nothing to choose; use algorithm='boostlr', which has step='gradient' and "
             "coefficient='fixed', or tune learning_rate"
         )
-    if model.coefficient == "corrective":
+    if algorithm.coefficient == "corrective":
         raise ValueError("coefficient='corrective' has no path; use 'fixed', 'line' or 'bregman'")
 
 
@@ -231,13 +243,13 @@ class _Path:
         self.labels, settings = lesson.training.codes, lesson.settings
         self.offset = lesson.training.offset
         self.compiled = (
-            settings.weak_learner == "histogram"
-            and settings.step in ("sign", "gradient", "fisher")
-            and settings.criterion == CRITERIA[settings.step]
-            and settings.coefficient == "fixed"
-            and settings.max_intervals is None
+            settings.algorithm.weak_learner == "histogram"
+            and settings.algorithm.step in ("sign", "gradient", "fisher")
+            and settings.algorithm.curvature == CRITERIA[settings.algorithm.step]
+            and settings.algorithm.coefficient == "fixed"
+            and settings.algorithm.max_intervals is None
             and settings.subsample >= 1.0
-            and min(settings.tree_features, settings.split_features) == lesson.training.n_features
+            and settings.split_features == lesson.training.n_features
             and isinstance(lesson.objective, BinaryObjective)
             and not lesson.binned.categorical.any()
         )
@@ -306,7 +318,7 @@ class _Path:
         rounds = sweep.SweepRounds(
             np.array(np.broadcast_to(start, (len(y), 1))[:, 0]),
             float(gain),
-            sweep.STEPS[settings.step],
+            sweep.STEPS[settings.algorithm.step],
             settings.learning_rate,
             l2 * self._unit(objective, start if start.ndim == 1 else start[train], weights) if l2 else 0.0,
             float(most),
@@ -336,7 +348,7 @@ class _Path:
         n = len(weights)
         G, H = np.empty((1, n)), np.empty((1, n))
         F = np.array(np.broadcast_to(start, (n, 1)))
-        derivatives(objective, F, self.lesson.settings.criterion, G, H, 1)
+        derivatives(objective, F, self.lesson.settings.algorithm.curvature, G, H, 1)
         return weighted_sum(H[0], row_weights(weights), 1) / weights.total
 
     def _by_rounds(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats:
@@ -347,7 +359,7 @@ class _Path:
 
         lesson, settings, n_classes = self.lesson, self.lesson.settings, self.lesson.training.n_classes
         weights = self._weights(train)
-        loss = fitted_loss(base, None, n_classes, multiclass=self.multiclass, gain=gain)
+        loss = fitted_loss(base.shrunk(gain), None, n_classes, multiclass=self.multiclass)
         objective = objective_of(loss, self.labels, n_classes)
         start = shifted(start_of(settings, objective, weights, self.offset), self.offset)
         booster = Booster(lesson.binned, lesson.binner, objective, weights, settings, start)
@@ -362,15 +374,3 @@ class _Path:
             ensemble.add_binned_scores(held, scores, settings.n_jobs)
             kept.append(scores[:, 0].copy() if scores.shape[1] == 1 else objective.probabilities(scores))
         return np.array(kept)
-
-
-def gain_of_folds(model: Any, training: Training) -> GainPath:
-    """The path from which a fit with ``gain="cv"`` takes its gain."""
-    if model.gain != "cv":
-        raise ValueError(f"gain must be a number above 0, 'cv' or None, got {model.gain!r}")
-    if training.communicator.size > 1:
-        raise NotDistributable(
-            f"gain='cv' needs all rows in one place, and they are spread over {training.communicator.size} "
-            "processes; give a number, or a table that is in memory"
-        )
-    return path_of(model, training)

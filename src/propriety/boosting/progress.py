@@ -44,7 +44,7 @@ class Progress:
             validation.add(trees[-self._lesson.n_scores :], settings.n_jobs)
         if settings.early_stopping:
             self.train_score.append(self._train_score())
-            best = validation.best(settings.tol)
+            best = validation.best()
             waited = len(validation.history) - 1 - best
             stop = stop or waited >= settings.n_iter_no_change + settings.patience_growth * best
         score = None if validation is None else validation.history[-1]

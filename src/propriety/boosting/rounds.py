@@ -99,7 +99,7 @@ class Booster:
         """
         settings, n_scores = self.settings, self.objective.n_scores
         size = min(n_threads(self.binned, settings.n_jobs, n_scores), n_scores)
-        plain = self._is_plain() and not self._random and settings.weak_learner == "tree"
+        plain = self._is_plain() and not self._random and settings.algorithm.weak_learner == "tree"
         even = n_scores % size == 0 or n_scores >= 4 * size
         room = size * histogram_bytes(self.binned, settings.max_leaf_nodes)
         return size if plain and even and self._communicator.size == 1 and room <= _ROOM else 1
@@ -107,8 +107,8 @@ class Booster:
     def _is_plain(self) -> bool:
         """Whether the values of a learner depend on the gradients by which it was found alone."""
         settings = self.settings
-        adds = settings.coefficient == "fixed" and not settings.sequential
-        return adds and settings.step in (settings.criterion, "sign")
+        adds = settings.algorithm.coefficient == "fixed" and not settings.algorithm.sequential
+        return adds and settings.algorithm.step in (settings.algorithm.curvature, "sign")
 
     def _is_small(self) -> bool:
         """Whether one thread does best all that is done with a tree beside growing it, in the same call."""
@@ -133,7 +133,7 @@ class Booster:
             folded=weights.folded,
             total=weights.total,
             l2=settings.l2_regularization * self._units.curvature,
-            by_sign=settings.step == "sign",
+            by_sign=settings.algorithm.step == "sign",
             reach=limit,
             rate=settings.learning_rate,
             scores=self.scores,
@@ -145,8 +145,8 @@ class Booster:
         settings = self.settings
         if self._harvesters:
             return self._every_row or settings.subsample < 1.0
-        adds = settings.coefficient == "fixed" and not settings.sequential
-        return not adds or settings.subsample < 1.0 or settings.weak_learner == "histogram"
+        adds = settings.algorithm.coefficient == "fixed" and not settings.algorithm.sequential
+        return not adds or settings.subsample < 1.0 or settings.algorithm.weak_learner == "histogram"
 
     def share_room(self, other: Booster) -> None:
         """Work in the room of another booster over the same bins; the two must take turns."""
@@ -193,7 +193,7 @@ class Booster:
         """
         jobs = self.settings.n_jobs
         if not self._by_blocks:
-            self._derive(self.scores, self.settings.criterion, self._G, self._H)
+            self._derive(self.scores, self.settings.algorithm.curvature, self._G, self._H)
             pairs = zip(self._G, self._H, strict=True)
             self._tops = [largest(g, h, jobs, self._communicator) for g, h in pairs]
             return
@@ -211,7 +211,7 @@ class Booster:
     @cached_property
     def _by_blocks(self) -> bool:
         """Whether a round ends, and the next one begins, with one pass over the rows, which are all here."""
-        one = isinstance(self.objective, BinaryObjective) and self.settings.criterion == "fisher"
+        one = isinstance(self.objective, BinaryObjective) and self.settings.algorithm.curvature == "fisher"
         return one and self._out is None and self._communicator.size == 1
 
     def _check_gradients(self) -> None:
@@ -236,7 +236,7 @@ class Booster:
         self._current = False
         draws = self._draws(number) if self._random else None
         rows = None if self._harvesters else self._sample(draws)
-        if self.settings.coefficient == "fixed" and not self.settings.sequential:
+        if self.settings.algorithm.coefficient == "fixed" and not self.settings.algorithm.sequential:
             items = self._advance_all(draws, rows)
         else:
             items = self._choose(draws, rows)
@@ -244,8 +244,9 @@ class Booster:
         return items
 
     def _draws(self, number: int) -> Draws:
-        settings, d, trees = self.settings, len(self.binned.n_bins), self.settings.weak_learner != "histogram"
-        count = settings.tree_features if trees else min(settings.tree_features, settings.split_features)
+        settings, d = self.settings, len(self.binned.n_bins)
+        trees = settings.algorithm.weak_learner != "histogram"
+        count = d if trees else settings.split_features
         rows = settings.subsample < 1.0
         return draws_of(settings.seed, number, self.objective.n_scores, d, count, rows, trees)
 
@@ -288,7 +289,7 @@ class Booster:
             h = np.zeros((len(self.scores), 1))
             curves.join([item], 1, self.binner).add_binned_scores(self.binned, h, self.settings.n_jobs)
             candidates.append((-self._sum(self._G[k] * h[:, 0]), item, h[:, 0]))
-        if self.settings.sequential:
+        if self.settings.algorithm.sequential:
             edges = np.abs([edge for edge, _, _ in candidates])
             moved = {int(np.argmax(edges >= edges.max() * (1 - 1e-9)))}
         else:
@@ -305,14 +306,14 @@ class Booster:
         losses = coefficients.Losses(
             self.objective, self._row_weights, self._out, settings.n_jobs, self._communicator
         )
-        if settings.coefficient == "corrective":
+        if settings.algorithm.coefficient == "corrective":
             if self._corrective is None:
                 self._corrective = coefficients.Corrective(losses, self.scores.copy(), span)
             self.scores[:] = self._corrective.add(h)
             return item
-        if settings.coefficient == "line":
+        if settings.algorithm.coefficient == "line":
             delta = coefficients.line(losses, self.scores, k, h, span)
-        elif settings.coefficient == "bregman":
+        elif settings.algorithm.coefficient == "bregman":
             total = coefficients.total_weight(self.objective, losses, self.scores)
             delta = coefficients.bregman(edge, total, span)
         else:
@@ -350,7 +351,10 @@ class Booster:
         values, reach = self._steps(cells, k), self._reach
         if cells.share != 1.0:
             values = cells.share * values
-        if self.settings.coefficient != "fixed" and self.settings.step in ("gradient", "sign"):
+        if self.settings.algorithm.coefficient != "fixed" and self.settings.algorithm.step in (
+            "gradient",
+            "sign",
+        ):
             return values  # these are at most 1, and what they are multiplied by is bounded
         if reach.constant is not None:
             return values.clip(-reach.constant, reach.constant)
@@ -363,17 +367,17 @@ class Booster:
         """The way that each cell goes by the step."""
         settings, g, h = self.settings, self._G[k], self._H[k]
         l2 = settings.l2_regularization * float(self._units.curvature[k])
-        if settings.step == "exact":
+        if settings.algorithm.step == "exact":
             return self._exact(cells, k, l2)
         tops = self._tops[k]
-        if settings.step not in (settings.criterion, "sign"):
+        if settings.algorithm.step not in (settings.algorithm.curvature, "sign"):
             # The learner was found by another curvature than the one its values are taken from.
             G, H = np.empty_like(self._G), np.empty_like(self._H)
-            self._derive(self.scores, settings.step, G, H)
+            self._derive(self.scores, settings.algorithm.step, G, H)
             g, h = G[k], H[k]
             tops = largest(g, h, settings.n_jobs, self._communicator)
         values = cells.step(g, h, tops, l2)
-        return np.sign(values) if settings.step == "sign" else values
+        return np.sign(values) if settings.algorithm.step == "sign" else values
 
     def _exact(self, cells: Cells, k: int, l2: float) -> Floats:
         trial, G, H = self.scores.copy(), np.empty_like(self._G), np.empty_like(self._H)
@@ -391,7 +395,9 @@ class Booster:
         if self.settings.max_step is not None:
             return self.objective.reach(self.settings.max_step)
         # Where the curvature all but vanishes, a step is not longer than twice the way from end to end.
-        return Reach.of_size(2.0 * self._span if self.settings.step in ("fisher", "newton") else np.inf)
+        return Reach.of_size(
+            2.0 * self._span if self.settings.algorithm.step in ("fisher", "newton") else np.inf
+        )
 
     def _shortened(self, delta: float, k: int, h: Floats) -> float:
         """The coefficient, or as much of it as no row's reach forbids."""

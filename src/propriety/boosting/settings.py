@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.boosting.algorithm import Algorithm, algorithm_of
 from propriety.boosting.compatibility import allows_folds, check_learner, is_asked
 from propriety.boosting.constraints import interaction_groups, signs_by_score
-from propriety.boosting.objective import COEFFICIENTS, CRITERIA, STEPS
 from propriety.data.parameters import Parameters, choice, number
 from propriety.data.training import Training, n_scores_of
 
@@ -39,6 +39,12 @@ _MODELS_BY_FOLDS = 3
 #: leaf must then hold as many rows and is shrunk by as many, but by no more than a share of all rows.
 _RARE, _SHARE_OF_RARE = 20.0, 0.2
 _LEAST_CURVATURE = 1e-3
+#: The most that a round may move the log-odds of a row, before the learning rate.
+_MAX_STEP = 1.5
+#: Bins; [M] gives no number for its histograms, and ten come near its tables.
+_BINS, _BINS_OF_PAPERS = 255, 10
+#: A score must be larger by so much to be a new best one.
+TOLERANCE = 1e-7
 #: Kinds of calibration for two classes, and for any number.
 _OF_TWO, _OF_CLASSES = ("platt", "beta", "isotonic"), ("platt", "beta")
 
@@ -47,12 +53,7 @@ _OF_TWO, _OF_CLASSES = ("platt", "beta", "isotonic"), ("platt", "beta")
 class BoostingSettings:
     """The parameters of a fit, checked and resolved."""
 
-    weak_learner: str
-    step: str
-    criterion: str
-    coefficient: str
-    init: str
-    sequential: bool
+    algorithm: Algorithm
     max_iter: int
     rounds_by_folds: bool
     n_models: int
@@ -61,13 +62,11 @@ class BoostingSettings:
     max_step: float | None
     max_leaf_nodes: int
     max_depth: int | None
-    max_intervals: int | None
     min_samples_leaf: float
     min_weight_leaf: float
     l2_regularization: float
     min_gain: float
     subsample: float
-    tree_features: int
     split_features: int
     random_cuts: bool
     max_bins: int
@@ -78,8 +77,6 @@ class BoostingSettings:
     validation_fraction: float
     n_iter_no_change: int
     patience_growth: float
-    tol: float
-    scoring: Any
     verbose: int
     seed: int
     n_jobs: int
@@ -87,8 +84,7 @@ class BoostingSettings:
 
     def draws(self, n_features: int) -> bool:
         """Whether rows, features or cuts are drawn, so that another seed makes another model."""
-        some = min(self.tree_features, self.split_features) < n_features
-        return self.random_cuts or self.subsample < 1.0 or some
+        return self.random_cuts or self.subsample < 1.0 or self.split_features < n_features
 
     @property
     def asks_folds(self) -> bool:
@@ -99,7 +95,7 @@ class BoostingSettings:
     def may_be_additive(self) -> bool:
         """Whether the learners look at one feature, or at few."""
         return (
-            self.weak_learner != "tree"
+            self.algorithm.weak_learner != "tree"
             or self.max_leaf_nodes == 2
             or self.max_depth == 1
             or len(self.groups) > 0
@@ -109,17 +105,20 @@ class BoostingSettings:
 def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     """Check the parameters of a BoostingClassifier against its training data."""
     given, d, total = Parameters(model), training.n_features, training.weights.total
-    weak_learner = given.choice("weak_learner", ("tree", "stump", "histogram"))
-    step = given.choice("step", STEPS)
-    criterion = given.choice("criterion", ("auto", "fisher", "newton", "gradient"))
+    algorithm = algorithm_of(model.algorithm)
+    weak_learner, free = algorithm.weak_learner, algorithm.regularized
+    by_folds, early = _who_counts_rounds(model, algorithm, total * n_scores_of(training.n_classes))
+    max_step = _max_step(model, given, algorithm)
+    rare = _rows_if_rare(max_step, training)
+    l2 = given.number_or_auto("l2_regularization", max(rare, _L2_BY_FOLDS if by_folds and free else 0.0), 0)
     least = given.least_weight("min_samples_leaf", total)
-    by_folds, early = _who_counts_rounds(model, total * n_scores_of(training.n_classes))
-    rare = _rows_if_rare(model, training)
-    l2 = given.number_or_auto("l2_regularization", max(rare, _L2_BY_FOLDS if by_folds else 0.0), 0)
-    if by_folds and isinstance(model.min_samples_leaf, str):
+    if isinstance(model.min_samples_leaf, str) and not free:
+        least = 1.0
+    elif by_folds and isinstance(model.min_samples_leaf, str):
         shrunken = weak_learner != "histogram" and l2 >= _L2_BY_FOLDS
         least = min(least, _LEAF_IF_SHRUNKEN if shrunken else _LEAF_BY_FOLDS)
     most_leaves, rate = _size_and_rate(by_folds, total)
+    rate = given.number_or_auto("learning_rate", rate if free else 1.0, 0, above=True)
     leaves = given.number_or_auto("max_leaf_nodes", most_leaves, 2, whole=True)
     drawn = by_folds and weak_learner == "tree"
     subsample = given.number_or_auto("subsample", _ROWS_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
@@ -127,32 +126,29 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     drawn_share = min(1.0, max(_FEATURES_BY_FOLDS, _FEWEST_FEATURES / d))
     some = drawn and not random_cuts
     features = given.number_or_auto("max_features", drawn_share if some else 1.0, 0, 1, above=True)
-    check_learner(model, weak_learner)
+    bins = given.number_or_auto("max_bins", _bins_of(algorithm), 2, 255, whole=True)
+    given.choice("multiclass", ("auto", "ovr"))
+    check_learner(model, algorithm, rate, max_step)
     return BoostingSettings(
-        weak_learner=weak_learner,
-        step=step,
-        criterion=CRITERIA[step] if criterion == "auto" else criterion,
-        coefficient=given.choice("coefficient", COEFFICIENTS),
-        init=given.choice("init", ("base_rate", "zero")),
-        sequential=given.choice("multiclass", ("auto", "ovr", "sequential")) == "sequential",
+        algorithm=algorithm,
         max_iter=_rounds(model, by_folds or early),
         rounds_by_folds=by_folds,
-        n_models=_MODELS_BY_FOLDS if by_folds and model.coefficient != "corrective" else 1,
+        n_models=_MODELS_BY_FOLDS if by_folds and algorithm.coefficient != "corrective" else 1,
         calibrate=_calibration(model, training, by_folds),
-        learning_rate=given.number_or_auto("learning_rate", rate, 0, above=True),
-        max_step=given.number_or_none("max_step", 0, above=True),
+        learning_rate=rate,
+        max_step=max_step,
         max_leaf_nodes=2 if weak_learner == "stump" else leaves,
         max_depth=given.number_or_none("max_depth", 1, whole=True),
-        max_intervals=given.number_or_none("max_intervals", 2, 255, whole=True),
         min_samples_leaf=least,
-        min_weight_leaf=given.number_or_auto("min_weight_leaf", max(rare, _LEAST_CURVATURE), 0),
+        min_weight_leaf=given.number_or_auto(
+            "min_weight_leaf", max(rare, _LEAST_CURVATURE) if free else 0.0, 0
+        ),
         l2_regularization=l2,
         min_gain=given.number("min_split_gain", 0),
         subsample=subsample,
-        tree_features=max(1, round(given.number("max_features_tree", 0, 1, above=True) * d)),
         split_features=max(1, round(features * d)),
         random_cuts=random_cuts,
-        max_bins=_bins(given.number("max_bins", 2, 255, whole=True), weak_learner, least, total),
+        max_bins=_bins(bins, weak_learner, least, total),
         monotone=signs_by_score(model.monotonic_cst, training.schema, training.classes),
         groups=interaction_groups(model.interaction_cst, training.schema),
         early_stopping=early,
@@ -160,8 +156,6 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         validation_fraction=given.number("validation_fraction", 0, 1, above=True),
         n_iter_no_change=given.number_or_auto("n_iter_no_change", _PATIENCE, 1, whole=True),
         patience_growth=_patience_growth(model, by_folds or early),
-        tol=given.number("tol", 0),
-        scoring=model.scoring,
         verbose=model.verbose,
         seed=seed,
         n_jobs=parallel.n_threads(model.n_jobs),
@@ -169,7 +163,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     )
 
 
-def _who_counts_rounds(model: Any, size: float) -> tuple[bool, bool]:
+def _who_counts_rounds(model: Any, algorithm: Algorithm, size: float) -> tuple[bool, bool]:
     """Whether folds find the number of rounds, and whether rows that are held out stop them.
 
     If asked to; and by "auto" folds where rows are few, and a part of the rows where they are many.
@@ -179,7 +173,7 @@ def _who_counts_rounds(model: Any, size: float) -> tuple[bool, bool]:
         return False, asked
     if choice("max_iter", model.max_iter, ("auto", "cv")) == "cv":
         return True, False
-    if asked or not allows_folds(model):
+    if asked or not algorithm.regularized or not allows_folds(model, algorithm):
         return False, asked
     few = size <= FEW_ROWS
     # Folds that calibrate have the rounds of the model, so these must be known.
@@ -206,19 +200,27 @@ def _size_and_rate(by_folds: bool, total: float) -> tuple[int, float]:
     return (_LEAVES_OF_FEW, _RATE_OF_FEW) if total <= _FEW else (_LEAVES_BY_FOLDS, _RATE)
 
 
+def _max_step(model: Any, given: Parameters, algorithm: Algorithm) -> float | None:
+    """The bound of a round's step, if there is one."""
+    if isinstance(model.max_step, str) and model.max_step == "auto":
+        return _MAX_STEP if algorithm.regularized else None
+    step: float | None = given.number_or_none("max_step", 0, above=True)
+    return step
+
+
 def _random_cuts(model: Any, drawn: bool) -> bool:
     """Whether a split looks at one cut of each feature; by "auto" where trees are drawn by themselves."""
     splitter = choice("splitter", model.splitter, ("auto", "best", "random"))
     return drawn if splitter == "auto" else splitter == "random"
 
 
-def _rows_if_rare(model: Any, training: Training) -> float:
+def _rows_if_rare(max_step: float | None, training: Training) -> float:
     """How many rows a leaf is to hold and to be shrunk by, if one of two classes is rare; else 0.
 
     With fewer of them a leaf does not know whether it holds the rare class by chance. Steps of any length, as
     in the papers, are left as they are.
     """
-    if training.n_classes != 2 or model.max_step is None:
+    if training.n_classes != 2 or max_step is None:
         return 0.0
     total = training.weights.total
     p, q = training.class_weights / total
@@ -245,6 +247,12 @@ def _calibration(model: Any, training: Training, by_folds: bool) -> str | None:
             f"{' or '.join(map(repr, _OF_CLASSES))}"
         )
     return kind
+
+
+def _bins_of(algorithm: Algorithm) -> int:
+    """Bins per feature, if they are left to us."""
+    plain_histogram = algorithm.weak_learner == "histogram" and not algorithm.regularized
+    return _BINS_OF_PAPERS if plain_histogram else _BINS
 
 
 def _bins(max_bins: int, weak_learner: str, least: float, total: float) -> int:

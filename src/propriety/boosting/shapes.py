@@ -153,7 +153,7 @@ class ShapeFunctions:
     >>> import numpy as np
     >>> from propriety import BoostingClassifier
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> model = BoostingClassifier(weak_learner="stump", max_iter=20).fit(X, X[:, 0] > 0)
+    >>> model = BoostingClassifier(algorithm="additive", max_iter=20).fit(X, X[:, 0] > 0)
     >>> shapes = model.shape_functions()
     >>> score = shapes.intercept + shapes[0](X[:, 0]) + shapes[1](X[:, 1])
     >>> bool(np.allclose(score, model.decision_function(X)))
@@ -244,7 +244,7 @@ def _tables(model: Any) -> tuple[Floats, dict[tuple[int, int], Floats], Floats]:
     if model._marginals is None:
         raise ValueError(
             "the model is not additive: its trees may combine any number of features; fit it with "
-            "weak_learner='histogram' or 'stump', or with interaction_cst='no_interactions' or 'pairwise'"
+            "algorithm='additive', or with interaction_cst='no_interactions' or 'pairwise'"
         )
     if model._is_curves():
         return forest.tables, {}, np.zeros(forest.n_scores)

@@ -1,4 +1,4 @@
-"""BoostingClassifier in a file: trees, or curves of one feature each. Not kept: ``gain_path_``."""
+"""BoostingClassifier in a file: trees, or curves of one feature each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     state = {
         "seed": int(model._seed),
         "learners": "trees" if trees else "curves",
-        "gain": float(model.gain_) if hasattr(model, "gain_") else None,
     }
     arrays = {
         **(forest_arrays(ensemble) if trees else _curve_arrays(ensemble)),
@@ -61,17 +60,15 @@ def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     model._start_score = arrays.take("start", "f8", (n_scores,), finite=True)
     model.train_score_ = arrays.take("train_score", "f8", (None,))
     model.validation_score_ = arrays.take("validation_score", "f8", (None,))
+    divided = state.pop("divided", True)  # as an old file says
     if "class_factors" in arrays:  # of 0.1 and 0.2, whose weights of classes were taken back so
         factors = arrays.take("class_factors", "f8", (k,), finite=True)
         require(np.all((factors > 1 / LARGEST) & (factors < LARGEST)), "a class has no weight, or too much")
-        model.adaptation_ = Adaptation(1.0, tuple((-np.log(factors)).tolist()), None, text="class weights")
+        if divided:
+            model.adaptation_ = Adaptation(1.0, tuple((-np.log(factors)).tolist()), None, text="class weights")
     model._marginals = _marginals(arrays, d)
     model._seed = take(state, "seed", int)
     require(0 <= model._seed < 2**32, "its seed is out of range")
-    gain = take(state, "gain", (int, float, type(None)))
-    if gain is not None:
-        require(0 < gain < np.inf, "its gain is not positive")
-        model.gain_ = float(gain)
 
 
 def _curve_arrays(curves: Any) -> dict[str, Any]:

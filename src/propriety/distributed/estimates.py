@@ -37,7 +37,7 @@ def stops_early(model: Any) -> bool:
     """
     if not isinstance(model.early_stopping, str):
         return bool(model.early_stopping)
-    return isinstance(model.max_iter, str) and not model.warm_start
+    return isinstance(model.max_iter, str) and not model.warm_start and model.regularizes
 
 
 def leaves_of(model: Any) -> int:

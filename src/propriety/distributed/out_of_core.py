@@ -289,18 +289,6 @@ def check(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> None:
             raise TypeError(
                 f"{known_as} is a function, and the rows of a scan are read in parts; name a column"
             )
-    scoring = getattr(model, "scoring", "loss")
-    unfit = {
-        "coefficient='corrective'": getattr(model, "coefficient", None) == "corrective",
-        "gain='cv'": isinstance(getattr(model, "gain", None), str),
-        "a scoring other than 'loss'": not (isinstance(scoring, str) and scoring == "loss"),
-    }
-    wrong = [name for name, asked in unfit.items() if asked]
-    if wrong:
-        raise ValueError(
-            f"{wrong[0]} needs all rows in memory, and those of a scan are read in parts; leave it out, or "
-            "give fit the table that the scan's .to_arrow() makes"
-        )
 
 
 def _is_by_row(value: Any) -> bool:

@@ -68,8 +68,6 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     _grows_in_parts: ClassVar[bool] = True
     #: Whether ``fit`` takes ``groups``, which it does not part where it holds rows out.
     takes_groups: ClassVar[bool] = False
-    #: Old names of parameters, which files written before may hold.
-    _renamed: ClassVar[dict[str, str]] = {}
 
     loss: Any
     link: Any
@@ -107,7 +105,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         plain: dict[str, Any] = {}
         for key, value in params.items():
             name, _, rest = key.partition("__")
-            if rest and name in ("loss", "link", "costs"):
+            if rest and name in ("loss", "link", "costs", "algorithm"):
                 nested[name][rest] = value
             else:
                 plain[key] = value
@@ -123,13 +121,18 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
                     "give the loss first, for example loss=Tailored(0.1)"
                 )
             if isinstance(current, str):
-                current = losses.parse(current)
+                current = self._value_of(name, current)
             if not isinstance(current, Value):
                 raise ValueError(
                     f"{name}={current!r} has no parameters, so {', '.join(changes)} cannot be set"
                 )
             setattr(self, name, current.replace(**changes))
         return self
+
+    @staticmethod
+    def _value_of(parameter: str, text: str) -> Any:
+        """The value that a text stands for, as a parameter."""
+        return losses.parse(text)
 
     @classmethod
     def table_settings(cls, n_rows: int) -> dict[str, Any]:
@@ -630,7 +633,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     @classmethod
     def from_state(cls, parameters: dict[str, Any], state: dict[str, Any], arrays: Arrays) -> Self:
         """The model that has these parameters and has learned this; what does not fit is refused."""
-        model = make(cls, parameters, cls._renamed)
+        model = make(cls, parameters, state)
         read_shared(model, state)
         model._restore(state, arrays)
         model._check_costs()

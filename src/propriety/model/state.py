@@ -13,18 +13,17 @@ from propriety.data.table import Schema
 from propriety.losses import simplex
 from propriety.model.adapt import Adaptation
 from propriety.storage.checks import Arrays, ModelFileError, names, require, take
-from propriety.storage.upgrade import with_costs
+from propriety.storage.upgrade import upgraded
 from propriety.storage.values import decode, encode
 
 __all__ = ["Arrays", "make", "read_loss", "read_schema", "read_shared", "shared_state"]
 _MOST_THREADS = 1024
 
 
-def make(cls: Any, given: Any, renamed: dict[str, str]) -> Any:
+def make(cls: Any, given: Any, state: dict[str, Any]) -> Any:
     """An estimator with its parameters, not fitted; those that the file does not name have their defaults."""
     require(isinstance(given, dict), "it has no parameters")
-    given = {renamed.get(name, name): decode(value) for name, value in given.items()}
-    given = with_costs(given)
+    given = upgraded(cls.__name__, {name: decode(value) for name, value in given.items()}, state)
     unknown = sorted(set(given) - set(cls._get_param_names()))
     require(not unknown, f"{cls.__name__} has no parameter {', '.join(unknown)[:200]}")
     model = cls(**given)

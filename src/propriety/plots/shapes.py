@@ -52,7 +52,7 @@ def shape_functions(
     >>> from matplotlib.figure import Figure
     >>> from propriety import BoostingClassifier, plots
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> model = BoostingClassifier(weak_learner="stump", max_iter=20).fit(X, X[:, 0] > 0)
+    >>> model = BoostingClassifier(algorithm="additive", max_iter=20).fit(X, X[:, 0] > 0)
     >>> fig = plots.shape_functions(model, fig=Figure())
     >>> [ax.get_label() for ax in fig.axes]
     ['x0', 'x0 density', 'x1', 'x1 density']

@@ -19,7 +19,7 @@ from propriety.storage.atomic import atomically
 from propriety.storage.checks import ModelFileError
 
 #: Version of the format that is written. Files of a later one are refused.
-FORMAT = 2
+FORMAT = 3
 _KEY = "propriety"
 _NO_SUM = "0" * 64
 _LONGEST_HEADER = 100_000_000  # the limit of safetensors itself

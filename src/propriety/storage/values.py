@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -44,6 +44,15 @@ DISTRIBUTIONS = (
 )
 #: Parameters that an older release called otherwise.
 _RENAMED = {"OneVsRest": {"loss_": "composite"}}
+#: Values that parameters may be, each held by its own parameters.
+_BY_VALUE: dict[str, type[Value]] = {"Costs": Costs}
+_V = TypeVar("_V", bound=Value)
+
+
+def by_value(type_: type[_V]) -> type[_V]:
+    """Have model files hold the values of a class, by their parameters, which the class must check."""
+    _BY_VALUE[type_.__name__] = type_
+    return type_
 
 
 def encode(value: Any, where: str) -> Any:  # noqa: C901, PLR0911
@@ -72,11 +81,12 @@ def encode(value: Any, where: str) -> Any:  # noqa: C901, PLR0911
         case np.ndarray() if value.dtype.kind in "UOT":
             kind = "object" if value.dtype.kind == "O" else "str"
             return {"array": encode(value.tolist(), where), "dtype": kind}
-        case Costs():
-            stated = {name: getattr(value, name) for name in value.get_params(deep=False)}
-            return {"costs": {name: encode(v, f"{where}__{name}") for name, v in stated.items()}}
         case losses.Loss() | losses.Composite() | Link() | simplex.SimplexLoss():
             return {"loss": _text(value, where)}
+        case Value() if type(value).__name__ in _BY_VALUE:
+            stated = value.get_params(deep=False)
+            parameters = {name: encode(v, f"{where}__{name}") for name, v in stated.items()}
+            return {"value": type(value).__name__, "parameters": parameters}
     raise ValueError(
         f"{where} is {value!r}, of type {type(value).__name__}, which a model file cannot hold by value; set "
         "it to a plain value before saving, or keep the model with pickle"
@@ -119,8 +129,10 @@ def decode(given: Any) -> Any:  # noqa: C901, PLR0911
             return {decode(k): decode(v) for k, v in items}
         case {"array": list() as items, "dtype": str() as dtype} if len(given) == 2:
             return _array(decode(items), dtype)
-        case {"costs": dict() as terms} if len(given) == 1:
-            return Costs(**{name: decode(v) for name, v in terms.items()})
+        case {"value": str() as name, "parameters": dict() as stated} if len(given) == 2:
+            if name not in _BY_VALUE:
+                raise ModelFileError(f"there is no value {name[:60]!r}")
+            return _BY_VALUE[name](**{key: decode(v) for key, v in stated.items()})
         case {"loss": str() as text} if len(given) == 1:
             return _loss(text)
         case {"simplex": str() as name, "parameters": dict() as params} if len(given) == 2:

@@ -117,7 +117,6 @@ class TreeClassifier(ProperClassifier):
 
     takes_groups: ClassVar[bool] = True
     _reads_streams: ClassVar[bool] = True
-    _renamed: ClassVar[dict[str, str]] = {"min_gain": "min_split_gain"}
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""How the golden files were made: ``python make.py DIR`` writes a set for the version that is installed.
+"""How the golden files were made: ``python make.py DIR RELEASE``, with that release installed.
 
-The files in ``0.1.0/`` were written by that release and must load for ever. Never write them again: a new
-version adds a folder of its own.
+The files of a release were written by it and must load for ever. Never write them again: a new version adds a
+folder and a function of its own.
 """
 
 import sys
@@ -11,7 +11,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier, losses
+from propriety import (
+    AutoClassifier,
+    BoostingClassifier,
+    ForestClassifier,
+    LinearClassifier,
+    RuleClassifier,
+    TreeClassifier,
+    losses,
+)
 
 
 def rows():
@@ -26,7 +34,7 @@ def rows():
     return X, (score > 0).astype(int), np.digitize(score, [-0.6, 0.8])
 
 
-def models(X, two, three):
+def models_of_0_1(X, two, three):
     """A model of every kind."""
     filled = np.nan_to_num(X)
     small = {"max_iter": 5, "max_leaf_nodes": 4, "min_samples_leaf": 5, "categorical_features": [3]}
@@ -85,12 +93,73 @@ def models(X, two, three):
     }
 
 
-def main(folder):
+def models_of_0_2(X, two, three):
+    """Models with the parameters of 0.2 that are called otherwise now, and of the kinds that 0.1 had not."""
+    filled, text = np.nan_to_num(X), np.array(["no", "yes"])[two]
+    small = {"max_iter": 5, "max_leaf_nodes": 4, "min_samples_leaf": 5}
+    matrix = [[0.0, 1.0, 4.0], [3.0, 0.0, 1.0], [9.0, 9.0, 0.0]]
+    papers = {"init": "zero", "learning_rate": 1.0, "max_step": None, "weak_learner": "stump"}
+    return {
+        "boosting": (BoostingClassifier(fn_cost=4, tp_benefit=1, pos_label="no", **small).fit(X, text), X),
+        "boosting-default": (BoostingClassifier(random_state=0).fit(X, two), X),
+        "boosting-weighted": (
+            BoostingClassifier(class_weight="balanced", correct_class_weight=True, **small).fit(X, two),
+            X,
+        ),
+        "boosting-unweighted": (BoostingClassifier(class_weight={0: 1, 1: 3}, **small).fit(X, two), X),
+        "boosting-adaboost": (
+            BoostingClassifier(
+                "Exponential", step="sign", criterion="gradient", coefficient="line", max_iter=5, **papers
+            ).fit(X, two),
+            X,
+        ),
+        "boosting-sequential": (
+            BoostingClassifier(
+                losses.simplex.MH(),
+                step="sign",
+                coefficient="bregman",
+                multiclass="sequential",
+                max_iter=5,
+                **(papers | {"weak_learner": "histogram"}),
+            ).fit(X, three),
+            X,
+        ),
+        "boosting-gain": (
+            BoostingClassifier(
+                "GLog()", gain="cv", step="gradient", weak_learner="histogram", max_intervals=4, max_iter=5
+            ).fit(X, two),
+            X,
+        ),
+        "boosting-classes": (
+            BoostingClassifier(
+                cost_matrix=matrix, max_features_tree=0.5, tol=1e-3, scoring="accuracy", **small
+            ).fit(X, three),
+            X,
+        ),
+        "forest": (ForestClassifier(n_estimators=3, fn_cost=4, random_state=0).fit(X, text), X),
+        "auto": (AutoClassifier(n_estimators=10, n_folds=3, fn_cost=4, random_state=0).fit(X, text), X),
+        "linear-uls": (
+            LinearClassifier(solver="uls", features="all", max_iter=50, tol=1e-3).fit(filled, two),
+            filled,
+        ),
+        "linear-norm": (
+            LinearClassifier(solver="norm", p=3.0, max_iter=50, tol=1e-3).fit(filled, two),
+            filled,
+        ),
+        "rules-bag": (RuleClassifier("bag", bag=2, choose="edge", n_rules=3).fit(X, two), X),
+        "tree": (TreeClassifier(stakes=True, max_leaf_nodes=6, abstain_label="none").fit(X, two), X),
+    }
+
+
+MODELS = {"0.1.0": models_of_0_1, "0.2.0": models_of_0_2}
+
+
+def main(folder, release):
     """Write each model beside what it predicts."""
     X, two, three = rows()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = models(X, two, three)
+        fitted = MODELS[release](X, two, three)
     folder.mkdir(parents=True, exist_ok=True)
     expected = {"rows": X[:40]}
     for name, (model, table) in fitted.items():
@@ -105,4 +174,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])
