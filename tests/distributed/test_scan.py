@@ -399,7 +399,7 @@ def test_what_a_scan_does_not_allow_is_refused_before_it_is_read(table, always):
         with pytest.raises(TypeError, match=words):
             model.fit(rows, **given)
     for parameters, words in (
-        ({"algorithm": "uls_corrective"}, "coefficient='corrective' needs all rows in one place"),
+        ({"algorithm": "uls_corrective"}, "coefficient='corrective' needs all rows in memory"),
         ({"max_iter": "cv"}, "max_iter='cv' learns from folds"),
         ({"calibrate": "platt"}, "calibrate='platt' learns from folds"),
     ):

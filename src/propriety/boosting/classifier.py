@@ -364,6 +364,12 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         return algorithm_of(self.algorithm).loss if automatic else self.loss
 
     @property
+    def unfit_for_parts(self) -> str | None:
+        """What needs all rows in memory, whatever their number; None if nothing does."""
+        corrective = algorithm_of(self.algorithm).coefficient == "corrective"
+        return "an algorithm with coefficient='corrective'" if corrective else None
+
+    @property
     def regularizes(self) -> bool:
         """Whether "auto" shrinks and bounds the steps, and has held-out rows count the rounds."""
         return algorithm_of(self.algorithm).regularized

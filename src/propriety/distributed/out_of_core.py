@@ -289,6 +289,12 @@ def check(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> None:
             raise TypeError(
                 f"{known_as} is a function, and the rows of a scan are read in parts; name a column"
             )
+    unfit = getattr(model, "unfit_for_parts", None)
+    if unfit is not None:
+        raise ValueError(
+            f"{unfit} needs all rows in memory, and those of a scan are read in parts; leave it out, or give "
+            "fit the table that the scan's .to_arrow() makes"
+        )
 
 
 def _is_by_row(value: Any) -> bool:
