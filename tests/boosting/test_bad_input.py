@@ -209,7 +209,8 @@ def test_kernels_stay_within_bounds(tmp_path):
         model.predict_proba(X)
         drawn = dict(max_features=0.5, subsample=0.7, early_stopping=True)
         BoostingClassifier(**drawn, **common).fit(X, y, rng.random(9_000))
-        BoostingClassifier(algorithm="real_adaboost", loss="Log", **common).fit(X[:300], y[:300], rng.integers(0, 3, 300))
+        exact = BoostingClassifier("Log", algorithm="real_adaboost", **common)
+        exact.fit(X[:300], y[:300], rng.integers(0, 3, 300))
         """
     )
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}

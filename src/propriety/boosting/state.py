@@ -65,7 +65,9 @@ def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
         factors = arrays.take("class_factors", "f8", (k,), finite=True)
         require(np.all((factors > 1 / LARGEST) & (factors < LARGEST)), "a class has no weight, or too much")
         if divided:
-            model.adaptation_ = Adaptation(1.0, tuple((-np.log(factors)).tolist()), None, text="class weights")
+            model.adaptation_ = Adaptation(
+                1.0, tuple((-np.log(factors)).tolist()), None, text="class weights"
+            )
     model._marginals = _marginals(arrays, d)
     model._seed = take(state, "seed", int)
     require(0 <= model._seed < 2**32, "its seed is out of range")
