@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from propriety.data.folds import fold_numbers, row_hashes
+from propriety.data.costs import Costs
+from propriety.data.folds import fold_numbers, row_hashes, with_folds
 from propriety.data.training import Training
 
 
@@ -44,6 +45,41 @@ def test_weights_are_copies_and_a_weight_of_zero_takes_no_part(data, rng):
     folds = np.repeat(fold_numbers(training, 5), weight[weight > 0])
     assert np.array_equal(fold_numbers(read(X[copies], y[copies]), 5), folds)
     assert np.array_equal(training.places, np.flatnonzero(weight))
+
+
+def contents(training, folds):
+    """The rows of each fold with their weights, sorted."""
+    X = np.column_stack([training.table.matrix, training.codes, folds, training.weights.array])
+    rows, place = np.unique(X[:, :-1], axis=0, return_inverse=True)
+    weights = np.bincount(place, weights=X[:, -1]) if training.weights.copies else None
+    return np.column_stack([rows, weights]) if weights is not None else X[np.lexsort(X.T)]
+
+
+@pytest.mark.parametrize("kind", ["copies", "many copies", "relative"])
+def test_equal_rows_of_several_classes_are_dealt_by_what_they_hold(kind, rng):
+    """Columns that can be exchanged give (a, b) and (b, a) one hash; equal rows differ in their weights."""
+    few = rng.integers(0, 2, (30, 2)).astype(float)
+    X, y = np.concatenate([few, few[:, ::-1]]), np.tile(rng.integers(0, 2, 30), 2)
+    weight = {
+        "copies": rng.integers(1, 4, 60),
+        "many copies": rng.integers(4000, 9000, 60),  # more than are made rows of their own
+        "relative": rng.choice([0.5, 1.25, 1.5], 60),
+    }[kind]
+    expected = contents(*with_folds(read(X, y, weight), 4))
+    rows = rng.permutation(60)
+    assert np.array_equal(contents(*with_folds(read(X[rows], y[rows], weight[rows]), 4)), expected)
+    if kind != "relative":
+        copies = rng.permutation(np.repeat(np.arange(60), weight))
+        assert np.array_equal(contents(*with_folds(read(X[copies], y[copies]), 4)), expected)
+
+
+def test_rows_that_are_dealt_have_the_order_of_their_offsets_and_costs(rng):
+    X, y, rows = np.zeros((12, 1)), np.repeat([0, 1], 6), rng.permutation(12)
+    values = rng.normal(size=12)
+    for given in ({"offset": values}, {"costs": Costs(fp=np.exp(values))}):
+        other = {name: v.take(rows) if name == "costs" else v[rows] for name, v in given.items()}
+        folds = fold_numbers(read(X, y, **given), 3)
+        assert np.array_equal(fold_numbers(read(X, y[rows], **other), 3), folds[rows])
 
 
 def test_fractional_weights_are_cut_evenly(data, rng):

@@ -67,7 +67,7 @@ class AutoClassifier(ProperClassifier):
     n_jobs : int, default=None
         Threads; None means all cores.
     random_state : int, RandomState or None, default=None
-        Of the folds and of the members.
+        Of the folds and of the members. None is 0, so that two fits to the same rows give the same model.
 
     Attributes
     ----------

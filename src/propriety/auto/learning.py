@@ -14,7 +14,7 @@ from propriety.auto.judgement import Judgement, Standing, judgement, standing
 from propriety.auto.members import MEMBERS, READABLE, Fitted, Member, Task, fit_shrunken
 from propriety.auto.settings import AutoSettings
 from propriety.auto.stacking import Stack, cross_fitted, fit_stack, on_scale
-from propriety.data.folds import fold_numbers, in_mixed_cells, row_hashes
+from propriety.data.folds import fold_numbers, in_mixed_cells, row_hashes, with_folds
 from propriety.data.training import Training
 from propriety.evaluation.judging import JudgedRows
 from propriety.progress import part
@@ -52,9 +52,11 @@ def learn(
     """
     began = time.perf_counter()
     if judging is None:
-        training = training.expanded()  # copies of a row may lie in several folds
+        training, folds = with_folds(training, settings.n_folds, seed=settings.seed)
         judging = training.weights
-    groups, folds = training.groups, fold_numbers(training, settings.n_folds, seed=settings.seed)
+    else:
+        folds = fold_numbers(training, settings.n_folds, seed=settings.seed)
+    groups = training.groups
     rows = np.flatnonzero(folds >= 0)
     if len(np.unique(training.codes[rows])) < 2 or len(np.unique(folds[rows])) < 2:
         return _without_folds(training, settings)
@@ -247,11 +249,15 @@ def _without_folds(training: Training, settings: AutoSettings) -> Learned:
 
 def _has_copies(training: Training) -> bool:
     """Whether more than a few rows may be copies of others: the same values, and never another class."""
-    rows = np.flatnonzero(training.weights.array > 0)
+    weights = training.weights
+    rows = np.flatnonzero(weights.array > 0)
     hashes = row_hashes(training, rows)
     pure = ~in_mixed_cells(hashes, training.codes[rows])
-    _, place, count = np.unique(hashes, return_inverse=True, return_counts=True)
-    return bool(np.mean(pure & (count[place] > 1)) > _COPIED)
+    # A row of weight k is k of them.
+    size = weights.array[rows] if weights.copies else np.ones(len(rows))
+    _, place = np.unique(hashes, return_inverse=True)
+    copied = pure & (np.bincount(place, weights=size)[place] > 1)
+    return bool(size[copied].sum() > _COPIED * size.sum())
 
 
 def _merged(training: Training) -> bool:

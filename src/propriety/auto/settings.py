@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils import check_random_state
-
 from propriety import parallel
 from propriety.auto.members import MEMBERS
-from propriety.data.parameters import Parameters
+from propriety.data.parameters import Parameters, seed_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ def settings_of(model: Any) -> AutoSettings:
         n_estimators=given.number("n_estimators", 1, whole=True),
         n_folds=given.number("n_folds", 2, whole=True),
         verbose=model.verbose,
-        seed=int(check_random_state(model.random_state).randint(2**31)),
+        seed=seed_of(model.random_state),
         n_jobs=parallel.n_threads(model.n_jobs),
     )
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety.boosting.algorithm import algorithm_of
 from propriety.boosting.remarks import of_rounds
 from propriety.boosting.settings import settings_of
 from propriety.communicator import Disconnected
+from propriety.data.parameters import seed_of
 from propriety.data.table import Table
 from propriety.data.training import Training
 from propriety.distributed.dispatch import distributed_fit
@@ -28,9 +28,9 @@ from propriety.storage.checks import Arrays
 
 if TYPE_CHECKING:  # what imports Numba is imported when it is used
     from propriety.boosting.learning import HeldOut, Lesson
+    from propriety.boosting.settings import BoostingSettings
     from propriety.boosting.shapes import ShapeFunctions
 
-_SEEDS = np.iinfo(np.int32).max
 Floats = NDArray[np.float64]
 
 
@@ -130,6 +130,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     n_jobs : int, default=None
         Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
+        Of the rows, columns and cuts that are drawn; draws of rows follow what they hold. None is 0, so that
+        two fits to the same rows give the same model.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -291,7 +293,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         -------
         self
         """
-        from propriety.boosting.folding import from_folds
+        from propriety.boosting.folding import folds_for, from_folds
         from propriety.boosting.learning import read_held_out
 
         training = self._read(
@@ -308,19 +310,20 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         if again:
             self._check_same(X, training)
         held_out = read_held_out(training, X_val, y_val, sample_weight_val, offset_val)
-        lesson = self._prepare(training, held_out, again, expand=folds is None)
-        lesson, loss, learned = from_folds(lesson, folds)
+        settings = settings_of(self, training, self._new_seed(again))
+        training, numbers = folds_for(training, settings, folds)
+        lesson = self._prepare(training, settings, held_out, again)
+        lesson, loss, learned = from_folds(lesson, numbers)
         self.__dict__.pop("oof_decision_function_", None)  # of an earlier fit
         self._boost(lesson, loss, self._forest if again else None, X, y, learned)
         return self
 
-    def _prepare(self, training: Training, held_out: HeldOut | None, again: bool, expand: bool) -> Lesson:
+    def _prepare(
+        self, training: Training, settings: BoostingSettings, held_out: HeldOut | None, again: bool
+    ) -> Lesson:
         """What the rounds need."""
         from propriety.boosting.learning import Continued, prepare
 
-        settings = settings_of(self, training, self._new_seed(again))
-        if settings.asks_folds and expand:  # copies of a row may lie in several folds
-            training = training.expanded()
         return prepare(
             training,
             settings,
@@ -375,7 +378,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         return algorithm_of(self.algorithm).regularized
 
     def _new_seed(self, again: bool) -> int:
-        return self._seed if again else int(check_random_state(self.random_state).randint(_SEEDS))
+        return self._seed if again else seed_of(self.random_state)
 
     def _check_same(self, X: Any, training: Training) -> None:
         """A warm start needs the data of the first fit, or more of the kind."""

@@ -23,7 +23,8 @@ from propriety.boosting.calibration import recalibrated
 from propriety.boosting.learning import Lesson, shifted, start_of
 from propriety.boosting.rounds import Booster
 from propriety.boosting.settings import N_FOLDS, ROUNDS, TOLERANCE, BoostingSettings
-from propriety.data.folds import fold_numbers, read_folds
+from propriety.data.folds import read_folds, with_folds
+from propriety.data.training import Training
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.engine.layout import CELLS, Binned
@@ -225,17 +226,29 @@ class PooledLoss:
         return weighted_sum(values, self._weights, self._n_jobs) / max(self._weights.total, 1.0)
 
 
-def learn_from_folds(lesson: Lesson, folds: Any = None) -> tuple[Lesson, Any, FoldedRounds]:
-    """What folds are asked for: those given, or those by the content of the rows, which part no group.
+def folds_for(
+    training: Training, settings: BoostingSettings, folds: Any
+) -> tuple[Training, NDArray[np.intp] | None]:
+    """The training and its folds, if any are asked for: those given, or those by the content of the rows.
 
-    Returns the lesson with its number of rounds, the loss with the link that reads probabilities, and what
-    the folds say.
+    The latter part no group; copies of a row may lie in several, and are rows of their own then.
     """
-    settings, training, loss = lesson.settings, lesson.training, lesson.objective.loss
-    if folds is not None and training.groups is not None:
+    if not settings.asks_folds:
+        if folds is not None:
+            raise ValueError(
+                "folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
+            )
+        return training, None
+    if folds is None:
+        return with_folds(training, N_FOLDS)
+    if training.groups is not None:
         raise ValueError("give groups or folds, not both")
-    by_content = folds is None
-    numbers = fold_numbers(training, N_FOLDS) if by_content else read_folds(folds, training)
+    return training, read_folds(folds, training)
+
+
+def learn_from_folds(lesson: Lesson, numbers: NDArray[np.intp]) -> tuple[Lesson, Any, FoldedRounds]:
+    """The lesson with its number of rounds, the loss with the link that reads probabilities, and the rest."""
+    settings, training, loss = lesson.settings, lesson.training, lesson.objective.loss
     held = numbers >= 0
     if not held.any():
         # Classes that are one row each cannot be held out.
@@ -253,16 +266,12 @@ def learn_from_folds(lesson: Lesson, folds: Any = None) -> tuple[Lesson, Any, Fo
     return replace(lesson, settings=replace(settings, max_iter=folded.rounds)), loss, folded
 
 
-def from_folds(lesson: Lesson, folds: Any) -> tuple[Lesson, Any, dict[str, Any]]:
+def from_folds(lesson: Lesson, folds: NDArray[np.intp] | None) -> tuple[Lesson, Any, dict[str, Any]]:
     """The lesson with what folds have to say, the loss with its link, and what the model keeps of that.
 
     The scores of rows that a user holds out stay `validation_score_`; without these, it is the folds' curve.
     """
-    if not lesson.settings.asks_folds:
-        if folds is not None:
-            raise ValueError(
-                "folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
-            )
+    if folds is None:
         return lesson, lesson.objective.loss, {}
     lesson, loss, folded = learn_from_folds(lesson, folds)
     kept = {"oof_decision_function_": squeezed(lesson.training.as_given(folded.scores))}

@@ -193,12 +193,11 @@ def path_of(
     given = GAINS if gains is None else [positive("gains", g) for g in gains]
     _check(model, algorithm, given)
     base = [_composite(model)] if losses is None else [algebra.as_composite(c) for c in losses]
-    # Copies of a row may lie in several folds; rows that a splitter holds out stay those that were given.
-    training = training.expanded() if isinstance(cv, int) else training
-    settings = settings_of(model, training, model._new_seed(again=False))
+    seed = model._new_seed(again=False)
+    training, folds = splits_of(cv, training, seed)
+    settings = settings_of(model, training, seed)
     loss = fitted_loss(model.stated_loss, model.link, training.n_classes, multiclass=model.multiclass)
     lesson = prepare(training, settings, loss)
-    folds = splits_of(cv, training, settings.seed)
     scores = algebra.parse(score) if isinstance(score, str) else score
     if probabilities and training.n_classes > 2:
         raise ValueError(f"probabilities=True needs two classes, and there are {training.n_classes}")

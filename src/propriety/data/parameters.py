@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from propriety.data.table import Schema
 
 _AUTO_LEAF, _AUTO_SHARE = 20.0, 3.0
+_SEEDS = 2**31 - 1
 
 
 def number(
@@ -44,6 +46,17 @@ def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")
     return value
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed of what a fit draws; None is 0, so that two fits of the same data give the same model.
+
+    Draws belong to what the rows hold, so that another order of the rows does not change them either.
+
+    >>> seed_of(None) == seed_of(0), seed_of(1) == seed_of(0)
+    (True, False)
+    """
+    return int(check_random_state(0 if random_state is None else random_state).randint(_SEEDS))
 
 
 class Parameters:

@@ -174,10 +174,13 @@ class Training:
         >>> training.as_given(np.array([[1.0], [3.0], [5.0]])).ravel()
         array([ 2., nan,  5.])
         """
-        total, places = np.zeros((self.n_given, scores.shape[1])), self.places
-        np.add.at(total, places, scores)
-        count = np.bincount(places, minlength=self.n_given)[:, None]
-        return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+        places, weight = self.places, self.weights.array
+        mean = np.full((self.n_given, scores.shape[1]), np.nan)
+        mean[places] = 0.0
+        total = np.bincount(places, weights=weight, minlength=self.n_given)[places]
+        share = np.divide(weight, total, out=np.ones_like(weight), where=total > 0)
+        np.add.at(mean, places, share[:, None] * scores)
+        return mean
 
     @property
     def communicator(self) -> Communicator:

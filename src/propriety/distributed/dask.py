@@ -427,13 +427,11 @@ def _joined(parts: list[tuple[Any, Any, dict[str, Any]]]) -> tuple[Any, Any, dic
 
 
 def _copy_of(model: Any, client: Client, follower: Follower | None) -> Any:
-    """What the workers fit: the model with its seed drawn, since all must draw the same."""
+    """What the workers fit."""
     ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
     ours._known_classes, ours._followed = model._known_classes, follower is not None
     for name in ("_skl_callbacks", "_parent_callback_ctx"):  # they are called here
         vars(ours).pop(name, None)
-    if getattr(model, "random_state", 0) is None:
-        ours.random_state = int(np.random.default_rng().integers(2**31 - 1))
     if model.n_jobs is None:
         ours.n_jobs = min(client.nthreads().values(), default=1)
     if hasattr(model, "verbose"):

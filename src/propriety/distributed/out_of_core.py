@@ -188,11 +188,8 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Pr
                 model.verbose = verbose
             vars(model).pop("_communicator", None)
     learned: dict[str, Any] = {}
-    seed = model.random_state  # all must draw the same
-    seed = int(np.random.default_rng().integers(2**31 - 1)) if seed is None else seed
     tasks = [
-        _task(_copy_of(model, seed, rank), watch.read(piece), given, learned)
-        for rank, piece in enumerate(pieces)
+        _task(_copy_of(model, rank), watch.read(piece), given, learned) for rank, piece in enumerate(pieces)
     ]
     try:
         take_turns(tasks, report=watch.rounds, rest=memory.rest)
@@ -222,10 +219,10 @@ def _task(
     return fit_part
 
 
-def _copy_of(model: Any, seed: Any, rank: int) -> Any:
-    """What a part fits; the first one's callbacks are called, and stop all."""
+def _copy_of(model: Any, rank: int) -> Any:
+    """What a part fits, with draws that all have; the first one's callbacks are called, and stop all."""
     ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
-    ours._known_classes, ours.random_state = model._known_classes, copy.deepcopy(seed)
+    ours._known_classes, ours.random_state = model._known_classes, copy.deepcopy(model.random_state)
     _silence(ours)
     if rank and hasattr(ours, "_skl_callbacks"):
         del ours._skl_callbacks

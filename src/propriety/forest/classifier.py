@@ -69,6 +69,8 @@ class ForestClassifier(ProperClassifier):
     n_jobs : int, default=None
         Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
+        Of the draws, which follow what the rows hold. None is 0, so that two fits to the same rows give the
+        same model.
 
     Attributes
     ----------

@@ -7,16 +7,13 @@ import numbers
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils import check_random_state
-
 from propriety import parallel
-from propriety.data.parameters import Parameters, number
+from propriety.data.parameters import Parameters, number, seed_of
 from propriety.data.training import Training
 from propriety.model.measure import Measure, measure_of
 
 MOST_FEATURES = 2**22  # a step down a tree is one word
 _CLASSES = 256  # labels are bytes
-_SEEDS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ def settings_of(model: Any, training: Training) -> ForestSettings:
         smoothing=given.number("smoothing", 0, above=True),
         max_bins=given.number("max_bins", 2, 255, whole=True),
         out_of_bag=out_of_bag,
-        seed=int(check_random_state(model.random_state).randint(_SEEDS)),
+        seed=seed_of(model.random_state),
         n_jobs=parallel.n_threads(model.n_jobs),
     )
 

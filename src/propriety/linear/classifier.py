@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from propriety.data.folds import fold_numbers, read_folds
+from propriety.data.folds import read_folds, with_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
 from propriety.data.training import NUMBERS, Training
@@ -446,9 +446,8 @@ def _by_folds(
     training: Training, loss: Any, settings: LinearSettings, folds: Any, start: tuple[Floats, Floats] | None
 ) -> tuple[LinearFit, LinearSettings, dict[str, Any]]:
     """The fit at the penalty of least held-out loss, that penalty, and what the model keeps of the choice."""
-    if folds is None:  # copies of a row may lie in several folds
-        training = training.expanded()
-        numbers = fold_numbers(training, N_FOLDS)
+    if folds is None:
+        training, numbers = with_folds(training, N_FOLDS)
     else:
         numbers = read_folds(folds, training)
     crossed = cross_fit(training, loss, settings, numbers, start)

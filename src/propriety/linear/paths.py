@@ -153,9 +153,8 @@ class LinearPath(ClassifierMixin, BaseEstimator):
         self, training: Training, loss: FittedLoss, settings: LinearSettings, alphas: Floats
     ) -> Iterator[Floats]:
         """Mean loss of held-out rows at each alpha, fold by fold."""
-        if isinstance(self.cv, int):  # copies of a row may lie in several folds
-            training = training.expanded()
-        for train, test in splits_of(self.cv, training):
+        training, splits = splits_of(self.cv, training)
+        for train, test in splits:
             held_out, rows = (LinearRows.of(training, loss, part) for part in (test, train))
             if len(held_out.codes) == 0:
                 continue

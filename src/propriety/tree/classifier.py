@@ -86,7 +86,7 @@ class TreeClassifier(ProperClassifier):
     n_jobs : int, default=None
         Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Of the folds; nothing else is random.
+        Of the folds; nothing else is random. None is 0.
 
     Attributes
     ----------

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from propriety import memory
 from propriety.data.folds import splits_of
+from propriety.data.parameters import seed_of
 from propriety.data.table import encoders
 from propriety.data.training import Training
 from propriety.tree.columns import prepare
@@ -50,9 +50,7 @@ def learn(
     grown = grow(training, settings)
     path, alpha = pruning_path(grown.tree), settings.ccp_alpha
     if isinstance(alpha, str):
-        # Copies of a row may lie in several folds.
-        rows = training.expanded() if isinstance(settings.cv, int) else training
-        folds = _folds(rows, settings, random_state)
+        rows, folds = _folds(training, settings, random_state)
         if len(folds) < 2:  # a class whose rows are all alike cannot be held out, and has a leaf of its own
             return grown, path, 0.0
         path = _cross_validated(path, rows, settings, folds)
@@ -105,15 +103,16 @@ def _only(weights: Weights, rows: NDArray[np.intp]) -> Weights:
     return weights.without(others)
 
 
-def _folds(training: Training, settings: TreeSettings, random_state: Any) -> list[tuple[Any, Any]]:
-    seed = int(check_random_state(random_state).randint(2**31))
-    folds = splits_of(settings.cv, training, seed)
+def _folds(
+    training: Training, settings: TreeSettings, random_state: Any
+) -> tuple[Training, list[tuple[Any, Any]]]:
+    training, folds = splits_of(settings.cv, training, seed_of(random_state))
     if len(folds) < 2 and training.groups is not None:
         raise ValueError(
             f"ccp_alpha={settings.ccp_alpha!r} needs folds with rows of each class, and groups leave none; "
             "give ccp_alpha a number"
         )
-    return folds
+    return training, folds
 
 
 def _cross_validated(
