@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from propriety import links, losses, parallel
+from propriety import LinearClassifier, TreeClassifier, links, losses, parallel
 from propriety.boosting import Algorithm, BoostingClassifier, rounds
 from propriety.boosting.objective import BinaryObjective
 
@@ -46,6 +46,24 @@ def test_a_log_loss_of_ones_own_gives_the_built_in_trees(data):
     for name in ("feature", "bin", "left"):
         np.testing.assert_array_equal(model._forest.nodes[name], built_in._forest.nodes[name])
     np.testing.assert_allclose(model.predict_proba(X), built_in.predict_proba(X), atol=1e-9)
+
+
+def test_with_several_classes_multiples_and_ones_own_log_loss_are_the_log_loss():
+    X, y = make_classification(300, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
+    own = losses.from_weight(lambda p: 1 / (p * (1 - p)))
+    for type_ in (BoostingClassifier, LinearClassifier, TreeClassifier):
+        common = {"max_iter": 10} if type_ is BoostingClassifier else {}
+        expected = type_("Log", **common).fit(X, y).predict_proba(X)
+        for loss in (3 * losses.Log(), own):
+            P = type_(loss, **common).fit(X, y).predict_proba(X)
+            np.testing.assert_allclose(P, expected, rtol=0, atol=1e-7 if type_ is LinearClassifier else 1e-9)
+
+
+@pytest.mark.parametrize("calibrate", ["platt", "beta"])
+def test_a_model_of_several_classes_without_splits_is_not_calibrated(calibrate):
+    X, y = np.zeros((50, 1)), np.repeat([0, 1, 2], [30, 15, 5])
+    P = BoostingClassifier(max_iter=3, calibrate=calibrate).fit(X, y).predict_proba(X[:1])
+    np.testing.assert_allclose(P[0], [0.6, 0.3, 0.1], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES[:4])

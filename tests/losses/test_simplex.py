@@ -230,7 +230,7 @@ def test_the_facts_that_learners_ask(loss, F, y):
     elif form.kind == "pairs":
         expected = form.factor * form.composite.margin_loss(F[:, [y]] - others).sum(axis=1)
     else:
-        expected = np.log1p(np.exp(others - F[:, [y]]).sum(axis=1))
+        expected = form.factor * np.log1p(np.exp(others - F[:, [y]]).sum(axis=1))
     np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -287,6 +287,22 @@ def test_out_and_conversion():
     assert simplex.of("DensityPower(2)") == simplex.Power(2)
     assert simplex.of(simplex.MH()) == simplex.MH()
     assert simplex.of(losses.Exponential()).composite == losses.Exponential().composite()
+
+
+def test_multiples_and_losses_of_ones_own_have_the_form_of_what_they_equal():
+    own = losses.from_weight(lambda p: 1 / (p * (1 - p)))
+    for loss in (own, own.with_link("Logit()"), losses.Beta(0, 0), losses.from_margin_loss(log_margin)):
+        assert simplex.of(loss) == simplex.Log()
+    assert simplex.of(3 * losses.Log()) == simplex.Log(3)
+    assert simplex.of((0.2 * losses.Squared()).with_link("Logit()")) == simplex.Brier(0.2)
+    assert simplex.of(2 * losses.DensityPower(0.5)) == simplex.Power(0.5, 2)
+    assert simplex.of(losses.from_weight(lambda p: 5 + 0 * p)).scale == pytest.approx(2.5, rel=1e-9)
+    for loss in (losses.Log().with_link("Probit()"), losses.Log() + losses.Squared(), losses.Beta(0.1, 0)):
+        assert isinstance(simplex.of(loss), simplex.OneVsRest)
+
+
+def log_margin(v):
+    return np.log1p(np.exp(-v))
 
 
 @pytest.mark.parametrize(

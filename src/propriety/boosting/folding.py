@@ -259,7 +259,7 @@ def learn_from_folds(lesson: Lesson, numbers: NDArray[np.intp]) -> tuple[Lesson,
     folded = rounds_by_folds(lesson, numbers, stop=settings.rounds_by_folds)
     # Without a split the folds know nothing but their base rates, which are those of the other folds.
     parts = [folded.scores[numbers == k] for k in np.unique(numbers[held])]
-    learned = any(np.ptp(part) > 0 or len(part) == 1 for part in parts)
+    learned = any(np.any(np.ptp(part, axis=0) > 0) or len(part) == 1 for part in parts)
     if settings.calibrate is not None and learned:
         codes, weights = training.codes[held], lesson.weights.take(held)
         loss = recalibrated(loss, codes, folded.scores[held], weights, settings.calibrate)

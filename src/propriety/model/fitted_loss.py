@@ -32,4 +32,4 @@ def fitted_loss(
         return composite
     if multiclass == "ovr":
         return simplex.OneVsRest(composite)
-    return simplex.of(composite.loss if composite == composite.loss.composite() else composite)
+    return simplex.of(composite)

@@ -194,7 +194,7 @@ def measure_of(loss: Any, link: Any, n_classes: int, multiclass: str = "auto") -
         return BinaryMeasure(loss, own if given is None else given)
     if not smooth:
         return RestMeasure(loss, given)
-    whole = simplex.of(loss) if given in (None, loss.default_link) and multiclass == "auto" else None
+    whole = simplex.of(loss if given is None else loss.with_link(given)) if multiclass == "auto" else None
     if whole is None or whole.one_vs_rest is not None:
         return RestMeasure(loss, loss.default_link if given is None else given)
     return SimplexMeasure(whole)

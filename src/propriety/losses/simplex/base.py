@@ -28,7 +28,7 @@ class MarginForm(NamedTuple):
 
     - "rest": factor · Σ_k φ(±F_k), + for the label's class;
     - "pairs": factor · Σ_{l≠y} φ(F_y − F_l);
-    - "multinomial": log(1 + Σ_{l≠y} e^{−(F_y − F_l)}), which is φ for two classes.
+    - "multinomial": factor · log(1 + Σ_{l≠y} e^{−(F_y − F_l)}), which is factor · φ for two classes.
     """
 
     kind: Literal["rest", "pairs", "multinomial"]

@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from propriety.losses import families
+from propriety.losses.base import Loss
 from propriety.losses.composite import Composite
+from propriety.losses.links import Logit
 from propriety.losses.point import Array, product
 from propriety.losses.simplex.base import (
     MarginForm,
@@ -25,7 +27,7 @@ from propriety.losses.simplex.base import (
     sum_of_others,
     with_diagonal,
 )
-from propriety.losses.value import number
+from propriety.losses.value import number, positive
 
 _FEW = 200  # rows
 
@@ -38,23 +40,39 @@ def _pairs_of(n_classes: int) -> tuple[Any, Any, Any]:
 
 
 class _Softmax(SimplexLoss):
-    """A loss with separable entropy H = Σ h(p_k) and the softmax link.
+    """A loss with separable entropy H = Σ h(p_k) and the softmax link, times `scale`.
 
-    With ω_k = −h″(p_k) = p_k^(γ−1), b_k = ω_k p_k (p_k − y_k) and c_k = ω_k p_k² + γ b_k − p_k Σ b, the
+    With ω_k = −h″(p_k) = s p_k^(γ−1), b_k = ω_k p_k (p_k − y_k) and c_k = ω_k p_k² + γ b_k − p_k Σ b, the
     gradient is b − p Σ b, and the Hessian Σ_k c_k (e_k − p)(e_k − p)ᵀ. In the mean b is 0.
     """
 
     shift_invariant = True
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
 
     @property
     def margin_form(self) -> MarginForm | None:
         """Multinomial for the log loss, else None."""
-        return MarginForm("multinomial", self.binary) if self._exponent == 0 else None
+        if self._exponent != 0:
+            return None
+        return MarginForm("multinomial", families.Log().composite(), self.scale)
+
+    @property
+    def binary(self) -> Composite:
+        """The loss for two classes, with the logit link."""
+        return (self.scale * self._family).with_link(Logit())
+
+    @property
+    @abstractmethod
+    def _family(self) -> Loss:
+        """The loss for two classes, not scaled."""
 
     @property
     @abstractmethod
     def _exponent(self) -> float:
-        """γ of ω_k = p_k^(γ−1)."""
+        """γ of ω_k = s p_k^(γ−1)."""
 
     def inverse(self, F: ArrayLike) -> Array:
         """Probabilities of the scores."""
@@ -72,9 +90,10 @@ class _Softmax(SimplexLoss):
         return logs - finite.sum(axis=-1, keepdims=True) / count
 
     def entropy_term(self, p: Array) -> Array:
-        """h(p) = (p − p^(γ+1))/(γ (γ + 1)), and −p log p for γ = 0."""
+        """h(p) = s (p − p^(γ+1))/(γ (γ + 1)), and −s p log p for γ = 0."""
         g = self._exponent
-        return np.asarray(-special.xlogy(p, p)) if g == 0 else (p - p ** (g + 1)) / (g * (g + 1))
+        term = -special.xlogy(p, p) if g == 0 else (p - p ** (g + 1)) / (g * (g + 1))
+        return np.asarray(self.scale * term, dtype=np.float64)
 
     def _value(self, Y: Array, F: Array) -> Array:
         g = self._exponent
@@ -82,7 +101,7 @@ class _Softmax(SimplexLoss):
         own = -log_p if g == 0 else -np.expm1(g * log_p) / g
         total = np.sum(np.exp((g + 1) * log_p), axis=-1)
         rest = 0.0 if g == 0 else (1 - total) / (g + 1)
-        return np.sum(product(Y, own), axis=-1) - rest
+        return self.scale * (np.sum(product(Y, own), axis=-1) - rest)
 
     def _derivatives(self, Y: Array, F: Array, fisher: bool) -> tuple[Array, Array]:
         p, b, c = self._parts(Y, F, fisher)
@@ -107,7 +126,7 @@ class _Softmax(SimplexLoss):
     def _parts(self, Y: Array, F: Array, fisher: bool) -> tuple[Array, Array, Array]:
         """p, b and c; with `fisher` the mean of c."""
         log_p = special.log_softmax(F, axis=-1)
-        p, power = np.exp(log_p), np.exp(self._exponent * log_p)  # ω p
+        p, power = np.exp(log_p), self.scale * np.exp(self._exponent * log_p)  # ω p
         b, c = power * (p - Y), power * p
         return p, b, c if fisher else c + self._exponent * b - p * b.sum(axis=-1, keepdims=True)
 
@@ -118,20 +137,21 @@ class _Softmax(SimplexLoss):
         return np.swapaxes(steps * c[..., None], -1, -2) @ steps
 
 
-@register
+@register("simplex.Log()", "simplex.Log(3)")
 @final
 @dataclass(frozen=True, repr=False)
 class Log(_Softmax):
-    """−log p_y with the softmax link: multinomial logistic loss.
+    """−log p_y with the softmax link: multinomial logistic loss; times `scale`.
 
     >>> Log().value([2], [[0.0, 0.0, 0.0]])
     array([1.09861229])
     """
 
+    scale: float = 1.0
+
     @property
-    def binary(self) -> Composite:
-        """The log loss with the logit link."""
-        return families.Log().composite()
+    def _family(self) -> Loss:
+        return families.Log()
 
     @property
     def _exponent(self) -> float:
@@ -140,7 +160,8 @@ class Log(_Softmax):
     def values_and_gradients(self, y: ArrayLike, F: ArrayLike) -> tuple[Array, Array]:
         """`value` and `gradient`: one exponential for both, where labels are class indices."""
         F, labels = check_scores(F), np.asarray(y)
-        if F.ndim != 2 or labels.shape != F.shape[:1] or labels.dtype.kind not in "iu":
+        plain = F.ndim == 2 and labels.shape == F.shape[:1] and labels.dtype.kind in "iu"
+        if not plain or self.scale != 1.0:
             return super().values_and_gradients(y, F)
         with np.errstate(all="ignore"):
             rows, top = np.arange(len(F)), F.max(axis=1)
@@ -152,7 +173,9 @@ class Log(_Softmax):
         return values, gradient
 
     def fisher_pairs(self, F: ArrayLike) -> Array:
-        """−p_k p_l of each pair of classes, and p_k (1 − p_k)."""
+        """−p_k p_l of each pair of classes, and p_k (1 − p_k), times the scale."""
+        if self.scale != 1.0:
+            return super().fisher_pairs(F)
         p = self.inverse(F)
         by_class, others = np.ascontiguousarray(p.T), sum_of_others(p).T
         n_classes, n = by_class.shape
@@ -179,23 +202,32 @@ class Log(_Softmax):
         from propriety.losses import kernels
 
         y, scores = labels.astype(np.intp, copy=False), np.ascontiguousarray(F)
-        return lambda start, stop: math.isfinite(kernels.softmax(y, scores, G, H, start, stop))
+
+        def run(start: int, stop: int) -> bool:
+            succeeded = math.isfinite(kernels.softmax(y, scores, G, H, start, stop))
+            if self.scale != 1.0:
+                G[:, start:stop] *= self.scale
+                H[:, start:stop] *= self.scale
+            return succeeded
+
+        return run
 
 
-@register
+@register("simplex.Brier()", "simplex.Brier(0.5)")
 @final
 @dataclass(frozen=True, repr=False)
 class Brier(_Softmax):
-    """½ Σ_k (1[y = k] − p_k)² with the softmax link; for two classes the squared loss.
+    """½ Σ_k (1[y = k] − p_k)² with the softmax link; for two classes the squared loss. Times `scale`.
 
     >>> Brier().value([1], [[0.0, 0.0]])
     array([0.25])
     """
 
+    scale: float = 1.0
+
     @property
-    def binary(self) -> Composite:
-        """The squared loss with the logit link."""
-        return families.Squared().composite()
+    def _family(self) -> Loss:
+        return families.Squared()
 
     @property
     def _exponent(self) -> float:
@@ -205,30 +237,31 @@ class Brier(_Softmax):
         # The square of a sum of products: exact where 1 − 2 p_y + Σ p² cancels.
         p = special.softmax(F, axis=-1)
         own = 0.5 * (np.sum(p**2, axis=-1, keepdims=True) - p**2 + (p.sum(axis=-1, keepdims=True) - p) ** 2)
-        return np.sum(Y * own, axis=-1)
+        return self.scale * np.sum(Y * own, axis=-1)
 
 
-@register("simplex.Power(0.5)", "simplex.Power(2)")
+@register("simplex.Power(0.5)", "simplex.Power(2, scale=3)")
 @final
 @dataclass(frozen=True, repr=False)
 class Power(_Softmax):
     """H = (1 − Σ p_k^(γ+1))/(γ(γ + 1)), γ > −1: the power family; 0 is `Log`, 1 is `Brier`.
 
-    For two classes it is the binary `DensityPower(gamma)`.
+    For two classes it is the binary `DensityPower(gamma)`. Times `scale`.
 
     >>> Power(1.0).value([1], [[0.0, 0.0]])
     array([0.25])
     """
 
     gamma: float
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "gamma", number("gamma", self.gamma, -1, math.inf))
 
     @property
-    def binary(self) -> Composite:
-        """The density power loss with the logit link."""
-        return families.DensityPower(self.gamma).composite()
+    def _family(self) -> Loss:
+        return families.DensityPower(self.gamma)
 
     @property
     def _exponent(self) -> float:
