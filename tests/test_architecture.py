@@ -1,6 +1,7 @@
 """The direction of imports, and what importing the package costs."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1] / "src" / "propriety"
 
 #: From the ground up. A part may import those of the floors below, and itself; nothing else, at any place.
 FLOORS = (
-    ("version", "parallel", "communicator", "memory", "progress", "demonstration"),
+    ("version", "parallel", "communicator", "memory", "progress", "demonstration", "cached_properties"),
     ("compilation",),
     ("caching",),
     ("losses",),
@@ -89,6 +90,15 @@ def test_only_kernels_know_numba_and_only_plots_know_matplotlib():
             assert part_of(path) != "losses" or path.stem == "kernels", path
         if "matplotlib" in names:
             assert part_of(path) in ("plots", "report"), path
+
+
+def test_cached_properties_have_no_lock():
+    for path in FILES:
+        if part_of(path) != "cached_properties":
+            found = re.search(
+                r"functools import .*cached_property|functools\.cached_property", path.read_text()
+            )
+            assert not found, f"{path.relative_to(ROOT)}: take it from propriety.cached_properties"
 
 
 def imported(code, *modules):

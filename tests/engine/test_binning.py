@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from propriety.boosting import BoostingClassifier
 from propriety.data.table import Schema, Stacked
 from propriety.engine import binning
 from propriety.engine.binning import (
@@ -172,3 +173,15 @@ def test_merged_categories_do_not_depend_on_copies(rng):
         merge_categories(codes, w.astype(float), target, 400, 255),
         merge_categories(codes[copies], None, target[copies], 400, 255),
     )
+
+
+def test_contents_are_hashed_once_by_a_fit(monkeypatch, rng):
+    """To hold out rows, and to sample those that edges are chosen by."""
+    hashed, finish = [], binning._finish_hashes
+    monkeypatch.setattr(binning, "SAMPLE", 500)
+    monkeypatch.setattr(
+        binning, "_finish_hashes", lambda hashes: (hashed.append(len(hashes)), finish(hashes))
+    )
+    X = rng.normal(size=(2000, 2))
+    BoostingClassifier(max_iter=2, early_stopping=True).fit(X, X[:, 0] > 0)
+    assert hashed == [2000]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.cached_properties import cached_property
 from propriety.engine.binning import Binner
 from propriety.engine.layout import BINS, SET_WORDS, Binned
 from propriety.engine.placing import place

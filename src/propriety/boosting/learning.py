@@ -16,7 +16,6 @@ from propriety.boosting.shapes import Marginals
 from propriety.data.folds import fold_numbers
 from propriety.data.hashing import mixed
 from propriety.data.labels import as_labels
-from propriety.data.streamed import StreamedTable
 from propriety.data.table import Table
 from propriety.data.training import Training, n_scores_of, read_offset
 from propriety.weights import Weights
@@ -178,8 +177,7 @@ def prepare(
             settings.max_bins,
             settings.n_jobs,
         )
-    if isinstance(training.table, StreamedTable):
-        training.table.release()
+    training.table.release()
     return Lesson(training, settings, objective, weights, held_out, start, binner, binned, rounds)
 
 

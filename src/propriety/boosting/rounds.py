@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -18,6 +18,7 @@ from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import BinaryObjective, Objective, derivatives
 from propriety.boosting.reach import Reach
 from propriety.boosting.settings import BoostingSettings
+from propriety.cached_properties import cached_property
 from propriety.data.hashing import SALT, mixed
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import largest, largest_of, row_weights, weighted_sum

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.cached_properties import cached_property
 from propriety.cli.recipes import Arguments, Fitted, Order, Recipe, fit
 from propriety.cli.splitting import FOLDS, Split, split_rows
 from propriety.cli.training import TrainingTable

@@ -51,7 +51,6 @@ class StreamedTable(Table):
         super().__init__(stream, schema)
         self._labels = labels
         self._kept: NDArray[np.bool_] | None = None  # of the source's rows, those of the table
-        self._hashes: Hashes | None = None
         self._least: Hashes | None = None
         self._held: tuple[NDArray[np.intp], Floats] | None = None
 
@@ -145,18 +144,14 @@ class StreamedTable(Table):
 
     # --- what a pass leaves for the next one ---
 
-    @property
-    def hashes(self) -> Hashes | None:
-        """The hash of each row's content, once it is known."""
-        return self._hashes
-
     def hold(self, hashes: Hashes, positions: NDArray[np.intp], values: Floats) -> None:
         """Keep hashes, and the values of some rows."""
-        self._hashes, self._held = hashes, (positions, values)
+        self.content_hashes, self._held = hashes, (positions, values)
 
     def release(self) -> None:
         """Give up what was kept between passes."""
-        self._hashes = self._held = self._labels = None
+        super().release()
+        self._held = self._labels = None
 
 
 def _within(rows: NDArray[np.intp], held: NDArray[np.intp]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from propriety.cached_properties import cached_property
 from propriety.communicator import SINGLE, Communicator
 from propriety.data.lazy import is_dask
 from propriety.data.stream import Stream
@@ -170,6 +171,7 @@ class Table:
         self._schema = schema
         self.shape = self.n_rows, self.n_features = X.shape
         self._read: dict[tuple[int, bool], NDArray[Any]] = {}  # columns of a small data frame
+        self.content_hashes: NDArray[np.uint64] | None = None  # while a fit asks for them more than once
 
     @property
     def dense(self) -> NDArray[np.floating] | None:
@@ -196,6 +198,10 @@ class Table:
     def native(self) -> Any:
         """The table as it was given: a data frame of its own kind, an array or a sparse matrix."""
         return self._X.to_native() if isinstance(self._X, nw.DataFrame) else self._X
+
+    def release(self) -> None:
+        """Give up what was kept for a fit."""
+        self.content_hashes = None
 
     def take(self, rows: NDArray[np.intp]) -> Table:
         """Some of the rows.

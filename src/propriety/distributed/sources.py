@@ -6,12 +6,13 @@ import glob
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+
+from propriety.cached_properties import cached_property
 
 #: Kinds of files by the ends of their names.
 FORMATS = {

@@ -53,6 +53,7 @@ class ColumnSource(Protocol):
 
     n_rows: int
     n_features: int
+    content_hashes: NDArray[np.uint64] | None
 
     @property
     def arrays(self) -> tuple[NDArray[np.floating], ...]:
@@ -99,9 +100,14 @@ def _finish_hashes(hashes):
 def content_hashes(
     table: ColumnSource, n_jobs: int, communicator: Communicator = SINGLE
 ) -> NDArray[np.uint64]:
-    """A hash of what each row holds, the same for any order of the columns; not to be written to."""
+    """A hash of what each row holds, the same for any order of the columns; not to be written to.
+
+    A table keeps them until it is told to release them.
+    """
+    if table.content_hashes is not None:
+        return table.content_hashes
     if isinstance(table, StreamedTable):
-        return _streamed_hashes(table, n_jobs, communicator) if table.hashes is None else table.hashes
+        return _streamed_hashes(table, n_jobs, communicator)
     hashes = np.zeros(table.n_rows, dtype=np.uint64)
     first = 0
     for X in table.arrays:
@@ -112,6 +118,7 @@ def content_hashes(
         X = table.column(f)[:, None]
         parallel.for_blocks(partial(_hash_rows, X, hashes), len(X), n_jobs=n_jobs, block=_HASHED)
     _finish_hashes(hashes)
+    table.content_hashes = hashes
     return hashes
 
 

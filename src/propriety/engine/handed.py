@@ -8,7 +8,7 @@ marked as never changing, and stays in registers through a loop as before.
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -18,6 +18,7 @@ from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import NativeValue, lower_getattr_generic, models, register_model, typeof_impl, unbox
 
+from propriety.cached_properties import cached_property
 from propriety.engine.compiling import COMPILED
 
 

@@ -14,12 +14,12 @@ of the scores: values are added tree by tree.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.cached_properties import cached_property
 from propriety.engine.compiling import allocating, inner, small
 from propriety.engine.intrinsics import trailing_zeros
 

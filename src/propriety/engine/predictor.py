@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.cached_properties import cached_property
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import inner, kernel, records
 from propriety.engine.layout import SET_WORDS, Binned

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +18,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from propriety import losses
+from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
 from propriety.evaluation.comparison import holm
 from propriety.weights import Estimate, Weights

@@ -14,7 +14,6 @@ The difference of two models on the same rows is a function of the same form, wi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from propriety import losses
+from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import Counted, condensed

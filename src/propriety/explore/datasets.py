@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy import special
 from sklearn.model_selection import train_test_split
 
 from propriety import demonstration
+from propriety.cached_properties import cached_property
 
 Floats = NDArray[np.float64]
 #: More rows of a table than this are not read: a fit should not keep the page waiting.

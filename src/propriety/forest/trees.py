@@ -7,12 +7,12 @@ follow from, is kept; thresholds, weights, values and depths are worked out when
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.cached_properties import cached_property
 from propriety.engine.compiling import kernel
 from propriety.engine.predictor import TREE_NODE, Forest
 from propriety.forest.layout import GROWN

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
+from propriety.cached_properties import cached_property
 from propriety.data.table import Table
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import inner, kernel

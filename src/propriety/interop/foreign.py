@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from propriety.cached_properties import cached_property
 from propriety.losses import Composite
 from propriety.losses.fused import ScoreTable, tabulate
 from propriety.losses.point import Foreign

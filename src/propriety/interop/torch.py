@@ -6,7 +6,6 @@ for example, through the formulas or tables of `propriety.interop.foreign`, on t
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from propriety import losses
+from propriety.cached_properties import cached_property
 from propriety.interop.foreign import ForeignArray, ForeignLoss, within
 
 

@@ -17,13 +17,13 @@ What goes wrong with a custom objective there is settled here, once, for all of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety import losses
+from propriety.cached_properties import cached_property
 from propriety.losses.value import number
 from propriety.weights import Weights
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
 
+from propriety.cached_properties import cached_property
 from propriety.communicator import SINGLE, Communicator
 from propriety.linear.design import Design, joined_blocks, upper
 from propriety.linear.penalties import Penalty

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.cached_properties import cached_property
 from propriety.linear.design import Design
 from propriety.separators.linalg import Floats
 

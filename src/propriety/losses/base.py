@@ -12,12 +12,12 @@ terms loses none.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.cached_properties import cached_property
 from propriety.losses.links import Canonical, Link, Logit
 from propriety.losses.point import (
     Array,

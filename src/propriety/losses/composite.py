@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.cached_properties import cached_property
 from propriety.losses.base import SmoothLoss
 from propriety.losses.links import Canonical, Link
 from propriety.losses.point import Array, Point, as_float, at_log_odds, check_probability, plain, product

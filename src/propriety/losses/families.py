@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 from scipy import special
 
+from propriety.cached_properties import cached_property
 from propriety.losses.base import DerivedLoss, Loss, SmoothLoss, SymmetricLoss
 from propriety.losses.links import Algebraic, Identity, Link, Logit
 from propriety.losses.point import Array, Point

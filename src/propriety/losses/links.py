@@ -15,13 +15,13 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from propriety.cached_properties import cached_property
 from propriety.losses.point import Array, Point, as_float, at_log_odds, at_probability, plain, probability_at
 from propriety.losses.registry import LINKS
 from propriety.losses.special import (

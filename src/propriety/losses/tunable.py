@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 from scipy import special
 
+from propriety.cached_properties import cached_property
 from propriety.losses.base import DerivedLoss, SmoothLoss, SymmetricLoss
 from propriety.losses.families import Boosting, Log, multiple
 from propriety.losses.links import Algebraic, Laplace, Link, Logit, Probit

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import Costs
 from propriety.data.training import n_scores_of, read_groups, read_offset

@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from propriety import parallel
+from propriety.cached_properties import cached_property
 from propriety.tables.arrow_files import read_arrow, read_parquet
 from propriety.tables.conversion import MISSING
 from propriety.tables.errors import LongRow, NotNumbers, TableError

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
+from propriety.cached_properties import cached_property
 from propriety.losses.base import Loss
 from propriety.losses.from_functions.calculus import Cumulative, UserFunction, derivative
 from propriety.losses.from_functions.numeric import EDGES, NumericLoss, log_positive

@@ -7,11 +7,11 @@ of order eight. What is not proper is refused when it is made, with the reason.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from propriety.cached_properties import cached_property
 from propriety.losses.base import SmoothLoss
 from propriety.losses.from_functions.calculus import Cumulative, derivative
 from propriety.losses.point import Array, Point, at_log_odds
