@@ -108,6 +108,19 @@ def imported(code, *modules):
     return ast.literal_eval(out.stdout)
 
 
+def test_the_command_line_imports_what_it_runs():
+    run = "import contextlib, io; from propriety.cli.app import app\n"
+    run += "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): app(%s)\n"
+    run += "len(sys.modules)"
+    libraries = ("numpy", "scipy", "sklearn", "pyarrow", "pandas", "numba", "joblib", "matplotlib")
+    assert imported(run % ["--help"], *libraries, "propriety.tables", "propriety.cli.fit") == []
+    assert imported(run % ["fir"], *libraries) == []
+    heavy = ("sklearn", "pyarrow", "pandas", "numba", "propriety.cli.fit", "propriety.report")
+    assert imported(run % ["losses", "--help"], *heavy) == []
+    assert imported(run % ["warm", "--help"], *heavy, "scipy", "propriety.losses") == []
+    assert imported(run % ["predict", "--help"], "numba", "propriety.cli.fit", "propriety.report") == []
+
+
 def test_import_is_light():
     assert imported("import propriety", "numpy", "scipy", "sklearn", "numba", "matplotlib", "pandas") == []
     assert imported("from propriety import losses, links", "sklearn", "numba", "pandas", "polars") == []

@@ -1,9 +1,11 @@
 """The commands, called in process: what they print, write and return."""
 
 import csv
+import inspect
 import io
 import json
 import re
+from importlib import import_module
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -383,11 +385,17 @@ def test_bench_times_ours_beside_others():
 
 def test_every_command_has_help_with_examples():
     shown = run("--help").stdout
-    for name, _ in COMMANDS:
+    for name, module, summary in COMMANDS:
         assert name in shown
         assert f"propriety {name}" in run(name, "--help").stdout
+        command = getattr(import_module(module), f"{name}_command")
+        assert inspect.getdoc(command).splitlines()[0] == summary
     assert "--install-completion" in shown
     assert propriety.__version__ in run("--version").stdout
+
+
+def test_help_keeps_what_stands_in_brackets():
+    assert 'pip install "propriety[onnx]"' in run("export", "--help").stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

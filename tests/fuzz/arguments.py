@@ -35,7 +35,7 @@ def names() -> list[str]:
     """The commands."""
     from propriety.cli.app import COMMANDS
 
-    return [name for name, _ in COMMANDS]
+    return [name for name, *_ in COMMANDS]
 
 
 def arguments_of(data: bytes) -> tuple[list[str], bool]:
@@ -100,5 +100,5 @@ def words() -> list[str]:
 
     from propriety.cli.app import app
 
-    options = [o for c in get_command(app).commands.values() for p in c.params for o in p.opts]
+    options = [o for c in get_command(app).commands.values() for p in c.loaded.params for o in p.opts]
     return [*dict.fromkeys(o for o in options if o.startswith("-")), *VALUES]

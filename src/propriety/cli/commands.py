@@ -13,15 +13,16 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from typing import Any, ClassVar, NoReturn, get_type_hints
 
-import pyarrow as pa
 import typer
-from typer.core import TyperGroup
+from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
+from propriety.cached_properties import cached_property
 from propriety.cli.output import UsageError, show_error
-from propriety.storage import ModelFileError
-from propriety.tables import TableError
 
 #: Exit codes; 1 is a fault of the program, 130 an interruption, 143 a termination.
 USAGE, BAD_TABLE, BAD_MODEL, NOT_WRITTEN, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
@@ -77,8 +78,30 @@ def with_groups(function: Callable[..., Any]) -> Callable[..., Any]:
     return flat
 
 
-class Commands(TyperGroup):
-    """The commands; arguments that cannot be read are a JSON document too, where one is asked for."""
+class LazyCommand(TyperCommand):
+    """A command whose module is imported when it runs, or when its own help is shown."""
+
+    def __init__(self, name: str, module: str, summary: str) -> None:
+        super().__init__(name, help=summary, rich_markup_mode="rich")
+        self._module = module
+
+    @cached_property
+    def loaded(self) -> Any:
+        """The command itself, whose help is text: what stands in brackets in it is no markup."""
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+        alone.command(self.name)(getattr(import_module(self._module), f"{self.name}_command"))
+        loaded: Any = get_command(alone)
+        for one in (loaded, *loaded.params):
+            one.help = escape(getattr(one, "help", None) or "")
+        return loaded
+
+    def make_context(self, info_name: Any, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Read its arguments."""
+        return self.loaded.make_context(info_name, args, parent, **extra)
+
+
+class CommandGroup(TyperGroup):
+    """Commands; arguments that cannot be read are a JSON document too, where one is asked for."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read what stands before the name of the command."""
@@ -104,9 +127,9 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             with ending_in_order():
                 return function(*args, **kwargs)
-        except TableError as error:
+        except _table_error() as error:
             _fail(error.problem, error.advice, BAD_TABLE, as_json)
-        except ModelFileError as error:
+        except _model_file_error() as error:
             _fail(str(error), "", BAD_MODEL, as_json)
         except UsageError as error:
             _fail(str(error), "", USAGE, as_json)
@@ -127,6 +150,19 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+# What may be raised is imported when something is.
+def _table_error() -> Any:
+    from propriety.tables.errors import TableError
+
+    return TableError
+
+
+def _model_file_error() -> Any:
+    from propriety.storage import ModelFileError
+
+    return ModelFileError
+
+
 class _Termination(SystemExit):
     """The exit that SIGTERM asks for; those that nobody has swallowed are under way."""
 
@@ -145,6 +181,8 @@ def ending_in_order() -> Iterator[None]:
     ):
         yield
         return
+
+    import pyarrow as pa
 
     asked: list[bool] = []
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from propriety import losses, parallel
 from propriety.cli.output import Output, UsageError
-from propriety.cli.paths import tables_at
-from propriety.cli.recipes import Order
-from propriety.costs import ResolvedCosts
-from propriety.tables import Overrides, Source, TableError
-from propriety.tables.costs import DEFAULTS
-from propriety.tables.errors import no_such_column
+from propriety.tables.errors import TableError, no_such_column
 from propriety.tables.limits import EXPANSION
-from propriety.tables.many import open_sources
-from propriety.tables.offsets import SCALES
+
+if TYPE_CHECKING:
+    from propriety.cli.recipes import Order
+    from propriety.tables import Overrides, Source
 
 _READING, _COLUMNS, _RUN = "Reading the table", "What the columns are", "Running"
 _COSTS, _SPLIT, _SHOWN = "What decisions cost", "Rows that judge", "What is shown"
@@ -46,6 +42,8 @@ SeedOption = Annotated[
 
 
 def _jobs(value: int | None) -> int | None:
+    from propriety import parallel
+
     try:
         parallel.n_threads(value)
     except ValueError:
@@ -162,15 +160,21 @@ class Asking:
 
     def order(self, seed: int, jobs: int | None, **more: Any) -> Order:
         """What is asked of the fits, checked."""
+        from propriety.cli.recipes import Order
+
         return Order(_loss(self.loss), seed, jobs, **more)
 
     @property
     def terms(self) -> dict[str, str]:
         """The costs of two classes that were given, as texts."""
+        from propriety.tables.costs import DEFAULTS
+
         return {name: text for name in DEFAULTS if (text := getattr(self, name)) is not None}
 
     def check(self) -> None:
         """Refuse, before a table is read, what cannot be meant whatever it holds."""
+        from propriety.tables.offsets import SCALES
+
         if self.cost_matrix is not None and self.terms:
             given = ", ".join(option(name) for name in self.terms)
             raise UsageError(
@@ -241,6 +245,9 @@ class Opening:
 
     def open(self, path: str, chunk_bytes: int = 8 << 20, jobs: int | None = None) -> Source:
         """Open a table, or several as one, whose text will be parsed by so many threads."""
+        from propriety.cli.paths import tables_at
+        from propriety.tables.many import open_sources
+
         if self.delimiter is not None:
             delimiter = {"\\t": "\t", "tab": "\t"}.get(self.delimiter, self.delimiter)
             if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
@@ -277,6 +284,8 @@ class Meaning:
     @property
     def overrides(self) -> Overrides:
         """The same for what is worked out of the table."""
+        from propriety.tables import Overrides
+
         if self.decimal not in (None, ".", ","):
             raise UsageError(f"--decimal must be '.' or ',', got {self.decimal!r}")
         return Overrides(
@@ -319,6 +328,8 @@ def option(term: str) -> str:
 def check_budget(budget: float | None) -> None:
     """Refuse a budget that is neither a number of rows nor a share."""
     if budget is not None:
+        from propriety.costs import ResolvedCosts
+
         try:
             ResolvedCosts.of_mistakes().decide_within([0.5], budget)
         except ValueError as error:
@@ -337,6 +348,8 @@ def named_as_options() -> Iterator[None]:
 
 
 def _as_options(text: str) -> str:
+    from propriety.tables.costs import DEFAULTS
+
     for name in (*DEFAULTS, "cost_matrix", "offset"):
         text = text.replace(name, option(name))
     return text
@@ -345,6 +358,8 @@ def _as_options(text: str) -> str:
 def _loss(text: str | None) -> Any:
     if text is None:
         return None
+    from propriety import losses
+
     try:
         value = losses.parse(text)
     except (ValueError, TypeError) as error:

@@ -10,9 +10,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -75,7 +75,7 @@ class Output:
             title=Text(harmless(title)), title_justify="left", title_style="bold", header_style="bold"
         )
         for j, name in enumerate(columns):
-            numeric = bool(rows) and all(isinstance(row[j], int | float | np.number) for row in rows)
+            numeric = bool(rows) and all(isinstance(row[j], Real) for row in rows)
             table.add_column(Text(harmless(name)), justify="right" if numeric else "left", overflow="fold")
         for i, row in enumerate(rows):
             table.add_row(*(Text(harmless(shown(v))) for v in row), style="bold green" if i == best else None)
@@ -159,7 +159,7 @@ def shown(value: Any) -> str:
     >>> shown(0.123456), shown(1234.56), shown(79989.7)
     ('0.1235', '1,234.6', '79,990')
     """
-    if isinstance(value, float | np.floating):
+    if isinstance(value, Real) and not isinstance(value, Integral):
         size = abs(float(value))
         if math.isnan(size):
             return "–"
@@ -172,7 +172,7 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
+    if getattr(value, "shape", None) == ():  # a number of NumPy
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
