@@ -55,5 +55,23 @@ def test_by_default_it_is_written_beside_the_model_and_dates_are_told(folder, tm
     assert ("is made of a date" in result.stderr) == bool(dates)
 
 
+@pytest.mark.parametrize("kind", ["boosting", "linear"])
+def test_a_query_gives_what_the_model_gives(folder, tmp_path, kind):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    path = tmp_path / "m.sql"
+    arguments = ("--sql", "--table", "frame", "--keep", "age", "--out", path)
+    as_json("export", folder / f"{kind}.propriety", *arguments)
+    model = propriety.load(folder / f"{kind}.propriety")
+    table = pa.table(columns(60, seed=1))
+    frame, _ = model.columns.encode(table)
+    with duckdb.connect() as connection:
+        connection.register("frame", frame)
+        found = connection.execute(path.read_text(encoding="utf-8")).df()
+    P = found.filter(like="p_").to_numpy(dtype=float)
+    np.testing.assert_allclose(P, model.predict_proba(table), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found["decision"], model.predict(table))
+    assert found.columns[0] == "age"
+
+
 def test_a_language_must_be_named(folder):
     assert "--onnx" in run("export", folder / "tree.propriety", code=2).stderr

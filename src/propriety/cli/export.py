@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from propriety.cli.commands import command
 from propriety.cli.output import UsageError
 from propriety.cli.paths import check_outputs
 from propriety.cli.predict import ModelArgument, load_model
+from propriety.storage.atomic import atomically
 from propriety.tables import TableModel
 
 
@@ -22,9 +23,22 @@ def export_command(
     onnx: Annotated[
         bool, typer.Option("--onnx", help="As an ONNX model, for onnxruntime in any language.")
     ] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="As an SQL query.")] = False,
     out_path: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="Where to; by default beside the model, ending in .onnx."),
+        typer.Option("--out", "-o", help="Where to; by default beside the model, ending in .onnx or .sql."),
+    ] = None,
+    table: Annotated[
+        str, typer.Option("--table", help="What stands after FROM in the query.", rich_help_panel="SQL")
+    ] = "data",
+    dialect: Annotated[
+        str, typer.Option("--dialect", help="Of SQL: duckdb or sqlite.", rich_help_panel="SQL")
+    ] = "duckdb",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep", help="A column of the table for the result, such as a key.", rich_help_panel="SQL"
+        ),
     ] = None,
     float32: Annotated[
         bool, typer.Option("--float32", help="Numbers go in and probabilities come out as float32.")
@@ -37,26 +51,38 @@ def export_command(
     no category is missing. A date comes as its parts. Its outputs are the label that the costs decide, and
     the probabilities. It needs the package onnx: pip install "propriety[onnx]".
 
+    An SQL query reads the columns of a table, by their names, NULL where missing; its result has the columns
+    to keep, the probabilities and the decision.
+
     \b
     Examples:
       propriety export loans.propriety --onnx
       propriety export loans.propriety --onnx --float32 --out served/loans.onnx
+      propriety export loans.propriety --sql --table loans --keep id --dialect sqlite
     """  # noqa: D301
-    if not onnx:
-        raise UsageError("say in which format: --onnx")
-    path = out_path or str(Path(model_path).with_suffix(".onnx"))
+    if onnx == sql:
+        raise UsageError("choose one format: --onnx or --sql")
+    path = out_path or str(Path(model_path).with_suffix(".sql" if sql else ".onnx"))
     check_outputs({"--out": path}, {"model": model_path})
     out, model = telling.output, load_model(model_path)
+    result: dict[str, Any] = {"command": "export", "out": path}
     try:
-        written = model.to_onnx(path, dtype="float32" if float32 else "float64")
+        if sql:
+            query = model.to_sql(table, dialect=dialect, keep=keep or [])
+            with atomically(path) as temporary:
+                temporary.write_text(query, encoding="utf-8")
+            out.say(f"wrote {path}: a query for {dialect}, of the table {table}")
+        else:
+            written = model.to_onnx(path, dtype="float32" if float32 else "float64")
+            inputs = [entry.name for entry in written.graph.input]
+            outputs = [entry.name for entry in written.graph.output]
+            out.say(f"wrote {path}: inputs {', '.join(inputs)}; outputs {', '.join(outputs)}")
+            result |= {"inputs": inputs, "outputs": outputs}
     except (ImportError, ValueError) as error:
         raise UsageError(str(error)) from None
-    inputs = [entry.name for entry in written.graph.input]
-    outputs = [entry.name for entry in written.graph.output]
-    out.say(f"wrote {path}: inputs {', '.join(inputs)}; outputs {', '.join(outputs)}")
     for part in _dates(model):
         out.warn(f"{part} is made of a date, and must be worked out before it goes in")
-    out.result({"command": "export", "out": path, "inputs": inputs, "outputs": outputs})
+    out.result(result)
 
 
 def _dates(model: TableModel) -> list[str]:

@@ -71,7 +71,7 @@ class Columns:
 
 def read_columns(graph: Graph, schema: Schema, dtype: Any, by_column: bool) -> Columns:
     """Inputs for the columns of a schema; `by_column` asks for one each even where none holds text."""
-    kinds = [_kind(label, known) for label, known in zip(schema.labels, schema.categories, strict=True)]
+    kinds = [kind_of(label, known) for label, known in zip(schema.labels, schema.categories, strict=True)]
     if by_column or "text" in kinds:
         given = {
             f: graph.input(label, object if kind == "text" else dtype, 1)
@@ -94,7 +94,7 @@ def read_columns(graph: Graph, schema: Schema, dtype: Any, by_column: bool) -> C
 def read_matrix(matrix: Value, schema: Schema, dtype: Any) -> Columns:
     """The columns of a matrix that is there already; it cannot hold text."""
     for label, known in zip(schema.labels, schema.categories, strict=True):
-        if _kind(label, known) == "text":
+        if kind_of(label, known) == "text":
             raise ValueError(
                 f"the categories of column {label!r} are text, which a matrix of numbers cannot hold; encode "
                 "them in a step before, for example by sklearn.preprocessing.OrdinalEncoder"
@@ -109,7 +109,8 @@ def _double(x: Value, dtype: Any) -> Value:
     return x if np.dtype(dtype) == np.float64 else x.cast(np.float64)
 
 
-def _kind(label: str, categories: tuple[Any, ...] | None) -> str:
+def kind_of(label: str, categories: tuple[Any, ...] | None) -> str:
+    """How a column goes in: as a "number", as "text", or as the "code" of a category that is a number."""
     if categories is None:
         return "number"
     if categories and all(isinstance(c, str) for c in categories):

@@ -584,6 +584,46 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
             writing.save(model, path)
         return model
 
+    def to_sql(self, table: str, *, dialect: str = "duckdb", keep: Sequence[str] = ()) -> str:
+        """The fitted model as one SQL query, for rows that stay in a database.
+
+        Its result has the columns to keep, a probability ``p_<label>`` of each class, and ``decision`` by the
+        stated costs; a model whose costs differ by row has no ``decision``. NULL is missing, and so is a
+        category that was not seen.
+
+        Parameters
+        ----------
+        table : str
+            What stands after FROM: the name of a table, or ``read_parquet('loans.parquet')``. It has the
+            columns of the training table, by their names; those of an array are ``x0``, ``x1``, ….
+        dialect : {"duckdb", "sqlite"}, default="duckdb"
+            SQLite must be 3.35 or later with its mathematical functions, as in Python's.
+        keep : sequence of str, default=()
+            Columns of the table that the result has as well, such as a key.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from propriety import TreeClassifier
+        >>> X = pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0] * 5})
+        >>> model = TreeClassifier(fn_cost=9).fit(X, [0, 0, 1, 1] * 5)
+        >>> query = model.to_sql("people", keep=["id"])
+        >>> print(query[query.rindex("SELECT") :].strip())
+        SELECT
+          "id",
+          _v3 AS "p_0",
+          _v4 AS "p_1",
+          _v5 AS "decision"
+        FROM step3
+        """
+        from propriety.export.sql import write_query
+
+        return write_query(self._export(), table, dialect, keep)
+
     def to_shap(self) -> dict[str, Any]:
         """The trees of the model as ``shap.TreeExplainer`` takes them: of boosting, a forest or one tree.
 

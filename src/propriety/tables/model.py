@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,9 @@ from propriety.tables.errors import TableError, no_such_column
 from propriety.tables.offsets import TableOffset
 from propriety.tables.state import read_offset, read_row_costs, read_state, write_state
 from propriety.tables.targets import Target
+
+if TYPE_CHECKING:
+    from propriety.export.writing import Export
 
 Floats = NDArray[np.float64]
 
@@ -251,22 +254,28 @@ class TableModel:
         """
         from propriety.export import writing
 
+        model = self._export().model(dtype, by_column=True)
+        if path is not None:
+            writing.save(model, path)
+        return model
+
+    def to_sql(self, table: str, *, dialect: str = "duckdb", keep: Sequence[str] = ()) -> str:
+        """The model as one SQL query, as `TreeClassifier.to_sql` has it; a date comes as its parts."""
+        from propriety.export.sql import write_query
+
+        return write_query(self._export(), table, dialect, keep)
+
+    def _export(self) -> Export:
+        """What is written, with the names of the table."""
         inside = self.estimator._export()
-        schema = inside.schema
-        if self.numbers is not None:
-            schema = self._schema
-        export = replace(
+        return replace(
             inside,
-            schema=schema,
+            schema=inside.schema if self.numbers is None else self._schema,
             labels=self.decisions,
             costs=None if self.has_row_costs else inside.costs,
             facts=inside.facts | {"target": self.target.name},
             numbers=self.numbers,
         )
-        model = export.model(dtype, by_column=True)
-        if path is not None:
-            writing.save(model, path)
-        return model
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Columns, target and the estimator inside, as plain values and as arrays: what its file holds."""
