@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
 from propriety.data.numbers import Numbers
 from propriety.export.columns import kind_of
