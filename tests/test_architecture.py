@@ -31,6 +31,7 @@ FLOORS = (
     ("linear", "boosting", "forest", "tree", "rules"),
     ("auto",),
     ("tuning", "interop", "dask"),
+    ("study",),
     ("tables",),
     ("plots",),
     ("report",),

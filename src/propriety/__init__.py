@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from propriety.model.pipelines import register_skl2onnx
     from propriety.model.trusted import TRUSTED
     from propriety.rules import RuleClassifier
+    from propriety.study import Study
     from propriety.tree import TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
 
@@ -40,6 +41,7 @@ __all__ = [
     "LinearClassifier",
     "LossSearchCV",
     "RuleClassifier",
+    "Study",
     "TreeClassifier",
     "__version__",
     "algorithms",
@@ -59,6 +61,7 @@ __all__ = [
 _LATER = {row.name: row.module for row in ESTIMATORS} | {
     "Costs": "propriety.data.costs",
     "LossSearchCV": "propriety.tuning",
+    "Study": "propriety.study",
     "algorithms": "propriety.algorithms",
     "evaluation": "propriety.evaluation",
     "interop": "propriety.interop",

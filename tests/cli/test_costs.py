@@ -540,15 +540,18 @@ def test_lists_can_be_set(place):
     }
 
 
-def test_two_judgements_are_told_apart_in_a_sentence(place, tmp_path):
-    shown = run(
+def test_a_printout_has_one_judgement_of_the_model(place, tmp_path):
+    given = (
         "fit", place / "loans.csv", "-t", "paid", "--holdout", "0.3", "--set", "members=[linear]",
         "--report", tmp_path / "r.html",
-    ).stdout  # fmt: skip
-    sentence = "the table of costs judges the whole fit on rows that were kept from it"
-    assert "By its own folds: " in shown
-    assert sentence in " ".join(shown.split())
-    assert sentence in " ".join((tmp_path / "r.html").read_text(encoding="utf-8").split())
+    )  # fmt: skip
+    shown, page = run(*given).stdout, (tmp_path / "r.html").read_text(encoding="utf-8")
+    own = as_json(*given)["verdict"]
+    assert "Deciding 'good' for everyone" in own
+    assert re.search(r"weights of its members: linear \d", shown)
+    for printed in (shown, page):
+        assert "1,000 decisions cost" not in printed
+        assert re.search(r"1,000 decisions cost ([\d.]+)", own)[1] not in printed
 
 
 def test_rules_speak_of_the_labels_of_the_table(place, tmp_path):

@@ -10,26 +10,12 @@ from samples import columns
 
 import propriety
 from propriety import BoostingClassifier, LinearClassifier
-from propriety.cli.judging import out_of_sample
-from propriety.cli.output import Output, UsageError
-from propriety.cli.recipes import Order, Recipe
-from propriety.cli.splitting import split_rows
-from propriety.cli.study import run_study
+from propriety.cli.study import study_of
 from propriety.cli.training import TrainingTable
+from propriety.study.models import FitRequest, ModelSpec
+from propriety.study.splitting import split_rows
 from propriety.tables import Overrides, TableCosts, infer, open_source
 from propriety.tree import TreeClassifier
-
-ORDER = Order()
-
-
-@pytest.mark.parametrize(
-    ("folds", "holdout", "message"),
-    [(3, 0.2, "not both"), (1, None, "2 or more"), (None, 1.0, "between 0 and 1")],
-)
-def test_a_split_that_cannot_be_meant_is_refused(folds, holdout, message):
-    with pytest.raises(UsageError, match=message):
-        split_rows(np.array([1, 0] * 10), folds, holdout, 0)
-
 
 # --- which rows take part -------------------------------------------------------------------------------
 
@@ -52,7 +38,7 @@ def rows_of(frame):
     return frozenset(int(v) for v in frame.column("place").to_pylist())
 
 
-RECIPE = Recipe("recording", "recording", lambda order, costs, n: Recording(max_leaf_nodes=4))
+SPEC = ModelSpec("recording", "recording", lambda request, costs, n: Recording(max_leaf_nodes=4))
 N = 120
 
 
@@ -72,7 +58,7 @@ def training(tmp_path, monkeypatch):
 
 def test_no_row_that_judges_has_a_part_in_what_it_judges(training):
     split = split_rows(training.y, 3, None, 0)
-    out_of_sample(RECIPE, ORDER, training, split, lambda _: None)
+    study_of(training, FitRequest(), [SPEC], split, refit=False).run()
     seen = iter(Recording.seen)
     for _, test in split.pairs:
         (fitted, learned_from), (judged, rows) = next(seen), next(seen)
@@ -82,9 +68,9 @@ def test_no_row_that_judges_has_a_part_in_what_it_judges(training):
 
 
 def test_the_model_that_is_kept_is_fitted_to_all_rows(training):
-    study = run_study(Output(quiet=True), training, ORDER, RECIPE, folds=2)
-    assert Recording.seen[-1] == ("fit", frozenset(range(N)))
-    assert study.judgement.name == study.recipe.title
+    study = study_of(training, FitRequest(), [SPEC], split_rows(training.y, 2, None, 0)).run()
+    assert [rows for what, rows in Recording.seen if what == "fit"][2] == frozenset(range(N))
+    assert study.judgement.name == "recording"
 
 
 @pytest.mark.parametrize("model", ["linear", "boosting"])

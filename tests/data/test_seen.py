@@ -12,7 +12,7 @@ from propriety import LinearClassifier, TreeClassifier
 from propriety.data.seen import RowSketch
 from propriety.data.table import Schema
 from propriety.model.seen import RowsAsked, rows_seen
-from propriety.report import Report
+from propriety.study import Study
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(3000, 4))
@@ -95,20 +95,20 @@ def test_a_model_file_keeps_what_it_knows_and_a_forged_one_is_refused(tmp_path):
 @pytest.mark.parametrize("wrap", [lambda m: m, lambda m: make_pipeline(StandardScaler(), m)])
 def test_a_report_says_what_is_known_of_the_judging_rows(wrap):
     model = wrap(TreeClassifier(max_leaf_nodes=8)).fit(X[:1000], Y[:1000])
-    report = Report.from_estimator(model, X[:1000], Y[:1000])
-    assert report.judged_by == "rows that the model was fitted to"
-    assert "was fitted to the rows that judge it" in report.found[-1] + report.html()
-    fresh = Report.from_estimator(model, X[1000:2000], Y[1000:2000], remarks=["a remark"])
-    assert fresh.judged_by == "rows that the model was not fitted to"
-    assert list(fresh.remarks) == ["a remark"]
+    report = Study.from_estimator(model, X[:1000], Y[:1000])
+    assert report.split.text == "rows that the model was fitted to"
+    assert "was fitted to the rows that judge it" in report.warnings[-1].text + report.report()
+    fresh = Study.from_estimator(model, X[1000:2000], Y[1000:2000])
+    assert fresh.split.text == "rows that the model was not fitted to"
+    assert fresh.remarks == []
 
 
 def test_a_report_does_not_claim_what_is_not_known():
     from sklearn.linear_model import LogisticRegression
 
     for page in (
-        Report.from_estimator(LogisticRegression().fit(X, Y), X, Y).html(),
-        Report(Y, np.full(3000, 0.5)).html(),
+        Study.from_estimator(LogisticRegression().fit(X, Y), X, Y).report(),
+        Study.from_predictions(Y, np.full(3000, 0.5)).report(),
     ):
         assert "It is not known whether the model has seen these rows." in page
         assert "has not seen" not in page

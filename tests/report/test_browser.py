@@ -7,13 +7,14 @@ import pytest
 
 pytest.importorskip("tests.browser", reason="the fixtures of browsers are not there")
 
+from pages import page_of
 from tests.browser import DESKTOP, PHONE
 
 from propriety import evaluation
 from propriety.costs import ResolvedCosts
-from propriety.report import Flipped, Report
 from propriety.report.interaction import Steps
-from propriety.report.numbers import Scale
+from propriety.study.flips import Flipped
+from propriety.study.numbers import Scale
 
 SIZES = {"desktop": DESKTOP, "phone": PHONE}
 FP, FN, CASES = 10.0, 50.0, 120_000
@@ -45,7 +46,7 @@ def made(n=400, **facts):
         "warnings": ["column 'z' alone nearly tells the target"],
         "command": "propriety fit loans.csv --report loans.html",
     }
-    return Report(y, p, **(known | facts))
+    return page_of(y, p, **(known | facts))
 
 
 REPORTS = {
@@ -61,7 +62,7 @@ def addresses(tmp_path_factory):
     folder, found = tmp_path_factory.mktemp("reports"), {}
     for name, make in REPORTS.items():
         report = make()
-        report.save(folder / f"{name}.html")
+        report.report(folder / f"{name}.html")
         found[name] = report, (folder / f"{name}.html").as_uri()
     return found
 
@@ -187,7 +188,9 @@ def test_without_scripts_everything_can_still_be_read(opened, browser):
 
 
 def test_no_other_script_runs(browser, addresses, tmp_path):
-    text = addresses["plain"][0].html().replace("</main>", "<script>document.title = 'taken'</script></main>")
+    text = (
+        addresses["plain"][0].report().replace("</main>", "<script>document.title = 'taken'</script></main>")
+    )
     (tmp_path / "r.html").write_text(text, encoding="utf-8")
     browser.look()
     browser.open((tmp_path / "r.html").as_uri())

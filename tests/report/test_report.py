@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from pages import page_of, warnings_of
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -28,8 +29,11 @@ from propriety import (
 from propriety.boosting import Algorithm
 from propriety.costs import ResolvedCosts
 from propriety.evaluation.judging import MODEL, RIVAL, DecisionRule, JudgedRows, judge
-from propriety.report import ColumnFacts, Effects, Report, checks, figures
+from propriety.report import figures
 from propriety.report.markup import clean, escape, table, tag
+from propriety.study import Study, checks
+from propriety.study.columns import ColumnFacts
+from propriety.study.study import Effects
 from propriety.weights import Weights
 
 HOSTILE = "<script>alert('x')</script>\"'&$x_{\x00]]>😀"
@@ -51,7 +55,7 @@ def make(n=400, seed=0, **facts):
         "rivals": {"a coin": np.full(n, 0.5)},
         "loss": losses.Tailored(0.2).composite(),
         "chosen": "It was asked for by name.",
-        "importances": {"x": 0.9, "size": 0.1, "unused": 0.0},
+        "importance": {"x": 0.9, "size": 0.1, "unused": 0.0},
         "features": {"x": x, "size": size},
         "effects": Effects(np.arange(0, n, 4), np.column_stack([2 * x, 0.1 * (size == "small")])[::4]),
         "columns": [ColumnFacts("x", "number", 0.25, "-3 to 3"), ColumnFacts("size", "category")],
@@ -61,12 +65,12 @@ def make(n=400, seed=0, **facts):
         "about": {"table": "t.csv"},
         "command": "propriety fit t.csv --report r.html",
     }
-    return Report(y, p, **(known | facts))
+    return page_of(y, p, **(known | facts))
 
 
 @pytest.fixture(scope="module")
 def page():
-    return make().html()
+    return make().report()
 
 
 class Reader(HTMLParser):
@@ -101,8 +105,8 @@ class Reader(HTMLParser):
 
 def test_costs_are_those_of_the_decisions():
     y, p = np.array([0, 0, 1, 1.0]), np.array([0.1, 0.3, 0.1, 0.9])
-    report = Report(y, p, fp_cost=1, fn_cost=4, sample_weight=[1, 1, 2, 1])
-    model, never, always = report.lines
+    report = page_of(y, p, fp_cost=1, fn_cost=4, sample_weight=[1, 1, 2, 1])
+    model, never, always = report.judgements
     assert model.cost.value == pytest.approx(1000 * (1 + 2 * 4) / 5)
     assert (model.false_alarms, model.misses) == pytest.approx((200, 400))
     assert never.cost.value == pytest.approx(1000 * 3 * 4 / 5)
@@ -127,9 +131,9 @@ def test_a_row_of_weight_k_is_k_rows():
     y, weight = rng.uniform(size=80) < p, rng.integers(0, 9, 80)
     rival, parts = rng.uniform(size=80), np.arange(80) % 3
     copies = np.repeat(np.arange(80), weight)
-    weighted = Report(y, p, fn_cost=4, sample_weight=weight, rivals={"r": rival}, parts=parts)
-    repeated = Report(y[copies], p[copies], fn_cost=4, rivals={"r": rival[copies]}, parts=parts[copies])
-    for one, other in zip(weighted.lines, repeated.lines, strict=True):
+    weighted = page_of(y, p, fn_cost=4, sample_weight=weight, rivals={"r": rival}, parts=parts)
+    repeated = page_of(y[copies], p[copies], fn_cost=4, rivals={"r": rival[copies]}, parts=parts[copies])
+    for one, other in zip(weighted.judgements, repeated.judgements, strict=True):
         assert one.false_alarms == pytest.approx(other.false_alarms)
         for a, b in ((one.cost, other.cost), (one.dearer, other.dearer)):
             assert (a is None) == (b is None)
@@ -141,7 +145,7 @@ def test_relative_weights_have_the_error_of_a_weighted_mean():
     rng = np.random.default_rng(4)
     p, weight = rng.uniform(size=60), rng.uniform(0.1, 2, size=60)
     y = rng.uniform(size=60) < p
-    cost = Report(y, p, sample_weight=weight).lines[0].cost
+    cost = page_of(y, p, sample_weight=weight).judgements[0].cost
     wrong = ((p >= 0.5) != y).astype(float)
     share = weight / weight.sum()
     error = np.sqrt(60 / 59 * np.sum((share * (wrong - share @ wrong)) ** 2))
@@ -149,18 +153,16 @@ def test_relative_weights_have_the_error_of_a_weighted_mean():
 
 
 def test_bad_contents_are_refused_by_name():
-    with pytest.raises(ValueError, match=r"rivals\['other'\]"):
-        Report([0, 1], [0.2, 0.8], rivals={"other": [0.5]})
+    with pytest.raises(ValueError, match=r"rivals of 'other' must have"):
+        page_of([0, 1], [0.2, 0.8], rivals={"other": [0.5]})
     with pytest.raises(ValueError, match="rename it"):
-        Report([0, 1], [0.2, 0.8], rivals={"the model": [0.5, 0.5]})
-    with pytest.raises(ValueError, match=r"features\['x'\]"):
-        Report([0, 1], [0.2, 0.8], features={"x": np.ones(3)})
-    with pytest.raises(ValueError, match="order must have"):
-        Report([0, 1], [0.2, 0.8], order=[0])
-    with pytest.raises(ValueError, match=r"p must lie in \[0, 1\]"):
-        Report([0, 1], [0.2, 1.8])
+        page_of([0, 1], [0.2, 0.8], rivals={"the model": [0.5, 0.5]})
+    with pytest.raises(ValueError, match="one label for each row of 3 rows"):
+        page_of([0, 1], [0.2, 0.8], features={"x": np.ones(3)})
+    with pytest.raises(ValueError, match="p must be probabilities between 0 and 1"):
+        page_of([0, 1], [0.2, 1.8])
     with pytest.raises(ValueError, match="fn_cost must be positive and finite"):
-        Report([0, 1], [0.2, 0.8], fn_cost=-1).html()
+        page_of([0, 1], [0.2, 0.8], fn_cost=-1).report()
 
 
 # --- warnings -----------------------------------------------------------------------------------------
@@ -220,10 +222,10 @@ def test_of_many_rows_some_are_looked_at_for_drift(monkeypatch):
 def test_a_model_no_better_than_none_is_called_so_first():
     rng = np.random.default_rng(0)
     y = rng.uniform(size=2000) < 0.3
-    wrong = Report(y, np.where(y, 0.2, 0.8), order=rng.permutation(2000)).findings
+    wrong = warnings_of(page_of(y, np.where(y, 0.2, 0.8), order=rng.permutation(2000)))
     assert "worse than none" in wrong[0]
     assert "worse than stating the share" in wrong[1]
-    useless = Report(y, rng.uniform(0.29, 0.31, 2000), order=rng.permutation(2000)).findings
+    useless = warnings_of(page_of(y, rng.uniform(0.29, 0.31, 2000), order=rng.permutation(2000)))
     assert "cannot be told apart from never" in useless[0]
     assert not any("worse than" in text for text in useless)
 
@@ -319,7 +321,7 @@ def test_the_page_can_be_read_without_seeing_it(page):
 
 
 def test_the_same_contents_give_the_same_page(page):
-    assert make().html() == page
+    assert make().report() == page
 
 
 def test_hostile_names_are_text():
@@ -331,13 +333,13 @@ def test_hostile_names_are_text():
         rivals={HOSTILE + "2": np.full(400, 0.5)},
         features={HOSTILE: np.linspace(0, 1, 400), "g": np.array([HOSTILE, "b"] * 200)},
         columns=[ColumnFacts(HOSTILE, HOSTILE, 0.5, HOSTILE)],
-        importances={HOSTILE: 1.0},
+        importance={HOSTILE: 1.0},
         left_out={HOSTILE: HOSTILE},
         warnings=[HOSTILE],
         about={HOSTILE: HOSTILE},
         command=HOSTILE,
     )
-    page = report.html()
+    page = report.report()
     reader = Reader(page)
     assert page.count("<script") == 2  # the page's own, and its data
     assert "\x00" not in page
@@ -360,10 +362,10 @@ def test_markup_escapes_all_but_markup():
 
 
 def test_one_row_and_one_class_make_a_page():
-    assert "Only 0 of the 1" in Report([1], [0.7]).html()
+    assert "Only 0 of the 1" in page_of([1], [0.7]).report()
     assert (
         "Only 0 of the 30"
-        in Report(np.zeros(30), np.linspace(0, 1, 30), sample_weight=np.arange(30.0)).html()
+        in page_of(np.zeros(30), np.linspace(0, 1, 30), sample_weight=np.arange(30.0)).report()
     )
 
 
@@ -386,10 +388,10 @@ def test_one_row_and_one_class_make_a_page():
 )
 def test_models_are_shown(estimator, word, tmp_path):
     X, y = two_columns()
-    report = Report.from_estimator(
+    report = Study.from_estimator(
         estimator.fit(X, y), X, y, rivals={"flat": TreeClassifier(max_depth=1).fit(X, y)}
     )
-    report.save(tmp_path / "r.html")
+    report.report(tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert word in page
     assert "flat" in page
@@ -408,43 +410,43 @@ def test_a_tree_too_large_to_draw_is_told_in_words():
     X, y = two_columns()
     model = TreeClassifier(max_leaf_nodes=60, min_samples_leaf=1).fit(X, y)
     assert model.get_n_leaves() > 40
-    assert "The model in words" in Report.from_estimator(model, X, y).html()
+    assert "The model in words" in Study.from_estimator(model, X, y).report()
 
 
 def test_a_loss_without_a_weight_function_is_named():
     X, y = two_columns()
     model = TreeClassifier("CostWeighted(0.2)", max_leaf_nodes=4).fit(X, y)
-    assert "<code>CostWeighted(0.2)</code>" in Report.from_estimator(model, X, y).html()
+    assert "<code>CostWeighted(0.2)</code>" in Study.from_estimator(model, X, y).report()
 
 
 def test_the_loss_of_a_report_has_its_gain():
     X, y = two_columns()
     model = BoostingClassifier(losses.Log().composite().shrunk(8), max_iter=2).fit(X, y)
-    report = Report.from_estimator(model, X, y)
+    report = Study.from_estimator(model, X, y)
     assert report.loss == model.loss_ != losses.Log().composite()
 
 
 def test_a_search_and_a_pipeline_say_the_costs_and_the_loss_of_their_classifier():
     X, y = two_columns()
     search = LossSearchCV(LinearClassifier(alpha=0.1), ["Squared"], fn_cost=3, cv=2).fit(X, y)
-    report = Report.from_estimator(search, X, y)
+    report = Study.from_estimator(search, X, y)
     assert report.costs.threshold == 0.25
     assert report.loss == search.loss_ == search.best_estimator_.loss_
-    assert all(rise.low <= rise.value <= rise.high for rise in report.importances.values())
+    assert all(rise.low <= rise.value <= rise.high for rise in report.importance.values())
     pipeline = make_pipeline(StandardScaler(), LinearClassifier("Squared", fn_cost=3)).fit(X, y)
-    report = Report.from_estimator(pipeline, X, y)
+    report = Study.from_estimator(pipeline, X, y)
     assert (report.costs.threshold, report.loss) == (0.25, losses.Squared().composite())
     assert report.effects is None
-    assert list(report.importances) == ["x0", "x1"]
+    assert list(report.importance) == ["x0", "x1"]
 
 
 def test_what_columns_count_for_is_measured_for_others_classifiers_too():
     X, y = two_columns()
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
-    report = Report.from_estimator(model, X, y, fn_cost=3)
-    assert report.importances == evaluation.importance(model, X, y).estimates
+    report = Study.from_estimator(model, X, y, fn_cost=3)
+    assert report.importance == evaluation.importance(model, X, y).estimates
     assert report.loss is None
-    page = report.html()
+    page = report.report()
     assert "A miss costs 3 times" in page
     assert "The tree itself" not in page
 
@@ -488,7 +490,7 @@ def test_a_readable_model_is_shown_in_words_with_the_names_of_its_columns():
     X = pd.DataFrame({"age": rng.normal(50, 9, 160), "dose": rng.normal(size=160)})
     y = (X["age"] / 9 + rng.normal(size=160) > 50 / 9).astype(int).to_numpy()
     model = AutoClassifier(members=("linear",), interpretable=True, random_state=0).fit(X, y)
-    page = Report.from_estimator(model, X, y).html()
+    page = Study.from_estimator(model, X, y).report()
     assert "The model in words" in page
     assert "these probabilities are restated" in page
     assert "age" in model.export_text()
@@ -500,7 +502,7 @@ def test_the_log_loss_of_a_title_is_that_of_the_text_and_no_picture_has_a_spike(
     p = rng.beta(0.05, 0.5, size=4000)
     y = rng.uniform(size=4000) < p
     p[:3], y[:3] = 0.0, [True, False, True]
-    text = Reader(Report(y, p, fn_cost=20).html()).text
+    text = Reader(page_of(y, p, fn_cost=20).report()).text
     told = re.findall(r"Log loss ([0-9.]+|inf)", " ".join(text))
     assert len(told) == 2
     assert float(told[0]) == float(told[1])
@@ -515,7 +517,7 @@ def test_a_page_says_what_importance_is_and_how_the_loss_came_about():
     X = rng.normal(size=(400, 3))
     X[:, 1] = X[:, 0] + 0.01 * X[:, 1]
     y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
-    page = Report.from_estimator(LinearClassifier().fit(X[:200], y[:200]), X[200:], y[200:]).html()
+    page = Study.from_estimator(LinearClassifier().fit(X[:200], y[:200]), X[200:], y[200:]).report()
     text = re.sub(r"\s+", " ", " ".join(Reader(page).text))
     for part in ("How much the model relies on each column", "x1 (rank correlation 1.00)", "It is not what"):
         assert part in text
@@ -523,4 +525,4 @@ def test_a_page_says_what_importance_is_and_how_the_loss_came_about():
     assert "It was given" not in text
     assert "It is the default of this kind of model." in text
     asked = LinearClassifier("Squared").fit(X[:200], y[:200])
-    assert "It is a parameter of the model." in Report.from_estimator(asked, X[200:], y[200:]).html()
+    assert "It is a parameter of the model." in Study.from_estimator(asked, X[200:], y[200:]).report()

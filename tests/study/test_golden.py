@@ -10,7 +10,7 @@ from propriety import Costs, evaluation
 from propriety.auto.judgement import judgement
 from propriety.costs import ResolvedCosts
 from propriety.evaluation.judging import CONSTANT, JudgedRows, judge
-from propriety.report import Report
+from propriety.study import Study
 from propriety.weights import Weights
 
 RECORDED = json.loads(golden.PATH.read_text())
@@ -88,11 +88,11 @@ def test_all_readers_have_the_same_digits(name):
 
     rows = JudgedRows(y, LABELS[k], costs, weights, groups, budget)
     judged = judge(rows, [rows.rule("model", p), *rows.constants])
-    report = Report(
-        y, p, **terms, budget=budget, sample_weight=weight, groups=groups, positive="yes", negative="no",
-        classes=() if k == 2 else LABELS[k], name="model",
+    study = Study.from_predictions(
+        y, P, costs=Costs.of_terms(terms), budget=budget, sample_weight=weight, groups=groups,
+        class_names=LABELS[k], name="model",
     )  # fmt: skip
-    for one, other in zip(judged, report.lines, strict=True):
+    for one, other in zip(judged, study.judgements, strict=True):
         assert nearly(one.to_dict(), other.to_dict())
     model = judged[0]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +65,8 @@ class Judgement:
     ladder : tuple of Standing
         The learning curve over time: the first member, the first two together, … up to all, each with its
         cost, its log loss and the seconds since the fit began. See `curve`.
+    decision : int
+        Which decision for everyone `constant` is, as a place in the classes; −1 if that is not known.
 
     Examples
     --------
@@ -86,6 +90,7 @@ class Judgement:
     left_out: tuple[str, ...] = ()
     price: Estimate | None = None
     ladder: tuple[Standing, ...] = ()
+    decision: int = -1
 
     @property
     def curve(self) -> str:
@@ -119,13 +124,20 @@ class Judgement:
         return cls(Standing("model", unknown), (alone,), Standing("", unknown), unknown, np.nan, 0)
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, class_names: Sequence[str] | None = None) -> str:
+        """In plain words; `class_names` are what to call the classes, by default the labels themselves."""
         if self.n_rows == 0:
             return (
                 "No rows of two classes could be held out, because a class lies in one group or is one row "
                 "with its copies: a linear model was fitted, and nobody knows what decisions will cost."
             )
         cost, saved = self.model.cost, self.saved
-        text = [f"1,000 decisions cost {_with_interval(cost)}. {self.constant.name} costs "]
+        everyone = self.constant.name
+        if class_names is not None and 0 <= self.decision < len(class_names):
+            everyone = _deciding(class_names[self.decision])
+        text = [f"1,000 decisions cost {_with_interval(cost)}. {everyone} costs "]
         text[0] += f"{_number(self.constant.cost.value)}: "
         if saved.low > 0:
             text[0] += f"{_with_interval(saved)} less is paid."
@@ -190,6 +202,7 @@ def judgement(
         left_out,
         price,
         (*ladder, whole) if ladder else (),
+        best,
     )
 
 
@@ -197,7 +210,11 @@ def _for_everyone(rows: JudgedRows, decision: int) -> str:
     """One decision for everyone, in words."""
     if decision == rows.costs.n_classes:
         return "Abstaining for everyone"
-    return f"Deciding {rows.labels[decision]!r} for everyone"
+    return _deciding(rows.labels[decision])
+
+
+def _deciding(label: Any) -> str:
+    return f"Deciding {label!r} for everyone"
 
 
 def _number(value: float) -> str:

@@ -98,6 +98,7 @@ def _judgement(given: Any) -> Judgement:
         tuple(left_out),
         None if price is None else _estimate(price),
         tuple(map(_standing, given.pop("ladder", ()))),  # files from before have none
+        take(given, "decision", int) if "decision" in given else -1,
     )
     require(not given, "the judgement has more than it should")
     return judgement

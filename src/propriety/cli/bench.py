@@ -14,7 +14,7 @@ import typer
 from propriety import losses
 from propriety.cli import options as o
 from propriety.cli.commands import command
-from propriety.cli.recipes import RECIPES, Order, Recipe, fit, named
+from propriety.study.models import SPECS, FitRequest, ModelSpec, fit, named
 
 _PEERS = ("boosting", "hist", "lightgbm", "xgboost")
 _PACKAGES = {"boosting": "propriety", "hist": "scikit-learn", "lightgbm": "lightgbm", "xgboost": "xgboost"}
@@ -54,20 +54,20 @@ def bench_command(
       propriety bench --rows 200000 --repeats 5 --json
     """  # noqa: D301
     out = telling.output
-    recipes = named([name for name in _PEERS if RECIPES[name].installed])
+    specs = [named(name) for name in _PEERS if SPECS[name].installed]
     frame, y = table(rows, columns, seed)
     train, test = pa.array(np.arange(rows)), pa.array(np.arange(rows, rows + rows // 4))
     parts = frame.take(train), frame.take(test)
     best: dict[str, dict[str, Any]] = {}
-    with out.progress("timing", (repeats + 1) * len(recipes)) as step:
+    with out.progress("timing", (repeats + 1) * len(specs)) as step:
         for repeat in range(repeats + 1):
-            for recipe in recipes:
-                measured = measure(recipe, parts, y, rows, seed, jobs)
+            for spec in specs:
+                measured = measure(spec, parts, y, rows, seed, jobs)
                 if repeat:
-                    known = best.setdefault(recipe.name, measured)
+                    known = best.setdefault(spec.name, measured)
                     known["fit"] = min(known["fit"], measured["fit"])
                     known["predict"] = min(known["predict"], measured["predict"])
-                step(recipe.title)
+                step(spec.title)
     first = best["boosting"]
     shown = [
         (m["title"], m["version"], m["fit"], m["fit"] / first["fit"], m["predict"], m["log_loss"])
@@ -92,19 +92,19 @@ def table(rows: int, columns: int, seed: int) -> tuple[Any, Any]:
 
 
 def measure(
-    recipe: Recipe, parts: tuple[Any, Any], y: Any, n: int, seed: int, jobs: int | None
+    spec: ModelSpec, parts: tuple[Any, Any], y: Any, n: int, seed: int, jobs: int | None
 ) -> dict[str, Any]:
     """Seconds to fit and to predict, and the log loss of the prediction."""
-    order = Order(seed=seed, jobs=jobs, settings=_SAME[recipe.name])
+    request = FitRequest(seed=seed, jobs=jobs, settings=_SAME[spec.name])
     began = time.perf_counter()
-    fitted = fit(recipe, order, parts[0], y[:n])
+    fitted = fit(spec, request, parts[0], y[:n].astype(np.int64))
     between = time.perf_counter()
     p = fitted.probabilities(parts[1])
     ended = time.perf_counter()
     loss = float(np.mean(losses.Log().loss(y[n:].astype(float), np.clip(p, 1e-15, 1 - 1e-15))))
     return {
-        "title": recipe.title,
-        "version": version(_PACKAGES[recipe.name]),
+        "title": spec.title,
+        "version": version(_PACKAGES[spec.name]),
         "fit": between - began,
         "predict": ended - between,
         "log_loss": loss,

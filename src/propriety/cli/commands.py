@@ -22,7 +22,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from propriety.cached_properties import cached_property
+from propriety.cli.names import named_option
 from propriety.cli.output import UsageError, show_error
+from propriety.data.arguments import ArgumentError
 
 #: Exit codes; 1 is a fault of the program, 130 an interruption, 143 a termination.
 USAGE, BAD_TABLE, BAD_MODEL, NOT_WRITTEN, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
@@ -133,6 +135,8 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             _fail(str(error), "", BAD_MODEL, as_json)
         except UsageError as error:
             _fail(str(error), "", USAGE, as_json)
+        except ArgumentError as error:
+            _fail(named_option(error), "", USAGE, as_json)
         except BrokenPipeError:
             # Whoever read the output has seen enough.
             sys.stderr.close()

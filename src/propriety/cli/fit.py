@@ -12,13 +12,19 @@ from propriety.cli.commands import command
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
 from propriety.cli.paths import check_outputs
-from propriety.cli.recipes import AUTO, OURS, Order, Recipe, check_takes_offset, named
-from propriety.cli.reporting import check_can_report, outline_of, report_of, show_findings
 from propriety.cli.streaming import fit_streamed, is_streamed
-from propriety.cli.study import document, run_study, show_study
-from propriety.report.top import headline
+from propriety.cli.study import (
+    check_can_report,
+    document,
+    run,
+    show_study,
+    split_of,
+    study_of,
+    table_model,
+)
+from propriety.study.models import AUTO, OURS, FitRequest, ModelSpec, check_takes_offset, named
 
-_NAMES = [recipe.name for recipe in OURS]
+_NAMES = [spec.name for spec in OURS]
 
 
 @command
@@ -37,6 +43,13 @@ def fit_command(
             "-m",
             help=f"{', '.join(_NAMES)}. By default auto: a linear model, a forest and boosting, weighted by "
             "cross-validation; boosting with a loss, a search, an offset or many files.",
+        ),
+    ] = None,
+    rivals: Annotated[
+        str | None,
+        typer.Option(
+            help="Models to judge beside it, with their default settings, separated by commas: logistic, "
+            "lightgbm, …"
         ),
     ] = None,
     save: Annotated[str | None, typer.Option("--save", "-o", help="Where to write the model file.")] = None,
@@ -71,63 +84,68 @@ def fit_command(
       zcat loans.csv.gz | propriety fit - -t default --json
     """  # noqa: D301
     out = telling.output
-    order = asking.order(seed, jobs, settings=o.settings(settings), search=search, budget=asking.budget)
+    request = asking.request(seed, jobs, settings=o.settings(settings), search=search)
     streamed = scheduler is not None or is_streamed(table, memory)
     loss_matters = asking.loss is not None or search or asking.offset is not None
-    recipe = _recipe(model, loss_matters or streamed)
-    _check_together(asking, order, recipe)
+    spec = _spec(model, loss_matters or streamed)
+    others = [named(name) for name in o.names(rivals)]
+    _check_together(asking, request, spec)
     check_outputs({"--save": save, "--report": report}, {"table": table, "cost matrix": asking.cost_matrix})
     if report is not None:
         check_can_report()
     if streamed:
-        _check_streamed(report, showing)
-        study = fit_streamed(out, table, target, asking, opening, meaning, order, recipe, memory, scheduler)
+        _check_streamed(report, showing, rivals)
+        training, study, facts = fit_streamed(
+            out, table, target, asking, opening, meaning, request, spec, memory, scheduler
+        )
     else:
         training = load_table(table, opening, meaning, target, asking, showing, jobs)
         show_table(out, training)
-        study = run_study(out, training, order, recipe, folds=asking.folds, holdout=asking.holdout)
-    show_study(out, study)
-    if streamed:
-        more: dict[str, Any] = {"rows": study.model.summary["rows"]}
-    else:
-        outline = outline_of(study, showing)
-        more = {"headline": headline(outline)}
-        out.say(more["headline"])
-        show_findings(out, study, outline)
+        study = study_of(
+            training,
+            request,
+            [spec, *others],
+            split_of(training, asking, seed),
+            budget=asking.budget,
+            showing=showing,
+        )
+        run(out, study)
+        facts = {}
+    show_study(out, study, training)
     if save is not None:
-        study.model.save(save)
+        table_model(study, training, **facts).save(save)
         out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")
     if report is not None:
-        with out.progress("report", 3) as step:
-            report_of(study, showing, step).save(report)
-            step("report")
+        with out.progress("report", 1):
+            study.report(report)
         out.say(f"Report written to {report}: open it in a browser.")
-    out.result(document(study) | more | {"saved": save, "report": report})
+    rows = {name: facts[name] for name in ("rows",) if name in facts}
+    out.result(document(study, training) | rows | {"saved": save, "report": report})
 
 
-def _check_together(asking: o.Asking, order: Order, recipe: Recipe) -> None:
+def _check_together(asking: o.Asking, request: FitRequest, spec: ModelSpec) -> None:
     """Refuse options that do not go together."""
-    if order.search and asking.loss is not None:
+    if request.search and asking.loss is not None:
         raise UsageError("give --loss or --search, not both")
-    if order.search and asking.offset is not None:
+    if request.search and asking.offset is not None:
         raise UsageError("--search takes no --offset: give --loss, or leave one of them out")
     if asking.offset is not None:
-        check_takes_offset([recipe], order)
+        check_takes_offset([spec], request)
 
 
-def _check_streamed(report: str | None, showing: o.Showing) -> None:
+def _check_streamed(report: str | None, showing: o.Showing, rivals: str | None) -> None:
     """Refuse a report, and how it is to be told, of a table that is read in batches."""
     given: dict[str, Any] = {"--report": report, "--unit": showing.unit, "--per": showing.per}
-    given |= {"--by": showing.by, "--change": showing.change}
+    given |= {"--by": showing.by, "--change": showing.change, "--rivals": rivals}
     for name, value in given.items():
         if value:
             raise UsageError(f"{name} needs a table in memory, and this one is read in batches; leave it out")
 
 
-def _recipe(model: str | None, loss_matters: bool) -> Recipe:
-    """The recipe of ``--model``; without it the stack, or boosting for a loss, an offset or many files."""
+def _spec(model: str | None, loss_matters: bool) -> ModelSpec:
+    """The model of ``--model``; without it the stack, or boosting for a loss, an offset or many files."""
     if model is None:
         model = "boosting" if loss_matters else AUTO
     if model not in _NAMES:
         raise UsageError(f"--model must be one of {', '.join(_NAMES)}, got {model!r}")
-    return named([model])[0]
+    return named(model)

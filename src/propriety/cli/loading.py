@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from propriety import memory
 from propriety.cli.options import Asking, Meaning, Opening, Showing, named_as_options
 from propriety.cli.output import Output, UsageError
-from propriety.cli.training import Role, TrainingTable
+from propriety.cli.training import TrainingTable
+from propriety.study.splitting import Role
 from propriety.tables import (
-    Column,
     Findings,
     Overrides,
     Source,
@@ -260,21 +260,9 @@ def _show_columns(out: Output, table: TrainingTable) -> None:
     for column in findings.columns.columns[:_SHOWN]:
         lost = findings.missing_cells.get(column.name, 0)
         share = f"{lost / len(table.y):.1%}" if lost else ""
-        rows.append((column.name, column.kind, share, details(column)))
+        rows.append((column.name, column.kind, share, column.details))
     more = len(findings.columns.columns) - _SHOWN
     title = "Columns" if more <= 0 else f"Columns (the first {_SHOWN} of {more + _SHOWN})"
     out.table(title, ("column", "kind", "missing", "values"), rows)
     if findings.left_out:
         out.table("Left out (keep one with --keep)", ("column", "because"), list(findings.left_out.items()))
-
-
-def details(column: Column) -> str:
-    """What a column holds, in a few words."""
-    if column.kind == "category":
-        shown = ", ".join(column.categories[:4])
-        return f"{len(column.categories)}: {shown}{', …' if len(column.categories) > 4 else ''}"
-    if column.kind == "date":
-        return f"as {', '.join(column.parts)}" + (
-            "" if column.form.startswith("iso") else f"; read as {column.form}"
-        )
-    return ""

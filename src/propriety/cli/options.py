@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from propriety.cli.names import option
 from propriety.cli.output import Output, UsageError
 from propriety.tables.errors import TableError, no_such_column
 from propriety.tables.limits import EXPANSION
 
 if TYPE_CHECKING:
-    from propriety.cli.recipes import Order
+    from propriety.study.models import FitRequest
+    from propriety.study.numbers import Scale
     from propriety.tables import Overrides, Source
 
 _READING, _COLUMNS, _RUN = "Reading the table", "What the columns are", "Running"
@@ -156,13 +158,21 @@ class Asking:
             rich_help_panel=_SPLIT,
         ),
     ] = None
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            help="With --time: learn from rows at least this much earlier than those that judge, in the "
+            "column's units, or in days of dates, where labels come late.",
+            rich_help_panel=_SPLIT,
+        ),
+    ] = None
     weights: Annotated[Text, typer.Option("--weights", "--weight", help="A column of row weights.")] = None
 
-    def order(self, seed: int, jobs: int | None, **more: Any) -> Order:
+    def request(self, seed: int, jobs: int | None, **more: Any) -> FitRequest:
         """What is asked of the fits, checked."""
-        from propriety.cli.recipes import Order
+        from propriety.study.models import FitRequest
 
-        return Order(_loss(self.loss), seed, jobs, **more)
+        return FitRequest(_loss(self.loss), seed, jobs, **more)
 
     @property
     def terms(self) -> dict[str, str]:
@@ -183,6 +193,8 @@ class Asking:
         check_budget(self.budget)
         if self.offset_scale is not None and self.offset_scale not in SCALES:
             raise UsageError(f"--offset-scale must be {' or '.join(SCALES)}, got {self.offset_scale!r}")
+        if self.gap is not None and (self.time is None or not self.gap >= 0):
+            raise UsageError(f"--gap is 0 or more, and needs --time, got {self.gap:g}")
         if self.offset_scale is not None and self.offset is None:
             raise UsageError("--offset-scale says what --offset holds, and there is no --offset")
 
@@ -212,6 +224,13 @@ class Showing:
         Texts,
         _shown(help="A column that may change to reverse a decision; by default all may. Repeat for more."),
     ] = None
+
+    @property
+    def scale(self) -> Scale:
+        """For how many cases numbers are told, and in which unit."""
+        from propriety.study.numbers import Scale
+
+        return Scale.read(self.unit, self.per)
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse what the table does not have, and numbers of cases that are none."""
@@ -320,11 +339,6 @@ class Telling:
         return Output(as_json=self.as_json, quiet=self.quiet)
 
 
-def option(term: str) -> str:
-    """What the command line calls a term of the costs."""
-    return "--" + term.replace("_", "-")
-
-
 def check_budget(budget: float | None) -> None:
     """Refuse a budget that is neither a number of rows nor a share."""
     if budget is not None:
@@ -367,6 +381,15 @@ def _loss(text: str | None) -> Any:
     if not isinstance(value, losses.Loss | losses.Composite):
         raise UsageError(f"--loss: {text!r} is not a loss; propriety losses lists them")
     return value
+
+
+def names(given: str | None) -> list[str]:
+    """Names that are separated by commas.
+
+    >>> names("linear, boosting,")
+    ['linear', 'boosting']
+    """
+    return [name.strip() for name in (given or "").split(",") if name.strip()]
 
 
 def settings(given: list[str] | None) -> dict[str, Any]:

@@ -19,14 +19,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from propriety import memory
-from propriety.cli.judging import Judged, judged_rows
 from propriety.cli.loading import show_table
 from propriety.cli.options import Asking, Meaning, Opening, named_as_options, option
 from propriety.cli.output import Output, UsageError
 from propriety.cli.paths import is_many
-from propriety.cli.recipes import FRAME, Fitted, Order, Recipe
-from propriety.cli.splitting import Split
-from propriety.cli.study import Study, importance_of, summary
 from propriety.cli.training import TrainingTable
 from propriety.data.hashing import mixed
 from propriety.distributed import out_of_core
@@ -34,7 +30,11 @@ from propriety.distributed.scan import Scan
 from propriety.distributed.sources import Files, source_of
 from propriety.distributed.sources import Source as Rows
 from propriety.model.catalogue import ESTIMATORS
-from propriety.tables import Findings, Source, TableCosts, TableError, TableModel, infer
+from propriety.study import Study
+from propriety.study.candidates import Candidate
+from propriety.study.models import FitRequest, Fitted, ModelSpec
+from propriety.study.splitting import Split
+from propriety.tables import Findings, Source, TableCosts, TableError, infer
 from propriety.tables.errors import no_such_column
 from propriety.tables.roles import weights_of
 
@@ -158,13 +158,16 @@ def fit_streamed(
     asking: Asking,
     opening: Opening,
     meaning: Meaning,
-    order: Order,
-    recipe: Recipe,
+    request: FitRequest,
+    spec: ModelSpec,
     memory_asked: str | None,
     scheduler: str | None = None,
-) -> Study:
-    """Fit a model to files that are read in batches, and judge it on rows that were kept from it."""
-    check(asking, opening, order, recipe)
+) -> tuple[TrainingTable, Study, dict[str, Any]]:
+    """Fit a model to files that are read in batches, and judge it on rows that were kept from it.
+
+    Returns the judging rows, the study, and what the model file says of all rows.
+    """
+    check(asking, opening, request, spec)
     if memory_asked is not None and scheduler is not None:
         raise UsageError("give --memory or --scheduler, not both: the workers have their own memory")
     try:
@@ -183,34 +186,35 @@ def fit_streamed(
         sample, target, positive=asking.positive, overrides=meaning.overrides, apart=apart, several=several
     )
     share = min(asking.holdout or _SHARE, _JUDGES / files.n_rows)
-    rows = Encoded(files, findings, asking.weights, order.seed, share)
+    rows = Encoded(files, findings, asking.weights, request.seed, share)
     show_table(out, _training(rows, sample, stated, f"a sample of {path}"))
     judging = _training(rows, rows.judging_rows(list(stated.columns)), stated, path)
-    fitted = _fit(out, rows, stated, order, recipe, budget, scheduler)
+    fitted = _fit(out, rows, stated, request, spec, budget, scheduler)
     dates = [c.name for c in findings.columns.columns if c.kind == "date"]
     for name in rows.unknown:
         what = "values that are no dates" if name in dates else "categories that are not in the sample"
         out.warn(f"column {name!r} has {what}: they are taken as missing")
-    return _study(judging, rows, order, fitted)
+    facts = {"rows": files.n_rows, "rows_fitted": files.n_rows - len(judging.y)}
+    return judging, _study(judging, rows, request, fitted), facts
 
 
-def check(asking: Asking, opening: Opening, order: Order, recipe: Recipe) -> None:
+def check(asking: Asking, opening: Opening, request: FitRequest, spec: ModelSpec) -> None:
     """Refuse what a table that is read in batches does not allow, before it is read."""
     asking.check()
     given = {
         option(name): getattr(asking, name)
         for name in ("folds", "groups", "time", "offset", "offset_scale", "cost_matrix", "budget")
     }
-    given |= {"--search": order.search or None, "--sheet": opening.sheet, "--encoding": opening.encoding}
+    given |= {"--search": request.search or None, "--sheet": opening.sheet, "--encoding": opening.encoding}
     given |= {"--delimiter": opening.delimiter, "--no-header": opening.no_header or None}
     given |= {"--format": opening.format_}
     unfit = [name for name, value in given.items() if value is not None]
     if unfit:
         raise UsageError(f"{unfit[0]} is not available for a table that is read in batches; leave it out")
     able = [entry.key for entry in ESTIMATORS if entry.type._reads_streams]
-    if recipe.name not in able:
+    if spec.name not in able:
         raise UsageError(
-            f"a table that is read in batches can be fitted by --model {', '.join(able)}, got {recipe.name!r}"
+            f"a table that is read in batches can be fitted by --model {', '.join(able)}, got {spec.name!r}"
         )
 
 
@@ -250,28 +254,28 @@ def _fit(
     out: Output,
     rows: Encoded,
     stated: TableCosts,
-    order: Order,
-    recipe: Recipe,
+    request: FitRequest,
+    spec: ModelSpec,
     budget: int | None,
     scheduler: str | None,
 ) -> Fitted:
     costs = {} if stated.by_row else stated.parameters(rows.findings.target.classes)
-    estimator = recipe.make(order, costs, rows.n_rows)
+    estimator = spec.make(request, costs, rows.n_rows)
     try:
-        estimator.set_params(**order.settings)
+        estimator.set_params(**request.settings)
     except ValueError as error:
         raise UsageError(f"--set: {error}") from None
     scan = Scan(rows, rows.findings.columns.features, _LABEL, _WEIGHT, budget)
     if scheduler is not None:
-        return _fit_on_workers(out, estimator, scan, recipe, scheduler)
+        return _fit_on_workers(out, estimator, scan, spec, scheduler)
     bar = int(out.shows and sys.stderr.isatty())
     try:
         with out.collected_warnings():
             _say(out, scan, rows, _drawing(estimator, bar))
             estimator.fit(scan)
     except (ValueError, TypeError) as error:
-        raise UsageError(f"{recipe.title} cannot be fitted: {error}") from None
-    return Fitted(_drawing(estimator, 0), recipe, FRAME, None)
+        raise UsageError(f"{spec.title} cannot be fitted: {error}") from None
+    return Fitted(_drawing(estimator, 0), spec, None, estimator.classes_)
 
 
 def _drawing(estimator: Any, bar: int) -> Any:
@@ -289,7 +293,7 @@ def _say(out: Output, scan: Scan, rows: Encoded, estimator: Any) -> None:
         )
 
 
-def _fit_on_workers(out: Output, estimator: Any, scan: Scan, recipe: Recipe, scheduler: str) -> Fitted:
+def _fit_on_workers(out: Output, estimator: Any, scan: Scan, spec: ModelSpec, scheduler: str) -> Fitted:
     """Fit on the workers of a scheduler, or on those started here."""
     try:
         from distributed import Client
@@ -307,28 +311,18 @@ def _fit_on_workers(out: Output, estimator: Any, scan: Scan, recipe: Recipe, sch
         with client, out.collected_warnings():
             fit_scan(_drawing(estimator, bar), scan, client)
     except (ValueError, TypeError) as error:
-        raise UsageError(f"{recipe.title} cannot be fitted: {error}") from None
+        raise UsageError(f"{spec.title} cannot be fitted: {error}") from None
     finally:
         if scheduler == "local":
             client.cluster.close()
-    return Fitted(_drawing(estimator, 0), recipe, FRAME, None)
+    return Fitted(_drawing(estimator, 0), spec, None, estimator.classes_)
 
 
-def _study(judging: TrainingTable, rows: Encoded, order: Order, fitted: Fitted) -> Study:
+def _study(judging: TrainingTable, rows: Encoded, request: FitRequest, fitted: Fitted) -> Study:
     """What is known of the model, as of any other."""
-    n, findings = rows.n_rows, rows.findings
     split = Split(
         [(np.empty(0, dtype=np.intp), np.arange(len(judging.y)))],
-        f"{len(judging.y):,} of {n:,} rows, which the model has not seen",
+        f"{len(judging.y):,} of {rows.n_rows:,} rows, which the model has not seen",
     )
-    p = fitted.probabilities(judging.frame)
-    rows_ = judged_rows(judging, order)
-    judged = Judged(rows_, (rows_.rule(fitted.recipe.title, p), *rows_.constants))
-    row_costs = judging.stated if judging.stated.by_row else None
-    model = TableModel(fitted.model, findings.columns, findings.target, None, row_costs=row_costs)
-    counted = importance_of(fitted, judging, 1).estimates
-    study = Study(judging, order, split, judged, fitted, model, counted)
-    facts = summary(study) | {"rows": n, "rows_fitted": n - len(judging.y)}
-    facts.pop("positives", None)
-    facts.pop("classes", None)
-    return replace(study, model=replace(model, summary=facts))
+    first = Candidate(fitted.spec.title, fitted=fitted, request=request)
+    return Study.of(judging.question(), [first], split, judging.facts)

@@ -1,218 +1,161 @@
-"""A study: a model judged on rows that it has not seen, with everything that is known of it."""
+"""A study of a table, on a terminal, for machines, and in a model file."""
 
 from __future__ import annotations
 
-import shlex
-import sys
+import importlib.util
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from propriety import evaluation, memory
-from propriety.cli.judging import Judged, judged_rows, out_of_sample, train
-from propriety.cli.ordering import in_words, judged_by_time, sorted_by
-from propriety.cli.output import Output, shown
-from propriety.cli.recipes import Fitted, Order, Recipe
-from propriety.cli.splitting import Split, split_rows
-from propriety.cli.training import Role, TrainingTable
-from propriety.cli.words import deciding, has_threshold
-from propriety.data.table import Rows
-from propriety.evaluation import Importance
+from propriety import memory
+from propriety.auto import AutoClassifier
+from propriety.cli.options import Showing
+from propriety.cli.output import Output, UsageError, shown
+from propriety.cli.training import TrainingTable
+from propriety.cli.words import deciding
 from propriety.evaluation.companions import companions
-from propriety.evaluation.judging import OFFSET, Judgement
-from propriety.report.reading import OFFSET_ALONE, offset_alone
+from propriety.evaluation.judging import MODEL, RIVAL, Judgement
+from propriety.study import Study
+from propriety.study.candidates import Candidate
+from propriety.study.models import FitRequest, ModelSpec
+from propriety.study.splitting import Split, split_rows
+from propriety.study.summary import difference_document, rows_of, threshold_of, title_of
+from propriety.study.verdict import of_intervals, of_models
 from propriety.tables import TableModel
 from propriety.version import __version__
 from propriety.weights import Estimate
 
-_OFFSET = "\0offset"  # no column of a table is called so
-_COUNTED = 4000  # rows on which it is measured what columns count for
-_TWO_JUDGEMENTS = (
-    "That is by folds within the rows that it was fitted to; the table of costs judges the whole fit on rows "
-    "that were kept from it, and is the one to trust."
-)
+_COUNTED = 4000  # rows on which it is looked which columns go together
 
 
-@dataclass(frozen=True)
-class Study:
-    """What a result and a report are written from."""
-
-    table: TrainingTable
-    order: Order
-    split: Split
-    judged: Judged
-    fitted: Fitted
-    model: TableModel
-    importances: dict[str, Estimate]
-    by_time: str = ""
-    sorted_by: Role | None = None
-
-    @property
-    def judgement(self) -> Judgement:
-        """Of the model."""
-        return self.judged.judgements[0]
-
-    @property
-    def remarks(self) -> list[str]:
-        """What is to be warned of besides the judging rows: another way of judging, and how the fit ended."""
-        return [*([self.by_time] if self.by_time else []), *self.model.estimator.remarks]
-
-    @property
-    def recipe(self) -> Recipe:
-        """Of the model that is kept."""
-        return self.fitted.recipe
-
-    @property
-    def by_own_folds(self) -> str:
-        """The verdict of a search or of a model on itself, and why its numbers are not those of the table."""
-        if not self.verdict:
-            return ""
-        start = "" if self.order.search else "By its own folds: "
-        return f"{start}{self.verdict} {_TWO_JUDGEMENTS}"
-
-    @property
-    def verdict(self) -> str:
-        """What a search says of its choice, or a model of itself; or nothing."""
-        text = self.fitted.verdict
-        for code, label in enumerate(self.table.classes):  # the model knows the classes by number
-            text = text.replace(f"Deciding {code} for everyone", f"Deciding {label!r} for everyone")
-        return text
-
-
-def run_study(
-    out: Output,
-    table: TrainingTable,
-    order: Order,
-    recipe: Recipe,
-    *,
-    folds: int | None = None,
-    holdout: float | None = None,
-) -> Study:
-    """Judge a model, and fit the one to keep.
-
-    A model judged on a part that was held out is kept as it is; one judged by cross-validation is fitted to
-    all rows once more.
-    """
-    split = split_rows(table.y, folds, holdout, order.seed, groups=table.groups, time=table.time)
+def split_of(table: TrainingTable, asking: Any, seed: int) -> Split:
+    """Which rows train and which judge."""
+    split = split_rows(
+        table.y,
+        asking.folds,
+        asking.holdout,
+        seed,
+        groups=table.groups,
+        time=table.time,
+        gap=asking.gap or 0.0,
+    )
     memory.trim()  # of many rows the split leaves much behind
-    time = None if table.time is not None else sorted_by(table)
-    parts = len(split.pairs) + (not split.is_holdout) + (time is not None)
-    counted: list[Importance] = []
+    return split
 
-    def look(fitted: Fitted, rows: TrainingTable) -> None:
-        counted.append(importance_of(fitted, rows, len(split.pairs)))
 
-    with (
-        out.progress("fitting", parts) as step,
-        out.collected_warnings(),
-    ):
-        rule, fitted = out_of_sample(recipe, order, table, split, step, look)
-        later = None
-        if time is not None:
-            later = judged_by_time(recipe, _as_fitted(order, fitted), table, time, step)
-        if not split.is_holdout:
-            fitted = train(recipe, order, table, np.arange(len(table.y)))
-            step("all rows")
-    findings = table.findings
-    row_costs = table.stated if table.stated.by_row else None
-    model = TableModel(
+def study_of(
+    table: TrainingTable,
+    request: FitRequest,
+    specs: Sequence[ModelSpec],
+    split: Split,
+    *,
+    budget: float | None = None,
+    showing: Showing | None = None,
+    refit: bool = True,
+) -> Study:
+    """The study of a table by models, the first of which is the one to keep; rivals have their defaults."""
+    showing = Showing() if showing is None else showing
+    plain = FitRequest(seed=request.seed, jobs=request.jobs)
+    first, *others = specs
+    candidates = [Candidate(first.title, MODEL, first, request=request)]
+    candidates += [Candidate(spec.title, RIVAL, spec, request=plain if refit else request) for spec in others]
+    return Study.of(
+        table.question(budget),
+        candidates,
+        split,
+        table.facts,
+        showing.scale,
+        showing.capacity,
+        showing.change,
+        refit=refit,
+    )
+
+
+def run(out: Output, study: Study) -> Study:
+    """Run it, with a bar, and say what the fits warn of."""
+    with out.progress("fitting", 1), out.collected_warnings():
+        return study.run()
+
+
+def check_can_report() -> None:
+    """Refuse before anything is fitted, if the figures could not be drawn."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError("--report needs matplotlib: pip install 'propriety[plot]'")
+
+
+def table_model(study: Study, table: TrainingTable, **facts: Any) -> TableModel:
+    """The model that is kept, with the columns of its table."""
+    fitted, findings = study.fitted, table.findings
+    assert fitted is not None
+    return TableModel(
         fitted.model,
         findings.columns,
         findings.target,
         fitted.numbers,
-        row_costs=row_costs,
+        _summary(study, table) | facts,
+        row_costs=table.stated if table.stated.by_row else None,
         offset=table.stated_offset,
     )
-    rows = judged_rows(table, order, split.rows)
-    rules = [rule, *rows.constants]
-    if table.offset is not None:
-        alone = offset_alone(model.loss_, table.offset[split.rows])
-        rules.insert(1, rows.rule(OFFSET_ALONE, alone, OFFSET))
-    judged = Judged(rows, tuple(rules))
-    importances = Importance.join(counted).estimates
-    by_time = "" if time is None or later is None else in_words(time, judged.judgements[0], later)
-    study = Study(table, order, split, judged, fitted, model, importances, by_time, time)
-    return replace(study, model=replace(model, summary=summary(study)))
 
 
-def _as_fitted(order: Order, fitted: Fitted) -> Order:
-    """The order with the loss that a search has found."""
-    return replace(order, loss=fitted.estimator.best_loss_) if order.search else order
-
-
-def importance_of(fitted: Fitted, rows: TrainingTable, n_parts: int) -> Importance:
-    """What the columns count for, on one of the parts that judge; the features of a column go together."""
-    columns = rows.findings.columns
-    owners = np.asarray(columns.owners)
-    frame = rows.frame
-    if rows.offset is not None:  # goes with its row, and is never dealt out
-        frame = frame.taken() if isinstance(frame, Rows) else frame
-        frame = frame.append_column(_OFFSET, pa.array(rows.offset))
-
-    def predict(frame: Any) -> Any:
-        if rows.offset is None:
-            return fitted.probabilities(frame)
-        offset = frame.column(_OFFSET).to_numpy()
-        return fitted.probabilities(frame.drop_columns([_OFFSET]), offset)
-
-    return evaluation.importance(
-        predict,
-        frame,
-        rows.y,
-        sample_weight=rows.weight,
-        groups=None if rows.groups is None else rows.groups.values,
-        columns={name: np.flatnonzero(owners == k).tolist() for k, name in enumerate(columns.names)},
-        most=-(-_COUNTED // n_parts),
-    )
-
-
-def summary(study: Study) -> dict[str, Any]:
+def _summary(study: Study, table: TrainingTable) -> dict[str, Any]:
     """What the model file keeps of the training."""
-    table, n = study.table, len(study.table.y)
+    n, fitted = len(table.y), study.fitted
+    assert fitted is not None
     counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
     of_classes = (
         {"classes": dict(zip(table.classes, counts, strict=True))}
         if table.findings.target.several
         else {"positives": counts[1]}
     )
+    request = study.request
     return {
         "table": table.source.name,
         "rows": n,
         **of_classes,
         "rows_fitted": len(study.split.pairs[0][0]) if study.split.is_holdout else n,
-        "model": study.recipe.name,
-        "loss": repr(study.model.loss_),
-        "chosen": study.verdict if study.order.search else "",
+        "model": fitted.spec.name,
+        "loss": repr(study.loss),
+        "chosen": fitted.verdict if request.search else "",
         "judged_by": study.split.text,
         "judgement": {k: v for k, v in study.judgement.to_dict().items() if k not in ("model", "seconds")},
-        "importances": {name: [e.value, e.low, e.high] for name, e in study.importances.items()},
-        **({} if study.order.budget is None else {"budget": study.order.budget}),
+        "importances": {name: [e.value, e.low, e.high] for name, e in study.importance.items()},
+        **({} if study.budget is None else {"budget": study.budget}),
         "left_out": dict(table.findings.left_out),
-        "seed": study.order.seed,
-        "command": shlex.join(["propriety", *sys.argv[1:]]),
+        "seed": request.seed,
+        "command": study.facts.command,
         "version": __version__,
     }
 
 
-def show_study(out: Output, study: Study) -> None:
+def show_study(out: Output, study: Study, table: TrainingTable) -> None:
     """The model, what its decisions cost, and what it goes by."""
     out.say()
-    out.say(f"{study.recipe.title}, fitted to {study.model.summary['loss']}", "bold")
-    if study.verdict:
-        out.say(study.by_own_folds)
-    out.say(deciding(study.table.classes, study.table.stated, study.judged.rows.costs))
-    title = f"Cost of 1,000 decisions, judged by {study.split.text}"
-    show_judgements(out, title, study.judged.judgements)
-    for line in (
-        study.judged.rows.left_out,
-        *summed_up(study.judged),
-    ):
+    out.say(f"{study.name}, fitted to {study.loss!r}", "bold")
+    out.say(_members(study))
+    out.say(deciding(table.classes, table.stated, study.costs))
+    show_judgements(out, title_of(study), study.judgements)
+    for line in (study.rows.left_out, *_summed_up(study), of_models(study.differences)):
         if line:
             out.say(line)
-    show_importances(out, study.importances, study.table)
+    out.say(of_intervals(study.groups is not None))
+    show_importances(out, study.importance, table)
+    out.say(study.headline)
+    for finding in study.warnings:
+        if finding.name != "table":  # those were said when it was read
+            out.warn(finding.text)
+
+
+def _members(study: Study) -> str:
+    """What a stack is made of."""
+    model = study.model
+    model = getattr(model, "estimator", model)
+    if not isinstance(model, AutoClassifier):
+        return ""
+    weights = ", ".join(f"{name} {weight:.2f}" for name, weight in model.weights_.items())
+    return f"weights of its members: {weights}"
 
 
 def show_importances(
@@ -236,8 +179,8 @@ def _going_together(table: TrainingTable | None, names: Sequence[str]) -> str:
     """What the importances do not say of columns that go with others."""
     if table is None:
         return "A model fitted without a column may be nearly as good, if others go with it."
-    few = table.take(np.unique(np.linspace(0, len(table.y) - 1, min(len(table.y), _COUNTED)).astype(np.intp)))
-    frame = few.frame.taken()
+    few = np.unique(np.linspace(0, len(table.y) - 1, min(len(table.y), _COUNTED)).astype(np.intp))
+    frame = table.frame.take(pa.array(few))
     plain = [name for name in frame.column_names if not pa.types.is_dictionary(frame.column(name).type)]
     found = companions({name: frame.column(name).to_numpy().astype(float) for name in plain}, names)
     close = [f"{name} with {other.name}" for name, other in found.items() if other.close]
@@ -249,44 +192,15 @@ def _going_together(table: TrainingTable | None, names: Sequence[str]) -> str:
     )
 
 
-#: What is shown of a judgement: the key, the heading, and the digits after the point.
-_SHOWN = (
-    ("false_alarms_per_1000", "false alarms", 1),
-    ("misses_per_1000", "misses", 1),
-    ("mistakes_per_1000", "mistakes", 1),
-    ("abstained_per_1000", "abstained", 1),
-    ("log_loss", "log loss", None),
-    ("area_under_roc", "ROC area", None),
-)
-
-
 def show_judgements(out: Output, title: str, judged: Sequence[Judgement]) -> None:
     """A table of costs, mistakes and quality; the cheapest in bold."""
-    numbers = [j.to_dict() for j in judged]
-    columns = [column for column in _SHOWN if any(n.get(column[0]) is not None for n in numbers)]
-    rows = []
-    for n in numbers:
-        values = [float("nan") if n.get(key) is None else n[key] for key, _, _ in columns]
-        rows.append(
-            (
-                n["model"],
-                round(n["cost_per_1000"], 1),
-                f"{n['cost_low']:,.0f} – {n['cost_high']:,.0f}",
-                *(
-                    v if digits is None else round(v, digits)
-                    for v, (_, _, digits) in zip(values, columns, strict=True)
-                ),
-            )
-        )
-    best = int(np.argmin([n["cost_per_1000"] for n in numbers]))
-    out.table(
-        title, ("model", "cost", "95% interval", *(heading for _, heading, _ in columns)), rows, best=best
-    )
+    headings, rows, best = rows_of(judged)
+    out.table(title, headings, rows, best=best)
 
 
-def summed_up(judged: Judged) -> list[str]:
+def _summed_up(study: Study) -> list[str]:
     """The total, what is saved, and what a budget allows, in sentences; nothing of two plain costs."""
-    rows, model, lines = judged.rows, judged.judgements[0], []
+    rows, model, lines = study.rows, study.judgement, []
     if rows.costs.by_row or len(rows.labels) > 2:
         lines.append(f"In all, {shown(model.total)} on {rows.weights.total:,.0f} rows.")
         if model.savings is not None:
@@ -294,9 +208,9 @@ def summed_up(judged: Judged) -> list[str]:
                 f" Savings against the cheapest decision for everyone: {model.savings.value:.1%} "
                 f"(95% interval {model.savings.low:.1%} to {model.savings.high:.1%})."
             )
-    if rows.budget is not None and judged.model.p is not None:
-        acted = int(np.sum(judged.model.decided == rows.costs.positive))
-        without = int(np.sum(rows.costs.decide(judged.model.p) == rows.costs.positive))
+    if rows.budget is not None and study.p is not None:
+        acted = int(np.sum(study.decided == rows.costs.positive))
+        without = int(np.sum(rows.costs.decide(study.p) == rows.costs.positive))
         lines.append(
             f"Within the budget {acted:,} of {len(rows.y):,} judging rows are acted on; without it, "
             f"{without:,} would be."
@@ -304,31 +218,41 @@ def summed_up(judged: Judged) -> list[str]:
     return lines
 
 
-def document(study: Study) -> dict[str, Any]:
-    """The result for machines."""
-    findings, model, costs = study.table.findings, study.model, study.judged.rows.costs
-    threshold = costs.threshold if has_threshold(costs) else None
+def document(study: Study, table: TrainingTable) -> dict[str, Any]:
+    """The result for machines; its ``verdict`` is that of the model, or of a search, on itself."""
+    findings, target, fitted = table.findings, table.findings.target, study.fitted
+    assert fitted is not None
     return {
         "command": "fit",
-        "rows": len(study.table.y),
+        "rows": len(table.y),
         "target": {
-            "name": findings.target.name,
-            "positive": findings.target.positive,
-            "negatives": findings.target.negatives,
-            "classes": findings.target.classes,
-            "because": findings.target.because,
+            "name": target.name,
+            "positive": target.positive,
+            "negatives": target.negatives,
+            "classes": target.classes,
+            "because": target.because,
         },
         "columns": [{"name": c.name, "kind": c.kind} for c in findings.columns.columns],
         "left_out": findings.left_out,
-        "model": study.recipe.name,
-        "loss": model.summary["loss"],
-        "verdict": study.verdict,
-        "costs": study.table.stated.document(),
-        "threshold": threshold,
-        "budget": study.order.budget,
-        "offset": None if model.offset is None else model.offset.words,
+        "model": fitted.spec.name,
+        "loss": repr(study.loss),
+        "verdict": _own_verdict(study, table),
+        "headline": study.headline,
+        "costs": table.stated.document(),
+        "threshold": threshold_of(study),
+        "budget": study.budget,
+        "offset": None if table.stated_offset is None else table.stated_offset.words,
         "judged_by": study.split.text,
-        "judgements": [j.to_dict() for j in study.judged.judgements],
-        "importances": {name: e.value for name, e in study.importances.items()},
-        "importance_intervals": {name: [e.low, e.high] for name, e in study.importances.items()},
+        "judgements": [j.to_dict() for j in study.judgements],
+        "differences": [difference_document(difference) for difference in study.differences],
+        "importances": {name: e.value for name, e in study.importance.items()},
+        "importance_intervals": {name: [e.low, e.high] for name, e in study.importance.items()},
     }
+
+
+def _own_verdict(study: Study, table: TrainingTable) -> str:
+    """What a search says of its choice, or a model of itself, by folds within its training rows."""
+    fitted = study.fitted
+    assert fitted is not None
+    model = fitted.estimator
+    return model.judgement_.text(table.classes) if isinstance(model, AutoClassifier) else fitted.verdict

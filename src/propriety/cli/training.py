@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import shlex
+import sys
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.costs import ResolvedCosts
-from propriety.data.table import Rows
+from propriety.study.columns import ColumnFacts, TableFacts, range_of
+from propriety.study.question import Question, StudyCosts
+from propriety.study.splitting import Role
 from propriety.tables import Findings, Source, TableCosts, TableOffset
+from propriety.tables.expressions import Expression
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Role:
-    """A column that says how rows are to be split: its name and a number for each row."""
-
-    name: str
-    values: NDArray[Any]
-
-    def take(self, rows: NDArray[np.intp]) -> Role:
-        """The same of some rows."""
-        return Role(self.name, self.values[rows])
 
 
 @dataclass(frozen=True)
@@ -80,16 +73,76 @@ class TrainingTable:
         """What decisions about its rows cost."""
         return self.stated.of_terms(self.of_rows, self.classes)
 
-    def take(self, rows: NDArray[np.intp]) -> TrainingTable:
-        """Some of its rows; the features stay where they are."""
-        return replace(
-            self,
-            frame=self.frame[rows] if isinstance(self.frame, Rows) else Rows(self.frame, rows),
-            y=self.y[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            of_rows={name: values[rows] for name, values in self.of_rows.items()},
-            groups=None if self.groups is None else self.groups.take(rows),
-            time=None if self.time is None else self.time.take(rows),
-            offset=None if self.offset is None else self.offset[rows],
-            by={name: values[rows] for name, values in self.by.items()},
+    def question(self, budget: float | None = None) -> Question:
+        """What a study is asked of it: the features as they are, and classes as numbers."""
+        terms: dict[str, Any] = {
+            name: self.of_rows[name] if isinstance(term, Expression) else term
+            for name, term in self.stated.terms_for(self.classes).items()
+        }
+        stated = self.stated
+        costs = StudyCosts(self.costs, stated.parameters(self.classes), self.of_rows, {}, terms, stated.texts)
+        return Question(
+            self.frame,
+            self.y.astype(np.int64),
+            self.y,
+            np.arange(len(self.classes)),
+            tuple(self.classes),
+            costs,
+            self.weight,
+            self.offset,
+            self.groups,
+            self.time,
+            self.by,
+            budget,
         )
+
+    @property
+    def facts(self) -> TableFacts:
+        """What was worked out when it was read."""
+        columns, n = self.findings.columns, len(self.y)
+        known = {
+            name: [f for f, k in zip(columns.features, columns.owners, strict=True) if k == place]
+            for place, name in enumerate(columns.names)
+        }
+        return TableFacts(
+            target=self.findings.target.name,
+            columns=[
+                ColumnFacts(
+                    c.name,
+                    c.kind,
+                    self.findings.missing_cells.get(c.name, 0) / n,
+                    range_of(self.frame.column(c.name).to_numpy()) if c.kind == "number" else c.details,
+                )
+                for c in columns.columns
+            ],
+            owners=known,
+            left_out=self.findings.left_out,
+            notes=self.findings.notes,
+            warnings=self.findings.warnings,
+            about=self._about,
+            places=self.findings.rows,
+            command=shlex.join(["propriety", *sys.argv[1:]]),
+        )
+
+    @property
+    def _about(self) -> dict[str, str]:
+        target, counts = self.findings.target, np.bincount(self.y, minlength=len(self.classes))
+        shares = [
+            f"{n:,} ({n / len(self.y):.1%}) are {c!r}" for n, c in zip(counts, self.classes, strict=True)
+        ]
+        facts = {"table": self.source.name, "rows": f"{len(self.y):,}, of which "}
+        if target.several:
+            facts["rows"] += ", ".join(shares)
+        else:
+            facts["rows"] += shares[1]
+            facts["positive class"] = f"{target.positive!r}: {target.because}"
+        if self.stated.by_row:
+            facts["columns of the costs"] = ", ".join(map(repr, self.stated.columns))
+        if self.stated_offset is not None:
+            facts["offset"] = self.stated_offset.words
+        if self.weight is not None:
+            facts["weights"] = "given by a column"
+        for what, role in (("groups", self.groups), ("time", self.time)):
+            if role is not None:
+                facts[what] = f"by {role.name!r}"
+        return facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,6 +110,19 @@ class Numbers:
                 x = lost.astype(np.float64) if term.kind == "missing" else np.where(lost, term.fill, column)
             result[:, j] = (x - term.centre) / term.scale
         return result
+
+
+def summed(parts: Floats, owners: Sequence[int], n_owners: int) -> Floats:
+    """What each column of a score adds to it, summed to what owns the columns; the last, of nothing, stays.
+
+    >>> summed(np.array([[1.0, 2.0, 4.0, 0.5]]), (0, 0, 1), 2)
+    array([[3. , 4. , 0.5]])
+    """
+    total = np.zeros((*parts.shape[:-1], n_owners + 1))
+    for part, owner in enumerate(owners):
+        total[..., owner] += parts[..., part]
+    total[..., -1] = parts[..., -1]
+    return total
 
 
 def _of_number(f: int, column: Floats, weights: Weights) -> list[Term]:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from propriety.report.contents import Flipped, Report
 from propriety.report.markup import Markup, join, table, tag
-from propriety.report.numbers import number
+from propriety.study import Study
+from propriety.study.flips import Flipped
+from propriety.study.numbers import number
 
 
-def flips(report: Report) -> Markup | None:
+def flips(study: Study) -> Markup | None:
     """The least change that would turn the decision on some rows."""
-    if not report.flips or not report.sided:
+    found = study.counterfactuals()
+    if not found:
         return None
-    decided = report.decided
+    decided = study.decided
     rows = []
-    for one in report.flips:
+    for one in found:
         rows.append(
             (
-                f"row {_place(report, one)}",
-                number(float(report.p[one.row])),
-                repr(report.labels[int(decided[one.row])]),
+                f"row {_place(study, one)}",
+                number(float(study.p[one.row])),
+                repr(study.labels[int(decided[one.row])]),
                 _words(one),
                 "" if one.flip is None else number(one.flip.probability),
             )
@@ -38,9 +40,9 @@ def flips(report: Report) -> Markup | None:
     )
 
 
-def _place(report: Report, one: Flipped) -> str:
-    """The number of a row in the table, from 1, if that is known."""
-    return f"{int(report.places[one.row]) + 1:,}" if report.places is not None else f"{one.row + 1:,}"
+def _place(study: Study, one: Flipped) -> str:
+    """The number of a row in the table, from 1."""
+    return f"{int(study.places[one.row]) + 1:,}"
 
 
 def _words(one: Flipped) -> str:

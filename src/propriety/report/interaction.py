@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.costs import ResolvedCosts
-from propriety.report.contents import Report
 from propriety.report.markup import Markup, join, table, tag
-from propriety.report.numbers import amount, number
+from propriety.study import Study
+from propriety.study.numbers import amount, number
 
 Floats = NDArray[np.float64]
 _STEPS = 1000  # places at most
@@ -42,11 +42,11 @@ class Steps:
     miss_cost: Floats
 
     @classmethod
-    def of(cls, report: Report, most: int = _STEPS) -> Steps:
+    def of(cls, study: Study, most: int = _STEPS) -> Steps:
         """The steps of a report's rows."""
-        costs, y, weight = report.costs, report.y, report.weights.array
+        costs, y, weight = study.costs, study.y, study.weights.array
         alarm, miss = (np.broadcast_to(c, y.shape) for c in (costs.fp_cost, costs.fn_cost))
-        passed, alarmed = costs.expected(report.p).T
+        passed, alarmed = costs.expected(study.p).T
         r = np.divide(passed, alarmed, out=np.full(len(y), np.inf), where=alarmed > 0)
         ordered = np.sort(r)
         ends = np.unique(ordered[np.linspace(0, len(r) - 1, min(len(r), most)).astype(np.intp)])
@@ -73,43 +73,43 @@ class Steps:
         }
 
 
-def possible(report: Report) -> bool:
+def possible(study: Study) -> bool:
     """Whether both mistakes cost something, right decisions nothing, and no budget binds."""
-    if not report.sided or report.budget is not None or len(np.unique(report.y)) < 2:
+    if not study.sided or study.budget is not None or len(np.unique(study.y)) < 2:
         return False
-    true = report.y.astype(np.intp)
-    right = report.costs.of_rows(true, true)
+    true = study.y.astype(np.intp)
+    right = study.costs.of_rows(true, true)
     return not np.any(right) and all(
-        np.all(np.asarray(c) > 0) for c in (report.costs.fp_cost, report.costs.fn_cost)
+        np.all(np.asarray(c) > 0) for c in (study.costs.fp_cost, study.costs.fn_cost)
     )
 
 
-def sliders(report: Report) -> Markup | None:
+def sliders(study: Study) -> Markup | None:
     """The controls, hidden until the script is there, and a table of other costs for those without it."""
-    if not possible(report):
+    if not possible(study):
         return None
     stated = None
-    if not report.costs.by_row:
-        stated = {"fp": float(report.costs.fp_cost), "fn": float(report.costs.fn_cost)}
-    scale = report.scale
+    if not study.costs.by_row:
+        stated = {"fp": float(study.costs.fp_cost), "fn": float(study.costs.fn_cost)}
+    scale = study.scale
     data = {
-        **Steps.of(report).document(),
+        **Steps.of(study).document(),
         "cases": scale.cases,
-        "unit": report.unit,
+        "unit": study.scale.unit,
         "stated": stated,
-        "never": f"never {report.positive!r}",
-        "always": f"always {report.positive!r}",
+        "never": f"never {study.positive!r}",
+        "always": f"always {study.positive!r}",
     }
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     return join(
-        _controls(report),
+        _controls(study),
         tag("script", Markup(text), type="application/json", id="costs-data"),
-        _others(report),
+        _others(study),
     )
 
 
-def _controls(report: Report) -> Markup:
-    scale = report.scale
+def _controls(study: Study) -> Markup:
+    scale = study.scale
     inputs = [
         tag(
             "div",
@@ -122,7 +122,7 @@ def _controls(report: Report) -> Markup:
         )
         for name, what in (("fp", "A false alarm"), ("fn", "A miss"))
     ]
-    labels = report.labels
+    labels = study.labels
     cells = (("quiet", "alarms"), ("misses", "hits"))
     rows = [
         tag(
@@ -148,8 +148,8 @@ def _controls(report: Report) -> Markup:
         aria_label=f"Decisions, {caption.lower()}",
     )
     threshold = (
-        join("decided ", repr(report.positive), " from ", tag("b", "", id="costs-threshold"), " on; ")
-        if not report.costs.by_row
+        join("decided ", repr(study.positive), " from ", tag("b", "", id="costs-threshold"), " on; ")
+        if not study.costs.by_row
         else None
     )
     told = tag(
@@ -179,18 +179,18 @@ def _controls(report: Report) -> Markup:
     )
 
 
-def _others(report: Report) -> Markup:
+def _others(study: Study) -> Markup:
     """Some other costs of a miss, worked out beforehand."""
-    scale, weight = report.scale, report.weights
-    true = report.y.astype(np.intp)
+    scale, weight = study.scale, study.weights
+    true = study.y.astype(np.intp)
     rows = []
     for factor in _FACTORS:
-        costs = ResolvedCosts.of_mistakes(report.costs.fp_cost, report.costs.fn_cost * factor)
-        decided = costs.decide(report.p)
+        costs = ResolvedCosts.of_mistakes(study.costs.fp_cost, study.costs.fn_cost * factor)
+        decided = costs.decide(study.p)
         cost = weight.mean(costs.of_rows(true, decided))
         name, c = f"{number(factor)} times as much", ""
         if not costs.by_row:
-            name, c = amount(costs.fn_cost, report.unit), number(costs.threshold)
+            name, c = amount(costs.fn_cost, study.scale.unit), number(costs.threshold)
         rows.append(
             (
                 f"{name}{' (as asked)' if factor == 1 else ''}",

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any
 
+from propriety.data.arguments import ArgumentError
 from propriety.progress import part
 from propriety.report import flipping, groups, interaction, outcomes, ranking, sections, top
-from propriety.report.contents import Report
 from propriety.report.markup import Markup, clean, join, tag
+from propriety.study import Study
 from propriety.version import __version__
 
 #: Nothing may be loaded, from anywhere, and no script run but the page's own: the browser itself sees to it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-_SECTIONS = (
+#: The sections in the order of the page: a name, the heading, and a function from a study to what it says,
+#: or None where it has nothing to say.
+SECTIONS: tuple[tuple[str, str, Callable[[Study], Markup | None]], ...] = (
     ("asked", "What the model was asked", sections.asked),
     ("costs", "What its decisions cost", sections.costs),
     ("decisions", "Its decisions", outcomes.decisions),
@@ -34,22 +37,24 @@ _SECTIONS = (
 )
 
 
-def page(report: Report) -> str:
+def page(study: Study) -> str:
     """The whole document."""
-    title = f"{report.target}: {report.positive}?" if report.p.ndim == 1 else report.target
+    if study.p is None:
+        raise ArgumentError("model", "has no predict_proba, and a page is about probabilities")
+    title = f"{study.facts.target}: {study.positive}?" if study.p.ndim == 1 else study.facts.target
     written = []
-    for k, (name, heading, write) in enumerate(_SECTIONS):
-        with part(heading, k, len(_SECTIONS)):
-            content = write(report)
+    for k, (name, heading, write) in enumerate(SECTIONS):
+        with part(heading, k, len(SECTIONS)):
+            content = write(study)
         if content:
             written.append((name, heading, content))
     nav = contents([(name, heading) for name, heading, _ in written])
     return document(
-        title=f"{title} – {report.name}",
-        header=join(tag("h1", title), top.summary(report), nav),
-        main=join(top.warnings(report), *(section(*part) for part in written)),
+        title=f"{title} – {study.name}",
+        header=join(tag("h1", title), top.summary(study), nav),
+        main=join(top.warnings(study), *(section(*part) for part in written)),
         skip="Skip to the findings",
-        script=interaction.script() if interaction.possible(report) else "",
+        script=interaction.script() if interaction.possible(study) else "",
     )
 
 

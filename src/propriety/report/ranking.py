@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from propriety import evaluation
 from propriety.report import figures
-from propriety.report.contents import Report
 from propriety.report.markup import Markup, join, table, tag
-from propriety.report.numbers import number, percent
 from propriety.report.svg import figure
+from propriety.study import Study
+from propriety.study.numbers import number, percent
 
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
-def ranking(report: Report) -> Markup | None:
+def ranking(study: Study) -> Markup | None:
     """How many positives are found by checking the most probable rows, for every share of them."""
-    if report.p.ndim == 2 or len(set(report.y.tolist())) < 2:
+    if study.p.ndim == 2 or len(set(study.y.tolist())) < 2:
         return None
-    curve = evaluation.ranking_curve(report.y, report.p, sample_weight=report.sample_weight, pos_label=1)
-    scale = report.scale
-    capacity = None if report.capacity is None else report.capacity / scale.cases
+    curve = evaluation.ranking_curve(study.y, study.p, sample_weight=study.weights.array, pos_label=1)
+    scale = study.scale
+    capacity = None if study.capacity is None else study.capacity / scale.cases
     shares = sorted({*_SHARES, *(() if capacity is None else (capacity,))})
     rows = [
         (
@@ -31,19 +31,19 @@ def ranking(report: Report) -> Markup | None:
             f"{curve.lift(share):.3g}",
         )
         for share in shares
-        if share * len(report.y) >= 1 or share == capacity
+        if share * len(study.y) >= 1 or share == capacity
     ]
     columns = (
         f"checked{scale.often}",
         "share",
-        f"{report.positive!r} found",
+        f"{study.positive!r} found",
         "of all there are",
         "of those checked",
         "lift",
     )
     text = (
         f"If only some cases can be checked, the most probable come first. This is how many "
-        f"{report.positive!r} are then found. Lift is how much more frequent they are among those checked "
+        f"{study.positive!r} are then found. Lift is how much more frequent they are among those checked "
         f"than among all, where they are {percent(curve.rate)}."
     )
     if capacity is not None:
@@ -51,20 +51,20 @@ def ranking(report: Report) -> Markup | None:
         text += (
             f" Checking {number(capacity * scale.cases)}{scale.often} finds {number(found)} of "
             f"{number(there)} ({percent(curve.gain(capacity))}); {percent(curve.precision(capacity))} of "
-            f"those checked are {report.positive!r}."
+            f"those checked are {study.positive!r}."
         )
     pair = tag(
         "div",
         figure(
-            "gains", figures.gains(curve, report.positive),
-            f"Gains: the share of {report.positive} that is found against the share of cases checked.",
+            "gains", figures.gains(curve, study.positive),
+            f"Gains: the share of {study.positive} that is found against the share of cases checked.",
             "Gains: the share found of all there are. The dashed line is checking at random, the dotted one "
             "knowing them all.",
         ),
         figure(
             "precision", figures.precision_recall(curve),
             "Precision against recall.",
-            f"Precision and recall: the share of those checked that is {report.positive!r}, against the "
+            f"Precision and recall: the share of those checked that is {study.positive!r}, against the "
             f"share found. Average precision {number(curve.average_precision)}; the dashed line is checking "
             f"at random. Area under the ROC curve {number(curve.area)}.",
         ),

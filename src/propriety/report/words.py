@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from propriety.data import uncertain
-from propriety.report.contents import Report
 from propriety.report.markup import Markup, join, table, tag
-from propriety.report.numbers import number
+from propriety.study import Study
+from propriety.study.numbers import number
 
 _TERMS = {
     "fp_cost": "a false alarm costs",
@@ -28,11 +28,11 @@ def times(ratio: float) -> str:
     return f"A false alarm costs {number(1 / ratio)} times as much as a miss"
 
 
-def started(report: Report) -> Markup | None:
+def started(study: Study) -> Markup | None:
     """What the scores start from, if each row has an offset."""
-    if report.offset is None:
+    if study.offset is None:
         return None
-    spread = f"{number(report.offset.min())} to {number(report.offset.max())}"
+    spread = f"{number(study.offset.min())} to {number(study.offset.max())}"
     return tag(
         "p",
         f"The score of each row starts from an offset of its own, {spread} here: the model was "
@@ -40,101 +40,96 @@ def started(report: Report) -> Markup | None:
     )
 
 
-def threshold_of(report: Report) -> float | None:
-    """The one probability from which the positive class is decided, if there is one."""
-    costs = report.costs
-    return float(costs.threshold) if report.sided and not costs.by_row else None
-
-
-def asked(report: Report) -> Markup:
+def asked(study: Study) -> Markup:
     """What decisions cost, and what follows from it."""
-    if report.cost_matrix is not None and np.ndim(report.cost_matrix) == 2:
-        return _matrix(report)
-    if report.p.ndim == 2 and report.cost_matrix is None:
+    matrix = study.terms["cost_matrix"]
+    if matrix is not None and np.ndim(matrix) == 2:
+        return _matrix(study)
+    if study.p.ndim == 2 and study.terms["cost_matrix"] is None:
         return tag("p", "Every mistake costs the same, so the most probable class is decided.")
-    if report.costs.by_row:
-        return _of_rows(report)
-    c, benefits = report.costs, bool(report.tp_benefit or report.tn_benefit)
-    said = f"{number(c.fp_cost)} for deciding {report.positive!r} wrongly, {number(c.fn_cost)} for missing it"
+    if study.costs.by_row:
+        return _of_rows(study)
+    c, benefits = study.costs, bool(study.terms["tp_benefit"] or study.terms["tn_benefit"])
+    said = f"{number(c.fp_cost)} for deciding {study.positive!r} wrongly, {number(c.fn_cost)} for missing it"
     text = (
         f"{times(c.fn_cost / c.fp_cost)} "
         f"({said}{', against the right decision' if benefits else ''}). So "
-        f"{report.positive!r} is the cheapest decision at a probability of {number(c.threshold)} or more."
+        f"{study.positive!r} is the cheapest decision at a probability of {number(c.threshold)} or more."
     )
     parts: list[Any] = [tag("p", text)]
-    if benefits or any(uncertain.is_uncertain(getattr(report, name)) for name in _TERMS):
-        parts.append(_terms(report))
-    if report.budget is not None:
-        parts.append(tag("p", _budget(report)))
+    if benefits or any(uncertain.is_uncertain(study.terms[name]) for name in _TERMS):
+        parts.append(_terms(study))
+    if study.budget is not None:
+        parts.append(tag("p", _budget(study)))
     return join(*parts)
 
 
-def _of_rows(report: Report) -> Markup:
+def _of_rows(study: Study) -> Markup:
     """Costs that differ by row: each term, and the thresholds that follow."""
-    if report.cost_matrix is not None:
+    if study.terms["cost_matrix"] is not None:
         return tag("p", "Each row has its own cost matrix; the decision of least expected cost is taken.")
-    low, middle, high = np.quantile(np.clip(report.costs.threshold, 0, 1), [0.05, 0.5, 0.95])
+    low, middle, high = np.quantile(np.clip(study.costs.threshold, 0, 1), [0.05, 0.5, 0.95])
     if number(low) == number(high):
         text = (
             "Each row has its own costs, almost all in the same proportion: "
-            f"{report.positive!r} is decided at a probability of {number(middle)} or more."
+            f"{study.positive!r} is decided at a probability of {number(middle)} or more."
         )
     else:
         text = (
-            f"Each row has its own costs, so each is decided at its own threshold: {report.positive!r} at "
+            f"Each row has its own costs, so each is decided at its own threshold: {study.positive!r} at "
             f"a probability of {number(middle)} or more for the row in the middle; the threshold is "
             f"{number(low)} to {number(high)} for nine rows in ten."
         )
-    budget = None if report.budget is None else tag("p", _budget(report))
-    return join(tag("p", text), _terms(report), budget)
+    budget = None if study.budget is None else tag("p", _budget(study))
+    return join(tag("p", text), _terms(study), budget)
 
 
-def _terms(report: Report) -> Markup:
+def _terms(study: Study) -> Markup:
     rows = []
     for name, meaning in _TERMS.items():
-        value = getattr(report, name)
+        value = study.terms[name]
         if name.endswith("benefit") and not np.any(value):
             continue
         if np.ndim(value) and not uncertain.is_uncertain(value):
             spread = f"{number(np.mean(value))} ({number(np.min(value))} to {number(np.max(value))})"
-            shown = report.stated.get(name, "one for each row")
+            shown = study.stated.get(name, "one for each row")
         elif uncertain.is_uncertain(value):
             ends = uncertain.ends(uncertain.read(name, value))
             spread = number(uncertain.mean(name, value))
             shown = f"{number(ends[0])} to {number(ends[1])}, known only roughly"
         else:
-            shown, spread = report.stated.get(name, number(float(value))), number(float(value))
+            shown, spread = study.stated.get(name, number(float(value))), number(float(value))
         rows.append((meaning, shown, spread))
     return table("What decisions cost and bring", ("", "stated as", "on average"), rows, numeric=(2,))
 
 
-def _budget(report: Report) -> str:
-    assert report.budget is not None
-    if report.budget < 1:
-        most = f"{100 * report.budget:.3g}% of the rows, here {int(report.budget * len(report.y)):,}"
+def _budget(study: Study) -> str:
+    assert study.budget is not None
+    if study.budget < 1:
+        most = f"{100 * study.budget:.3g}% of the rows, here {int(study.budget * len(study.y)):,}"
     else:
-        most = f"{report.budget:,.0f}"
+        most = f"{study.budget:,.0f}"
     return (
-        f"At most {most} of the {len(report.y):,} judging rows may be acted on: those with the largest "
+        f"At most {most} of the {len(study.y):,} judging rows may be acted on: those with the largest "
         "expected saving, and only where there is one."
     )
 
 
-def _matrix(report: Report) -> Markup:
-    values = np.asarray(report.cost_matrix, dtype=np.float64)
+def _matrix(study: Study) -> Markup:
+    values = np.asarray(study.terms["cost_matrix"], dtype=np.float64)
     rows = [
         (f"is {label!r}", *(number(cost) for cost in row))
-        for label, row in zip(report.labels, values.tolist(), strict=True)
+        for label, row in zip(study.labels, values.tolist(), strict=True)
     ]
     columns = (
         "",
-        *(f"decided {label!r}" for label in report.labels),
-        *(("undecided",) * report.costs.abstains),
+        *(f"decided {label!r}" for label in study.labels),
+        *(("undecided",) * study.costs.abstains),
     )
     text = "Each decision has a cost for each class, and the one with the least expected cost is taken"
-    text += ", which may be to abstain." if report.costs.abstains else "."
-    if report.sided:
-        text += f" That is {report.positive!r} at a probability of {number(report.costs.threshold)} or more."
-    budget = None if report.budget is None else tag("p", _budget(report))
+    text += ", which may be to abstain." if study.costs.abstains else "."
+    if study.sided:
+        text += f" That is {study.positive!r} at a probability of {number(study.costs.threshold)} or more."
+    budget = None if study.budget is None else tag("p", _budget(study))
     numeric = tuple(range(1, len(columns)))
     return join(tag("p", text), table("What each decision costs", columns, rows, numeric=numeric), budget)

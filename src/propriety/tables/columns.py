@@ -43,6 +43,17 @@ class Column:
         """Names of the features that it becomes."""
         return tuple(f"{self.name}.{part}" for part in self.parts) if self.kind == "date" else (self.name,)
 
+    @property
+    def details(self) -> str:
+        """What it holds, in a few words."""
+        if self.kind == "category":
+            shown = ", ".join(self.categories[:4])
+            return f"{len(self.categories)}: {shown}{', …' if len(self.categories) > 4 else ''}"
+        if self.kind == "date":
+            read = "" if self.form.startswith("iso") else f"; read as {self.form}"
+            return f"as {', '.join(self.parts)}{read}"
+        return ""
+
 
 @dataclass(frozen=True)
 class Columns:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from propriety.costs import CostsOfRowsError, ResolvedCosts
-from propriety.data.numbers import Numbers
+from propriety.data.numbers import Numbers, summed
 from propriety.data.table import Schema
 from propriety.data.training import encode_known
 from propriety.linear import LinearClassifier
@@ -191,12 +191,12 @@ class TableModel:
         An offset is no part of them. Of shape (n, columns + 1) for two classes, (n, K, columns + 1) for more.
         """
         parts = self.feature_contributions(self.columns.encode(as_arrow(table))[0])
-        return _summed(parts, self.columns.owners, len(self.columns.columns))
+        return summed(parts, self.columns.owners, len(self.columns.columns))
 
     def feature_contributions(self, frame: Any) -> Floats:
         """The same of an encoded table and for each feature: the parts of a date stand apart."""
         parts = self.estimator.contributions(self._of_frame(frame))
-        return parts if self.numbers is None else _summed(parts, self.numbers.owners, frame.num_columns)
+        return parts if self.numbers is None else summed(parts, self.numbers.owners, frame.num_columns)
 
     def importances(self) -> Floats:
         """How much each column counts in the model, by its own account; the sum is 1, or 0 if none does."""
@@ -295,15 +295,6 @@ class TableModel:
         columns, target, numbers, summary = read_state(state, estimator)
         row_costs, offset = read_row_costs(state, target), read_offset(state, estimator)
         return cls(estimator, columns, target, numbers, summary, row_costs, offset)
-
-
-def _summed(parts: Floats, owners: Sequence[int], n_owners: int) -> Floats:
-    """Parts of scores summed to what owns them; the last one, of nothing, stays."""
-    total = np.zeros((*parts.shape[:-1], n_owners + 1))
-    for part, owner in enumerate(owners):
-        total[..., owner] += parts[..., part]
-    total[..., -1] = parts[..., -1]
-    return total
 
 
 def as_arrow(table: Any) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from propriety.data.arguments import ArgumentError
 from propriety.weights import Estimate
 
 
@@ -64,6 +66,17 @@ class Scale:
     unit: str = ""
     period: str = ""
     cases: float = 1000.0
+
+    @classmethod
+    def read(cls, unit: str = "", cases: Any = None) -> Scale:
+        """From a unit and a pair (period, number of cases)."""
+        if cases is None:
+            return cls(unit)
+        if len(cases) != 2 or not float(cases[1]) > 0:
+            raise ArgumentError(
+                "cases", f"must be a period and a number of cases, as ('year', 120_000), got {cases!r}"
+            )
+        return cls(unit, cases[0], float(cases[1]))
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from propriety import evaluation, parallel
 from propriety.evaluation.judging import CLIP, Judgement
-from propriety.report.numbers import between, number, percent
+from propriety.study.numbers import between, number, percent
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]

@@ -1,14 +1,12 @@
 """Splits: no group on both sides, and what judges is later than what was learned from."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import KFold, ShuffleSplit, train_test_split
 
-from propriety.cli.ordering import _direction, _is_mixed
-from propriety.cli.output import UsageError
-from propriety.cli.splitting import split_rows
-from propriety.cli.training import Role
+from propriety.data.arguments import ArgumentError
+from propriety.study.ordering import _direction, _is_mixed
+from propriety.study.splitting import Role, split_rows
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, 300)
@@ -46,6 +44,32 @@ def test_the_latest_share_is_held_out_and_equal_times_stay_together():
     assert time.values[test].min() == 3
 
 
+def test_training_rows_end_a_gap_before_those_that_judge():
+    split = split_rows(Y, 3, None, 0, time=TIME, gap=4.0)
+    assert "4 or more before them" in split.text
+    for train, test in split.pairs:
+        assert TIME.values[train].max() < TIME.values[test].min() - 4
+    with pytest.raises(ArgumentError, match="gap is 0 or more, between rows that are split by time"):
+        split_rows(Y, 3, None, 0, gap=4.0)
+
+
+@pytest.mark.parametrize(
+    ("folds", "holdout", "message"),
+    [(3, 0.2, "not both"), (1, None, "2 or more"), (None, 1.0, "between 0 and 1")],
+)
+def test_a_split_that_cannot_be_meant_is_refused(folds, holdout, message):
+    with pytest.raises(ArgumentError, match=message):
+        split_rows(Y, folds, holdout, 0)
+
+
+def test_a_splitter_judges_each_row_once_and_none_that_it_learned_from():
+    split = split_rows(Y, KFold(4), None, 0)
+    assert split.text == "4 parts of KFold"
+    assert sorted(split.rows) == list(range(300))
+    with pytest.raises(ArgumentError, match="once at most"):
+        split_rows(Y, ShuffleSplit(3, test_size=0.5, random_state=0), None, 0)
+
+
 def test_groups_and_time_together_leave_rows_out_of_the_training():
     split = split_rows(Y, 3, None, 0, groups=GROUPS, time=TIME)
     for train, test in split.pairs:
@@ -62,13 +86,13 @@ def test_three_classes_are_in_every_training_part():
 def test_a_class_of_one_group_cannot_be_split_by_groups():
     y = (GROUPS.values == 0).astype(np.intp)
     for folds, holdout in ((3, None), (None, 0.3)):
-        with pytest.raises(UsageError, match="some class is in one group only"):
+        with pytest.raises(ArgumentError, match="some class is in one group only"):
             split_rows(y, folds, holdout, 0, groups=GROUPS)
 
 
 def test_a_class_that_comes_last_cannot_be_split_by_time():
     y = (TIME.values > 45).astype(np.intp)
-    with pytest.raises(UsageError, match="so that the earlier ones have every class"):
+    with pytest.raises(ArgumentError, match="so that the earlier ones have every class"):
         split_rows(y, None, 0.3, 0, time=TIME)
 
 
@@ -81,10 +105,10 @@ def test_a_column_that_is_sorted_is_never_taken_for_a_mixed_one():
             moved[n // 40 :] = False  # all of the disorder comes first
             values[moved] = rng.permutation(n)[: moved.sum()]
             for column in (values, -values, rng.permutation(values)):
-                if _is_mixed(pa.chunked_array([column])):
+                if _is_mixed(column):
                     assert _direction(column) == 0
-    assert _is_mixed(pa.chunked_array([rng.normal(size=1000)]))
-    assert not _is_mixed(pa.chunked_array([np.arange(1000.0)]))
+    assert _is_mixed(rng.normal(size=1000))
+    assert not _is_mixed(np.arange(1000.0))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -100,5 +124,5 @@ def test_rows_that_are_held_out_are_those_of_scikit_learn(seed):
 
 @pytest.mark.parametrize("share", [0.01, 0.99])
 def test_a_part_without_room_for_each_class_is_refused(share):
-    with pytest.raises(UsageError, match="leaves no row of each class in both parts"):
+    with pytest.raises(ArgumentError, match="leaves no row of each class in both parts"):
         split_rows(np.tile([0, 1, 2], 30), None, share, 0)
