@@ -33,9 +33,14 @@ class Algorithm(Value):
 
     Parameters
     ----------
-    weak_learner : {"tree", "stump", "histogram"}, default="tree"
+    weak_learner : {"tree", "stump", "histogram"} or estimator, default="tree"
         What a round adds: a tree, a tree of two leaves, or a function of one feature that is constant on its
         bins. The last two make an additive model, see :meth:`BoostingClassifier.shape_functions`.
+        Or a learner of your own: a classifier (steps "sign" and "gradient") or regressor of scikit-learn's
+        kind whose ``fit`` takes ``sample_weight``, in 100 rounds if ``max_iter`` is left out. It reads
+        numbers, and what it has itself is set there: parameters of the trees, folds and early stopping are
+        refused. It is slow, its bits are its own, and there are no contributions, importances, exports or
+        model files: pickle it.
     step : {"fisher", "newton", "gradient", "exact", "sign"}, default="fisher"
         Value of a leaf or bin: −G/H with the Fisher curvature, with the Hessian (Fisher where it is not
         positive), the weighted mean of the labels ±1 (BoostLR), the exact minimum along the leaf, or ±1.
@@ -67,7 +72,7 @@ class Algorithm(Value):
     Algorithm(weak_learner='stump', step='exact')
     """
 
-    weak_learner: str = "tree"
+    weak_learner: Any = "tree"
     step: str = "fisher"
     criterion: str = "auto"
     coefficient: str = "fixed"
@@ -78,7 +83,8 @@ class Algorithm(Value):
     loss: Any = "auto"
 
     def __post_init__(self) -> None:
-        choice("weak_learner", self.weak_learner, LEARNERS)
+        if not self.has_own_learner:
+            choice("weak_learner", self.weak_learner, LEARNERS)
         choice("step", self.step, tuple(CRITERIA))
         choice("criterion", self.criterion, ("auto", "fisher", "newton", "gradient"))
         choice("coefficient", self.coefficient, COEFFICIENTS)
@@ -90,6 +96,11 @@ class Algorithm(Value):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
         if not isinstance(self.loss, str | losses.Loss | losses.Composite | simplex.SimplexLoss):
             raise TypeError(f"loss must be a loss, a composite or the name of one, got {self.loss!r}")
+
+    @property
+    def has_own_learner(self) -> bool:
+        """Whether the weak learner is an estimator of the user's."""
+        return hasattr(self.weak_learner, "fit") and hasattr(self.weak_learner, "get_params")
 
     @property
     def curvature(self) -> str:

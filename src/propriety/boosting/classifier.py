@@ -102,7 +102,9 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         Least gain of a split, in units of what a perfect first step would gain a row (½ for the log loss).
     subsample : float or "auto", default="auto"
         Share of the rows by which each round finds its splits, or its feature; values are those of all rows.
-        "auto" is 0.7 for trees counted by folds, else 1.
+        "auto" is 0.7 for trees counted by folds, else 1. "filter", for a weak learner of your own: boosting
+        by filtering [C §1]. A round accepts each row with the probability of its weight |g|, which the loss
+        must bound, and gives the learner those rows without weights, so that any learner will do.
     max_features : float or "auto", default="auto"
         Share of the features that each split looks at. "auto" is 1, or for trees counted by folds whose cuts
         are all looked at 0.3, or as much as makes three features.
@@ -306,6 +308,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             offset=offset,
             groups=groups,
         )
+        if algorithm_of(self.algorithm).has_own_learner:
+            return self._fit_own(training, X_val=X_val, folds=folds)
         again = bool(self.warm_start) and hasattr(self, "_forest")
         if again:
             self._check_same(X, training)
@@ -317,6 +321,21 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         self.__dict__.pop("oof_decision_function_", None)  # of an earlier fit
         self._boost(lesson, loss, self._forest if again else None, X, y, learned)
         return self
+
+    def _fit_own(self, training: Training, **unused: Any) -> Self:
+        """Fit with a weak learner of the user's own."""
+        from propriety.boosting.own_learners import boost_own
+
+        wrong = [name for name, value in unused.items() if value is not None]
+        if wrong:
+            raise ValueError(
+                f"{wrong[0]} is for the library's own weak learners, and the algorithm's is one of your own: "
+                "leave it out, and search for max_iter with GridSearchCV"
+            )
+        loss = fitted_loss(self.stated_loss, self.link, training.n_classes, multiclass=self.multiclass)
+        learned = boost_own(self, training, loss, self._new_seed(False))
+        self.__dict__.pop("oof_decision_function_", None)  # of an earlier fit
+        return self._keep(training, loss, **learned)
 
     def _prepare(
         self, training: Training, settings: BoostingSettings, held_out: HeldOut | None, again: bool
@@ -369,8 +388,10 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     @property
     def unfit_for_parts(self) -> str | None:
         """What needs all rows in memory, whatever their number; None if nothing does."""
-        corrective = algorithm_of(self.algorithm).coefficient == "corrective"
-        return "an algorithm with coefficient='corrective'" if corrective else None
+        algorithm = algorithm_of(self.algorithm)
+        if algorithm.has_own_learner:
+            return "a weak learner of your own"
+        return "an algorithm with coefficient='corrective'" if algorithm.coefficient == "corrective" else None
 
     @property
     def regularizes(self) -> bool:
@@ -392,11 +413,25 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
     def _scores(self, table: Table) -> Floats:
         scores = np.tile(self._start_score, (table.n_rows, 1))
-        for start, stop, values in table.chunks(self._binner.encoders()):
+        for start, stop, values in table.chunks(self._encoders):
             self._forest.add_scores(values, scores[start:stop], self._threads)
         return scores
 
+    @property
+    def _encoders(self) -> list[Any]:
+        """What turns the categories of each column into numbers; none with a learner of the user's own."""
+        return [None] * self.n_features_in_ if self._binner is None else self._binner.encoders()
+
+    def _refuse_own(self, what: str, error: type[Exception] = NotImplementedError) -> None:
+        """Refuse what needs trees or curves, if the weak learner was the user's own."""
+        if self._binner is None:
+            raise error(
+                f"a model whose weak learner is {self._forest.learner!r} has no {what}, which the library "
+                "knows of its own learners alone; evaluation.importance asks any model what it relies on"
+            )
+
     def _formula(self) -> Formula:
+        self._refuse_own("formula")
         return Formula(
             self._forest.formula(self._start_score, self._binner),
             readout_of(self.loss_, len(self.classes_)),
@@ -419,6 +454,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
     def _contributions(self, table: Table) -> Floats:
         """Exact Shapley values."""
+        self._refuse_own("contributions")
         from propriety.boosting.shapes import contributions_of
         from propriety.engine.contributions import contributions, mean_values
 
@@ -437,6 +473,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         feature's part of `predict_contributions`.
         """
         table = self._table(X)
+        self._refuse_own("interactions")
         shape = table.n_rows, self._forest.n_scores, self.n_features_in_, self.n_features_in_
         result, every = np.zeros(shape), np.arange(self.n_features_in_)
         if self._is_curves():
@@ -454,6 +491,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         The sum is 1; without any split all are 0.
         """
         check_is_fitted(self, "_forest")
+        self._refuse_own("importances", AttributeError)  # so that `hasattr` of feature_importances_ is False
         if kind == "gain":
             warnings.warn(
                 "importances('gain') is importances('split_gain') now: `gain` is the gain σ of the loss; the "
@@ -476,6 +514,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         from propriety.boosting.shapes import shapes_of
 
         check_is_fitted(self, "_forest")
+        if self._binner is None:
+            return contract.EFFECTS
         try:
             shapes_of(self)
         except ValueError:
@@ -494,16 +534,17 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         from propriety.boosting.shapes import shapes_of
 
         check_is_fitted(self, "_forest")
+        self._refuse_own("shape functions")
         return shapes_of(self)
 
     def _is_curves(self) -> bool:
-        return not hasattr(self._forest, "nodes")
+        return self._binner is not None and not hasattr(self._forest, "nodes")
 
     def _staged_scores(self, X: Any, offset: Any) -> Iterator[Floats]:
         table, forest, n_jobs = self._table(X), self._forest, self._threads
         scores, k = np.tile(self._start_score, (table.n_rows, 1)), forest.n_scores
         scores = self._shifted(scores, offset)
-        chunks = list(table.chunks(self._binner.encoders()))
+        chunks = list(table.chunks(self._encoders))
         if self._is_curves():
             chunks = [(start, stop, forest.columns(values, n_jobs)) for start, stop, values in chunks]
         for first in range(0, self.n_iter_ * k, k):
@@ -519,6 +560,11 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         from propriety.boosting.state import write_state
 
+        if self._binner is None:
+            raise ValueError(
+                "a model file holds values and arrays, no code, and the weak learners are "
+                f"{self._forest.learner!r}: keep the model by pickle, and load only what you trust"
+            )
         return write_state(self)
 
     def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:

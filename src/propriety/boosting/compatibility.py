@@ -16,6 +16,11 @@ from propriety.losses import simplex
 
 def check_learner(estimator: Any, algorithm: Algorithm, learning_rate: float, max_step: float | None) -> None:
     """Refuse what does not go together, before anything is fitted."""
+    if algorithm.has_own_learner:
+        raise ValueError(
+            "folds, gains and workers are for the library's own weak learners, got "
+            f"{algorithm.weak_learner!r}"
+        )
     _check_folds(estimator, algorithm)
     if algorithm.weak_learner == "histogram":
         if estimator.splitter == "random":
