@@ -1,14 +1,15 @@
 """Laws of every estimator: what may be done to the data without changing the model, or how it then changes.
 
 Each law runs over the catalogue, so that a new estimator is tested by being there. The tables of this page
-say where one differs: its parameters, how exactly it repeats itself, and what it does not claim.
+say where one differs: its parameters, how exactly it repeats itself, and what it does not claim. Relations
+that hold for every kind of table are in `relations`.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -95,13 +96,6 @@ def test_there_is_a_model_to_change(row, n):
 
 
 @every_estimator
-@given(case=cases(), rng=orders)
-def test_the_order_of_rows_does_not_matter(row, case, rng):
-    shuffled = case.take(rng.permutation(len(case.y)))
-    assert_same(row, case.fit(row).predict_proba(case.X), shuffled.fit(row).predict_proba(case.X))
-
-
-@every_estimator
 @given(case=cases(sizes=(100, 400), weights=("any",)), rng=orders)
 def test_the_order_of_columns_does_not_matter(row, case, rng):
     """Without ties: where two columns split equally well, the first is taken."""
@@ -127,24 +121,6 @@ def test_the_scale_of_relative_weights_does_not_matter(row, case, factor):
 def test_one_weight_for_all_is_no_weight(row, case, constant):
     weighted = replace(case, weight=np.full(len(case.y), constant))
     assert_same(row, case.fit(row).predict_proba(case.X), weighted.fit(row).predict_proba(case.X))
-
-
-@every_estimator
-@given(case=cases(weights=("copies",)))
-def test_a_whole_weight_is_a_number_of_copies(row, case):
-    copied = replace(case, weight=None).take(np.repeat(np.arange(len(case.y)), case.weight.astype(int)))
-    assert_same(row, case.fit(row).predict_proba(case.X), copied.fit(row).predict_proba(case.X), atol=1e-9)
-
-
-@every_estimator
-@given(case=cases(weights=("halves", "any", "copies")), rng=orders)
-def test_a_row_of_weight_zero_takes_no_part(row, case, rng):
-    keep = rng.random(len(case.y)) < 0.8
-    keep[np.unique(case.y, return_index=True)[1]] = True
-    weightless = replace(case, weight=np.where(keep, case.weight, 0.0))
-    assert_same(
-        row, weightless.fit(row).predict_proba(case.X), case.take(keep).fit(row).predict_proba(case.X)
-    )
 
 
 @pytest.mark.parametrize("row", [row for row in ESTIMATORS if row.key not in FOLDED], ids=lambda row: row.key)
@@ -183,34 +159,6 @@ def test_swapped_labels_with_swapped_costs_swap_the_decisions(row, case, loss, c
     assert_same(row, P, mirrored.predict_proba(case.X)[:, ::-1], atol=1e-9)
     clear = np.abs(P[:, 1] - fp / (fp + fn)) > 1e-7
     np.testing.assert_array_equal(model.predict(case.X)[clear], 1 - mirrored.predict(case.X)[clear])
-
-
-@every_estimator
-@settings(max_examples=2)
-@given(case=cases(sizes=(12_000,), weights=("none", "any")))
-def test_the_number_of_threads_changes_no_bit(row, case):
-    if "n_jobs" not in row.type._get_param_names():
-        pytest.skip(f"{row.name} has no n_jobs")
-    one, *others = (case.fit(row, n_jobs=jobs) for jobs in (1, 2, 3))
-    for model in others:
-        np.testing.assert_array_equal(one.predict_proba(case.X), model.predict_proba(case.X))
-
-
-@every_estimator
-@given(
-    case=cases(classes=(2,)),
-    number=st.integers(0, 3),
-    scale=st.sampled_from([3.0, 0.1, 1e-5]),
-)
-def test_the_scale_of_the_loss_does_not_matter(row, case, number, scale):
-    choices = SYMMETRIC if row.key in CONVEX_ONLY else ANY_LOSS
-    loss = choices[number % len(choices)]
-    names = row.type._get_param_names()
-    penalties = {"l2_regularization": 1.0, "min_split_gain": 0.01}
-    penalties = {name: value for name, value in penalties.items() if name in names}
-    one = case.fit(row, loss=loss, **penalties)
-    other = case.fit(row, loss=scale * loss, **penalties)
-    assert_same(row, one.predict_proba(case.X), other.predict_proba(case.X), atol=1e-9)
 
 
 @every_estimator

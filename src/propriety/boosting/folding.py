@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.boosting import curves
 from propriety.boosting.calibration import recalibrated
+from propriety.boosting.compatibility import check_spread
 from propriety.boosting.learning import Lesson, shifted, start_of
 from propriety.boosting.rounds import Booster
 from propriety.boosting.settings import N_FOLDS, ROUNDS, TOLERANCE, BoostingSettings
@@ -239,6 +240,7 @@ def folds_for(
                 "folds are for max_iter='cv' and calibrate, which nobody asks for; leave them out"
             )
         return training, None
+    check_spread(settings, training)
     if folds is None:
         return with_folds(training, N_FOLDS)
     if training.groups is not None:
