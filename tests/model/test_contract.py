@@ -150,17 +150,11 @@ def test_the_catalogue_is_what_the_package_offers(row):
     assert row.type.table_settings(100).keys() <= set(row.type._get_param_names())
 
 
-def quick(row):
-    """With default parameters, but for the number of rounds and trees."""
-    few = {"boosting": {"max_iter": 10}, "auto": {"members": ("linear", "forest"), "n_estimators": 10}}
-    return row.type(**few.get(row.key, {}))
-
-
 @pytest.mark.filterwarnings("ignore::propriety.linear.SeparationWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
-@parametrize_with_checks([quick(row) for row in ROWS])
+@parametrize_with_checks([row.type() for row in ROWS])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
