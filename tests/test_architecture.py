@@ -14,7 +14,16 @@ ROOT = Path(__file__).resolve().parents[1] / "src" / "propriety"
 
 #: From the ground up. A part may import those of the floors below, and itself; nothing else, at any place.
 FLOORS = (
-    ("version", "parallel", "communicator", "memory", "progress", "demonstration", "cached_properties"),
+    (
+        "version",
+        "parallel",
+        "communicator",
+        "memory",
+        "progress",
+        "demonstration",
+        "cached_properties",
+        "errors",
+    ),
     ("compilation",),
     ("caching",),
     ("losses",),

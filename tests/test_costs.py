@@ -1,9 +1,13 @@
 """Costs: the one threshold, decisions and what they cost."""
 
+import pickle
+
 import numpy as np
 import pytest
 
+from propriety import Costs, LinearClassifier
 from propriety.costs import ResolvedCosts, threshold
+from propriety.errors import ArgumentError
 
 
 def test_the_threshold_is_where_both_decisions_cost_the_same(rng):
@@ -125,3 +129,30 @@ def test_costs_of_the_same_numbers_are_kept_and_cannot_be_changed():
     for _ in range(2):
         with pytest.raises(ValueError, match="fp_cost must be positive and finite, got -1"):
             ResolvedCosts.of_mistakes(-1, 7.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: ResolvedCosts.of_mistakes(fp_cost=-1), "fp_cost"),
+        (lambda: ResolvedCosts.of_mistakes(fn_cost=[1, np.nan]), "fn_cost"),
+        (lambda: ResolvedCosts.of_mistakes(fn_cost=np.ones((2, 2))), "fn_cost"),
+        (lambda: ResolvedCosts.of_mistakes(fn_cost=1, tp_benefit=-2), "fn_cost"),
+        (lambda: ResolvedCosts.of_matrix([[0, 1, 2]]), "cost_matrix"),
+        (lambda: ResolvedCosts.of_mistakes().decide_within([0.5], 1.5), "budget"),
+        (lambda: Costs(fn=(20, 5)).resolve(np.arange(2)), "fn_cost"),
+        (lambda: Costs(fp=(-1, 5)).resolve(np.arange(2)), "fp_cost"),
+        (lambda: Costs(pos_label="x").resolve(np.arange(2)), "pos_label"),
+        (lambda: LinearClassifier(max_iter=-1).fit([[0.0], [1.0]], [0, 1]), "max_iter"),
+        (lambda: LinearClassifier(solver="x").fit([[0.0], [1.0]], [0, 1]), "solver"),
+    ],
+)
+def test_an_error_carries_the_argument_that_it_is_about(call, argument):
+    with pytest.raises(ArgumentError) as caught:
+        call()
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert error.argument == argument
+    assert argument in str(error)
+    told = error.told(lambda name: f"<{name}>")
+    assert told.count(f"<{argument}>") == 1
+    assert told.replace("<", "").replace(">", "") == str(error)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.errors import Argument, ArgumentError
 from propriety.losses.point import as_float, check_probability
 
 Array = NDArray[np.float64]
@@ -97,12 +98,13 @@ class ResolvedCosts:
         matrix = as_float("cost_matrix", cost_matrix)
         rows, columns = matrix.shape[-2:] if matrix.ndim in (2, 3) else (0, 0)
         if rows < 2 or columns not in (rows, rows + 1):
-            raise ValueError(
-                "cost_matrix must have shape (K, K), cost_matrix[true, predicted], or (K, K + 1) with the "
-                f"cost of abstaining last, or one such matrix for each row, got {matrix.shape}"
+            raise ArgumentError(
+                "cost_matrix",
+                "must have shape (K, K), cost_matrix[true, predicted], or (K, K + 1) with the "
+                f"cost of abstaining last, or one such matrix for each row, got {matrix.shape}",
             )
         if not np.all(np.isfinite(matrix)):
-            raise ValueError("cost_matrix must be finite")
+            raise ArgumentError("cost_matrix", "must be finite")
         return cls(matrix, positive)
 
     @classmethod
@@ -324,9 +326,9 @@ def _threshold(fp_cost: ArrayLike, fn_cost: ArrayLike) -> Any:
     alarm, miss = np.asarray(fp_cost), np.asarray(fn_cost)
     nothing = (alarm == 0) & (miss == 0)
     if np.any((alarm < 0) & (miss <= 0)) or np.any((alarm <= 0) & (miss < 0)):
-        raise ValueError("costs must not make both wrong decisions cheaper than the right one")
+        raise ArgumentError("costs", "must not make both wrong decisions cheaper than the right one")
     if alarm.ndim == 0 and (alarm < 0 or miss < 0 or nothing):
-        raise ValueError("cost_matrix must not make a wrong decision cheaper than the right one")
+        raise ArgumentError("cost_matrix", "must not make a wrong decision cheaper than the right one")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         c = alarm / (alarm + miss)
         # Costs near the largest float have no sum; their ratio is what counts.
@@ -356,14 +358,16 @@ def _rows_in(budget: Any, n: int) -> int:
             return int(amount * n)
         if amount >= 0 and amount.is_integer():
             return int(amount)
-    raise ValueError(f"budget must be a number of rows, or a share above 0 and below 1, got {budget!r}")
+    raise ArgumentError("budget", f"must be a number of rows, or a share above 0 and below 1, got {budget!r}")
 
 
 def _amount(name: str, value: ArrayLike) -> Array:
     """A finite number, or one for each row."""
     amount = as_float(name, value)
     if amount.ndim > 1:
-        raise ValueError(f"{name} must be a number or have one entry for each row, got shape {amount.shape}")
+        raise ArgumentError(
+            name, f"must be a number or have one entry for each row, got shape {amount.shape}"
+        )
     _refuse(name, "finite", amount, ~np.isfinite(amount))
     return amount
 
@@ -380,10 +384,10 @@ def _refuse(name: str, kind: str, values: Array, wrong: NDArray[np.bool_]) -> No
     if not np.any(wrong):
         return
     if values.ndim == 0:
-        raise ValueError(f"{name} must be positive and finite, got {float(values)!r}")
+        raise ArgumentError(name, f"must be positive and finite, got {float(values)!r}")
     row = int(np.argmax(wrong))
     what = "is missing" if np.isnan(values[row]) else f"is {values[row]:g}"
-    raise ValueError(f"{name} must be {kind} in every row, and {what} in row {row}")
+    raise ArgumentError(name, f"must be {kind} in every row, and {what} in row {row}")
 
 
 def _check_same_rows(terms: dict[str, Array]) -> None:
@@ -398,7 +402,10 @@ def _check_excess(terms: dict[str, Array], cost: str, benefit: str) -> None:
     if terms[cost].ndim or terms[benefit].ndim or terms[cost] + terms[benefit] > 0:
         return
     if terms[benefit] == 0:
-        raise ValueError(f"{cost} must be positive and finite, got {float(terms[cost])!r}")
-    raise ValueError(
-        f"{cost} + {benefit} must be positive: else the wrong decision is no dearer than the right one"
+        raise ArgumentError(cost, f"must be positive and finite, got {float(terms[cost])!r}")
+    raise ArgumentError(
+        cost,
+        "+ ",
+        Argument(benefit),
+        " must be positive: else the wrong decision is no dearer than the right one",
     )

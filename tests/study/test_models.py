@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from propriety.data.arguments import ArgumentError
 from propriety.data.table import Rows
+from propriety.errors import ArgumentError
 from propriety.study import models
 from propriety.study.models import Arguments, FitRequest
 

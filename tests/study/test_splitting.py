@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, ShuffleSplit, train_test_split
 
-from propriety.data.arguments import ArgumentError
+from propriety.errors import ArgumentError
 from propriety.study.ordering import _direction, _is_mixed
 from propriety.study.splitting import Role, split_rows
 

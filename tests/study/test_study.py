@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from propriety import BoostingClassifier, Costs, LinearClassifier, Study, TreeClassifier
 from propriety.cli.app import app
-from propriety.data.arguments import ArgumentError
+from propriety.errors import ArgumentError
 
 TABLE = pd.DataFrame(columns())
 X, Y = TABLE[["years", "size", "amount"]].astype(float), TABLE["late"]

@@ -60,7 +60,7 @@ def test_constants_are_parameters_of_an_estimator_and_come_back():
         ({"fp_cost": "0"}, "fp_cost must be positive"),
         ({"fn_cost": "nan"}, "fn_cost must be positive and finite"),
         ({"fn_cost": "20..5"}, "must be a range low..high, the lower end first"),
-        ({"fn_cost": "0..5"}, "lower end of fn_cost"),
+        ({"fn_cost": "0..5"}, "fn_cost must have a lower end that is a finite number above 0"),
         ({"fn_cost": "amount..20"}, "a range of numbers"),
         ({"tp_benefit": "1..2"}, "ranges are for fp_cost and fn_cost"),
         ({"fn_cost": "amount +"}, "lacking at the end"),

@@ -24,7 +24,7 @@ from typer.main import get_command
 from propriety.cached_properties import cached_property
 from propriety.cli.names import named_option
 from propriety.cli.output import UsageError, show_error
-from propriety.data.arguments import ArgumentError
+from propriety.errors import ArgumentError
 
 #: Exit codes; 1 is a fault of the program, 130 an interruption, 143 a termination.
 USAGE, BAD_TABLE, BAD_MODEL, NOT_WRITTEN, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
@@ -122,6 +122,7 @@ class CommandGroup(TyperGroup):
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """Turn the errors that a user can mend into a message and an exit code, without a traceback."""
+    known = inspect.signature(function).parameters
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -130,13 +131,13 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             with ending_in_order():
                 return function(*args, **kwargs)
         except _table_error() as error:
-            _fail(error.problem, error.advice, BAD_TABLE, as_json)
+            _fail(named_option(error, known), error.advice, BAD_TABLE, as_json)
         except _model_file_error() as error:
             _fail(str(error), "", BAD_MODEL, as_json)
         except UsageError as error:
             _fail(str(error), "", USAGE, as_json)
         except ArgumentError as error:
-            _fail(named_option(error), "", USAGE, as_json)
+            _fail(named_option(error, known), "", USAGE, as_json)
         except BrokenPipeError:
             # Whoever read the output has seen enough.
             sys.stderr.close()

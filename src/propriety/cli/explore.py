@@ -91,6 +91,5 @@ def _costs(fp_cost: float | None, fn_cost: float | None) -> dict[str, float]:
     if fp_cost is None and fn_cost is None:
         return {}
     given = {"fp_cost": 1.0 if fp_cost is None else fp_cost, "fn_cost": 1.0 if fn_cost is None else fn_cost}
-    with o.named_as_options():
-        ResolvedCosts.of_mistakes(given["fp_cost"], given["fn_cost"])
+    ResolvedCosts.of_mistakes(given["fp_cost"], given["fn_cost"])
     return given

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from propriety import memory
-from propriety.cli.options import Asking, Meaning, Opening, Showing, named_as_options
+from propriety.cli.options import Asking, Meaning, Opening, Showing
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import TrainingTable
 from propriety.study.splitting import Role
@@ -59,9 +59,8 @@ def load_table(
         if target not in source.column_names:
             raise no_such_column(target, source.column_names)
         showing.check(source.column_names)
-        with named_as_options():
-            stated = replace(TableCosts.read(asking.terms, source.column_names), matrix=matrix)
-            offset = _offset(asking, source.column_names)
+        stated = replace(TableCosts.read(asking.terms, source.column_names), matrix=matrix)
+        offset = _offset(asking, source.column_names)
         of_offset = () if offset is None else offset.columns
         roles = [
             name for name in (asking.weights, asking.groups, asking.time, *of_offset) if name is not None
@@ -114,10 +113,8 @@ def load_table(
         offset=None if offset is None else _offsets(asking, offset, table, findings),
         by={name: _parts(table.column(name), findings) for name in showing.by or ()},
     )
-    with named_as_options():
-        of_rows = stated.of_rows(table, findings.columns, rows=findings.rows)
-        result = replace(result, of_rows=of_rows)
-        result.costs  # noqa: B018 (refuses costs that make no sense)
+    result = replace(result, of_rows=stated.of_rows(table, findings.columns, rows=findings.rows))
+    result.costs  # noqa: B018 (refuses costs that make no sense)
     del table
     memory.trim()
     return result

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 
 from propriety.cli.names import option
 from propriety.cli.output import Output, UsageError
-from propriety.tables.errors import TableError, no_such_column
+from propriety.tables.errors import no_such_column
 from propriety.tables.limits import EXPANSION
 
 if TYPE_CHECKING:
@@ -344,29 +343,7 @@ def check_budget(budget: float | None) -> None:
     if budget is not None:
         from propriety.costs import ResolvedCosts
 
-        try:
-            ResolvedCosts.of_mistakes().decide_within([0.5], budget)
-        except ValueError as error:
-            raise UsageError(f"--{error}") from None
-
-
-@contextmanager
-def named_as_options() -> Iterator[None]:
-    """What is wrong with costs, in the words of the command line."""
-    try:
-        yield
-    except TableError as error:
-        raise TableError(_as_options(error.problem), error.advice) from None
-    except ValueError as error:
-        raise UsageError(_as_options(str(error))) from None
-
-
-def _as_options(text: str) -> str:
-    from propriety.tables.costs import DEFAULTS
-
-    for name in (*DEFAULTS, "cost_matrix", "offset"):
-        text = text.replace(name, option(name))
-    return text
+        ResolvedCosts.of_mistakes().decide_within([0.5], budget)
 
 
 def _loss(text: str | None) -> Any:

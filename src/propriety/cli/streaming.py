@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from propriety import memory
 from propriety.cli.loading import show_table
-from propriety.cli.options import Asking, Meaning, Opening, named_as_options, option
+from propriety.cli.options import Asking, Meaning, Opening, option
 from propriety.cli.output import Output, UsageError
 from propriety.cli.paths import is_many
 from propriety.cli.training import TrainingTable
@@ -177,8 +177,7 @@ def fit_streamed(
     files = _open(path)
     if target not in files.schema.names:
         raise no_such_column(target, files.schema.names)
-    with named_as_options():
-        stated = TableCosts.read(asking.terms, files.schema.names)
+    stated = TableCosts.read(asking.terms, files.schema.names)
     apart = [] if asking.weights is None else [asking.weights]
     sample = _sample(files)
     several = not stated.by_side and asking.positive is None

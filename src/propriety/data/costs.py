@@ -18,6 +18,7 @@ from propriety.costs import CostsOfRowsError, ResolvedCosts
 from propriety.data import uncertain
 from propriety.data.stream import Stream
 from propriety.data.table import Stacked, is_frame, named_column, refuse_query
+from propriety.errors import ArgumentError
 from propriety.losses.value import Value, show
 
 #: The terms that may differ by row, and what an estimator, which has a short form of two, calls them.
@@ -232,10 +233,11 @@ class Costs(Value):
             given["cost_matrix"] = matrix_for(matrix, classes, known)
         costs = ResolvedCosts.read(**given, positive=positive)
         if costs.n_classes != len(classes):
-            raise ValueError(
-                f"cost_matrix is for {costs.n_classes} classes, and there are {len(classes)}: "
+            raise ArgumentError(
+                "cost_matrix",
+                f"is for {costs.n_classes} classes, and there are {len(classes)}: "
                 f"{classes.tolist()[:10]}; if some rows, as those of a fold, may lack a class, name the "
-                "classes: give a data frame, or a dict {true: {decided: cost}}"
+                "classes: give a data frame, or a dict {true: {decided: cost}}",
             )
         if X is not None:
             if not isinstance(X, Stream):
@@ -250,11 +252,13 @@ class Costs(Value):
         if self.pos_label is None:
             return 1
         if len(classes) > 2:
-            raise ValueError(f"pos_label is for two classes, got {len(classes)} classes")
+            raise ArgumentError("pos_label", f"is for two classes, got {len(classes)} classes")
         labels = classes.tolist()
         if self.pos_label not in labels:
             advice = _NUMBERED if isinstance(self.pos_label, str) and labels == [0, 1] else ""
-            raise ValueError(f"pos_label={self.pos_label!r} is not one of the classes {labels}{advice}")
+            raise ArgumentError(
+                "pos_label", f"={self.pos_label!r} is not one of the classes {labels}{advice}"
+            )
         return int(labels.index(self.pos_label))
 
     def _resolved(self, name: str, known_as: str, X: Any) -> Any:

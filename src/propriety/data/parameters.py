@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propriety.data.table import Schema
+from propriety.errors import ArgumentError
 
 _AUTO_LEAF, _AUTO_SHARE = 20.0, 3.0
 _SEEDS = 2**31 - 1
@@ -37,14 +38,14 @@ def number(
         what = "a whole number" if whole else "a number"
         bounds = f"{'above' if above else 'at least'} {low:g}"
         bounds += f" and at most {high:g}" if high < math.inf else ""
-        raise ValueError(f"{name} must be {what} {bounds}, got {value!r}")
+        raise ArgumentError(name, f"must be {what} {bounds}, got {value!r}")
     return int(value) if whole else float(value)
 
 
 def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
     """`value`, if it is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")
+        raise ArgumentError(name, f"must be one of {list(allowed)}, got {value!r}")
     return value
 
 
@@ -86,7 +87,7 @@ class Parameters:
         """True or False."""
         value = getattr(self._estimator, name)
         if not isinstance(value, bool | np.bool_):
-            raise ValueError(f"{name} must be True or False, got {value!r}")
+            raise ArgumentError(name, f"must be True or False, got {value!r}")
         return bool(value)
 
     def least_weight(self, name: str, total: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.costs import ResolvedCosts
+from propriety.errors import ArgumentError
 from propriety.losses.special import gauss_legendre
 from propriety.losses.value import positive, show
 
@@ -32,19 +33,28 @@ def read(name: str, cost: Any) -> Any:
     """
     if isinstance(cost, tuple | list):
         if len(cost) != 2:
-            raise ValueError(f"{name} must be a number, a pair (low, high) or a distribution, got {cost!r}")
-        low, high = (
-            positive(f"the lower end of {name}", cost[0]),
-            positive(f"the upper end of {name}", cost[1]),
-        )
+            raise ArgumentError(name, f"must be a number, a pair (low, high) or a distribution, got {cost!r}")
+        low, high = (_end(name, which, end) for which, end in zip(("lower", "upper"), cost, strict=True))
         if low > high:
-            raise ValueError(f"{name}=({show(low)}, {show(high)}) is no range: give (low, high), low ≤ high")
+            raise ArgumentError(
+                name, f"=({show(low)}, {show(high)}) is no range: give (low, high), low ≤ high"
+            )
         return low if low == high else between(low, high)
     if is_uncertain(cost):
         if cost.support()[0] < 0 or not np.isfinite(cost.mean()):
-            raise ValueError(f"{name} must have a distribution on positive numbers, with a finite mean")
+            raise ArgumentError(name, "must have a distribution on positive numbers, with a finite mean")
         return cost
     return positive(name, cost)
+
+
+def _end(name: str, which: str, value: Any) -> float:
+    """An end of a range, which must be a number above 0."""
+    try:
+        return positive("it", value)
+    except ValueError:
+        raise ArgumentError(
+            name, f"must have a {which} end that is a finite number above 0, got {value!r}"
+        ) from None
 
 
 def between(low: float, high: float) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from propriety import losses, parallel
+from propriety.errors import ArgumentError
 from propriety.linear import fisher, lbfgs, proximal, separating
 from propriety.linear.descent import Run
 from propriety.linear.design import NARROW
@@ -156,5 +157,5 @@ def named(name: Any) -> Solver:
     2000
     """
     if not isinstance(name, str) or name not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, got {name!r}")
+        raise ArgumentError("solver", f"must be one of {', '.join(SOLVERS)}, got {name!r}")
     return SOLVERS[name]

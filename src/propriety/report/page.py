@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any
 
-from propriety.data.arguments import ArgumentError
+from propriety.errors import ArgumentError
 from propriety.progress import part
 from propriety.report import flipping, groups, interaction, outcomes, ranking, sections, top
 from propriety.report.markup import Markup, clean, join, tag

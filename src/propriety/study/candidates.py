@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from propriety.data.arguments import ArgumentError
 from propriety.data.table import is_frame
+from propriety.errors import ArgumentError
 from propriety.evaluation.judging import MODEL
 from propriety.study.models import SPECS, FitRequest, Fitted, ModelSpec, given_spec, named, within
 from propriety.study.question import Question

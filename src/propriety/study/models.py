@@ -17,10 +17,10 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from propriety import parallel
-from propriety.data.arguments import ArgumentError
 from propriety.data.costs import TERMS, Costs, parameters_of
 from propriety.data.numbers import Numbers, summed
 from propriety.data.table import Rows, Schema
+from propriety.errors import ArgumentError
 from propriety.model.base import ProperClassifier
 from propriety.model.catalogue import ESTIMATORS, Entry
 from propriety.model.offsets import OffsetClassifier

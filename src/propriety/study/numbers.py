@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from propriety.data.arguments import ArgumentError
+from propriety.errors import ArgumentError
 from propriety.weights import Estimate
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.data.arguments import ArgumentError
+from propriety.errors import ArgumentError
 from propriety.evaluation.subgroups import in_parts
 from propriety.study.columns import as_column
 from propriety.study.numbers import number

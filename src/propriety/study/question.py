@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.costs import ResolvedCosts
-from propriety.data.arguments import ArgumentError
 from propriety.data.costs import TERMS, Costs, matrix_for, parameters_of, read_terms
 from propriety.data.table import Rows, is_frame, is_sparse, named_column, take_rows
 from propriety.data.training import n_scores_of, read_groups, read_offset
 from propriety.data.uncertain import is_uncertain
+from propriety.errors import ArgumentError
 from propriety.evaluation import inputs
 from propriety.evaluation.judging import JudgedRows
 from propriety.study.columns import as_column

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, StratifiedKFold
 
-from propriety.data.arguments import ArgumentError
+from propriety.errors import ArgumentError
 
 Pair = tuple[NDArray[np.intp], NDArray[np.intp]]
 _MANY = 5000  # rows from which one held-out part is enough

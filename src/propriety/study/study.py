@@ -16,9 +16,9 @@ from sklearn.frozen import FrozenEstimator
 from propriety import evaluation, progress
 from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
-from propriety.data.arguments import ArgumentError
 from propriety.data.costs import TERMS, Costs, stated_costs
 from propriety.data.table import Rows, is_sparse, refuse_query
+from propriety.errors import ArgumentError
 from propriety.evaluation import Importance, Subgroup
 from propriety.evaluation.judging import (
     CONSTANT,

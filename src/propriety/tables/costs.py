@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from propriety.costs import ResolvedCosts
 from propriety.data import uncertain
 from propriety.data.costs import TERMS, Costs, parameters_of
+from propriety.errors import Argument, ArgumentError
 from propriety.tables.columns import Columns
 from propriety.tables.conversion import as_number, as_numpy, as_text, first_bad
 from propriety.tables.errors import TableError, no_such_column
@@ -217,12 +218,17 @@ def _read_term(name: str, text: str, names: list[str]) -> Term:
         try:
             ends = float(match["low"]), float(match["high"])
         except ValueError:
-            raise ValueError(f"{name} must be a range of numbers such as 5..20, got {text!r}") from None
+            raise ArgumentError(name, f"must be a range of numbers such as 5..20, got {text!r}") from None
         if name not in _MISTAKES:
-            raise ValueError(f"{name} may not be a range: ranges are for fp_cost and fn_cost, got {text!r}")
+            raise ArgumentError(
+                name,
+                "may not be a range: ranges are for ",
+                *(Argument("fp_cost"), " and ", Argument("fn_cost")),
+                f", got {text!r}",
+            )
         low, high = ends
         if low > high:
-            raise ValueError(f"{name} must be a range low..high, the lower end first, got {text!r}")
+            raise ArgumentError(name, f"must be a range low..high, the lower end first, got {text!r}")
         return low if isinstance(uncertain.read(name, ends), float) else (low, high)
     expression = read_expression(name, text, names)
     return expression if expression.columns else float(expression({}))
@@ -237,7 +243,7 @@ def read_expression(name: str, text: str, names: list[str]) -> Expression:
     except ExpressionError as error:
         near = no_such_column(text, names).advice
         hint = f"; {near}" if near.startswith("did you mean") else ""
-        raise ValueError(f"{name}: {error}{hint}") from None
+        raise ArgumentError(name, f": {error}{hint}") from None
     for column in expression.columns:
         if column not in names:
             raise no_such_column(column, names)
@@ -284,7 +290,7 @@ def _check(name: str, term: Expression, amounts: Floats, rows: NDArray[np.intp])
     if wrong.any():
         row = rows[np.argmax(wrong)] + 1
         raise TableError(
-            f"{name} = {term.text} {what} in row {row}",
+            [Argument(name), f" = {term.text} {what} in row {row}"],
             "every row needs a cost: mend the table, leave such rows out, or state another expression",
         )
 

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+from propriety.errors import told
 
 
 class TableError(ValueError):
-    """What is wrong with a table and where, and in `advice` what to do about it."""
+    """What is wrong with a table and where, and in `advice` what to do about it.
 
-    def __init__(self, problem: str, advice: str = "") -> None:
-        super().__init__(f"{problem}; {advice}" if advice else problem)
-        self.problem, self.advice = problem, advice
+    The problem may be in parts, of which an `Argument` is one that the table does not suit.
+    """
+
+    def __init__(self, problem: str | Sequence[str], advice: str = "") -> None:
+        self.parts = (problem,) if isinstance(problem, str) else tuple(problem)
+        self.problem, self.advice = "".join(self.parts), advice
+        super().__init__(f"{self.problem}; {advice}" if advice else self.problem)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.problem, self.advice)
+        return type(self), (self.parts, self.advice)
+
+    def told(self, name: Callable[[str], str]) -> str:
+        """The problem, with arguments called by other names."""
+        return told(self.parts, name)
 
 
 class NotNumbers(TableError):

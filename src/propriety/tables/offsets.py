@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.errors import Argument, ArgumentError
 from propriety.tables.columns import Columns
 from propriety.tables.costs import numbers_in, read_expression
 from propriety.tables.errors import TableError
@@ -17,6 +18,7 @@ from propriety.tables.expressions import Expression
 Floats = NDArray[np.float64]
 #: What the numbers of an offset are.
 LOG_ODDS, PROBABILITY = "log-odds", "probability"
+_OFFSET = Argument("offset")
 SCALES = (LOG_ODDS, PROBABILITY)
 
 
@@ -43,7 +45,9 @@ class TableOffset:
         """From a text, for a table with columns of these names."""
         expression = read_expression("offset", text, list(names))
         if not expression.columns:
-            raise ValueError(f"offset must be made of columns, got {text!r}: a constant is learned anyway")
+            raise ArgumentError(
+                _OFFSET, f"must be made of columns, got {text!r}: a constant is learned anyway"
+            )
         return cls(expression, scale)
 
     @property
@@ -74,7 +78,7 @@ class TableOffset:
         wrong = ~np.isfinite(offset)
         if wrong.any():
             raise TableError(
-                f"offset = {self.text} is missing or not finite in row {rows[np.argmax(wrong)] + 1}",
+                [_OFFSET, f" = {self.text} is missing or not finite in row {rows[np.argmax(wrong)] + 1}"],
                 "every row needs one: mend the table, leave such rows out, or state another expression",
             )
         if self.scale == LOG_ODDS:
@@ -83,8 +87,11 @@ class TableOffset:
         if wrong.any():
             row = int(np.argmax(wrong))
             raise TableError(
-                f"offset = {self.text} is {offset[row]:g} in row {rows[row] + 1}, and the log-odds of a "
-                "probability need one between 0 and 1, neither included",
+                [
+                    _OFFSET,
+                    f" = {self.text} is {offset[row]:g} in row {rows[row] + 1}, and the log-odds of a "
+                    "probability need one between 0 and 1, neither included",
+                ],
                 "mend the table, or keep it away from 0 and 1",
             )
         return np.log(offset) - np.log1p(-offset)
