@@ -4,6 +4,7 @@ from propriety.linear.classifier import LinearClassifier
 from propriety.linear.paths import LinearPath, Path, path
 from propriety.linear.summary import Summary
 from propriety.linear.tailoring import SlopeWarning
+from propriety.separators.projection import bregman_projection
 from propriety.separators.separation import SeparationWarning, separating_direction
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "SeparationWarning",
     "SlopeWarning",
     "Summary",
+    "bregman_projection",
     "path",
     "separating_direction",
 ]
