@@ -8,6 +8,7 @@ import re
 from importlib import import_module
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from running import as_json, run
@@ -223,6 +224,26 @@ def test_predict_in_pieces_gives_the_rows_of_one_piece(folder, tmp_path, ending)
     p = np.array([float(v) for v in scored.column("probability").to_pylist()])
     np.testing.assert_array_equal(p, whole[:, 1])
     assert [f.name for f in tmp_path.iterdir() if f.name.startswith(".")] == []
+
+
+def test_predict_of_many_files_writes_a_folder_and_goes_on(folder, tmp_path):
+    new, scored, model = tmp_path / "new", tmp_path / "scored", folder / "boosting.propriety"
+    new.mkdir()
+    for k in range(3):
+        pq.write_table(pa.table(columns(30, seed=k)), new / f"{k}.parquet")
+    arguments = ("predict", model, f"{new}/*.parquet", "--out", f"{scored}/")
+    summary = as_json(*arguments)
+    assert (summary["rows"], summary["files"], summary["files_kept"]) == (90, 3, 0)
+    p = [pq.read_table(scored / f"{k}.parquet").column("probability").to_pylist() for k in range(3)]
+    expected = propriety.load(model).predict_proba(pq.read_table(new / "1.parquet"))[:, 1]
+    np.testing.assert_array_equal(p[1], expected)
+    mean = np.mean([value for part in p for value in part])
+    assert summary["mean_probability"] == pytest.approx(mean)
+    (scored / "1.parquet").unlink()  # as if it had been stopped
+    summary = as_json(*arguments)
+    assert (summary["rows"], summary["files_kept"]) == (30, 2)
+    assert as_json(*arguments)["files_kept"] == 3
+    assert "one file" in run(*arguments, "--budget", "5", code=2).stderr
 
 
 def test_predict_without_out_writes_csv_to_standard_output(folder):

@@ -30,6 +30,37 @@ def tables_at(path: str) -> list[str]:
         raise TableError(str(error)) from None
 
 
+def is_folder(path: str) -> bool:
+    """Whether an output is a folder: one that is there, or a path that ends as one.
+
+    >>> is_folder("scored/"), is_folder("scored.csv")
+    (True, False)
+    """
+    return path.endswith(("/", os.sep)) or os.path.isdir(path)
+
+
+def outputs_in(folder: str, path: str) -> list[tuple[str, str | None]]:
+    """For each table that a path stands for, the file of the same name in a folder, which is made."""
+    if path == "-":
+        raise UsageError("--out is a folder, and standard input has no name for a file in it: name a file")
+    tables = tables_at(path)
+    names = [os.path.basename(table) for table in tables]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise UsageError(f"two files are called {sorted(twice)[0]!r}, and {folder} can hold one of them")
+    os.makedirs(folder, exist_ok=True)
+    return [(table, os.path.join(folder, name)) for table, name in zip(tables, names, strict=True)]
+
+
+def is_newer(path: str, *sources: str) -> bool:
+    """Whether a file is there and was written after those it is made of."""
+    try:
+        written = os.stat(path).st_mtime_ns
+        return all(os.stat(source).st_mtime_ns < written for source in sources)
+    except OSError:
+        return False
+
+
 def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
     """Refuse to write a file that is read, or one file twice, by whatever path or link.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 
 from propriety.cli import options as o
 from propriety.cli.commands import command
-from propriety.cli.output import UsageError, shown
-from propriety.cli.paths import check_outputs
+from propriety.cli.output import Output, UsageError, shown
+from propriety.cli.paths import check_outputs, is_folder, is_newer, outputs_in
 from propriety.cli.writing import open_sink
 from propriety.model.files import load
 from propriety.model.seen import RowsAsked
@@ -51,8 +52,9 @@ def predict_command(
         typer.Option(
             "--out",
             "-o",
-            help="CSV, TSV, Parquet, Arrow or JSON lines, by its ending; .gz and others compress. Without it "
-            "CSV is written to standard output.",
+            help="CSV, TSV, Parquet, Arrow or JSON lines, by its ending; .gz and others compress. A folder, "
+            "ending in /, gets one file for each file of the table; those that are newer than the model and "
+            "the file they are made of are kept. Without it CSV is written to standard output.",
         ),
     ] = None,
     only_scores: Annotated[
@@ -89,12 +91,14 @@ def predict_command(
     \b
     Examples:
       propriety predict loans.propriety new.csv --out scored.parquet
+      propriety predict loans.propriety 'new/*.parquet' --out scored/
       cat new.csv | propriety predict loans.propriety - > scored.csv
       propriety predict customers.propriety customers.csv --budget 200 --out letters.csv
     """  # noqa: D301
     if telling.as_json and out_path is None:
         raise UsageError("--json needs --out: standard output would have both the rows and the summary")
-    check_outputs({"--out": out_path}, {"table": table, "model": model_path})
+    many = out_path is not None and is_folder(out_path)
+    pairs = _files(table, out_path, model_path, budget)
     out = replace(telling, quiet=telling.quiet or out_path is None).output
     model = load_model(model_path)
     if jobs is not None and "n_jobs" in model.estimator.get_params(deep=False):
@@ -105,10 +109,47 @@ def predict_command(
         check_can_choose(model, table, budget)
         with opening.open(table, size) as source:
             chosen = choose_within(model, source, budget)
-    with opening.open(table, size) as source:
-        totals, unknown, besides = score_all(
-            model, source, out_path, prefix, chosen, only_scores=only_scores, safe=spreadsheet_safe
-        )
+    totals, unknown, besides, kept = Totals(RowsAsked(model.estimator)), Counter[str](), [], 0
+    with out.progress("files", len(pairs)) if many else nullcontext(_nothing) as step:
+        for source_path, path in pairs:
+            if many and is_newer(str(path), source_path, model_path):
+                kept += 1
+            else:
+                with opening.open(source_path, size) as source:
+                    part, new, besides = score_all(
+                        model, source, path, prefix, chosen, only_scores=only_scores, safe=spreadsheet_safe
+                    )
+                totals += part
+                unknown.update(new)
+            step("")
+    _warn(out, model, totals, unknown)
+    summary = _summary(model, totals, out_path, besides) | {"budget": budget}
+    if many:
+        summary |= {"files": len(pairs), "files_kept": kept}
+        out.say(f"{len(pairs) - kept} files written, {kept} were there already")
+    if totals.rows:
+        decided = ", ".join(f"{totals.decided[label]:,} decided {label!r}" for label in _told(model))
+        cost = shown(summary["expected_cost_per_1000"])
+        out.say(f"{totals.rows:,} rows, {decided}; expected cost {cost} per 1,000. Written to {out_path}")
+    out.result(summary)
+
+
+def _files(
+    table: str, out_path: str | None, model_path: str, budget: float | None
+) -> list[tuple[str, str | None]]:
+    """Each table that is read with what is written of it."""
+    pairs = [(table, out_path)]
+    if out_path is not None and is_folder(out_path):
+        if budget is not None:
+            raise UsageError("--budget chooses among all rows, so --out must be one file")
+        pairs = outputs_in(out_path, table)
+    for source, path in pairs:
+        check_outputs({"--out": path}, {"table": source, "model": model_path})
+    return pairs
+
+
+def _warn(out: Output, model: TableModel, totals: Totals, unknown: Counter[str]) -> None:
+    """Of values that were taken as missing, and of rows that the model was fitted to."""
     dates = {column.name for column in model.columns.columns if column.kind == "date"}
     for name, times in unknown.items():
         what = "are no dates as it was fitted with" if name in dates else "the model has not seen"
@@ -117,11 +158,6 @@ def predict_command(
     if seen is not None and seen.some:
         share = "these rows" if seen.share == 1 else f"about {seen.share:.0%} of these rows"
         out.warn(f"the model was fitted to {share}: the expected cost looks better than it is on new ones")
-    summary = _summary(model, totals, out_path, besides) | {"budget": budget}
-    decided = ", ".join(f"{totals.decided[label]:,} decided {label!r}" for label in _told(model))
-    cost = shown(summary["expected_cost_per_1000"])
-    out.say(f"{totals.rows:,} rows, {decided}; expected cost {cost} per 1,000. Written to {out_path}")
-    out.result(summary)
 
 
 @dataclass
@@ -133,6 +169,19 @@ class Totals:
     cost: float = 0.0
     probability: float = 0.0
     decided: Counter[str] = field(default_factory=Counter)
+
+    def __iadd__(self, other: Totals) -> Totals:
+        """Those of more rows."""
+        self.asked.join(other.asked)
+        self.rows += other.rows
+        self.cost += other.cost
+        self.probability += other.probability
+        self.decided.update(other.decided)
+        return self
+
+
+def _nothing(text: str) -> None:
+    """Nobody is told of one file."""
 
 
 def _told(model: TableModel) -> list[str]:

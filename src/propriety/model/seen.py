@@ -45,6 +45,11 @@ class RowsAsked:
             self._hashes.append(row_hashes(self._model._table(X)))
             self._n_rows += len(self._hashes[-1])
 
+    def join(self, other: RowsAsked) -> None:
+        """Ask about the rows of another table as well."""
+        self._hashes += other._hashes
+        self._n_rows += other._n_rows
+
     @property
     def answer(self) -> RowsSeen | None:
         """What is known so far."""
