@@ -164,3 +164,10 @@ def test_a_row_without_a_group_is_refused_by_its_number(groups):
 def test_groups_that_cannot_be_sorted_are_refused():
     with pytest.raises(ValueError, match="groups must be all numbers or all text"):
         read([[1.0], [2.0]], [0, 1], groups=np.array(["a", 1], dtype=object))
+
+
+def test_costs_of_rows_where_no_rows_have_the_same_values():
+    X, y = np.arange(8.0)[:, None], [0, 1] * 4
+    costs = Costs(fp=np.arange(1.0, 9.0))
+    folds = fold_numbers(Training.read("T", X, y, costs=costs), 2)
+    np.testing.assert_array_equal(folds, fold_numbers(Training.read("T", X, y), 2))

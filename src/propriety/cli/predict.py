@@ -109,7 +109,8 @@ def predict_command(
         check_can_choose(model, table, budget)
         with opening.open(table, size) as source:
             chosen = choose_within(model, source, budget)
-    totals, unknown, besides, kept = Totals(RowsAsked(model.estimator)), Counter[str](), [], 0
+    totals, unknown, kept = Totals(RowsAsked(model.estimator)), Counter[str](), 0
+    besides: list[str] = []
     with out.progress("files", len(pairs)) if many else nullcontext(_nothing) as step:
         for source_path, path in pairs:
             if many and is_newer(str(path), source_path, model_path):

@@ -244,7 +244,8 @@ def _differences(training: Training, rows: NDArray[np.intp]) -> list[NDArray[np.
     if training.offset is not None:
         columns.extend(training.offset[rows].T)
     if training.costs.by_row:
-        columns.extend(training.costs.matrix[rows].reshape(len(rows), -1).T)
+        matrix = training.costs.matrix[rows]
+        columns.extend(matrix.reshape(len(rows), matrix.shape[1] * matrix.shape[2]).T)
     return columns
 
 
