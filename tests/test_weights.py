@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from propriety.weights import Weights, exact_sum
+from propriety.weights import SampledMean, Weights, exact_sum
 
 
 def test_whole_weights_are_copies_and_others_have_mean_one(rng):
@@ -87,7 +88,34 @@ def test_groups_are_the_observations(rng):
     expected = by_group.std(ddof=1) / np.sqrt(10)
     assert Weights.read(None, 30).standard_error(values, groups) == pytest.approx(expected)
     interval = Weights.read(None, 30).estimate(values, groups=groups, scale=2)
-    assert interval.high - interval.value == pytest.approx(2 * 1.959963984540054 * expected)
+    assert interval.high - interval.value == pytest.approx(2 * 1.959963984540054 * expected, rel=0.2)
+
+
+def test_intervals_of_one_event_each_are_those_of_poisson_and_of_many_are_normal(rng):
+    for events in (1, 5, 40):
+        values = np.zeros(100_000)
+        values[:events] = 7.0
+        low, _ = SampledMean.of(Weights(100_000), values, None, (0.0, 7.0)).interval()
+        assert low == pytest.approx(7e-5 * stats.chi2.ppf(0.025, 2 * events) / 2, rel=1e-3)
+    none = Weights(1000).estimate(np.zeros(1000), reach=(0.0, 50.0))
+    assert (none.value, none.low) == (0.0, 0.0)
+    assert 2.3 < none.high * 1000 / 50 < 3.7  # events that may be, though none was seen
+    half = Weights(10_000).estimate(rng.normal(3, 1, 10_000))
+    assert (half.low, half.high) == pytest.approx((half.value - 0.0196, half.value + 0.0196), abs=5e-4)
+
+
+def test_an_interval_ends_at_0_at_the_level_of_the_p_value_and_copies_are_rows(rng):
+    values = rng.choice([0.0, 0.0, 0.0, 2.0, -1.0], 60)
+    sampled = SampledMean.of(Weights(60), values, None, (-1.0, 2.0))
+    assert 0.001 < sampled.p_value < 1
+    side = 0 if sampled.value > 0 else 1
+    assert sampled.interval(1 - sampled.p_value)[side] == pytest.approx(0, abs=1e-6)
+    copies = np.arange(60) % 4
+    once = SampledMean.of(Weights.read(copies, 60), values, None, (-1.0, 2.0))
+    again = SampledMean.of(Weights(int(copies.sum())), np.repeat(values, copies), None, (-1.0, 2.0))
+    assert once.interval() == pytest.approx(again.interval())
+    same = Weights.read(0.3 * np.ones(60), 60).estimate(values)
+    assert same == Weights(60).estimate(values)
 
 
 def test_rows_of_weight_zero_take_no_part():

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
 
 from propriety import memory
 from propriety.communicator import SINGLE, Communicator
@@ -25,6 +26,7 @@ Array = NDArray[np.float64]
 Z95 = 1.959963984540054
 _EXACT = 2.0**53  # whole numbers up to this are floats, and so are their sums
 _BITS = 50  # of a sum of relative weights
+_UNSEEN = 0.75  # of an event, that is added for the upper end of an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,16 +198,139 @@ class Weights:
         return float(np.sqrt(count / (count - 1) * squares) / total) if count > 1 else math.inf
 
     def estimate(
-        self, values: ArrayLike, *, scale: float = 1.0, groups: NDArray[np.intp] | None = None
+        self,
+        values: ArrayLike,
+        *,
+        scale: float = 1.0,
+        groups: NDArray[np.intp] | None = None,
+        reach: tuple[float, float] | None = None,
     ) -> Estimate:
-        """The mean with its 95% interval, times `scale`; with `groups`, a group is one observation.
+        """The mean with its 95% interval, times `scale`; arguments as of `SampledMean.of`.
 
         >>> Weights.read(None, 4).estimate([0.0, 1.0, 1.0, 0.0]).value
         0.5
         """
-        mean, error = self.mean(values), self.standard_error(values, groups)
-        error = error if math.isfinite(error) else 0.0
-        return Estimate(scale * mean, scale * (mean - Z95 * error), scale * (mean + Z95 * error))
+        sampled = SampledMean.of(self, values, groups, reach)
+        low, high = sampled.interval()
+        return Estimate(scale * sampled.value, scale * low, scale * high)
+
+
+@dataclass(frozen=True)
+class SampledMean:
+    """The mean of rows, and how far that of other rows may be: intervals that hold for rare events.
+
+    The distances of values from their median, above and below it, are two sums of events of several sizes.
+    The ends of each are quantiles of gamma distributions of its first two moments, with a part of an event
+    more for the upper one [Fay and Feuer, Statistics in Medicine 1997, have a whole one]: Poisson's interval
+    where all events are of one size. Both are joined by their distances from the sums [Zou and Donner, ibid.
+    2008], which are scaled to the standard error of the mean. With many events it is the normal interval.
+    ``benchmarks/intervals.py`` has the coverage.
+
+    Attributes
+    ----------
+    value : float
+    median, total : float
+        Of the values, and of their weights.
+    above, below : tuple of three floats
+        The sum of the distances, that of their squares, and the size of an event that was not seen.
+    factor : float
+        Of the distances, so that the variance is that of the mean.
+    reach : pair of floats
+        No end is beyond.
+    """
+
+    value: float
+    median: float
+    total: float
+    above: tuple[float, float, float]
+    below: tuple[float, float, float]
+    factor: float
+    reach: tuple[float, float] = (-math.inf, math.inf)
+
+    @classmethod
+    def of(
+        cls,
+        weights: Weights,
+        values: ArrayLike,
+        groups: NDArray[np.intp] | None = None,
+        reach: tuple[float, float] | None = None,
+    ) -> SampledMean:
+        """Of the values of rows.
+
+        Parameters
+        ----------
+        weights : Weights
+        values : array of shape (n,)
+        groups : array of shape (n,), optional
+            Rows of a group are one observation.
+        reach : pair of floats, optional
+            The least and the largest value that a row can have, seen or not. By default unseen events are of
+            the size of those that were seen, and there are none where none was seen.
+        """
+        value, error = weights.mean(values), weights.standard_error(values, groups)
+        weight, values, kept = weights.array, np.asarray(values, dtype=np.float64), weights.kept
+        if kept is not None:
+            weight, values, groups = weight[kept], values[kept], None if groups is None else groups[kept]
+        total = float(weight.sum())
+        order = np.argsort(values, kind="stable")
+        middle = np.searchsorted(np.cumsum(weight[order]), 0.5 * total)
+        median = float(values[order[min(int(middle), len(order) - 1)]])
+        away = values - median
+        sums = away * weight if groups is None else np.bincount(groups, weights=weight * away)
+        sizes = away if groups is None and weights.copies else sums
+        unit = weights.overdispersion  # rows that an event has
+        if groups is not None:
+            of_group = np.bincount(groups, weights=weight)
+            unit = float(of_group @ of_group) / total
+        ends = (None, None) if reach is None else (reach[1] - median, median - reach[0])
+        parts = []
+        for side, end in zip((1.0, -1.0), ends, strict=True):
+            held = side * sums > 0
+            first = float(side * sums[held].sum())
+            second = float(sums[held] @ sizes[held])
+            seen = second / first if first > 0 else 0.0
+            parts.append((first, second, seen if end is None else max(end, 0.0) * unit))
+        squares = math.sqrt(parts[0][1] + parts[1][1])
+        factor = error * total / squares if squares > 0 and math.isfinite(error) else 1.0
+        least, most = reach or (-math.inf, math.inf)
+        ends_at = min(least, float(value)), max(most, float(value))
+        return cls(float(value), median, total, parts[0], parts[1], factor, ends_at)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Both ends."""
+        tail = 0.5 * (1 - level)
+        (above_low, above_high), (below_low, below_high) = (_ends(*p, tail) for p in (self.above, self.below))
+        middle = self.median + (self.above[0] - self.below[0]) / self.total
+        scale = self.factor / self.total
+        low = middle - scale * math.hypot(above_low, below_high)
+        high = middle + scale * math.hypot(above_high, below_low)
+        return max(low, self.reach[0]), min(high, self.reach[1])
+
+    @property
+    def p_value(self) -> float:
+        """Of the test that the mean is 0: one less the level of the interval that ends there."""
+        if self.value == 0:
+            return 1.0
+        side = 0 if self.value > 0 else 1
+
+        def beyond(log_p: float) -> float:
+            return self.interval(-math.expm1(log_p))[side] * self.value
+
+        least, most = math.log(1e-15), -1e-9
+        if beyond(least) >= 0:
+            return 0.0
+        return 1.0 if beyond(most) <= 0 else math.exp(optimize.brentq(beyond, least, most, xtol=1e-9))
+
+
+def _ends(first: float, second: float, size: float, tail: float) -> tuple[float, float]:
+    """How far the mean of a sum of events may be from it, below and above, each with this chance of more."""
+    low, high = 0.0, 0.0
+    if second > 0:
+        low = second / first * float(special.gammaincinv(first**2 / second, tail))
+    more, squares = first + _UNSEEN * size, second + _UNSEEN * size**2
+    if squares > 0:
+        high = squares / more * float(special.gammainccinv(more**2 / squares, tail))
+    return max(first - low, 0.0), max(high - first, 0.0)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propriety.costs import ResolvedCosts
-from propriety.evaluation.judging import RIVAL, JudgedRows, differences, judge
+from propriety.evaluation.judging import RIVAL, DecisionRule, JudgedRows, differences, judge
 from propriety.weights import Weights
 
 COSTS = ResolvedCosts.of_mistakes(1, 4)
@@ -43,7 +43,7 @@ def test_the_numbers_are_those_of_the_decisions(positive):
 def test_an_interval_of_costs_that_cannot_be_negative_ends_at_0():
     rows = JudgedRows(np.array([0, 1, 1]), ("no", "yes"), ResolvedCosts.of_mistakes(1, 40), Weights(3))
     bringing = JudgedRows(rows.y, rows.labels, ResolvedCosts.of_mistakes(1, 40, tp_benefit=2), Weights(3))
-    (cost,), (benefit,) = (judge(r, [r.rule("m", [0.0, 1.0, 0.0])]) for r in (rows, bringing))
+    (cost,), (benefit,) = (judge(r, [r.rule("m", [0.0, 0.0, 0.0])]) for r in (rows, bringing))
     assert cost.cost.low == 0
     assert benefit.cost.low < 0
 
@@ -81,3 +81,33 @@ def test_a_budget_allows_no_decision_for_everyone_but_never():
     assert [rule.name for rule in rows.constants] == ["never 'yes'"]
     (model,) = judge(rows, [rows.rule("m", [0.9, 0.8, 0.95])])
     assert model.acted_on == pytest.approx(1000 / 3)
+
+
+def test_intervals_hold_where_few_rows_are_positive():
+    """Cost, savings and differences, 8 expected positives of 160 rows; the normal interval covers 70%."""
+    rng, held = np.random.default_rng(0), []
+    for _ in range(300):
+        y = (rng.random(160) < 0.05).astype(np.intp)
+        decided = np.where(rng.random(160) < np.where(y == 1, 0.15, 0.04), 1 - y, y)
+        rows = JudgedRows(y, ("no", "yes"), ResolvedCosts.of_mistakes(1, 19), Weights(160))
+        rules = [DecisionRule(str(k), "model", np.full(160, k)) for k in (0, 1)]
+        model, never, always = judge(rows, [DecisionRule("model", "model", decided), *rules])
+        cost = 0.05 * 0.15 * 19 + 0.95 * 0.04
+        truths = (model.cost, cost), (never.dearer, 0.95 - cost), (always.dearer, 0.95 - cost)
+        held.append([e.low <= 1000 * truth <= e.high for e, truth in truths])
+        if model.savings is not None:
+            held[-1].append(model.savings.low <= 1 - cost / 0.95 <= model.savings.high)
+    assert min(np.mean([each[k] for each in held if k < len(each)]) for k in range(4)) > 0.93
+
+
+def test_no_miss_among_few_positives_does_not_make_savings_sure():
+    y = np.zeros(1000, dtype=np.intp)
+    y[:23] = 1
+    rows = JudgedRows(y, ("no", "yes"), ResolvedCosts.of_mistakes(1, 42), Weights(1000))
+    decided = y.copy()
+    decided[23:30] = 1
+    model, never = judge(rows, [DecisionRule("m", "model", decided), rows.constants[0]])
+    assert model.cost.high > 1000 * 42 * 2 / 1000  # two misses of 1,000 may be
+    assert never.dearer.low < 650
+    assert model.savings.low < 0.9
+    assert rows.positives == 23

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.evaluation import calibration_slope
-from propriety.evaluation.judging import CASES, JudgedRows
+from propriety.evaluation.judging import JudgedRows
 from propriety.weights import Estimate
 
 Floats = NDArray[np.float64]
@@ -76,7 +76,7 @@ class Judgement:
     >>> P = np.column_stack([1 - p, p])[np.arange(400) % 8]
     >>> rows = JudgedRows(y, ("paid", "default"), ResolvedCosts.of_mistakes(2, 3), Weights(400))
     >>> print(judgement(rows, {"linear": (P, 1.0, 0.1)}, P, 0.1))
-    1,000 decisions cost 625 (516 to 734). Deciding 'default' for everyone costs 1,000: 375 (...) less ...
+    1,000 decisions cost 625 (521.5 to 744.8). Deciding 'default' for everyone costs 1,000: 375 (...) less ...
     Its probabilities have a log loss of 0.5623, and are as sure as they may be: ... calibration is 1.
     Judged on 400 rows, by models that were not fitted to them.
     """
@@ -184,19 +184,19 @@ def judgement(
     `readable` are the probabilities of a model that is kept in its place because it can be read.
     """
     kept = P if readable is None else readable
-    row_costs = rows.row_costs(rows.decide(kept))
+    decided = rows.decide(kept)
     best = rows.cheapest[0]
     constant = rows.row_costs(np.full(len(rows.y), best))
     price = None
     if readable is not None:
-        price = rows.estimate(row_costs - rows.row_costs(rows.decide(P)), CASES)
+        price, _ = rows.difference(rows.decide(P), decided)
     whole = standing(rows, "all of them", P, seconds=seconds)
     labels = np.arange(P.shape[1]) if P.shape[1] > 2 else None
     return Judgement(
         standing(rows, "model", kept, seconds=seconds),
         tuple(standing(rows, key, *member) for key, member in members.items()),
         Standing(_for_everyone(rows, best), rows.cost(constant)),
-        rows.estimate(constant - row_costs, CASES),
+        rows.difference(decided, np.full(len(rows.y), best))[0],
         calibration_slope(rows.y, kept, sample_weight=rows.weights.values, labels=labels),
         int(np.count_nonzero(rows.weights.array)),
         left_out,

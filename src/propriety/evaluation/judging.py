@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import optimize
 from sklearn.metrics import roc_auc_score
 
 from propriety import losses
 from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
 from propriety.evaluation.comparison import holm
-from propriety.weights import Estimate, Weights
+from propriety.weights import Estimate, SampledMean, Weights
 
 Floats = NDArray[np.float64]
 #: Costs and counts are stated for so many decisions.
@@ -34,6 +34,7 @@ MODEL, RIVAL, CONSTANT, OFFSET = "model", "rival", "constant", "offset"
 ABSTAIN = "abstain"
 _CONSTANTS = 3  # decisions for everyone that are shown of several classes
 _LEVEL = 0.05  # of the tests between models
+_FARTHEST = 1e6  # share saved
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +117,33 @@ class JudgedRows:
         """What the decision on each row cost."""
         return self.costs.of_rows(self.y, decided)
 
-    def estimate(self, values: Any, scale: float = 1.0) -> Estimate:
-        """A mean over the rows with its 95% interval."""
-        return self.weights.estimate(values, scale=scale, groups=self.groups)
+    @property
+    def positives(self) -> float:
+        """Rows of the positive one of two classes or of the rarest of several, on which intervals rest."""
+        counts = self.weights.by_class(self.y, self.costs.n_classes) / self.weights.overdispersion
+        return float(counts[self.costs.positive] if self.costs.n_classes == 2 else counts.min())
+
+    @cached_property
+    def _mean_costs(self) -> Floats:
+        """What a decision on a row of a class costs on average: of shape (K, D)."""
+        return self.costs.mean(self.weights.array).matrix
+
+    def difference(
+        self, decided: NDArray[np.intp], other: NDArray[np.intp], scale: float = CASES
+    ) -> tuple[Estimate, float]:
+        """What other decisions cost more than these, with its interval, and the p-value of no difference."""
+        ways, others = (_possible(chosen, self._mean_costs.shape[1]) for chosen in (decided, other))
+        more = self._mean_costs[:, others, None] - self._mean_costs[:, None, ways]
+        reach = float(more.min()), float(more.max())
+        values = self.row_costs(other) - self.row_costs(decided)
+        sampled = SampledMean.of(self.weights, values, self.groups, reach)
+        low, high = sampled.interval()
+        return Estimate(scale * sampled.value, scale * low, scale * high), sampled.p_value
 
     def cost(self, row_costs: Floats, scale: float = CASES) -> Estimate:
         """The mean cost with its interval, which ends at 0 if no decision can bring anything."""
-        cost = self.estimate(row_costs, scale)
-        return Estimate(cost.value, max(cost.low, 0.0), cost.high) if self.costs.matrix.min() >= 0 else cost
+        reach = float(self._mean_costs.min()), float(self._mean_costs.max())
+        return self.weights.estimate(row_costs, scale=scale, groups=self.groups, reach=reach)
 
     def log_losses(self, p: Floats) -> Floats:
         """The log loss of each row."""
@@ -175,7 +195,9 @@ class JudgedRows:
         best = self.row_costs(np.full(len(self.y), self.cheapest[0]))
         if self.weights.mean(best) <= 0:
             return None
-        return savings_estimate(row_costs, best, self.weights, self.groups)
+        return savings_estimate(
+            row_costs, best, self.weights, self.groups, self._mean_costs, self.cheapest[0]
+        )
 
 
 @dataclass(frozen=True)
@@ -262,12 +284,12 @@ class Difference:
 
 def judge(rows: JudgedRows, rules: Sequence[DecisionRule]) -> tuple[Judgement, ...]:
     """A judgement of each rule; the others are compared with the first."""
-    of_first: Floats | None = None
+    first: DecisionRule | None = None
     found = []
     for rule in rules:
         row_costs = rows.row_costs(rule.decided)
-        dearer = None if of_first is None else rows.estimate(row_costs - of_first, CASES)
-        of_first = row_costs if of_first is None else of_first
+        dearer = None if first is None else rows.difference(first.decided, rule.decided)[0]
+        first = rule if first is None else first
         cost = rows.cost(row_costs)
         found.append(
             Judgement(
@@ -293,15 +315,14 @@ def differences(rows: JudgedRows, rules: Sequence[DecisionRule]) -> tuple[Differ
     >>> [(d.first, d.second, d.estimate.value) for d in differences(rows, [*rules, *rows.constants])]
     [('a', "never 'yes'", 500.0), ('a', "always 'yes'", 500.0)]
     """
-    of_rows = {rule.name: rows.row_costs(rule.decided) for rule in rules}
-    order = sorted(of_rows, key=lambda name: rows.weights.mean(of_rows[name]))
+    decided = {rule.name: rule.decided for rule in rules}
+    order = sorted(decided, key=lambda name: rows.weights.mean(rows.row_costs(decided[name])))
     pairs = [pair for pair in combinations(order, 2) if pair[0] == order[0]]
-    more = [of_rows[other] - of_rows[best] for best, other in pairs]
-    p_values = [_p_value(rows, values) for values in more]
-    corrected = holm(p_values) if p_values else np.empty(0)
+    more = [rows.difference(decided[best], decided[other]) for best, other in pairs]
+    corrected = holm([p for _, p in more]) if more else np.empty(0)
     return tuple(
-        Difference(*pair, rows.estimate(values, CASES), p, float(p_holm))
-        for pair, values, p, p_holm in zip(pairs, more, p_values, corrected, strict=True)
+        Difference(*pair, estimate, p, float(p_holm))
+        for pair, (estimate, p), p_holm in zip(pairs, more, corrected, strict=True)
     )
 
 
@@ -327,19 +348,39 @@ def share_saved(cost: float, constant: float) -> float:
 
 
 def savings_estimate(
-    costs: Floats, constant: Floats, weights: Weights, groups: NDArray[np.intp] | None = None
+    costs: Floats,
+    constant: Floats,
+    weights: Weights,
+    groups: NDArray[np.intp] | None = None,
+    mean_costs: Floats | None = None,
+    decision: int = 0,
 ) -> Estimate:
     """The share saved of what one decision for everyone costs, with its 95% interval.
 
-    The interval of a ratio of means is by its linearization, (s − R c)/mean(c).
+    The interval holds the shares R for which that of the mean of (1 − R) constant − cost holds 0 [Fieller].
+    `mean_costs` are those of decisions on rows of a class, and `decision` is the one for everyone.
 
     >>> savings_estimate(np.array([0.0, 1.0]), np.array([2.0, 2.0]), Weights(2)).value
     0.75
     """
-    mean = weights.mean(constant)
-    share = share_saved(float(weights.mean(costs)), float(mean))
-    around = weights.estimate((constant - costs - share * constant) / mean, groups=groups)
-    return Estimate(share, share + around.low - around.value, share + around.high - around.value)
+    share = share_saved(float(weights.mean(costs)), float(weights.mean(constant)))
+
+    def beyond(saved: float, side: int) -> float:
+        reach = None
+        if mean_costs is not None:
+            more = (1 - saved) * mean_costs[:, [decision]] - mean_costs
+            reach = float(more.min()), float(more.max())
+        return SampledMean.of(weights, (1 - saved) * constant - costs, groups, reach).interval()[side]
+
+    ends = []
+    for side, step in ((0, -1.0), (1, 1.0)):
+        far = share + step
+        while beyond(far, side) * step > 0 and abs(far) < _FARTHEST:
+            far = share + 2 * (far - share)
+        inside = beyond(share, side) * step > 0 and beyond(far, side) * step <= 0
+        ends.append(optimize.brentq(beyond, share, far, (side,), 1e-6) if inside else share)
+    most = 1.0 if mean_costs is None or mean_costs.min() >= 0 else np.inf
+    return Estimate(share, float(ends[0]), float(min(ends[1], max(most, share))))
 
 
 def _counts(rows: JudgedRows, decided: NDArray[np.intp]) -> dict[str, Any]:
@@ -372,9 +413,6 @@ def _quality(rows: JudgedRows, p: Floats | None) -> dict[str, Any]:
     return {"log_loss": mean(rows.log_losses(p)), "brier": mean(squares), "roc_auc": area}
 
 
-def _p_value(rows: JudgedRows, values: Floats) -> float:
-    """Two-sided, of a mean of 0."""
-    mean, error = rows.weights.mean(values), rows.weights.standard_error(values, rows.groups)
-    if error == 0:
-        return 1.0 if mean == 0 else 0.0
-    return float(2 * stats.norm.sf(abs(mean) / error))
+def _possible(decided: NDArray[np.intp], n_decisions: int) -> list[int]:
+    """Decisions that a rule may take: one if it takes it for everyone, else any."""
+    return [int(decided[0])] if np.all(decided == decided[0]) else list(range(n_decisions))

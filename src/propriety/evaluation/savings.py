@@ -30,6 +30,8 @@ class CostSummary:
         What that would have cost a row.
     saved : Estimate
         Mean saving of a row against it.
+    positives : float
+        Rows of the positive class, or of the rarest of several, on which the intervals rest.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class CostSummary:
     constant: Any
     constant_mean: float
     saved: Estimate
+    positives: float
 
     @property
     def savings(self) -> float:
@@ -53,7 +56,8 @@ class CostSummary:
             f"{self.mean.value:.4g} a decision ({self.mean.low:.4g} to {self.mean.high:.4g}), "
             f"{self.total.value:.4g} in all; deciding {self.constant!r} for everyone costs "
             f"{self.constant_mean:.4g} a decision, {self.saved.value:.4g} more "
-            f"({self.saved.low:.4g} to {self.saved.high:.4g})"
+            f"({self.saved.low:.4g} to {self.saved.high:.4g}); intervals rest on {self.positives:,.4g} "
+            "positives"
         )
 
 
@@ -76,7 +80,7 @@ def cost_summary(
     >>> summary.mean.value, summary.total.value, summary.constant, summary.savings
     (0.25, 1.0, 1, 0.5)
     >>> print(summary)
-    0.25 a decision (0 to 0.74), 1 in all; deciding 1 for everyone costs 0.5 a decision, 0.25 more (...)
+    0.25 a decision (... to 7.233), 1 in all; deciding 1 for everyone costs 0.5 a decision, 0.25 more (...)...
     """
     stated = read_terms(costs, fp_cost, fn_cost, pos_label)
     given = as_copies(condensed(y=y, decision=decision, sample_weight=sample_weight, **stated.terms))
@@ -90,7 +94,8 @@ def cost_summary(
         rows.cost(row_costs, weights.total),
         [*judged.classes, stated.abstain_label][best],
         float(weights.mean(constant)),
-        rows.estimate(constant - row_costs),
+        rows.difference(judged.decided, np.full(len(judged.true), best), 1.0)[0],
+        rows.positives,
     )
 
 

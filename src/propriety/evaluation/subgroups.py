@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propriety.costs import ResolvedCosts
 from propriety.evaluation import inputs
+from propriety.evaluation.judging import JudgedRows
 from propriety.weights import Z95, Estimate, Weights
 
 
@@ -85,17 +86,19 @@ def subgroups(
     inputs.same_length(y=outcomes, p=p, by=names)
     costs = ResolvedCosts.of_mistakes() if costs is None else costs
     chosen = costs.decide(p) if decided is None else np.asarray(decided, dtype=np.intp)
-    of_rows = costs.of_rows(outcomes.astype(np.intp), chosen)
     weights = Weights.read(sample_weight, len(p))
     parts = []
     for name in np.unique(names):
         rows = np.flatnonzero((names == name) & (weights.array > 0))
         if len(rows):
-            values = {"cost": of_rows, "stated": p, "gap": p - outcomes}
-            own = None if groups is None else groups[rows]
-            means = {key: weights.take(rows).estimate(v[rows], groups=own) for key, v in values.items()}
-            rates = _rates(outcomes[rows] > 0, chosen[rows] > 0, weights.take(rows))
-            parts.append(Subgroup(str(name), len(rows), **means, **rates))
+            own, held = None if groups is None else groups[rows], weights.take(rows)
+            part = JudgedRows(outcomes[rows].astype(np.intp), (0, 1), costs.take(rows), held, own)
+            stated = held.estimate(p[rows], groups=own)
+            reach = stated.value - 1, stated.value
+            gap = held.estimate(p[rows] - outcomes[rows], groups=own, reach=reach)
+            rates = _rates(outcomes[rows] > 0, chosen[rows] > 0, held)
+            cost = part.cost(part.row_costs(chosen[rows]), 1.0)
+            parts.append(Subgroup(str(name), len(rows), cost=cost, stated=stated, gap=gap, **rates))
     return parts
 
 
