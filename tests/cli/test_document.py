@@ -34,6 +34,8 @@ def test_the_commands_are_found():
         "fit",
         "predict",
         "compare",
+        "validate",
+        "monitor",
         "explain",
         "export",
         "losses",

@@ -34,6 +34,16 @@ COMMANDS = (
         "Compare models by the cost of their decisions: ours, and others' if they are installed.",
     ),
     (
+        "validate",
+        "propriety.cli.validate",
+        "Judge a column of scores that is ready, whatever made it, by the costs of its decisions.",
+    ),
+    (
+        "monitor",
+        "propriety.cli.monitor",
+        "Hold new rows against what a model remembers of its training rows: drift, and with labels the cost.",
+    ),
+    (
         "explain",
         "propriety.cli.explain",
         "Say what a model is, or why it decides as it does on one row of a table.",
@@ -77,9 +87,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Classifiers for the mistakes that matter: say what a false alarm and a miss cost, and get a model, "
     "its probabilities and its decisions.",
-    epilog="Exit codes: 0 done, 2 wrong usage, 3 a table that cannot be used, 4 a model file that cannot be "
-    "used, 5 a file that cannot be read or written, 130 interrupted, 143 terminated. Completion for "
-    "your shell: propriety --install-completion",
+    epilog="Exit codes: 0 done, 1 a change that monitor found, 2 wrong usage, 3 a table that cannot be used, "
+    "4 a model file that cannot be used, 5 a file that cannot be read or written, 130 interrupted, 143 "
+    "terminated. Completion for your shell: propriety --install-completion",
 )
 
 

@@ -27,7 +27,7 @@ from propriety.tables import (
     open_source,
 )
 from propriety.tables.conversion import MISSING, as_text
-from propriety.tables.costs import LabelledMatrix, read_matrix
+from propriety.tables.costs import LabelledMatrix, numbers_in, read_matrix
 from propriety.tables.errors import LongRow, NotNumbers, no_such_column
 from propriety.tables.inference import find_decimal
 from propriety.tables.offsets import LOG_ODDS, PROBABILITY, look_like_probabilities
@@ -48,8 +48,12 @@ def load_table(
     asking: Asking,
     showing: Showing | None = None,
     jobs: int | None = None,
+    apart: Sequence[str] = (),
 ) -> TrainingTable:
-    """Read a table, by so many threads, work out its columns and the costs of its rows; nothing is fitted."""
+    """Read a table, by so many threads, work out its columns and the costs of its rows; nothing is fitted.
+
+    Columns `apart` are numbers that are no features.
+    """
     asking.check()
     showing = Showing() if showing is None else showing
     overrides = meaning.overrides
@@ -63,7 +67,9 @@ def load_table(
         offset = _offset(asking, source.column_names)
         of_offset = () if offset is None else offset.columns
         roles = [
-            name for name in (asking.weights, asking.groups, asking.time, *of_offset) if name is not None
+            name
+            for name in (asking.weights, asking.groups, asking.time, *of_offset, *apart)
+            if name is not None
         ]
         as_written = {
             target,
@@ -73,8 +79,8 @@ def load_table(
             *overrides.category,
             *overrides.dates,
         }
-        apart = {target, *roles} - (set(overrides.keep) - {target})
-        table = _read(source, path, opened, overrides, as_written, apart)
+        no_features = {target, *roles} - (set(overrides.keep) - {target})
+        table = _read(source, path, opened, overrides, as_written, no_features)
     for what, used in (("costs use", stated.columns), ("offset uses", of_offset)):
         if target in used:
             raise TableError(f"the {what} the target {target!r}, which is not known when it is decided")
@@ -112,12 +118,25 @@ def load_table(
         stated_offset=offset,
         offset=None if offset is None else _offsets(asking, offset, table, findings),
         by={name: _parts(table.column(name), findings) for name in showing.by or ()},
+        apart={name: _numbers(table, name, findings) for name in apart},
     )
     result = replace(result, of_rows=stated.of_rows(table, findings.columns, rows=findings.rows))
     result.costs  # noqa: B018 (refuses costs that make no sense)
     del table
     memory.trim()
     return result
+
+
+def _numbers(table: Any, name: str, findings: Findings) -> NDArray[np.float64]:
+    """A column of scores, none of which is missing."""
+    values = numbers_in(table, name, findings.columns, findings.rows, "scores need")
+    if not np.isfinite(values).all():
+        row = findings.rows[np.argmin(np.isfinite(values))] + 1
+        raise TableError(
+            f"the score in row {row} of column {name!r} is missing",
+            "every row needs a score: mend the table, or leave such rows out",
+        )
+    return values
 
 
 def _offset(asking: Asking, names: Sequence[str]) -> TableOffset | None:

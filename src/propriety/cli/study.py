@@ -124,6 +124,7 @@ def _summary(study: Study, table: TrainingTable) -> dict[str, Any]:
         "importances": {name: [e.value, e.low, e.high] for name, e in study.importance.items()},
         **({} if study.budget is None else {"budget": study.budget}),
         "left_out": dict(table.findings.left_out),
+        "reference": study.reference.document(),
         "seed": request.seed,
         "command": study.facts.command,
         "version": __version__,
@@ -134,7 +135,14 @@ def show_study(out: Output, study: Study, table: TrainingTable) -> None:
     """The model, what its decisions cost, and what it goes by."""
     out.say()
     out.say(f"{study.name}, fitted to {study.loss!r}", "bold")
-    out.say(_members(study))
+    members = _members(study)
+    if members:
+        out.say(members)
+    show_judged(out, study, table)
+
+
+def show_judged(out: Output, study: Study, table: TrainingTable) -> None:
+    """What decisions cost, what the model goes by, and what may mislead."""
     out.say(deciding(table.classes, table.stated, study.costs))
     show_judgements(out, title_of(study), study.judgements)
     for line in (study.rows.left_out, *_summed_up(study), of_models(study.differences)):
@@ -219,11 +227,26 @@ def _summed_up(study: Study) -> list[str]:
 
 
 def document(study: Study, table: TrainingTable) -> dict[str, Any]:
-    """The result for machines; its ``verdict`` is that of the model, or of a search, on itself."""
-    findings, target, fitted = table.findings, table.findings.target, study.fitted
+    """The result of a fit for machines; its ``verdict`` is that of the model, or of a search, on itself."""
+    findings, fitted = table.findings, study.fitted
     assert fitted is not None
     return {
         "command": "fit",
+        "columns": [{"name": c.name, "kind": c.kind} for c in findings.columns.columns],
+        "left_out": findings.left_out,
+        "model": fitted.spec.name,
+        "loss": repr(study.loss),
+        "verdict": _own_verdict(study, table),
+        "offset": None if table.stated_offset is None else table.stated_offset.words,
+        "importances": {name: e.value for name, e in study.importance.items()},
+        "importance_intervals": {name: [e.low, e.high] for name, e in study.importance.items()},
+    } | validation(study, table)
+
+
+def validation(study: Study, table: TrainingTable) -> dict[str, Any]:
+    """What was judged, for machines."""
+    target = table.findings.target
+    return {
         "rows": len(table.y),
         "target": {
             "name": target.name,
@@ -232,21 +255,13 @@ def document(study: Study, table: TrainingTable) -> dict[str, Any]:
             "classes": target.classes,
             "because": target.because,
         },
-        "columns": [{"name": c.name, "kind": c.kind} for c in findings.columns.columns],
-        "left_out": findings.left_out,
-        "model": fitted.spec.name,
-        "loss": repr(study.loss),
-        "verdict": _own_verdict(study, table),
         "headline": study.headline,
         "costs": table.stated.document(),
         "threshold": threshold_of(study),
         "budget": study.budget,
-        "offset": None if table.stated_offset is None else table.stated_offset.words,
         "judged_by": study.split.text,
         "judgements": [j.to_dict() for j in study.judgements],
         "differences": [difference_document(difference) for difference in study.differences],
-        "importances": {name: e.value for name, e in study.importance.items()},
-        "importance_intervals": {name: [e.low, e.high] for name, e in study.importance.items()},
     }
 
 

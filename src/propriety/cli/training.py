@@ -41,6 +41,8 @@ class TrainingTable:
         for each row.
     by : dict
         Columns whose values part the rows into subgroups: floats or text.
+    apart : dict
+        Columns of numbers that are no features.
     groups, time : Role or None
         What is never on both sides of a split, and what splits before from after.
     """
@@ -57,6 +59,7 @@ class TrainingTable:
     stated_offset: TableOffset | None = None
     offset: Floats | None = None
     by: dict[str, NDArray[Any]] = field(default_factory=dict)
+    apart: dict[str, Floats] = field(default_factory=dict)
 
     @property
     def classes(self) -> tuple[str, ...]:

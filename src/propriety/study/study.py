@@ -64,6 +64,7 @@ from propriety.study.models import (
 from propriety.study.numbers import Scale, percent
 from propriety.study.ordering import LATEST, in_words, sorted_by
 from propriety.study.question import Question, read_question_costs
+from propriety.study.reference import Reference
 from propriety.study.splitting import FOLDS, Role, Split, split_rows
 from propriety.study.summary import document, judgements_frame, predictions_frame, text
 from propriety.study.verdict import headline, of_models
@@ -741,9 +742,11 @@ class Study:
 
     def features_of(self, places: NDArray[np.intp]) -> dict[str, Any]:
         """The same of some of the judging rows."""
-        if self.question.X is None:
-            return {}
-        return columns_of(self.question.take(self.split.rows[places]).X)
+        return self.columns_of_rows(self.split.rows[places])
+
+    def columns_of_rows(self, rows: NDArray[np.intp]) -> dict[str, Any]:
+        """The same of any rows of the table."""
+        return {} if self.question.X is None else columns_of(self.question.take(rows).X)
 
     @cached_property
     def columns(self) -> Sequence[Any]:
@@ -775,6 +778,11 @@ class Study:
     def predictions(self) -> Any:
         """A data frame of the judging rows: row, part, class, probability, decision and cost; of X's kind."""
         return predictions_frame(self)
+
+    @property
+    def reference(self) -> Reference:
+        """What new rows can be held against, as a model file keeps it; see `monitor.Monitor`."""
+        return Reference.of(self)
 
     # --- pieces -----------------------------------------------------------------------------------
 
