@@ -53,3 +53,9 @@ def test_a_row_of_weight_k_counts_as_k_rows():
     weighted = Numbers.fit(frame(**rows), [3, 1, 0, 2])
     copies = [0, 0, 0, 1, 3, 3]
     assert weighted == Numbers.fit(frame(**{name: [v[i] for i in copies] for name, v in rows.items()}))
+
+
+def test_numbers_too_small_to_divide_are_constants():
+    values = np.array([[0.0], [5e-324], [5e-324]])
+    assert Numbers.fit(values).terms == ()
+    assert np.all(Numbers.fit(values)(values) == 0)

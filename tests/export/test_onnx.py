@@ -308,6 +308,16 @@ def test_a_model_without_splits_is_its_base_rate():
     X, y = rows(2)
     for model in (BoostingClassifier(max_iter=3, min_samples_leaf=150), TreeClassifier(min_samples_leaf=150)):
         assert_same(model.fit(X, y), X)
+    assert_same(RuleClassifier().fit(np.zeros_like(X), y), X)
+
+
+def test_one_column_keeps_its_digits():
+    """Optimizers keep the scale of a single number in single precision where it follows a product."""
+    X, y = rows(3, missing=False)
+    X = 100 * X[:, :1] + 7
+    model = AutoClassifier(members=["linear"]).fit(X, y)
+    got = run(model.to_onnx(), {"X": X})
+    np.testing.assert_allclose(got["probabilities"], model.predict_proba(X), rtol=0, atol=1e-13)
 
 
 def test_no_split_and_leaf_below_a_node_have_one_number():

@@ -54,6 +54,17 @@ def test_trees_and_forests_are_explained_on_the_scale_of_probabilities(model):
     )
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_model_without_rounds_is_explained(n_classes):
+    X, y = np.zeros((22, 2)), np.repeat([0, 1, 2], [20, 1, 1]) % n_classes
+    model = BoostingClassifier().fit(X, y)
+    assert model.n_iter_ == 0
+    explainer = shap.TreeExplainer(model.to_shap())
+    np.testing.assert_array_equal(explainer.shap_values(X, check_additivity=False), 0.0)
+    expected = np.ravel(explainer.expected_value)
+    np.testing.assert_allclose(expected, np.ravel(model.decision_function(X[:1])))
+
+
 @pytest.mark.parametrize(
     "model", [RuleClassifier(n_rules=3), BoostingClassifier(max_iter=3), LinearClassifier(alpha=0.1)]
 )

@@ -126,7 +126,7 @@ def summed(parts: Floats, owners: Sequence[int], n_owners: int) -> Floats:
 
 
 def _of_number(f: int, column: Floats, weights: Weights) -> list[Term]:
-    """The value, and whether it is missing; a constant has no term."""
+    """The value, and whether it is missing; a constant has no term, nor what hardly varies."""
     known = np.isfinite(column) & (weights.array > 0)
     terms = []
     if known.any():
@@ -136,7 +136,7 @@ def _of_number(f: int, column: Floats, weights: Weights) -> list[Term]:
         filled = np.where(np.isfinite(column), column, fill) / size
         centre = weights.mean(filled)
         scale = float(np.sqrt(weights.mean((filled - centre) ** 2)))
-        if scale > 1e-12:
+        if scale > 1e-12 and scale * size >= np.finfo(np.float64).tiny:
             terms.append(Term(f, "value", fill, centre * size, scale * size))
     share = weights.mean(~np.isfinite(column))
     if 0 < share < 1:

@@ -41,7 +41,7 @@ class Columns:
         return self.codes[f].rows_of(rows)
 
     def as_numbers(self, numbers: Numbers) -> Columns:
-        """The numbers that a model without categories is fitted to."""
+        """The numbers that a model without categories is fitted to, but for their scales."""
         graph, terms = self.graph, numbers.terms
         if not terms:
             first = self.matrix.columns([0])
@@ -65,8 +65,8 @@ class Columns:
             parts.append(self.table(f, rows))
             order += levels
         x = graph.join(parts).columns(np.argsort(order))
-        centre, scale = (np.array([[getattr(t, name) for t in terms]]) for name in ("centre", "scale"))
-        return Columns(graph, (x - centre) / scale, {}, (None,) * len(terms))
+        centre = np.array([[term.centre for term in terms]])
+        return Columns(graph, x - centre, {}, (None,) * len(terms))
 
 
 def read_columns(graph: Graph, schema: Schema, dtype: Any, by_column: bool) -> Columns:

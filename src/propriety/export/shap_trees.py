@@ -50,10 +50,26 @@ def shap_trees(formula: Formula) -> dict[str, Any]:
                 "node_sample_weight": nodes["weight"].copy(),
             }
         )
+    if not each:  # a model without rounds: shap needs a tree
+        each.append(_leaf(n_scores))
     return {
         "trees": each,
         "base_offset": float(start[0]) if n_scores == 1 else start.copy(),
         "tree_output": "probability" if isinstance(readout, Votes) else "raw_value",
         "internal_dtype": np.float64,
         "input_dtype": np.float64,
+    }
+
+
+def _leaf(n_scores: int) -> dict[str, Any]:
+    """A tree that adds nothing."""
+    none = np.full(1, -1)
+    return {
+        "children_left": none,
+        "children_right": none,
+        "children_default": none,
+        "features": np.full(1, -2),
+        "thresholds": np.zeros(1),
+        "values": np.zeros((1, n_scores)),
+        "node_sample_weight": np.ones(1),
     }

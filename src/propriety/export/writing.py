@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,8 +53,7 @@ class Export:
     def write(self, columns: Columns, dtype: Any, names: tuple[str, ...]) -> None:
         """Add the operators, from the columns to outputs of these names, probabilities last."""
         graph = columns.graph
-        read = columns if self.numbers is None else columns.as_numbers(self.numbers)
-        P = write_probabilities(read, self.formula)
+        P = write_probabilities(*_read(columns, self.formula, self.numbers))
         if self.costs is not None:
             graph.apply(
                 "Gather", _as_output(self.labels), write_decision(graph, self.costs, P), name=names[0]
@@ -142,11 +141,25 @@ def write_scores(columns: Columns, scores: Linear | Trees | Stack) -> Value:
         return product + scores.intercept[None, :]
     total: Any = None
     for (formula, numbers), weight in zip(scores.members, scores.weights, strict=True):
-        own = columns if numbers is None else columns.as_numbers(numbers)
-        P = write_probabilities(own, formula).clip(scores.least, 1.0 - scores.least)
+        P = write_probabilities(*_read(columns, formula, numbers))
+        P = P.clip(scores.least, 1.0 - scores.least)
         part = _on_scale(graph, scores, P) * float(weight)
         total = part if total is None else total + part
     return total + scores.intercept[None, :]
+
+
+def _read(columns: Columns, formula: Formula, numbers: Numbers | None) -> tuple[Columns, Formula]:
+    """The columns that a formula reads, and the formula with the scales of numbers in its coefficients.
+
+    Runtimes join a product of matrices with a product with one number, and keep that in single precision.
+    """
+    if numbers is None:
+        return columns, formula
+    if not isinstance(formula.scores, Linear):
+        raise TypeError("numbers are made of the columns of linear models alone")
+    scales = np.array([term.scale for term in numbers.terms] or [1.0])
+    scores = replace(formula.scores, coef=formula.scores.coef / scales)
+    return columns.as_numbers(numbers), replace(formula, scores=scores)
 
 
 def _on_scale(graph: Graph, stack: Stack, P: Value) -> Value:

@@ -38,7 +38,7 @@ def as_trees(lists: Sequence[RuleList], binner: Binner) -> Trees:
         np.array(targets, dtype=np.int64),
         start,
         binner.category_bins,
-        np.concatenate(shares),
+        np.concatenate([np.empty(0), *shares]),
     )
 
 
