@@ -71,8 +71,8 @@ def bregman_projection(
     >>> projection = bregman_projection("Exponential", 1.0, M)
     >>> projection.weights.round(4)  # AdaBoost's weights after the step ½ log 2
     array([0.7071, 0.7071, 1.4142])
-    >>> round(float(projection.multipliers[0]), 4) == round(0.5 * np.log(2), 4)
-    True
+    >>> round(float(projection.multipliers[0]), 4)
+    0.3466
     """
     composite = losses.as_composite(loss)
     M = np.asarray(M, dtype=np.float64)
