@@ -281,13 +281,11 @@ def _beside_4(sweeps: Sweeps, measure: str) -> tuple[Table, dict[str, list[float
     ours = with_wins(means, _LEAST[measure])
     limits = {row: [*values, None, None] for row, values in tolerances(spreads, measure).items()}
     printed = ERRORS_4 if measure == ERROR else ENTROPIES_4
-    table = printed.beside(
-        ours,
-        tolerance=limits,
-        tolerance_from=_TOLERANCE,
-        digits=2,
-        note="" if measure == ERROR else f"{_EXCHANGED}, and counted so below.",
-    )
+    table = printed.beside(ours, tolerance=limits, tolerance_from=_TOLERANCE, digits=2)
+    if measure == ENTROPY:
+        agreeing, known = exchanged(table).agreement
+        note = f"{_EXCHANGED}. Changed back, {agreeing} of {known} cells agree, and the verdict counts these."
+        table = replace(table, note=note)
     return table, ours
 
 

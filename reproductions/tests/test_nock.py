@@ -25,7 +25,8 @@ def test_the_loss_chosen_once_is_one_of_the_five_that_are_fitted_anyway():
         found = nock2008.errors(("haberman", fold), data, (2, 4))
         assert found["wrong"][nock2008.ONCE] == expected
         assert found["rows"] == len(test)
-        assert set(found["wrong"]) == set(nock2008.FLAVOURS)
+        assert set(found["wrong"]) >= set(nock2008.FLAVOURS)
+        assert found["once"]["υ = 0.3"][0] == expected  # of the library's rule for ties
 
 
 def test_risks_are_percentages_of_all_rows_of_a_domain():
