@@ -31,8 +31,9 @@ CHECKS = {
 }
 #: The tests that run kernels; those of `test_caching` run them uncompiled as well.
 KERNELS = [
-    *(f"tests/{part}" for part in ("engine", "boosting", "forest", "tree", "rules", "linear", "separators")),
-    *("tests/distributed", "tests/laws", "tests/losses", "tests/test_parallel.py", "tests/test_caching.py"),
+    *(f"tests/{part}" for part in ("engine", "trees", "boosting", "forest", "tree", "rules", "linear")),
+    *("tests/separators", "tests/distributed", "tests/laws", "tests/losses", "tests/test_parallel.py"),
+    "tests/test_caching.py",
 ]
 #: How cases of relations are drawn, each for a share of the time; the second with every index tested.
 DRAWN = {

@@ -35,6 +35,7 @@ FLOORS = (
     ("algorithms",),
     ("evaluation",),
     ("engine",),
+    ("trees",),
     ("distributed",),
     ("separators",),
     ("linear", "boosting", "forest", "tree", "rules"),

@@ -159,7 +159,7 @@ def test_the_folder_of_kernels_belongs_to_what_is_compiled(tmp_path):
     seen = {fingerprint(package)}
     (package / "cli" / "fit.py").write_text("")
     assert fingerprint(package) in seen
-    for name in ("engine/layout.py", "linear/kernels.py", "tree/search.py"):
+    for name in ("engine/layout.py", "linear/kernels.py", "trees/search.py"):
         (package / name).write_text("")
         assert fingerprint(package) not in seen
         seen.add(fingerprint(package))

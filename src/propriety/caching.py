@@ -43,13 +43,12 @@ SOURCES = (
     "boosting/histograms.py",
     "boosting/leaves.py",
     "boosting/sweep.py",
-    *(f"forest/{name}.py" for name in ("cuts", "draws", "entropy", "growing", "joining", "layout", "nodes")),
-    *(f"forest/{name}.py" for name in ("random_cuts", "sample", "search", "sets", "trees", "votes")),
+    *(f"forest/{name}.py" for name in ("growing", "joining", "sample", "trees", "votes")),
     "linear/kernels.py",
     "losses/kernels.py",
     "rules/kernels.py",
     "tables/plain_rows.py",
-    *(f"tree/{name}.py" for name in ("cells", "choosing", "ranking", "search", "smoothing")),
+    "tree/smoothing.py",
 )
 #: Options of Numba by which it compiles otherwise.
 _OPTIONS = ("BOUNDSCHECK", "OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE")

@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 from propriety import ForestClassifier, TreeClassifier, losses
-from propriety.forest import joining, layout, spread
-from propriety.forest.entropy import FEW, entropy_table
-from propriety.model.measure import NodeLoss, measure_of
+from propriety.forest import joining, spread
+from propriety.trees import layout
 
 #: One tree on every row that looks at every column: nothing is random.
 WHOLE = {"n_estimators": 1, "bootstrap": False, "max_features": None, "random_state": 0}
@@ -168,17 +167,6 @@ def test_random_cuts_differ_from_tree_to_tree():
     given = {"n_estimators": 20, "max_features": None, "max_depth": 1, "bootstrap": False, "random_state": 0}
     nodes = ForestClassifier(splitter="random", **given).fit(X, y)._grown.forest.nodes
     assert len(np.unique(nodes["threshold"][nodes["feature"] >= 0])) > 10
-
-
-@pytest.mark.parametrize("name", ["Log()", "Squared()", "Matsushita()", "CostWeighted(0.3)", "Beta(2, 3)"])
-def test_the_table_is_the_entropy(name):
-    measure = measure_of(name, None, 2)
-    table = entropy_table(measure, 2)
-    a, b = (grid.ravel() for grid in np.mgrid[1 : FEW // 2, 1 : FEW // 2])
-    exact = NodeLoss(measure, 2)(np.column_stack([a, b]).astype(float))
-    squared = NodeLoss(measure_of("Squared", None, 2), 2)(np.column_stack([a, b]).astype(float))
-    read = table.unit * (table.few[FEW * a + b] - 1e-6 * squared)
-    np.testing.assert_allclose(read, exact, rtol=3e-6 if name != "CostWeighted(0.3)" else 5e-3)
 
 
 @pytest.mark.parametrize("name", ["Log()", "Brier()", "Power(2)"])

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from propriety.engine.compiling import kernel
 from propriety.engine.layout import SET_WORDS
-from propriety.forest.layout import GROWN, GrownTree
 from propriety.forest.trees import GrownTrees
+from propriety.trees.layout import GROWN, GrownTree
 
 Floats = NDArray[np.float64]
 _MORE = 1.05  # times the nodes that there will be if the other trees are like those so far

@@ -18,7 +18,7 @@ from propriety.forest.settings import ForestSettings
 from propriety.forest.votes import GrownForest
 
 if TYPE_CHECKING:
-    from propriety.forest.layout import GrownTree
+    from propriety.trees.layout import GrownTree
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ def learn(training: Training, settings: ForestSettings) -> Learned:
 
 
 class _Growth:
-    """The trees of a forest; each thread has its own room, and no tree knows of another."""
+    """The trees of a forest; each thread has its own arrays, and no tree knows of another."""
 
     def __init__(
         self,
@@ -69,33 +69,28 @@ class _Growth:
         overdispersion: float,
         communicator: Communicator,
     ) -> None:
-        from propriety.forest.entropy import entropy_table
-        from propriety.forest.layout import RULES
+        from propriety.trees.criteria import entropy_table
+        from propriety.trees.layout import LINE, PARAMS
 
         self.ordered, self.settings, self.binner, self.base_rates = ordered, settings, binner, base_rates
         self.sample, self.n_classes, self.communicator = ordered.sample, len(base_rates), communicator
         n, d = len(self.sample.labels), len(self.sample.columns)
-        # What is None is left out by the compiler.
-        self.levels = binner.levels[ordered.columns] if np.any(self.sample.columns["categorical"]) else None
-        self.random = True if settings.random_cuts else None
-        self.table = entropy_table(settings.measure, self.n_classes)
-        self.poisson, self.rules = _poisson(), np.zeros(1, dtype=RULES)
+        self.table = entropy_table(settings.measure)
+        self.poisson = _poisson() if settings.bootstrap else np.empty(0, dtype=np.uint64)
         max_depth = min(settings.max_depth or n, n)
-        self.rules[0] = (
-            self.n_classes,
-            settings.max_leaves or 0,
-            max_depth,
-            max(1, math.ceil(settings.min_weight / self.sample.unit)),
-            settings.split_features(d),
-            settings.bootstrap,
-            # Drawing the rows varies their number as much as their classes do.
-            overdispersion * (2.0 if settings.bootstrap else 1.0),
-            self.sample.unit,
-            self.table.unit,
-        )
+        self.params = np.zeros(1, dtype=PARAMS)
+        params = self.params[0]
+        params["n_classes"], params["max_depth"], params["line"] = self.n_classes, max_depth, LINE
+        params["max_leaves"], params["best_first"] = settings.max_leaves or 0, settings.max_leaves is not None
+        params["min_weight"] = max(1, math.ceil(settings.min_weight / ordered.unit))
+        params["split_features"] = settings.split_features(d)
+        params["random_cuts"], params["random_unseen"] = settings.random_cuts, True
+        # Drawing the rows varies their number as much as their classes do.
+        params["dispersion"] = overdispersion * (2.0 if settings.bootstrap else 1.0)
+        params["unit"], params["loss_unit"] = ordered.unit, self.table.unit
         leaves = min(n, settings.max_leaves or n, 2 ** min(max_depth, 40))
         self.max_nodes = 2 * leaves - 1
-        self.rooms: list[Any] = []
+        self.works: list[Any] = []
         self.idle: list[Any] = []
         self.idle_trees: list[Any] = []
         self.seeds = np.random.SeedSequence(settings.seed).generate_state(settings.n_estimators, np.uint64)
@@ -109,7 +104,7 @@ class _Growth:
         sample = self.sample
         # Poisson numbers of 32 bits are 12 at most.
         counts = len(sample.weights) == 0 and int(sample.copies.sum()) < 2**32 // 12
-        given = Translation(self.ordered.columns, self.binner.edges, sample.unit, rates, counts)
+        given = Translation(self.ordered.columns, self.binner.edges, self.ordered.unit, rates, counts)
         joined = Joined(settings.n_estimators, given)
         grow_together(settings.n_estimators, self._grow, joined, settings.n_jobs, self.communicator)
         return GrownForest(joined.trees(), rates, self.binner, settings.smoothing)
@@ -117,45 +112,45 @@ class _Growth:
     def _grow(self, t: int) -> tuple[GrownTree, Callable[[], object]]:
         """Tree number t, and what gives back the arrays that it is in."""
         from propriety.forest.growing import grow_tree, vote_out_of_bag
+        from propriety.trees.layout import make_tree
 
-        arrays, seed = self._arrays(), self.seeds[t]
-        room = self._room(arrays)
+        seed = self.seeds[t]
+        try:
+            tree = self.idle_trees.pop()
+        except IndexError:
+            tree = make_tree(self.sample, self.n_classes, self.max_nodes)
+        arrays = self._idle_arrays()
+        work, found, scratch = arrays
         with np.errstate(over="ignore"):  # hashes overflow; only kernels that are not compiled would say so
-            n_nodes, n_sets = grow_tree(
-                self.sample, self.levels, self.random, self.rules, self.poisson, self.table, seed, room
-            )
+            grow_tree(self.sample, self.params, self.poisson, self.table, seed, work, tree, found, scratch)
             if self.settings.out_of_bag:
-                vote_out_of_bag(self.sample, self.poisson, seed, self.base_rates, room)
-        self.idle.append(room)
-        tree = type(arrays)(arrays.nodes[:n_nodes], arrays.sums[:n_nodes], arrays.sets[:n_sets])
-        return tree, partial(self.idle_trees.append, arrays)
+                vote_out_of_bag(self.sample, self.poisson, seed, self.base_rates, work, tree)
+        n_nodes, n_sets = int(work.state["n_nodes"][0]), int(work.state["n_sets"][0])
+        self.idle.append(arrays)
+        grown = type(tree)(tree.nodes[:n_nodes], tree.sums[:n_nodes], tree.sets[:n_sets])
+        return grown, partial(self.idle_trees.append, tree)
 
-    def _arrays(self) -> GrownTree:
-        """Arrays for a tree that no other is in."""
-        from propriety.forest.layout import make_tree
-
-        try:
-            return self.idle_trees.pop()
-        except IndexError:
-            return make_tree(self.sample, self.n_classes, self.max_nodes)
-
-    def _room(self, arrays: GrownTree) -> Any:
-        """A room that no thread is using, for a tree in these arrays."""
-        from propriety.forest.layout import make_room
+    def _idle_arrays(self) -> Any:
+        """Arrays to grow a tree that no thread is using."""
+        from propriety.trees.layout import make_found, make_scratch, make_work, most_waiting
 
         try:
-            return self.idle.pop()._replace(**arrays._asdict())
+            return self.idle.pop()
         except IndexError:
-            room = make_room(self.sample, arrays, self.settings.out_of_bag)
-            self.rooms.append(room)
-            return room
+            votes, near = self.settings.out_of_bag, self.settings.max_leaves is None
+            work = make_work(
+                self.sample, self.n_classes, self.max_nodes, 0, near=near, made=False, votes=votes
+            )
+            self.works.append(work)
+            found = make_found(self.n_classes, most_waiting(self.max_nodes, 0))
+            return work, found, make_scratch(self.sample, self.n_classes)
 
     def votes(self) -> tuple[Floats, NDArray[np.int64]]:
         """Sums of the shares out of bag, and how many trees gave them, for each row of the sample."""
         from propriety.forest.growing import VOTE
 
         votes, voters = (
-            np.sum([getattr(r, name) for r in self.rooms], axis=0) for name in ("votes", "voters")
+            np.sum([getattr(work, name) for work in self.works], axis=0) for name in ("votes", "voters")
         )
         return votes * VOTE, voters
 

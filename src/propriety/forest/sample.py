@@ -25,7 +25,7 @@ from propriety.data.training import Training
 from propriety.engine.binning import Binner
 from propriety.engine.compiling import kernel
 from propriety.engine.layout import BINS
-from propriety.forest.layout import COLUMN, LINE, MOST_COPIES, Sample
+from propriety.trees.layout import COLUMN, LINE, MOST_COPIES, Sample
 from propriety.weights import Weights
 
 #: Mean weight of a row up to which whole weights are drawn copy by copy.
@@ -41,6 +41,8 @@ class OrderedSample:
     ----------
     columns : ndarray of shape (d,)
         The column of the table that each column of the sample stands for.
+    unit : float
+        Of the weights.
     places : ndarray of shape (n,)
         The row of the sample that stands for each row of the table; −1 for rows without weight, and for
         all if there are others in other processes.
@@ -48,6 +50,7 @@ class OrderedSample:
 
     sample: Sample
     columns: NDArray[np.intp]
+    unit: float
     places: NDArray[np.intp]
 
 
@@ -105,19 +108,20 @@ def ordered_sample(
     places = np.full(training.n_rows, -1)
     if len(own) == len(labels):
         places[own[order]] = np.repeat(at, np.diff(np.append(firsts, len(own))))
+    any_categories = any(binner.category_bins[f] is not None for f in columns)
     sample = Sample(
         _lines(codes, chosen, n_jobs),
         _described(columns, binner),
+        binner.levels[columns if any_categories else []],
         labels[chosen],
         counts,
         whole[chosen] if copies is None else np.empty(0, dtype=np.int64),
-        weights.unit if copies is None else 1.0,
     )
-    return OrderedSample(sample, columns, places)
+    return OrderedSample(sample, columns, weights.unit if copies is None else 1.0, places)
 
 
 def _described(columns: NDArray[np.intp], binner: Binner) -> NDArray[np.void]:
-    described = np.empty(len(columns), dtype=COLUMN)
+    described = np.zeros(len(columns), dtype=COLUMN)
     described["missing"] = binner.n_bins[columns]
     described["categorical"] = [binner.category_bins[f] is not None for f in columns]
     return described

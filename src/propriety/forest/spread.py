@@ -19,8 +19,8 @@ from propriety import memory, parallel
 from propriety.communicator import Communicator, NotDistributable
 from propriety.data.streamed import StreamedTable
 from propriety.data.training import Training
-from propriety.forest.layout import GrownTree
 from propriety.forest.settings import ForestSettings
+from propriety.trees.layout import GrownTree
 
 if TYPE_CHECKING:
     from propriety.forest.joining import Joined

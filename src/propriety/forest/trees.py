@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from propriety.cached_properties import cached_property
 from propriety.engine.compiling import kernel
 from propriety.engine.predictor import TREE_NODE, Forest
-from propriety.forest.layout import GROWN
+from propriety.trees.layout import GROWN
 
 Floats = NDArray[np.float64]
 

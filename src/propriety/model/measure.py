@@ -18,6 +18,10 @@ Floats = NDArray[np.float64]
 class Measure(Protocol):
     """A loss as a tree sees it; `P` has a column for each class, and rows sum to 1."""
 
+    def __hash__(self) -> int:
+        """Measures are values."""
+        ...
+
     def entropy(self, P: Floats) -> Floats:
         """H(p), the least expected loss."""
         ...

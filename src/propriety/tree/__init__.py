@@ -1,8 +1,8 @@
 """One tree, any entropy.
 
 ``classifier`` is what users see; ``settings`` checks what they give, and ``learning`` grows and prunes;
-``columns`` puts the table in the form in which ``search`` finds cuts; ``cells`` keeps sums of large nodes;
-``growing`` makes the splits of a tree of ``nodes``, ``leaves`` its probabilities, ``pruning`` its subtrees;
+``columns`` bins or ranks the table, ``growing`` has a tree of ``nodes`` grown (:mod:`~propriety.trees`),
+``leaves`` are its probabilities, ``pruning`` its subtrees;
 ``conditions`` puts it in words, ``export`` on paper, ``linearize`` in the form of a linear model;
 ``state`` is what a file keeps.
 """

@@ -43,7 +43,8 @@ class TreeClassifier(ProperClassifier):
     ----------
     loss : loss, composite or str, default="auto"
         Whose entropy decides the splits; "auto" is the log loss. It needs no gradient: `CostWeighted` will
-        do. With three classes or more the loss on the simplex, or one class against the rest.
+        do. With three classes or more the loss on the simplex, or one class against the rest; splits also
+        where its entropy is no sum over classes (`simplex.PairwiseExponential`).
     link : link or str, default=None
         Link of the leaf's score; None: the loss's own, or the logit.
     costs : Costs, default=None
@@ -231,9 +232,8 @@ class TreeClassifier(ProperClassifier):
         )
 
     def _row_bytes(self, d: int, n_classes: int, n_rows: int) -> int:
-        return (
-            2 * d + 8 + 8 + 8 + 8 + 2
-        )  # bins; weights, classes, rows in the order of nodes and to change it
+        # Bins; weights, and these in units, rows in the order of nodes and to change it, classes.
+        return 2 * d + 8 + 8 + 8 + 8 + 2
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
         """The subtrees of the fully grown tree, from price 0 up, without fitting anything."""

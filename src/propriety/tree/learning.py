@@ -44,7 +44,7 @@ def learn(
     training: Training, settings: TreeSettings, random_state: Any
 ) -> tuple[GrownTree, PruningPath, float]:
     """Grow a tree and prune it; returns it with its path and the price of a leaf."""
-    from propriety.tree.spread import check_spread
+    from propriety.tree.growing import check_spread
 
     check_spread(training, settings)
     grown = grow(training, settings)
@@ -61,9 +61,7 @@ def learn(
 
 def grow(training: Training, settings: TreeSettings, rows: NDArray[np.intp] | None = None) -> GrownTree:
     """A tree on some of the rows, or on all."""
-    from propriety.tree.growing import grow_tree
-    from propriety.tree.search import Sample
-    from propriety.tree.spread import SpreadGrowth, is_spread
+    from propriety.tree.growing import Growth
 
     weights = training.weights if rows is None else _only(training.weights, rows)
     kept = None if weights.kept is None else np.flatnonzero(weights.kept)
@@ -80,19 +78,15 @@ def grow(training: Training, settings: TreeSettings, rows: NDArray[np.intp] | No
         n_jobs=settings.n_jobs,
     )
     labels = memory.kept(labels if kept is None else labels[kept])
-    units, unit = np.empty(0), 1.0
+    units, unit = np.empty(0, dtype=np.int64), 1.0
     if weights.values is not None:
         in_use = weights.values if kept is None else weights.values[kept]
         (differ,) = weights.communicator.max((float(np.any(in_use != 1.0)),))
         if differ:
-            units, unit = memory.kept(in_use / weights.unit), weights.unit
-    order = memory.kept((labels.astype(np.int64) << 32) + np.arange(len(labels)))
-    sample = Sample(order, labels, units, unit, weights.overdispersion)
-    if is_spread(training):
-        where = training.table, kept, training.communicator
-        tree = SpreadGrowth(prepared, sample, settings, training.n_classes, *where).grow()
-    else:
-        tree = grow_tree(prepared, sample, settings, training.n_classes)
+            units, unit = memory.kept(np.rint(in_use / weights.unit).astype(np.int64)), weights.unit
+    where = training.table, kept, training.communicator
+    sample = labels, units, unit, weights.overdispersion
+    tree = Growth(prepared, *sample, settings, training.n_classes, *where).grow()
     P = node_probabilities(tree, settings.smoothing, settings.monotone)
     return GrownTree(tree, P, prepared.category_bins, prepared.missing_seen)
 

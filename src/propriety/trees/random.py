@@ -1,4 +1,4 @@
-"""Random numbers that compiled code draws one after the other, from a state in the scratch."""
+"""Random numbers that compiled code draws one after the other, from the state of a tree."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def below(state, n):
 
 
 @small
-def draw_below(scratch, n):
+def draw_below(state, n):
     """A random number from 0 to n − 1."""
-    scratch.state += STEP
-    return below(scratch.state, n)
+    state.random += STEP
+    return below(state.random, n)
 
 
 @small

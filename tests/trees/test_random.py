@@ -2,36 +2,36 @@
 
 import numpy as np
 import pytest
-from tests.forest.oracle import Draws
+from tests.trees.oracle import Draws
 
 from propriety.engine.compiling import kernel
-from propriety.forest import draws
+from propriety.trees import random
 
 
 @kernel
-def _numbers(scratch, n, found):
+def _numbers(state, n, found):
     for i in range(found.size):
-        found[i] = draws.draw_below(scratch[0], n)
+        found[i] = random.draw_below(state[0], n)
 
 
 @kernel
 def _cut(low, high, any_missing, state):
-    return draws.draw_cut(low, high, any_missing, state)
+    return random.draw_cut(low, high, any_missing, state)
 
 
 @kernel
 def _columns(features, undrawn, batch, state):
-    return draws.draw_columns(features, undrawn, batch, state)
+    return random.draw_columns(features, undrawn, batch, state)
 
 
 @pytest.mark.parametrize("n", [2, 7, 2**30])
 def test_numbers_are_those_of_splitmix64(n):
-    scratch, found = np.zeros(1, dtype=[("state", "u8")]), np.empty(200, dtype=np.int64)
-    scratch["state"] = 2**63 + 12345
-    _numbers(scratch, n, found)
+    state, found = np.zeros(1, dtype=[("random", "u8")]), np.empty(200, dtype=np.int64)
+    state["random"] = 2**63 + 12345
+    _numbers(state, n, found)
     same = Draws(2**63 + 12345)
     assert found.tolist() == [same.below(n) for _ in range(200)]
-    assert scratch["state"][0] == same.state
+    assert state["random"][0] == same.state
     assert np.mean(found) == pytest.approx((n - 1) / 2, rel=0.2)
 
 
