@@ -15,6 +15,7 @@ from propriety.losses.fused import SMALL, Step, derivative_pass
 from propriety.weights import Weights
 
 _NO_CURVATURE = 1e-10
+_BEYOND = 16.0  # times the range of a link, that scores may be apart
 Floats = NDArray[np.float64]
 
 
@@ -64,12 +65,21 @@ class BinaryObjective:
         return self.composite.growth <= 1 + 1e-9
 
     def span(self, epsilon: float) -> float:
-        """Distance between the scores of the probabilities ε and 1 − ε."""
-        return float(np.ptp(self.composite.link(np.array([epsilon, 1 - epsilon]))))
+        """Distance between the scores of the probabilities ε and 1 − ε; beyond a bounded link, much more."""
+        distance = float(np.ptp(self.composite.link(np.array([epsilon, 1 - epsilon]))))
+        return _BEYOND * distance if self.composite.attains_minimum else distance
 
     def reach(self, delta: float) -> Reach:
         """How far a score may move that moves log-odds by at most δ."""
-        return Reach.of_link(self.composite.link, delta)
+        return reach_of(self.composite, delta)
+
+
+def reach_of(composite: Any, delta: float) -> Reach:
+    """How far a score may move; where scores go on beyond the link, as at p = ½."""
+    if not composite.leaves_link:
+        return Reach.of_link(composite.link, delta)
+    middle = composite.link.curve(composite.link(0.5))
+    return Reach.of_size(delta * float(middle.p * middle.q / middle.dp))
 
 
 class SimplexObjective:
@@ -118,7 +128,7 @@ class SimplexObjective:
         """How far a class's score may move that moves its log-odds, against any other class, by at most δ."""
         inner = self.loss.one_vs_rest
         if inner is not None:
-            return Reach.of_link(inner.link, delta)
+            return reach_of(inner, delta)
         # The score is a multiple of the log-probability, up to a constant in each row.
         shares = np.full(self.n_scores, 0.5 / (self.n_scores - 1))
         shares[0] = 0.5

@@ -94,6 +94,10 @@ def step(state: FisherState, objective: Objective, kind: str = "fisher", tol: fl
         state = state if solve is None else replace(state, pairs=Pairs())
     solve = solve or _curvature_solver(objective, point, kind, state.stride, tol)
     new = line_search(objective, point, state.pairs.direction(point.gradient, solve))
+    if new is None and kind == "newton":
+        # The Hessian may be 0 along a slope, as where the loss is straight for many rows.
+        by_fisher = _curvature_solver(objective, point, "fisher", 1, tol)
+        new = line_search(objective, point, -by_fisher(point.gradient))
     if new is None:
         if state.solve is not None or state.stride > 1 or state.pairs.pairs:
             return FisherState(point, None, 1)  # once more with fresh curvature of all rows

@@ -383,6 +383,9 @@ def complaint(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> War
 def _separation(rows: LinearRows, fit: LinearFit, settings: LinearSettings) -> str | None:
     """Words on separation, looked for when a probability is next to 0 or 1, or no end is reached."""
     two = isinstance(fit.loss, losses.Composite)
+    binary = fit.loss if isinstance(fit.loss, losses.Composite) else fit.loss.one_vs_rest
+    if binary is not None and binary.attains_minimum:
+        return None
     if fit.converged and fit.span is not None and two:
         low, high = fit.loss.inverse(np.array(fit.span))
         if low > _EXTREME and 1 - high > _EXTREME:

@@ -13,6 +13,7 @@ from scipy import special
 from propriety.losses.base import Loss, SmoothLoss
 from propriety.losses.links import Link
 from propriety.losses.point import Array, Point, at_log_odds
+from propriety.losses.score_forms import ScoreForm, SumOfForms
 from propriety.losses.value import positive, show
 
 
@@ -128,6 +129,11 @@ class SmoothMixture(Mixture, SmoothLoss):
         return self._mean(
             [s._log_weight(x) for _, s in self.terms], [s._dlog_weight(x) for _, s in self.terms]
         )
+
+    def _score_form(self, link: Link) -> ScoreForm | None:
+        forms = [(a, loss._score_form(link)) for a, loss in self.terms]
+        known = tuple((a, form) for a, form in forms if form is not None)
+        return SumOfForms(known) if len(known) == len(forms) else None
 
     def _logs(self, logs: list[Array]) -> Array:
         return np.stack([math.log(a) + part for (a, _), part in zip(self.terms, logs, strict=True)])

@@ -35,6 +35,7 @@ from propriety.losses.value import Value, positive
 if TYPE_CHECKING:
     from propriety.losses.composite import Composite
     from propriety.losses.properties import Properties
+    from propriety.losses.score_forms import ScoreForm
 
 
 class Loss(Value, ABC):
@@ -222,6 +223,10 @@ class SmoothLoss(Loss):
 
     def _log_rate(self, link: Link, F: Array) -> Array | None:
         """log(ω p′) at scores of a link for which the loss knows it directly; else None."""
+        return None
+
+    def _score_form(self, link: Link) -> ScoreForm | None:
+        """The loss of scores of a link where it is known on the whole line, beyond the link's range too."""
         return None
 
     def weight(self, p: ArrayLike, q: ArrayLike | None = None) -> Any:

@@ -27,6 +27,7 @@ from propriety.losses.value import Value, positive
 
 if TYPE_CHECKING:
     from propriety.losses.properties import Properties
+    from propriety.losses.score_forms import ScoreForm
 
 #: Log-odds on which properties are decided: 2801 values from −35 to 35.
 GRID = np.linspace(-35, 35, 2801)
@@ -71,7 +72,10 @@ class Composite(Value):
     # -- the loss of a score ---------------------------------------------------------------------------
 
     def value(self, y: ArrayLike, F: ArrayLike) -> Any:
-        """ℓ(y, p(F)); beyond the range of a bounded canonical link, its convex continuation.
+        """ℓ(y, p(F)); of a margin loss φ, φ itself on the whole line.
+
+        Beyond the range of a bounded canonical link it goes on as the conjugate of −H does, straight, and the
+        squared loss as the parabola that it is.
 
         Many rows of a loss of special functions, such as `Beta`, are looked up in a table that is good to
         1e-12, as `values` does.
@@ -96,6 +100,25 @@ class Composite(Value):
         F = as_float("F", F)
         with np.errstate(all="ignore"):
             return plain(self._fisher(self._parts(F)))
+
+    @cached_property
+    def _form(self) -> ScoreForm | None:
+        return self.loss._score_form(self.link)
+
+    @property
+    def whole_line(self) -> bool:
+        """Whether every score has a loss and a gradient, also beyond the range of the link."""
+        return self.link.has_real_range or self._form is not None or self._canonical_factor is not None
+
+    @property
+    def leaves_link(self) -> bool:
+        """Whether it is a margin loss whose link ends: scores may go on, and φ has its minimum there."""
+        return self._form is not None and not self.link.has_real_range
+
+    @property
+    def attains_minimum(self) -> bool:
+        """Whether each label has a score of least loss, so that a fit to separated classes is finite too."""
+        return self.whole_line and not self.link.has_real_range
 
     def inverse(self, F: ArrayLike) -> Any:
         """Probability of the score."""
@@ -175,7 +198,9 @@ class Composite(Value):
         with np.errstate(all="ignore"):
             return plain(formula(y, self._parts(F)))
 
-    def _parts(self, F: Array) -> _Parts:
+    def _parts(self, F: Array) -> Any:
+        if self._form is not None:
+            return F
         t, slope, bend = self.link._log_odds(F)
         x = at_log_odds(t)
         if self._canonical_factor is None:
@@ -186,24 +211,35 @@ class Composite(Value):
         over = np.maximum(F - self.link.high, 0.0) - np.maximum(self.link.low - F, 0.0)
         return _Parts(x, slope, bend, np.full_like(t, np.log(self._canonical_factor)), over)
 
-    def _value(self, y: Array, at: _Parts) -> Array:
+    def _value(self, y: Array, at: Any) -> Array:
+        if self._form is not None:
+            return self._form.value(y, at)
         inside = product(y, self.loss._partial1(at.x)) + product(1 - y, self.loss._partial0(at.x))
         if self._canonical_factor is None:
             return inside
-        # The conjugate of −H goes on with slope p − y, p at its end.
-        wrong = np.where(at.over > 0, 1 - y, y)
-        return inside + self._canonical_factor * wrong * np.abs(at.over)
+        # The conjugate of −H goes on with slope p − y, p at its end, or beyond it for the parabola.
+        wrong, rate = np.where(at.over > 0, 1 - y, y), self.link._rate_beyond
+        return inside + self._canonical_factor * (wrong * np.abs(at.over) + 0.5 * rate * at.over**2)
 
-    def _gradient(self, y: Array, at: _Parts) -> Array:
+    def _gradient(self, y: Array, at: Any) -> Array:
+        if self._form is not None:
+            return self._form.gradient(y, at)
         down = product(y, np.exp(at.x.lq + at.log_rate))
         up = product(1 - y, np.exp(at.x.lp + at.log_rate))
-        return up - down
+        if self._canonical_factor is None:
+            return up - down
+        return up - down + self._canonical_factor * self.link._rate_beyond * at.over
 
-    def _fisher(self, at: _Parts) -> Array:
+    def _fisher(self, at: Any) -> Array:
+        if self._form is not None:
+            return self._form.fisher(at)
         fisher = np.exp(at.x.lp + at.x.lq + at.log_rate + np.log(at.slope))
-        return np.where(at.over == 0, fisher, 0.0)
+        beyond = 0.0 if self._canonical_factor is None else self._canonical_factor * self.link._rate_beyond
+        return np.where(at.over == 0, fisher, beyond)
 
-    def _hessian(self, y: Array, at: _Parts) -> Array:
+    def _hessian(self, y: Array, at: Any) -> Array:
+        if self._form is not None:
+            return self._form.hessian(y, at)
         if self._canonical_factor is not None:
             return np.broadcast_to(
                 self._fisher(at), np.broadcast_shapes(np.shape(y), np.shape(at.x.t))
@@ -237,6 +273,8 @@ class Composite(Value):
     @cached_property
     def has_margin_form(self) -> bool:
         """Whether the loss depends on y and F through the margin v = (2y − 1) F alone."""
+        if self._form is not None:
+            return True
         x = at_log_odds(np.linspace(-20, 20, 161))
         with np.errstate(all="ignore"):
             log_r = self.loss._log_relative(x)
@@ -281,6 +319,8 @@ class Composite(Value):
     def growth(self) -> float:
         """L = sup −φ″(v)/φ′(v), on 4801 log-odds from −30 to 30; infinite if it still grows at an end.
 
+        Of a loss known by differences, from −12 to 12, where they keep their digits.
+
         It is what the convergence proofs of the Bregman updates [C] ask of a convex margin loss, and infinite
         for any other loss: with L finite,
 
@@ -295,16 +335,22 @@ class Composite(Value):
         """
         if not self.has_convex_margin_form:
             return np.inf
-        x = at_log_odds(np.linspace(-30, 30, 4801))
+        end = min(30.0, self.link._known_log_odds)
+        x = at_log_odds(np.linspace(-end, end, 4801))
         with np.errstate(all="ignore"):
             v = self.link._score(x)
+            if self._form is not None and not self.link.has_real_range:
+                v = np.concatenate([self.link.low * np.linspace(20, 1, 400), v])
             slope, bend = self.gradient(1.0, v), self.hessian(1.0, v)
             ratio = np.where(slope < 0, bend / -slope, np.nan)
         ratio = ratio[np.isfinite(ratio)]
         if len(ratio) < 100:
             return np.inf
         tenth = len(ratio) // 10
-        still_grows = ratio[-1] > 1.001 * ratio[-tenth] or ratio[0] > 1.001 * ratio[tenth]
+        rounding = 1e-6 * float(ratio.max())
+        still_grows = (
+            ratio[-1] > 1.001 * ratio[-tenth] + rounding or ratio[0] > 1.001 * ratio[tenth] + rounding
+        )
         return np.inf if still_grows else float(ratio.max())
 
     @cached_property
@@ -353,11 +399,15 @@ class Composite(Value):
         if np.any(weight < 0):
             raise ValueError(f"weights of examples must not be negative, found {np.min(weight):.6g}")
         spread = float(self.link(0.75) - self.link(0.25))
-        end = min(1400.0 * spread, self.link.high)
+        end = 1400.0 * spread if self._form is not None else min(1400.0 * spread, self.link.high)
+
+        def minus_log_weight(v: Array) -> Array:
+            return -np.log(np.maximum(-self.gradient(1.0, v), 0.0))
+
         with np.errstate(all="ignore"):
             # −log w is straight for the exponential loss, and nearly so in the tail of most others.
             margin = invert_increasing(
-                lambda v: -np.log(-self.gradient(1.0, v)),
+                minus_log_weight,
                 lambda v: self.hessian(1.0, v) / -self.gradient(1.0, v),
                 -np.log(np.where(weight > 0, weight, 1.0)),
                 limit=end,

@@ -37,6 +37,7 @@ _WIDEST_FINE = 12.0  # ... where its panels are narrow
 _KINKS = 8  # misfits among the usual scores that are not for want of narrower panels
 SMALL = 2000  # rows for which a table is not worth making
 MANY = 200_000  # rows of one loss for which it is, where no training will use it again
+_TABLES = 2  # number of the formulas of margin losses: tables of other ones are not read
 _NOTHING = 1e-280  # values below this need not keep their digits
 _BLOCK = 1 << 15
 _PIECES = 4  # for each thread, where there are fewer rows than that: a helper begins later
@@ -328,7 +329,7 @@ def _kept_table(c: Composite, what: str, formula: Formula) -> ScoreTable | None:
         part = table._replace(coefficients=table.coefficients[sample.astype(np.intp)])
         return bool(np.all(_fitting(part, first + sample, formula, c)))
 
-    arrays = kept((c, what), lambda: tabulate(c, formula), fits)
+    arrays = kept((c, what, _TABLES), lambda: tabulate(c, formula), fits)
     return None if arrays is None else _as_table(arrays)
 
 
@@ -345,11 +346,13 @@ def tabulate(c: Composite, formula: Formula) -> ScoreTable | None:
     """
     link = c.link
     unit = float(link.link(0.75) - link.link(0.25)) / 2.2
+    smooth_beyond = c._form is not None or (c._canonical_factor is not None and link._rate_beyond > 0)
+    ends = (-np.inf, np.inf) if smooth_beyond else (link.low, link.high)
     usual = _score_of(c, -_USUAL), _score_of(c, _USUAL)
 
     @lru_cache
     def active(widest: float) -> tuple[float, float]:
-        return _active(formula, max(link.low, -widest), min(link.high, widest))
+        return _active(formula, max(ends[0], -widest), min(ends[1], widest))
 
     for size, per_unit in _RESOLUTIONS:
         low, high = active(unit * (_WIDEST if per_unit <= 256 else _WIDEST_FINE))

@@ -85,6 +85,10 @@ class Link(Value, ABC):
     #: the scores of p = 0 and p = 1
     low: float = -np.inf
     high: float = np.inf
+    #: dp/dF with which p goes on beyond the range in the loss that the link is canonical for
+    _rate_beyond: float = 0.0
+    #: log-odds up to which the formulas keep their digits
+    _known_log_odds: float = 35.0
 
     @abstractmethod
     def _log_odds(self, F: Array) -> LogOdds:
@@ -327,7 +331,8 @@ class Algebraic(_ScaledLink):
 class Identity(Link):
     """F = low + (high − low) p on [low, high]; by default the probability itself.
 
-    ``Identity(-1, 1)`` is canonical for the squared loss. Scores beyond the range belong to p = 0 and 1.
+    ``Identity(-1, 1)`` is canonical for the squared loss, which goes on as the parabola that it is: with it
+    linear models are least squares. Scores beyond the range belong to p = 0 and 1.
 
     >>> Identity(-1, 1).inverse([-3.0, 0.0, 1.0])
     array([0. , 0.5, 1. ])
@@ -343,6 +348,10 @@ class Identity(Link):
             )
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
+
+    @property
+    def _rate_beyond(self) -> float:  # type: ignore[override]
+        return 1 / (self.high - self.low)
 
     def _log_odds(self, F: Array) -> LogOdds:
         width = self.high - self.low

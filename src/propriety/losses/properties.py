@@ -18,6 +18,7 @@ from propriety.losses.point import at_log_odds
 
 if TYPE_CHECKING:
     from propriety.losses.composite import Composite
+    from propriety.losses.links import Link
 
 _ON_GRID = "at 2801 log-odds from -35 to 35"
 _TOLERANCE = 1e-9
@@ -92,12 +93,17 @@ def of_composite(c: Composite) -> Properties:
     """Properties of a composite: those of its loss, and those that depend on the link."""
     facts = dict(of_loss(c.loss))
     factor = c._canonical_factor
+    ends, convex = _beyond(c), _convex(c)
+    dual = c.has_margin_form and convex.holds
+    if ends:
+        facts["proper"] = Fact(True, f"{facts['proper'].reason}{ends}")
     facts |= {
         "canonical": Fact(
             factor is not None,
-            f"weight(p) dp/dF {'varies' if factor is None else 'is constant'} at 161 log-odds in [-20, 20]",
+            f"weight(p) dp/dF {'varies' if factor is None else 'is constant'} at 161 log-odds in [-20, 20]"
+            + ("" if factor is None else ends),
         ),
-        "convex": _convex(c),
+        "convex": convex,
         "margin form": Fact(
             c.has_margin_form,
             "the loss is symmetric and p(-F) = 1 - p(F)"
@@ -110,11 +116,31 @@ def of_composite(c: Composite) -> Properties:
             c.link.has_real_range,
             "every score has a probability"
             if c.link.has_real_range
-            else f"scores lie in [{c.link.low:.4g}, {c.link.high:.4g}]",
+            else f"scores of a probability between 0 and 1 lie in [{c.link.low:.4g}, {c.link.high:.4g}]",
         ),
+        "Legendre dual": Fact(
+            dual,
+            "phi is convex, so that the weights -phi'(v) fall with the margin"
+            if dual
+            else "it has no convex margin form",
+        ),
+        "generalized logit": _generalized_logit(c.link),
         "regularization loss": _regularization(c),
     }
     return Properties(facts)
+
+
+def _beyond(c: Composite) -> str:
+    """Where what holds of probabilities ends, for a loss that goes on beyond the range of its link."""
+    if c.link.has_real_range or not c.whole_line:
+        return ""
+    if c._form is not None:
+        what = "phi itself, with a probability of 0 or 1"
+    elif c.link._rate_beyond > 0:
+        what = "the same parabola, with a probability of 0 or 1"
+    else:
+        what = "straight"
+    return f", for scores in [{c.link.low:.4g}, {c.link.high:.4g}]; beyond them the loss is {what}"
 
 
 def _strict(loss: Loss) -> Fact:
@@ -171,6 +197,8 @@ def _calibrated(loss: Loss) -> Fact:
 
 def _convex(c: Composite) -> Fact:
     # [B §15] in log-odds: −q t′ ≤ (log ω p′)′ ≤ p t′, that is, both partial Hessians are ≥ 0.
+    if c._form is not None:
+        return _convex_on_line(c)
     if c._canonical_factor is not None:
         return Fact(True, "the link is canonical, so the Hessian is a multiple of p'(F)")
     x = at_log_odds(GRID)
@@ -188,8 +216,51 @@ def _convex(c: Composite) -> Fact:
     return Fact(True, f"both Hessians are non-negative {_ON_GRID}")
 
 
+def _convex_on_line(c: Composite) -> Fact:
+    """The curvature of a margin loss, at margins on either side of the range of its link."""
+    unit = float(c.link(0.75) - c.link(0.25))
+    v = unit * np.linspace(-20, 20, 4001)
+    with np.errstate(all="ignore"):
+        bend = c.hessian(1.0, v)
+        size = np.abs(c.gradient(1.0, v)) + np.abs(c.gradient(0.0, v))
+        bad = bend < -1e-7 * size / unit
+    if np.any(bad):
+        return Fact(False, f"phi'' is negative at v = {v[bad][np.argmin(np.abs(v[bad]))]:.4g}")
+    return Fact(True, f"phi'' is not negative at 4001 margins from {v[0]:.4g} to {v[-1]:.4g}")
+
+
+def _generalized_logit(link: Link) -> Fact:
+    """p rises from 0 to 1 on the real line, p(−F) = 1 − p(F), and p″ is 0 at 0 alone. [M Definition 2]
+
+    As p′ falls to 0 far out, p″ is then negative for every F > 0, that is, p′ falls.
+    """
+    if not link.has_real_range:
+        return Fact(False, f"p reaches 0 and 1 at the scores {link.low:.4g} and {link.high:.4g}")
+    if not link.symmetric:
+        return Fact(False, "p(-F) is not 1 - p(F)")
+    t = np.concatenate([np.arange(0, 4, 1 / 32), np.arange(4, link._known_log_odds, 0.25)])
+    x = at_log_odds(t)
+    with np.errstate(all="ignore"):
+        slope = link._log_odds(link._score(x)).slope
+        steps = np.diff(x.lp + x.lq + np.log(slope))
+    rises = steps > -1e-9
+    if np.any(rises):
+        return Fact(False, f"dp/dF does not fall from p = {x.p[:-1][rises][0]:.4g} on")
+    return Fact(True, f"p(-F) = 1 - p(F), and dp/dF falls for F > 0, at {len(t)} log-odds to {t[-1]:.3g}")
+
+
 def _regularization(c: Composite) -> Fact:
+    """Whether ρ(v) ≥ 1 for all v [M Definition 1]: iff μ ≥ ½ for a generalized logit link [M Thm 4]."""
     if not c.has_margin_form:
         return Fact(False, "it has no margin form")
     margin = c.loss_margin
-    return Fact(margin >= 0.5 - 1e-12, f"its loss margin is {margin:.4g} (at least 1/2 is needed)")
+    if _generalized_logit(c.link):
+        return Fact(margin >= 0.5 - 1e-12, f"its loss margin is {margin:.4g} (at least 1/2 is needed)")
+    with np.errstate(all="ignore"):
+        strength = c.regularization_strength(c.link._score(at_log_odds(GRID)))
+    least = float(np.nanmin(strength))
+    return Fact(
+        least >= 1 - 1e-12,
+        f"its link is no generalized logit, and its least regularization strength is {least:.4g} "
+        "(at least 1 is needed)",
+    )

@@ -256,7 +256,12 @@ class RuleGrower:
     # --- sums of weights per bin ------------------------------------------------------------------
 
     def _sums(self, w: Integers, rows: NDArray[np.uint32] | None) -> Integers:
-        """Weight of class 0 and 1 per feature and bin, of shape (d, 256, 2), over some rows or all."""
+        """Weight of class 0 and 1 per feature and bin, of shape (d, 256, 2), over some rows or all.
+
+        A negative weight is a weight of the other class.
+        """
+        if w.min(initial=0) < 0:
+            return self._sums(np.maximum(w, 0), rows) + self._sums(np.maximum(-w, 0), rows)[:, :, ::-1]
         sums = np.zeros((len(self._d), 2 * BINS), dtype=np.int64)
 
         def add(first: int, last: int) -> None:

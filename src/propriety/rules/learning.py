@@ -228,12 +228,16 @@ def _correct(sample: RuleSample, state: RuleState, grown: GrownRule, intercept: 
 
 
 def _renormalized(sample: RuleSample, state: RuleState, always: bool = False) -> RuleState:
-    """The state with every score that its rules can give inside the range of the link."""
+    """The state with every score that its rules can give inside the range of the link.
+
+    A margin loss of the user's own is a loss on the whole line, whatever its link.
+    """
     link = state.composite.link
+    inside = link.has_real_range or state.composite._form is not None
     reach = sum(map(abs, state.coefficients))
     factor = 1.0
     for bound, end in ((link.high, state.intercept + reach), (-link.low, reach - state.intercept)):
-        if end > bound:
+        if end > bound and not inside:
             factor = min(factor, max(bound, 0.0) / end)
     if factor == 1.0 and not always:
         return state

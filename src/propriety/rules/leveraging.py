@@ -5,6 +5,9 @@ weight of the rows that h is right on and B of the others, both at the score F +
 Newton's method on log A − log B needs one step for the exponential loss, where it is AdaBoost's step,
 δ = ½ log(A/B), and few for any other.
 
+Where φ rises again, as (1 − v)² does beyond 1, a row that is right by too much has a negative weight. Sums
+take it as it is, and then Newton's method is on A − B itself. To a new rule it is a row of the other class.
+
 The constant rule is leveraged in the same way, one step after each new rule: both steps are rounds of
 classical boosting, T_j a single feature.
 """
@@ -90,12 +93,19 @@ class RuleSample:
         return _scored(composite, self.y, out, self._n_slow, move)
 
     def quantized(self, point: ScoredRows) -> NDArray[np.int64]:
-        """Weights of the rows, |gradient| times their own, in fixed point."""
+        """Weights of the rows, |gradient| times their own, in fixed point; negative ones too."""
         out = np.empty(len(self.y), dtype=np.int64)
         a = _scale(point.tops[0], self.weights.total)
         weight, copies = self._weight, self.weights.copies
         self._blocks(lambda s, e: kernels.quantize(point.g, weight, copies, a, s, e, out))
+        negative = self._negative(point)
+        if np.any(negative):
+            out[negative] *= -1
         return out
+
+    def _negative(self, point: ScoredRows) -> NDArray[np.bool_]:
+        """The rows that are right by so much that their loss rises."""
+        return np.where(self.y > 0, point.g > 0, point.g < 0)
 
     def dispersion(self, w: NDArray[np.int64]) -> float:
         """Σ w²/Σ w of such weights, counting copies one by one: by how much sums of them vary.
@@ -107,7 +117,7 @@ class RuleSample:
         squares = w.astype(np.float64) ** 2
         if self.weights.copies and self.weights.values is not None:
             squares /= self.weights.values
-        return float(squares.sum() / w.sum(dtype=np.float64))
+        return float(squares.sum() / np.abs(w).sum(dtype=np.float64))
 
     def parts(self, point: ScoredRows, holds: Holds) -> Floats:
         """Weight and curvature by [whether the rule holds, class]; of shape (2, 2, 2).
@@ -131,14 +141,15 @@ class RuleSample:
             parts.append(part)
 
         self._blocks(add)
-        # The gradients of a class have one sign.
         total: Floats = np.sum(parts, axis=0) / np.array([scale.gradient, scale.curvature])
-        return np.abs(total)
+        total[:, 1, 0] *= -1.0  # the weight −φ′ of a row is its gradient, or minus that in class 1
+        return total
 
     def _beyond(self, point: ScoredRows, holds: Holds) -> Floats:
         """The same of scores so far off that a loss is infinite: that, and no digit, is what counts."""
         weight, cells = self.weights.array, 2 * holds + self.y
-        columns = [np.bincount(cells, weight * np.abs(values), minlength=4) for values in (point.g, point.h)]
+        pull = np.where(self.y > 0, -point.g, point.g)
+        columns = [np.bincount(cells, weight * values, minlength=4) for values in (pull, point.h)]
         return np.asarray(np.column_stack(columns).reshape(2, 2, 2), dtype=np.float64)
 
     def errs(self, holds: Holds) -> bool:
@@ -148,7 +159,10 @@ class RuleSample:
     def edge(self, point: ScoredRows, holds: Holds) -> float:
         """γ = |A − B|/(A + B) of a rule. [N9 (42)]"""
         (A, _), (B, _) = _by_error(self.parts(point, holds))
-        return abs(float(A - B)) / float(A + B) if A + B > 0 else 0.0
+        total = float(A + B)
+        if np.any(self._negative(point)):
+            total = self.mean(np.abs(point.g)) * self.weights.total
+        return abs(float(A - B)) / total if total > 0 else 0.0
 
     def _blocks(self, function: Callable[[int, int], object]) -> None:
         parallel.for_blocks(function, len(self.y), n_jobs=self._n_jobs, block=_ROWS)
@@ -204,9 +218,10 @@ def leverage(
     """The coefficient of a rule, where the scores then are, and whether the rule makes mistakes.
 
     A rule without a mistake has no finite coefficient [N8 Lemma 2]. It gets the one it would have if there
-    were one more row, half of it in each class.
+    were one more row, half of it in each class. A margin loss that has its minimum at a finite margin gives
+    such a rule a coefficient of its own.
     """
-    if sample.errs(holds):
+    if sample.errs(holds) or composite.leaves_link:
         return *_solve(sample, composite, point, holds, constant=False), True
     wider, F, wider_holds = sample.with_doubt(point.F, holds)
     delta, _ = _solve(wider, composite, wider.at(composite, F), wider_holds, constant=False)
@@ -233,8 +248,11 @@ def _solve(
         if A == B:
             break
         low, high = (delta, high) if A > B else (low, delta)
-        rate = HA / A + HB / B if A > 0 and B > 0 else 0.0
-        step = math.log(A / B) / rate if rate > 0 else math.copysign(math.inf, A - B)
+        if A > 0 and B > 0:
+            rate, gap = HA / A + HB / B, math.log(A / B)
+        else:
+            rate, gap = (HA + HB if min(A, B) < 0 or composite.leaves_link else 0.0), A - B
+        step = gap / rate if rate > 0 else math.copysign(math.inf, gap)
         if abs(step) <= _EXACT * max(unit, abs(delta)) or high - low <= _EXACT * abs(delta):
             break
         delta = float(_inside(delta + step, low, high, unit))
@@ -269,10 +287,11 @@ class _ScoreLoss:
         return self.composite.values(self.y, self.signs * v, table=True)
 
     def weights(self, v: Floats) -> Floats:
-        return np.abs(_scored(self.composite, self.y, self.signs * v, 1).g)
+        return -self.signs * _scored(self.composite, self.y, self.signs * v, 1).g
 
-    def curvature(self, v: Floats, M: Floats, weight: Floats) -> Floats:
-        h = _scored(self.composite, self.y, self.signs * v, 1).h
+    def curvature(self, v: Floats, M: Floats, weight: Floats, kind: str = "newton") -> Floats:
+        h = self.composite.derivatives(self.y, self.signs * v, curvature=kind, table=True)[1]
+        h[~np.isfinite(h)] = 0.0  # as at the end of a bounded link
         return M.T @ (M * (weight * np.maximum(h, 0.0))[:, None])
 
 
@@ -314,7 +333,7 @@ def correct(
     given one more row, half of it in each class, where the score is its coefficient alone.
     """
     rules, y, weight = patterns.rules, patterns.labels, patterns.weight
-    finite = separating_direction(rules, y, intercept is not None) is None
+    finite = composite.leaves_link or separating_direction(rules, y, intercept is not None) is None
     first = np.array([] if intercept is None else [intercept])
     H = np.column_stack([np.ones((len(y), len(first))), rules])
     theta = np.concatenate([first, coefficients])

@@ -38,9 +38,9 @@ class MarginLoss:
         """w = −φ′(v)."""
         return -self.composite.derivatives(np.ones_like(v), v)[0]
 
-    def curvature(self, v: Floats, M: Floats, weight: Floats) -> Floats:
-        """Mᵀ diag(weight φ″) M."""
-        h = self.composite.derivatives(np.ones_like(v), v, curvature="newton")[1]
+    def curvature(self, v: Floats, M: Floats, weight: Floats, kind: str = "newton") -> Floats:
+        """Mᵀ diag(weight φ″) M, or that with Fisher's weights."""
+        h = self.composite.derivatives(np.ones_like(v), v, curvature=kind)[1]
         return M.T @ (M * (weight * np.maximum(h, 0.0))[:, None])
 
 
@@ -69,8 +69,8 @@ class MultinomialMargins:
         """q_il = e^{−v_il}/(1 + Σ e^{−v_il})."""
         return self._shares(v)[0].ravel()
 
-    def curvature(self, v: Floats, M: Floats, weight: Floats) -> Floats:
-        """Mᵀ (diag(q) − q qᵀ within each row of the data) M, weighted."""
+    def curvature(self, v: Floats, M: Floats, weight: Floats, kind: str = "newton") -> Floats:
+        """Mᵀ (diag(q) − q qᵀ within each row of the data) M, weighted; the link is canonical."""
         q = self.weights(v)
         qM = M * q[:, None]
         sums = qM.reshape(-1, self.others, M.shape[1]).sum(axis=1)

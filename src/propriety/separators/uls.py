@@ -66,7 +66,7 @@ def step(state: UlsState, problem: Margins, features: str | int) -> UlsState:
     chosen = _choose(state, features)
     M = problem.columns(list(chosen))
     delta, v = _corrective(problem, M, state.margins)
-    total = float(w.sum())
+    total = float(np.abs(w).sum())
     edge = abs(float(np.mean(state.edges[list(chosen)]))) / total if total > 0 else 0.0
     value, after = problem.values(v), problem.weights(v)
     # D(w₂‖w₁) = φ(v₁) − φ(v₂) + w₂ (v₁ − v₂) for the generator φ*(−w) of the loss.
@@ -99,7 +99,7 @@ def _corrective(problem: Margins, M: Floats, v: Floats) -> tuple[Floats, Floats]
         gradient = -(M.T @ problem.weights(v))
         if np.all(np.abs(gradient) <= nothing):
             break
-        direction = -inverse_of(problem.loss.curvature(v, M, problem.weight))(gradient)
+        direction = _direction(problem, M, v, gradient)
         size = float(np.max(np.abs(direction), initial=0.0))
         slope = float(gradient @ direction)
         if not slope < 0:
@@ -121,6 +121,15 @@ def _corrective(problem: Margins, M: Floats, v: Floats) -> tuple[Floats, Floats]
         if size * t <= _EXACT:
             break
     return delta, v
+
+
+def _direction(problem: Margins, M: Floats, v: Floats, gradient: Floats) -> Floats:
+    """Newton's; by Fisher's curvature where the Hessian is 0 along a slope, as where φ is straight."""
+    hessian = problem.loss.curvature(v, M, problem.weight)
+    direction = -inverse_of(hessian)(gradient)
+    if np.linalg.norm(hessian @ direction + gradient) <= 0.1 * np.linalg.norm(gradient):
+        return direction
+    return -inverse_of(problem.loss.curvature(v, M, problem.weight, "fisher"))(gradient)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.losses.point import Array
 from propriety.losses.special import gauss_legendre
@@ -17,6 +19,8 @@ Function = Callable[[Array], Array]
 _FIRST = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 _SECOND = ((1, 8 / 5), (2, -1 / 5), (3, 8 / 315), (4, -1 / 560))
 _SECOND_CENTRE = -205 / 72
+_MOST_BREAKS = 64
+_AT_BREAK = 1e-9  # how far from a break a point is on it
 
 
 def derivative(function: Function, x: Array, step: Any) -> Array:
@@ -32,6 +36,157 @@ def second_derivative(function: Function, x: Array, step: Any) -> Array:
         total = _SECOND_CENTRE * function(x)
         total = total + sum(c * (function(x + k * step) + function(x - k * step)) for k, c in _SECOND)
         return total / step**2
+
+
+class PiecewiseSmooth:
+    """A function with three derivatives by differences, one-sided beside the points where it is not smooth.
+
+    Nine values a step apart give derivatives that are exact for polynomials of degree eight. Near a point
+    where the function or a derivative of it jumps, all nine are taken on the side of x; x is always one.
+    """
+
+    def __init__(self, function: Function, step: float, breaks: Array) -> None:
+        self.function, self.breaks = function, breaks
+        self.step = float(2.0 ** np.floor(np.log2(step)))  # so that x + k step is exact
+        self._left = np.concatenate([[-np.inf], breaks])
+        self._right = np.concatenate([breaks, [np.inf]])
+
+    def at(self, x: Array, from_left: bool = False) -> tuple[Array, Array, Array, Array]:
+        """f, f′, f″ and f‴; at a break they are those of its right side, or of its left one."""
+        x = np.asarray(x, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            piece = np.searchsorted(self.breaks, x + (-_AT_BREAK if from_left else _AT_BREAK))
+            left, right = self._left[piece], self._right[piece]
+            step = np.minimum(self.step, (right - left) * (0.125 - 1e-9))
+            shift = np.clip(np.ceil((left - x) / step) + 4, 0, 4) - np.clip(
+                np.ceil((x - right) / step) + 4, 0, 4
+            )
+            shift = np.nan_to_num(shift).astype(np.intp)
+            values = [self.function(x + (k - 4 + shift) * step) for k in range(9)]
+            weights = _stencils()[shift + 4]  # (..., derivative, k)
+            centre = np.choose(4 - shift, values) if values else x
+            first, second, third = (
+                sum(weights[..., d, k] * (values[k] - centre) for k in range(9)) / step ** (d + 1)
+                for d in range(3)
+            )
+        return centre, first, second, third
+
+
+@cache
+def _stencils() -> Array:
+    """Weights of nine values at −4 + s … 4 + s, s from −4 to 4, for three derivatives at 0: [s + 4, d, k]."""
+    table = np.empty((9, 3, 9))
+    for s in range(-4, 5):
+        nodes = np.arange(-4, 5) + s
+        for k in range(9):
+            others = np.delete(nodes, k)
+            basis = np.poly(others)[::-1] / np.prod(nodes[k] - others)
+            table[s + 4, :, k] = basis[1:4] * (1, 2, 6)
+    return table
+
+
+def count_rough(function: Function, size: Function, low: float, high: float, width: float) -> int:
+    """On how many panels of that width the function is not smooth; see `breaks_of`."""
+    edges = np.arange(low - 0.382 * width, high, width)
+    return int(np.count_nonzero(~_fits(function, size, edges, edges + width)))
+
+
+def breaks_of(function: Function, size: Function, low: float, high: float, width: float) -> Array:
+    """Where the function, or one of its first three derivatives, jumps between `low` and `high`.
+
+    Panels of the given width, and again those half a panel further, on which no polynomial of degree eight
+    fits to 1e-12 of `size` are halved until their halves fit. What is left surrounds a break; the polynomials
+    on its two sides say where it is: where the derivative before the one that jumps agrees. A function that
+    is rough in many places, such as a table, has no breaks.
+
+    >>> breaks_of(lambda x: np.maximum(0, 1 - x) ** 2, np.ones_like, -4, 4, 0.25).round(9)
+    array([1.])
+    """
+    edges = np.arange(low - 0.382 * width, high + width, width)
+    a = np.concatenate([edges, edges + width / 2])
+    b = a + width
+    rough = ~_fits(function, size, a, b)
+    a, b = a[rough], b[rough]
+    found: list[tuple[float, float]] = []
+    while len(a):
+        if len(a) + len(found) > _MOST_BREAKS * 4:
+            return np.empty(0)
+        middle, quarter = (a + b) / 2, (b - a) / 4
+        narrow = b - a < 1e-12 * (1 + np.abs(middle))
+        children = [(a, middle), (middle, b), (middle - quarter, middle + quarter)]
+        bad = [~_fits(function, size, *child) & ~narrow for child in children]
+        bad[2] &= ~(bad[0] | bad[1])
+        done = ~(bad[0] | bad[1] | bad[2])
+        found += zip(a[done].tolist(), b[done].tolist(), strict=True)
+        a, b = (
+            np.concatenate([child[i][part] for child, part in zip(children, bad, strict=True)])
+            for i in (0, 1)
+        )
+    return np.array(_located(function, size, _merged(found), width))
+
+
+def _fits(function: Function, size: Function, a: Array, b: Array) -> NDArray[np.bool_]:
+    """Whether a polynomial of degree eight fits the function between a and b."""
+    nodes, between = np.cos(np.pi * (np.arange(9) + 0.5) / 9), np.cos(np.pi * np.arange(1, 9) / 9)
+    predict = np.polynomial.chebyshev.chebvander(between, 8) @ np.linalg.inv(
+        np.polynomial.chebyshev.chebvander(nodes, 8)
+    )
+    middle, half = (a + b)[:, None] / 2, (b - a)[:, None] / 2
+    with np.errstate(all="ignore"):
+        known = function((middle + half * nodes).ravel()).reshape(-1, 9)
+        truth = function((middle + half * between).ravel()).reshape(-1, 8)
+        misfit = np.max(np.abs(known @ predict.T - truth), axis=1)
+        scale = size(middle[:, 0]) + np.max(np.abs(known), axis=1)
+    # Where the function is infinite there is nothing to find.
+    return ~(misfit > 1e-12 * scale)
+
+
+def _merged(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Intervals that overlap made one."""
+    merged: list[tuple[float, float]] = []
+    for a, b in sorted(intervals):
+        if merged and a <= merged[-1][1] + 1e-9 * (1 + abs(a)):
+            merged[-1] = merged[-1][0], max(b, merged[-1][1])
+        else:
+            merged.append((a, b))
+    return merged
+
+
+def _located(
+    function: Function, size: Function, intervals: list[tuple[float, float]], width: float
+) -> list[float]:
+    """The break in each interval, from the polynomials on its left and right."""
+    if len(intervals) > _MOST_BREAKS:
+        return []
+    ends = [-np.inf, *(b for _, b in intervals)], [*(a for a, _ in intervals), np.inf]
+    breaks = []
+    for i, (a, b) in enumerate(intervals):
+        left, right = min(width, 0.9 * (a - ends[0][i])), min(width, 0.9 * (ends[1][i + 1] - b))
+        middle, unit = (a + b) / 2, max(b - a, min(left, right))
+        fits = [_polynomial(function, a - left, a), _polynomial(function, b, b + right)]
+        jumps = [float(fits[1].deriv(k)(middle) - fits[0].deriv(k)(middle)) for k in range(4)]
+        scale = float(size(np.array([middle]))[0] + abs(fits[0](middle)))
+        # What jumps is what the next derivative's jump does not explain by itself within the interval.
+        order = next(
+            (
+                k
+                for k in range(4)
+                if abs(jumps[k]) * unit**k > 1e-8 * scale
+                and (k == 3 or abs(jumps[k]) > abs(jumps[k + 1]) * (b - a))
+            ),
+            None,
+        )
+        if order is None:
+            continue
+        move = -jumps[order - 1] / jumps[order] if order > 0 else 0.0
+        breaks.append(middle + move if abs(move) <= b - a + 1e-9 else middle)
+    return breaks
+
+
+def _polynomial(function: Function, a: float, b: float) -> Any:
+    x = (a + b) / 2 + (b - a) / 2 * np.cos(np.pi * (np.arange(9) + 0.5) / 9)
+    with np.errstate(all="ignore"):
+        return np.polynomial.Chebyshev.fit(x, function(x), 8, domain=[a, b])
 
 
 class Cumulative:
