@@ -1,6 +1,7 @@
 """Rows beyond memory: time and peak memory of fits from Parquet files, and XGBoost's external memory beside.
 
     python benchmarks/out_of_core.py parquet --rows 10000000 100000000 --memory 2GB --xgboost 20000000
+    python benchmarks/out_of_core.py budget --rows 4000000 --rounds 5
     python benchmarks/out_of_core.py latency
 
 Writes its own files to a temporary folder (about 115 bytes a row), or takes those of --files, and fits each
@@ -83,6 +84,19 @@ def fit_ours(paths: list[str], rounds: int, memory: str | None) -> dict[str, obj
     return took | {"model": digest}
 
 
+def fit_command(paths: list[str], rounds: int, memory: str) -> dict[str, object]:
+    """The same by the command line, which judges the model as well."""
+    from propriety.cli.app import app
+
+    settings = {"max_iter": rounds, "learning_rate": RATE, "max_leaf_nodes": LEAVES}
+    chosen = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    table = str(Path(paths[0]).parent / "*.parquet")
+    began, busy = time.perf_counter(), time.process_time()
+    given = ["fit", table, "-t", "y", "--fn-cost", "9", "--model", "boosting", *chosen, "--memory", memory]
+    app([*given, "--quiet"], standalone_mode=False)
+    return {"seconds": time.perf_counter() - began, "processor": time.process_time() - busy, "model": ""}
+
+
 def fit_xgboost(paths: list[str], rounds: int, cache: str) -> dict[str, object]:
     import pyarrow.parquet as pq
     import xgboost
@@ -121,6 +135,8 @@ def one(kind: str, folder: str, rows: int, rounds: int, memory: str | None) -> N
     if kind == "xgboost":
         with tempfile.TemporaryDirectory(dir=folder) as cache:
             result = fit_xgboost(paths, rounds, cache)
+    elif kind == "command":
+        result = fit_command(paths, rounds, str(memory))
     else:
         result = fit_ours(paths, rounds, memory)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -164,6 +180,23 @@ def parquet(args: Options) -> Iterator[Table]:
     columns += [Column("processor", "s", ".1f"), Column("processor µs a row", "µs", ".3f")]
     columns += [Column("ratio", format=".2f"), Column("peak GiB", "MB", ".2f"), "model"]
     yield Table("parquet", f"Fits of {args.rounds} rounds from Parquet files", columns, table)
+
+
+def budget(args: Options) -> Iterator[Table]:
+    """How far the peak of a fit, and of the command line, is beyond the budget that it was given."""
+    rows, table = args.size(args.rows[0]), []
+    with tempfile.TemporaryDirectory(dir=args.folder) as temporary:
+        folder = args.files or temporary
+        write(Path(folder), rows)
+        for name, kind in (("fit of a scan", "ours"), ("propriety fit", "command")):
+            run(kind, folder, FILE_ROWS, 1, "1GB")  # compiles
+            for memory in ("1GB", "1.5GB", "2GB"):
+                result = run(kind, folder, rows, args.rounds, memory)
+                peak, given = result["peak"] / 2**30, float(memory.removesuffix("GB"))
+                table.append([name, memory, f"{rows:,}", result["processor"], peak, peak - given])
+    columns = ["what", "memory", "rows", Column("processor", "s", ".1f"), Column("peak GiB", "MB", ".2f")]
+    columns += [Column("beyond the budget", format="+.2f")]
+    yield Table("budget", f"Peak memory of fits to {D} columns against their budget", columns, table)
 
 
 # --- machines far from each other -------------------------------------------------------------------
@@ -299,7 +332,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 PART = Part(
-    __doc__, {"parquet": parquet, "latency": latency}, packages=("propriety", "xgboost"), arguments=arguments
+    __doc__,
+    {"parquet": parquet, "budget": budget, "latency": latency},
+    packages=("propriety", "xgboost"),
+    arguments=arguments,
 )
 
 if __name__ == "__main__":

@@ -70,8 +70,17 @@ def test_it_says_beforehand_what_it_will_take(folder, monkeypatch):
     assert "2,700 rows of 6 columns in " in told
     assert "bins and scores in memory, about " in told
     monkeypatch.setattr(out_of_core, "_LEAST_ROWS", 500)
-    told = run("fit", folder, "-t", "late", "--set", "max_iter=2", "--memory", "1MB").stdout
-    assert "parts that take turns" in told
+    told = run("fit", folder, "-t", "late", "--set", "max_iter=2", "--memory", "1MB")
+    assert "parts that take turns" in told.stdout
+    assert told.stderr.count("memory=1 MB is less than the") == 1
+
+
+def test_the_sample_keeps_no_more_than_its_rows(tmp_path):
+    table = pa.table({"x": np.arange(300_000.0)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    sample = streaming._sample(streaming._open(str(tmp_path)))
+    assert sample.num_rows == streaming._SAMPLE
+    assert sample.get_total_buffer_size() < 1.5 * 8 * streaming._SAMPLE
 
 
 def test_rows_that_judge_have_no_part_in_the_fit(folder, monkeypatch):

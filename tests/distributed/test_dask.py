@@ -4,6 +4,7 @@ import contextlib
 import gc
 import hashlib
 import os
+import re
 import signal
 import tempfile
 import time
@@ -407,3 +408,22 @@ def test_machines_that_share_no_memory(client):
     finally:
         client.run(together)
     same(model().fit(X, y), fitted, X)
+
+
+def test_the_page_on_many_machines_runs(client, tmp_path, monkeypatch):
+    """On small files, of which Dask would join more for a column than for a table."""
+    (tmp_path / "loans").mkdir()
+    rng = np.random.default_rng(0)
+    for k in range(8):
+        loans = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd"))
+        loans["default"] = (loans["a"] > 1).astype(int)
+        loans.to_parquet(tmp_path / "loans" / f"{k}.parquet")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(propriety.dask, "local", lambda n_workers: client)
+    page = (Path(__file__).parents[2] / "docs" / "workers.md").read_text(encoding="utf-8")
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        exec(compile(block, "workers.md", "exec"), names)
+    assert names["model"].n_features_in_ == 4
+    assert names["p"].compute().shape == (1600, 2)
+    assert (tmp_path / "loans.propriety").exists()

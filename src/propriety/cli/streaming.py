@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -141,6 +142,7 @@ class Encoded(Rows):
             chosen = np.flatnonzero(self.judges(first, batch.num_rows))
             kept.append(pa.table(batch.take(pa.array(chosen))))
             first += batch.num_rows
+        memory.trim()
         return pa.concat_tables(kept)
 
 
@@ -188,6 +190,7 @@ def fit_streamed(
     rows = Encoded(files, findings, asking.weights, request.seed, share)
     show_table(out, _training(rows, sample, stated, f"a sample of {path}"))
     judging = _training(rows, rows.judging_rows(list(stated.columns)), stated, path)
+    memory.trim()
     fitted = _fit(out, rows, stated, request, spec, budget, scheduler)
     dates = [c.name for c in findings.columns.columns if c.kind == "date"]
     for name in rows.unknown:
@@ -233,7 +236,14 @@ def _sample(files: Files) -> Any:
     n, names, places = files.n_rows, files.schema.names, 1 if files.n_rows <= _SAMPLE else _PLACES
     scan = Scan(files, names, None, None, None)
     parts_ = [scan.part(n * k // places, min(n, n * k // places + _SAMPLE // places)) for k in range(places)]
-    return pa.concat_tables([t for part in parts_ for t in part.batches(names)]).unify_dictionaries()
+    tables = [_copied(t) for part in parts_ for t in part.batches(names)]
+    memory.trim()
+    return pa.concat_tables(tables).unify_dictionaries()
+
+
+def _copied(table: Any) -> Any:
+    """The same rows in memory of their own: a few rows of a batch keep all of it."""
+    return table.take(pa.array(np.arange(table.num_rows)))
 
 
 def _training(rows: Encoded, table: Any, stated: TableCosts, name: str) -> TrainingTable:
@@ -287,9 +297,10 @@ def _say(out: Output, scan: Scan, rows: Encoded, estimator: Any) -> None:
     if rows.n_rows <= out_of_core.FEW:
         out.say(f"{rows.n_rows:,} rows of {len(scan.features)} columns: few enough to be read into memory")
     elif not getattr(estimator, "verbose", 0):
-        out.say(
-            out_of_core.plan(scan, len(rows.findings.target.classes), **out_of_core.asked_of(estimator)).words
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit warns
+            classes = len(rows.findings.target.classes)
+            out.say(out_of_core.plan(scan, classes, **out_of_core.asked_of(estimator)).words)
 
 
 def _fit_on_workers(out: Output, estimator: Any, scan: Scan, spec: ModelSpec, scheduler: str) -> Fitted:

@@ -78,9 +78,13 @@ def refuse_to_score(X: Any, y: Any) -> None:
 
 
 def partitions(X: Any) -> list[Any]:
-    """The partitions of a collection as delayed objects, whole rows each."""
+    """The partitions of a collection as delayed objects, whole rows each.
+
+    Those that the collection says it has: Dask would join small files while it optimizes, more of them for a
+    column than for a table. Columns that are not asked for are not read.
+    """
     if not hasattr(X, "chunks"):
-        return list(X.to_delayed())
+        return list((X.simplify() if hasattr(X, "simplify") else X).to_delayed(optimize_graph=False))
     if X.ndim == 2 and X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     return list(X.to_delayed(optimize_graph=False).ravel())

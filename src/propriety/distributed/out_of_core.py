@@ -7,6 +7,7 @@ one fit to all rows. How many parts there are follows from the budget alone.
 from __future__ import annotations
 
 import copy
+import math
 import shutil
 import tempfile
 import warnings
@@ -103,8 +104,8 @@ def plan(scan: Scan, n_classes: int, rounds: int = 1, threads: int | None = None
         return Plan(n, d, scan.source.n_bytes, 1, int(fixed + n * row), 0, seconds)
     if not in_parts:
         raise ValueError(
-            f"the fit needs the bins of all rows in memory, about {memory.in_words(fixed + n * row)} in all, "
-            f"and may take {memory.in_words(room)}; give scan more memory, give max_leaf_nodes or fewer "
+            f"the fit needs the bins of all rows in memory, about {_needed(fixed + n * row)} in all, and may "
+            f"take {_given(room)}; give scan more memory, give max_leaf_nodes or fewer "
             "threads (n_jobs=1), or fit BoostingClassifier or TreeClassifier, which read the rows in parts"
         )
     histograms = 2 * asked.get("max_leaf_nodes", 31) * d * CELLS * 8
@@ -115,13 +116,26 @@ def plan(scan: Scan, n_classes: int, rounds: int = 1, threads: int | None = None
     parts = next((k for k, peak in peaks.items() if peak <= room), min(peaks, key=lambda k: peaks[k]))
     if peaks[parts] > room:
         warnings.warn(
-            f"memory={memory.in_words(room)} is less than the {memory.in_words(peaks[parts])} that a fit of "
-            f"{d} columns takes at least, about; so much is taken",
+            f"memory={_given(room)} is less than the {_needed(peaks[parts])} or so that a fit of {d} columns "
+            "takes at least; so much is taken",
             UserWarning,
             stacklevel=4,
         )
     seconds = None if seconds is None else _SLOWER * seconds
     return Plan(n, d, scan.source.n_bytes, parts, int(peaks[parts]), n * row, seconds)
+
+
+def _given(n_bytes: float) -> str:
+    """A budget, so finely that it differs from what is said to be needed.
+
+    >>> _given(2**30), _needed(2**30 + 1)
+    ('1,024 MB', '1,030 MB')
+    """
+    return f"{n_bytes / 2**20:,.0f} MB"
+
+
+def _needed(n_bytes: float) -> str:
+    return f"{10 * math.ceil(n_bytes / (10 << 20)):,} MB"
 
 
 def row_bytes(
