@@ -164,6 +164,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     """
 
     takes_groups: ClassVar[bool] = True
+    _takes_soft_labels: ClassVar[bool] = True
     _reads_streams: ClassVar[bool] = True
 
     def __init__(
@@ -270,6 +271,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             NaN is missing; an infinite value is an ordinary extreme one.
         y : array of shape (n,)
             Labels of any type; left out for a scan, which has a target.
+            Soft labels are probabilities of class 1, K columns of probabilities, or a tuple (successes,
+            trials): each row is then fitted as one weighted row of each class.
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows if all weights are whole numbers; other weights are taken
             relative to their mean. Rows of weight 0 take no part.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from propriety import memory
 from propriety.costs import PositiveClassWarning, ResolvedCosts
-from propriety.data.table import refuse_query
+from propriety.data.table import is_number, refuse_query
 
 #: Labels of the class to find, in any case of letters.
 POSITIVE = {
@@ -187,11 +187,3 @@ def warn_of_side(classes: NDArray[Any], costs: ResolvedCosts, pos_label: Any, st
         PositiveClassWarning,
         stacklevel=stacklevel,
     )
-
-
-def is_number(text: str) -> bool:
-    """Whether a label is a number written as text."""
-    try:
-        return float(text) == float(text)
-    except ValueError:
-        return False

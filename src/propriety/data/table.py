@@ -117,8 +117,8 @@ class Schema:
     ) -> tuple[Schema, Table]:
         """Read the training table, whose rows may be spread over processes.
 
-        ``categorical`` is ``"from_dtype"`` (the categorical columns of a data frame), None, a mask, or
-        names or positions of columns. ``weightless`` rows are those of a process in which none has a
+        ``categorical`` is ``"from_dtype"`` (columns of categories and of text in a data frame), None, a mask,
+        or names or positions of columns. ``weightless`` rows are those of a process in which none has a
         weight: their categories do not count.
 
         >>> schema, table = Schema.fit(np.array([[1.0, 7.0], [2.0, 5.0]]), categorical=[1])
@@ -447,7 +447,9 @@ def categorical_columns(X: Any, names: tuple[str, ...] | None, d: int, categoric
         if not isinstance(X, nw.DataFrame):
             return set()
         kinds = (nw.Categorical, nw.Enum)
-        return {f for f, kind in enumerate(X.schema.dtypes()) if isinstance(kind, kinds)}
+        types = list(enumerate(X.schema.dtypes()))
+        text = {f for f, kind in types if isinstance(kind, nw.String) and _is_text(X, f)}
+        return text | {f for f, kind in types if isinstance(kind, kinds)}
     if categorical is None:
         return set()
     if isinstance(categorical, str):
@@ -460,6 +462,30 @@ def categorical_columns(X: Any, names: tuple[str, ...] | None, d: int, categoric
             raise ValueError(f"a mask of categorical features needs {d} entries, got {len(given)}")
         return {f for f, c in enumerate(given) if c}
     return {_position(c, names, d) for c in given}
+
+
+def _is_text(frame: nw.DataFrame[Any], f: int) -> bool:
+    """Whether a column of text holds any; numbers written as text are refused."""
+    values = _factorize(frame, f)[1]
+    if values and all(isinstance(value, str) and is_number(value) for value in values):
+        name = frame.columns[f]
+        raise ValueError(
+            f"the column {name!r} holds numbers written as text, such as {values[0]!r}: make them numbers, "
+            "in pandas by pd.to_numeric, or name the column in categorical_features if they are codes"
+        )
+    return any(value is not None for value in values)
+
+
+def is_number(text: str) -> bool:
+    """Whether text is a number.
+
+    >>> is_number("1e3"), is_number("1,000"), is_number("nan")
+    (True, False, False)
+    """
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
 
 
 def categories_of(X: Any, f: int) -> tuple[Any, ...]:

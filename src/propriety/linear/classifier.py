@@ -142,6 +142,7 @@ class LinearClassifier(OffsetClassifier):
     """
 
     takes_groups: ClassVar[bool] = True
+    _takes_soft_labels: ClassVar[bool] = True
     _reads: ClassVar[str] = NUMBERS
     coef_: Floats
     intercept_: Floats
@@ -230,6 +231,8 @@ class LinearClassifier(OffsetClassifier):
             Numbers in every cell.
         y : array of shape (n,)
             Labels of any type.
+            Soft labels are probabilities of class 1, K columns of probabilities, or a tuple (successes,
+            trials): each row is then fitted as one weighted row of each class.
         sample_weight : array of shape (n,), optional
             A row of weight k counts as k rows; rows of weight 0 take no part.
         costs : Costs, data frame or array of shape (n, K, K), optional

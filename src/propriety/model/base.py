@@ -32,6 +32,7 @@ from propriety.data.lazy import over_partitions, refuse_to_score
 from propriety.data.matrix import as_numbers
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.seen import RowSketch
+from propriety.data.soft import as_weighted_rows
 from propriety.data.stream import Stream
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import Schema, Table, as_array, is_frame, refuse_query
@@ -66,6 +67,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     _reads_streams: ClassVar[bool] = False
     #: Whether those parts can take turns, with the arrays of one in memory at a time.
     _grows_in_parts: ClassVar[bool] = True
+    #: Whether ``fit`` takes soft labels: probabilities, or (successes, trials).
+    _takes_soft_labels: ClassVar[bool] = False
     #: Whether ``fit`` takes ``groups``, which it does not part where it holds rows out.
     takes_groups: ClassVar[bool] = False
 
@@ -159,6 +162,12 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         groups: Any = None,
     ) -> Training:
         """Check what ``fit`` was given, the costs included."""
+        if self._takes_soft_labels:
+            soft = X, y, sample_weight
+            X, y, sample_weight, others = as_weighted_rows(*soft, offset=offset, groups=groups)
+            offset, groups = others["offset"], others["groups"]
+            if y is not soft[1] and not (costs is None and fp_cost is None and fn_cost is None):
+                raise ValueError("fit takes no costs of rows beside soft labels; name a column of X")
         if isinstance(X, Stream) and not self._reads_streams:
             refuse_query(X)
         training = Training.read(

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from propriety.data.labels import is_number, named_positive
+from propriety.data.labels import named_positive
+from propriety.data.table import is_number
 from propriety.tables import conversion
 from propriety.tables.errors import TableError
 
