@@ -47,7 +47,6 @@ SOURCES = (
     "linear/kernels.py",
     "losses/kernels.py",
     "rules/kernels.py",
-    "tables/plain_rows.py",
     "tree/smoothing.py",
 )
 #: Options of Numba by which it compiles otherwise.

@@ -122,19 +122,10 @@ def _linear(X: Any, score: Any) -> None:
     LinearClassifier("Squared", alpha=0.1).fit(X[rows], score[rows] > 0)
 
 
-def _text(X: Any, score: Any) -> None:
-    import pyarrow as pa
-
-    from propriety.tables.plain_rows import plain_rows
-
-    plain_rows(b"1.5,a\n", ",", {"x": pa.float64(), "c": pa.dictionary(pa.int32(), pa.string())})
-
-
 #: What is compiled in a process of its own.
 PARTS: dict[str, Callable[[Any, Any], None]] = {
     "boosting": _boosting,
     "forest": _forest,
     "readable": _readable,
     "linear": _linear,
-    "text": _text,
 }

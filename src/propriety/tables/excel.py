@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import warnings
 import zipfile
@@ -22,7 +23,8 @@ _FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
 
 def read_excel(stream: Any, how: Reading) -> Read:
     """One sheet, every column as text."""
-    book = _open(in_memory(stream), how)
+    stream = in_memory(stream)
+    book = _open(stream, how)
     if not book.sheetnames:
         raise TableError(f"{how.name} has no sheet")
     if how.sheet is not None and how.sheet not in book.sheetnames:
@@ -31,7 +33,7 @@ def read_excel(stream: Any, how: Reading) -> Read:
             f"its sheets are {', '.join(map(repr, book.sheetnames))}",
         )
     title = how.sheet if how.sheet is not None else book.sheetnames[0]
-    _check_formulas(book, title, how.name)
+    _check_formulas(stream, title, how.name)
     rows = _rows(book, title, how.name)
     head = next(rows, None)
     if head is None:
@@ -78,20 +80,21 @@ def _open(stream: Any, how: Reading) -> Any:
     return book
 
 
-def _check_formulas(book: Any, title: str, name: str) -> None:
+def _check_formulas(stream: Any, title: str, name: str) -> None:
     """Refuse a formula whose value is not in the file: it would be read as missing.
 
     Spreadsheet programs write both; programs that write files for them often leave the value out.
     """
     try:
-        sheet = book[title]
-        with book._archive.open(sheet._worksheet_path) as text:
-            pieces = iter(lambda: text.read(_PIECE), b"")
-            # A tag may lie across two pieces.
-            if not any(_FORMULA.search(a[-32:] + b) for a, b in pairwise(chain([b""], pieces))):
-                return
-        with book._archive.open(sheet._worksheet_path) as text:
-            cell = next(_without_value(text), None)
+        with zipfile.ZipFile(stream) as archive:
+            part = _part_of(archive, title)
+            with archive.open(part) as text:
+                pieces = iter(lambda: text.read(_PIECE), b"")
+                # A tag may lie across two pieces.
+                if not any(_FORMULA.search(a[-32:] + b) for a, b in pairwise(chain([b""], pieces))):
+                    return
+            with archive.open(part) as text:
+                cell = next(_without_value(text), None)
     except Exception:  # whatever is wrong with the sheet, reading its rows will say
         return
     if cell is not None:
@@ -99,6 +102,26 @@ def _check_formulas(book: Any, title: str, name: str) -> None:
             f"{name}: cell {cell} of sheet {title!r} holds a formula and no value",
             "open the file in a spreadsheet program, which works it out, and save it",
         )
+
+
+def _part_of(archive: Any, title: str) -> str:
+    """The part of the archive that holds a sheet, as the relationships of the format say."""
+    book = next(part for kind, _, part in _related(archive, "") if kind.endswith("/officeDocument"))
+    with archive.open(book) as text:
+        sheets = [e for _, e in iterparse(text) if e.tag.rpartition("}")[2] == "sheet"]
+    sheet = next(e for e in sheets if e.get("name") == title)
+    own = next(value for key, value in sheet.attrib.items() if key.endswith("}id"))
+    return next(part for _, id_, part in _related(archive, book) if id_ == own)
+
+
+def _related(archive: Any, part: str) -> Iterator[tuple[str, str, str]]:
+    """Kind, identifier and name of the parts that a part names, or the archive ("")."""
+    folder, name = posixpath.split(part)
+    with archive.open(posixpath.join(folder, "_rels", f"{name}.rels")) as text:
+        for _, element in iterparse(text):
+            if element.tag.rpartition("}")[2] == "Relationship":
+                target = posixpath.normpath(posixpath.join("/", folder, element.get("Target", "")))
+                yield element.get("Type", ""), element.get("Id", ""), target.lstrip("/")
 
 
 def _without_value(text: Any) -> Iterator[str]:

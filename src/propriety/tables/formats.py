@@ -18,9 +18,8 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from propriety import parallel
-from propriety.cached_properties import cached_property
 from propriety.tables.arrow_files import read_arrow, read_parquet
-from propriety.tables.conversion import MISSING
+from propriety.tables.conversion import MISSING, as_number, first_bad
 from propriety.tables.errors import LongRow, NotNumbers, TableError
 from propriety.tables.excel import read_excel
 from propriety.tables.json_files import read_json
@@ -38,11 +37,7 @@ from propriety.tables.text_files import (
 )
 
 _HEAD = 1 << 16
-_MANY = 16  # pieces of a file from which a kernel pays that may have to be compiled
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-_COLUMN = re.compile(
-    r"In CSV column #(\d+):.*CSV conversion error to double: invalid value '(.*)'", re.DOTALL
-)
 _SHOWN = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 
@@ -93,9 +88,12 @@ def _csv_chunks(
 ) -> Iterator[Any]:
     """The rows, pieces of the text by several threads; there are so many lines `before` them."""
     kinds = {name: pa.float64() if name in numbers.wanted else numbers.text for name in names}
-    parsing, pieces = _Parsing(delimiter, kinds, numbers.missing), Pieces(text, how.chunk_bytes, delimiter)
+    parsing, pieces = (
+        _Parsing(delimiter, kinds, numbers.missing, numbers.text),
+        Pieces(text, how.chunk_bytes, delimiter),
+    )
     try:
-        for table in parallel.in_order(parsing.piece, enumerate(pieces), how.n_jobs):
+        for table in parallel.in_order(parsing.piece, pieces, how.n_jobs):
             yield table
             before += table.num_rows
         if pieces.rest is not None:
@@ -121,36 +119,52 @@ class _Parsing:
     delimiter: str
     kinds: dict[str, Any]
     missing: tuple[str, ...]
+    text: Any
 
-    def piece(self, numbered: tuple[int, bytes]) -> Any:
-        """The table of some whole rows, given with the number of pieces before them."""
-        number, piece = numbered
-        if number >= _MANY and self._has_plain_numbers:
-            from propriety.tables.plain_rows import plain_rows
-
-            table = plain_rows(piece, self.delimiter, self.kinds)
-            if table is not None:
-                return table
-        with self._options(len(piece) + 1) as options:
-            return pacsv.read_csv(pa.BufferReader(piece), *options)
-        return pa.schema(self.kinds).empty_table()
-
-    @cached_property
-    def _has_plain_numbers(self) -> bool:
-        """Whether there are columns of numbers, none of which stands for a missing value."""
-        some = any(pa.types.is_floating(kind) for kind in self.kinds.values())
-        return some and not any(_NUMBER.fullmatch(marker.strip()) for marker in self.missing)
+    def piece(self, piece: bytes) -> Any:
+        """The table of some whole rows."""
+        if not piece.strip(b"\r\n"):
+            return pa.schema(self.kinds).empty_table()
+        try:
+            with self._options(len(piece) + 1, self.kinds) as options:
+                return pacsv.read_csv(pa.BufferReader(piece), *options)
+        except pa.ArrowInvalid:
+            with self._options(len(piece) + 1, self._texts) as options:
+                return self._converted(pacsv.read_csv(pa.BufferReader(piece), *options))
 
     def stream(self, text: Any, size: int) -> Iterator[Any]:
         """Tables of the rows of a stream, read by so many bytes at a time."""
-        with self._options(size) as options:
-            for batch in pacsv.open_csv(pa.PythonFile(text, "r"), *options):
-                yield pa.Table.from_batches([batch])
+        try:
+            with self._options(size, self._texts) as options:
+                for batch in pacsv.open_csv(pa.PythonFile(text, "r"), *options):
+                    yield self._converted(pa.Table.from_batches([batch]))
+        except pa.ArrowInvalid:
+            raise LongRow("a row is longer than a piece") from None
+
+    @property
+    def _texts(self) -> dict[str, Any]:
+        """The types of the columns if all are text."""
+        return dict.fromkeys(self.kinds, self.text)
+
+    def _converted(self, table: Any) -> Any:
+        """A table of text with the types of the columns; the first column that has none of its is named."""
+        for place, (name, kind) in enumerate(self.kinds.items()):
+            if pa.types.is_floating(kind):
+                array = table.column(place)
+                try:
+                    numbers = as_number(array, self.missing)
+                except pa.ArrowInvalid:
+                    bad = first_bad(array, self.missing, ".")
+                    if bad is None:
+                        raise
+                    raise NotNumbers(name, bad[1]) from None
+                table = table.set_column(place, name, numbers.cast(kind))
+        return table
 
     @contextmanager
-    def _options(self, size: int) -> Iterator[tuple[Any, Any, Any]]:
-        """What Arrow is told; its errors by their names, but for that of no rows, which is none."""
-        names, ragged = list(self.kinds), list[Any]()
+    def _options(self, size: int, kinds: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
+        """What Arrow is told; the first row of another length is an error with the row."""
+        ragged: list[Any] = []
 
         def note(row: Any) -> str:
             ragged.append(row)
@@ -158,28 +172,21 @@ class _Parsing:
 
         try:
             yield (
-                pacsv.ReadOptions(use_threads=False, block_size=size, column_names=names),
+                pacsv.ReadOptions(use_threads=False, block_size=size, column_names=list(kinds)),
                 pacsv.ParseOptions(
                     delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note
                 ),
                 pacsv.ConvertOptions(
                     check_utf8=False,
-                    column_types=self.kinds,
+                    column_types=kinds,
                     null_values=self.missing,
                     strings_can_be_null=False,
                 ),
             )
-        except pa.ArrowInvalid as error:
-            text = str(error)
-            bad = _COLUMN.search(text)
+        except pa.ArrowInvalid:
             if ragged:
                 raise _Ragged(ragged[0]) from None
-            if bad is not None:
-                raise NotNumbers(names[int(bad[1])], bad[2]) from None
-            if "straddling" in text or "too small" in text:
-                raise LongRow("a row is longer than a piece") from None
-            if "Empty CSV file" not in text:
-                raise
+            raise
 
 
 def _ragged(name: str, row: Any, before: int) -> TableError:
