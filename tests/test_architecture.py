@@ -112,6 +112,37 @@ def test_cached_properties_have_no_lock():
             assert not found, f"{path.relative_to(ROOT)}: take it from propriety.cached_properties"
 
 
+#: Private names of other packages that are imported, with the reason why no public one does.
+PRIVATE = {
+    "sklearn.utils.validation._check_feature_names": "its estimators' own check of names, with their messages",
+    "sklearn.utils.validation._check_n_features": "its estimators' own check of the number of columns",
+    "sklearn.utils.validation._get_feature_names": "the names that it takes from a frame of any library",
+    "sklearn.utils.validation._num_samples": "the rows of whatever it takes, with its messages",
+    "sklearn.utils._safe_indexing": "rows of arrays, frames, sparse matrices and lists, as its searches take them",
+    "sklearn.utils._missing.is_pandas_na": "tells pandas' NA without importing pandas",
+    "sklearn.utils._missing.is_scalar_nan": "tells NaN among labels of any type",
+    "sklearn.utils._array_api.get_namespace": "whose array it is, under its array API dispatch",
+    "sklearn.utils._array_api.get_namespace_and_device": "the same, with the device to answer on",
+    "sklearn.utils._array_api._convert_to_numpy": "arrays of each library to NumPy's, as it converts them",
+    "sklearn.utils.extmath._approximate_mode": "the split of train_test_split, which makes lists of all rows",
+}
+
+
+def test_private_names_of_others_are_these():
+    used = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            others = [name for name in names if name.partition(".")[0] not in ("propriety", "__future__")]
+            used |= {name for name in others if any(part.startswith("_") for part in name.split("."))}
+    assert used == set(PRIVATE)
+
+
 def imported(code, *modules):
     """Which of the modules a fresh process has imported after running some code."""
     code = f"import sys; {code}; print([m for m in {modules} if m in sys.modules])"
