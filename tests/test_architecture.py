@@ -114,11 +114,11 @@ def test_cached_properties_have_no_lock():
 
 #: Private names of other packages that are imported, with the reason why no public one does.
 PRIVATE = {
-    "sklearn.utils.validation._check_feature_names": "its estimators' own check of names, with their messages",
-    "sklearn.utils.validation._check_n_features": "its estimators' own check of the number of columns",
+    "sklearn.utils.validation._check_feature_names": "its own check of names, with its messages",
+    "sklearn.utils.validation._check_n_features": "its own check of the number of columns",
     "sklearn.utils.validation._get_feature_names": "the names that it takes from a frame of any library",
     "sklearn.utils.validation._num_samples": "the rows of whatever it takes, with its messages",
-    "sklearn.utils._safe_indexing": "rows of arrays, frames, sparse matrices and lists, as its searches take them",
+    "sklearn.utils._safe_indexing": "rows of arrays, frames, sparse matrices and lists, as it takes them",
     "sklearn.utils._missing.is_pandas_na": "tells pandas' NA without importing pandas",
     "sklearn.utils._missing.is_scalar_nan": "tells NaN among labels of any type",
     "sklearn.utils._array_api.get_namespace": "whose array it is, under its array API dispatch",
