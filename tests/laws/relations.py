@@ -32,6 +32,7 @@ from propriety.communicator import NotDistributable
 from propriety.data.training import NUMBERS
 from propriety.distributed.turns import take_turns
 from propriety.model.catalogue import ESTIMATORS, Entry
+from propriety.model.offsets import OffsetClassifier
 
 Floats = NDArray[np.float64]
 Random = np.random.Generator
@@ -117,27 +118,51 @@ WEIGHTS: dict[str, Callable[[Random, int], Any]] = {
 SIZES, MANY = (12, 20, 40, 150, 400), 140_000
 
 
+def _groups(rng: Random, n: int, n_classes: int) -> dict[str, Any]:
+    return {"groups": rng.integers(0, n // 3, n)}
+
+
+def _offset(rng: Random, n: int, n_classes: int) -> dict[str, Any]:
+    return {"offset": np.round(rng.normal(size=n if n_classes == 2 else (n, n_classes)), 1)}
+
+
+def _costs(rng: Random, n: int, n_classes: int) -> dict[str, Any]:
+    return {"fp_cost": rng.choice([1.0, 2.0, 5.0], n)} if n_classes == 2 else {}
+
+
+#: What else is given for each row.
+GIVEN: dict[str, Callable[[Random, int, int], dict[str, Any]]] = {
+    "nothing else": lambda rng, n, n_classes: {},
+    "groups": _groups,
+    "offset": _offset,
+    "costs": _costs,
+}
+
+
 class Data(NamedTuple):
     """What is fitted."""
 
     X: Any
     y: NDArray[Any]
-    weight: Floats | None = None
+    weight: Floats | None
+    given: dict[str, NDArray[Any]]
 
     def take(self, rows: NDArray[np.intp]) -> Data:
         """Some of the rows, or some several times."""
         X = self.X.iloc[rows].reset_index(drop=True) if hasattr(self.X, "iloc") else self.X[rows]
-        return Data(X, self.y[rows], None if self.weight is None else self.weight[rows])
+        weight = None if self.weight is None else self.weight[rows]
+        return Data(X, self.y[rows], weight, {name: values[rows] for name, values in self.given.items()})
 
 
-def data_of(kind: str, weights: str, n: int, n_classes: int, rng: Random) -> Data:
+def data_of(case: Case, rng: Random) -> Data:
     """A table of a kind, with noisy labels of all classes."""
-    X = KINDS[kind](rng, n)
+    n, n_classes = case.n_rows, case.n_classes
+    X = KINDS[case.kind](rng, n)
     numbers = np.nan_to_num(X.iloc[:, :1].to_numpy() if hasattr(X, "iloc") else X)
     score = numbers.sum(axis=1) + rng.normal(size=n)
     y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
     y[:n_classes] = np.arange(n_classes)
-    return Data(X, y, WEIGHTS[weights](rng, n))
+    return Data(X, y, WEIGHTS[case.weights](rng, n), GIVEN[case.given](rng, n, n_classes))
 
 
 def as_numbers(X: Any) -> Floats:
@@ -159,14 +184,14 @@ class Relation(NamedTuple):
 
 
 def _permuted(case: Case, data: Data, rng: Random) -> tuple[Floats, Floats]:
-    return case.fit(data), case.fit(data.take(rng.permutation(len(data.y))), data.X)
+    return case.fit(data), case.fit(data.take(rng.permutation(len(data.y))), data)
 
 
 def _copied(case: Case, data: Data, rng: Random) -> tuple[Floats, Floats] | None:
     if data.weight is None or np.any(data.weight != np.rint(data.weight)) or data.weight.sum() > 4 * MANY:
         return None
     rows = rng.permutation(np.repeat(np.arange(len(data.y)), data.weight.astype(int)))
-    return case.fit(data), case.fit(data.take(rows)._replace(weight=None), data.X)
+    return case.fit(data), case.fit(data.take(rows)._replace(weight=None), data)
 
 
 def _weightless(case: Case, data: Data, rng: Random) -> tuple[Floats, Floats]:
@@ -180,13 +205,14 @@ def _weightless(case: Case, data: Data, rng: Random) -> tuple[Floats, Floats]:
         names = X["name"].astype(object)
         names.iloc[n:] = rng.choice(["a", "zz", "A"], len(others))
         X = X.assign(name=pd.Categorical(names))
-    more = Data(X, y, np.append(weight, np.zeros(len(others)))).take(rng.permutation(n + len(others)))
-    return case.fit(data), case.fit(more, data.X)
+    weight = np.append(weight, np.zeros(len(others)))
+    more = Data(X, y, weight, more.given).take(rng.permutation(n + len(others)))
+    return case.fit(data), case.fit(more, data)
 
 
 def _renamed(case: Case, data: Data, rng: Random) -> tuple[Floats, Floats]:
     """The order of the names stays, since it breaks ties."""
-    return case.fit(data), case.fit(data._replace(y=np.array(["no", "so", "yes"])[data.y]), data.X)
+    return case.fit(data), case.fit(data._replace(y=np.array(["no", "so", "yes"])[data.y]), data)
 
 
 def _scaled(case: Case, data: Data, rng: Random) -> tuple[Floats, Floats]:
@@ -226,7 +252,7 @@ def _spread(case: Case, data: Data, rng: Random) -> tuple[Floats, Floats] | None
         models = take_turns([task(part) for part in parts])
     except NotDistributable:
         return None
-    return case.fit(data), case.probabilities(models[int(rng.integers(len(models)))], data.X)
+    return case.fit(data), case.probabilities(models[int(rng.integers(len(models)))], data)
 
 
 RELATIONS: dict[str, Relation] = {
@@ -255,6 +281,7 @@ class Case:
     params: dict[str, Any]
     kind: str
     weights: str
+    given: str
     n_rows: int
     n_classes: int
 
@@ -268,13 +295,14 @@ class Case:
         if rng.random() < many and row.key in OF_MANY_ROWS:
             n_rows, params = MANY, OF_MANY_ROWS[row.key]
         kind, weights = str(rng.choice(list(KINDS))), str(rng.choice(list(WEIGHTS)))
-        return cls(seed, number, relation, row, params, kind, weights, n_rows, int(rng.integers(2, 4)))
+        given = str(rng.choice(given_to(row)))
+        return cls(seed, number, relation, row, params, kind, weights, given, n_rows, int(rng.integers(2, 4)))
 
     def __str__(self) -> str:
         settings = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
         return (
             f"{self.relation}: {self.row.name}({settings}), {self.n_rows} rows, {self.kind}, "
-            f"{self.n_classes} classes, weights: {self.weights} "
+            f"{self.n_classes} classes, weights: {self.weights}, and {self.given} "
             f"(--seed {self.seed} --first {self.number} --count 1)"
         )
 
@@ -285,28 +313,41 @@ class Case:
     def fitted(self, model: Any, data: Data) -> Any:
         """The model, fitted."""
         X = as_numbers(data.X) if model._reads == NUMBERS else data.X
-        return model.fit(X, data.y, sample_weight=data.weight)
+        return model.fit(X, data.y, sample_weight=data.weight, **data.given)
 
-    def probabilities(self, model: Any, X: Any) -> Floats:
+    def probabilities(self, model: Any, data: Data) -> Floats:
         """Of rows."""
-        return np.asarray(model.predict_proba(as_numbers(X) if model._reads == NUMBERS else X))
+        offset = {name: values for name, values in data.given.items() if name == "offset"}
+        X = as_numbers(data.X) if model._reads == NUMBERS else data.X
+        return np.asarray(model.predict_proba(X, **offset))
 
-    def fit(self, data: Data, X: Any = None, **params: Any) -> Floats:
-        """Probabilities of X, or of what is fitted."""
-        return self.probabilities(self.fitted(self.model(**params), data), data.X if X is None else X)
+    def fit(self, data: Data, at: Data | None = None, **params: Any) -> Floats:
+        """Probabilities of other rows, or of those that are fitted."""
+        return self.probabilities(self.fitted(self.model(**params), data), data if at is None else at)
 
     def breach(self) -> str | None:
         """What is wrong, or None."""
         rng = np.random.default_rng([self.seed, self.number, 1])
-        data = data_of(self.kind, self.weights, self.n_rows, self.n_classes, rng)
+        data = data_of(self, rng)
         compare, within = RELATIONS[self.relation]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            both = compare(self, data, rng)
+            try:
+                both = compare(self, data, rng)
+            except ValueError as error:
+                if "groups" not in str(error):
+                    raise
+                return None  # too few to be held out
         if both is None:
             return None
         apart = float(np.max(np.abs(both[0] - both[1])))
         return None if apart <= max(within, ROUNDING.get(self.row.key, 0.0)) else f"{apart:.3g} apart"
+
+
+def given_to(row: Entry) -> list[str]:
+    """What may be given to ``fit`` of an estimator for each row."""
+    takes = {"groups": row.type.takes_groups, "offset": issubclass(row.type, OffsetClassifier)}
+    return [name for name in GIVEN if takes.get(name, True)]
 
 
 def selection() -> list[Case]:
@@ -328,6 +369,7 @@ def selection() -> list[Case]:
                     params=settings[(i + 1) % len(settings)],
                     kind=kind,
                     weights=weights,
+                    given=given_to(row)[(i + j) % len(given_to(row))],
                     n_rows=(40, 150)[(i + j) % 2],
                     n_classes=2 + (i + j // 2) % 2,
                 )
@@ -363,7 +405,7 @@ def forked(case: Case) -> str | None:
 def interrupted(case: Case) -> str | None:
     """The same after fits that were broken off."""
     rng = np.random.default_rng([case.seed, case.number, 2])
-    data = data_of(case.kind, case.weights, case.n_rows, case.n_classes, rng)
+    data = data_of(case, rng)
     for _ in range(3):
         after = threading.Timer(rng.exponential(0.05), os.kill, (os.getpid(), signal.SIGINT))
         with warnings.catch_warnings(), suppress(KeyboardInterrupt):

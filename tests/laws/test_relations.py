@@ -22,6 +22,7 @@ def test_many_rows_in_two_places():
         relations.OF_MANY_ROWS["tree"],
         "few values",
         "copies",
+        "nothing else",
         relations.MANY,
         2,
     )
