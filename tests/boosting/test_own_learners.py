@@ -134,7 +134,14 @@ def test_filtering_accepts_rows_by_their_weights(data):
 
 
 @pytest.mark.parametrize(
-    ("loss", "bound"), [("Log()", 1), ("GLog(3)", 1), ("Matsushita()", None), ("Exponential()", np.inf)]
+    ("loss", "bound"),
+    [
+        ("Log()", 1),
+        ("GLog(3)", 1),
+        ("Matsushita()", None),
+        ("Exponential()", np.inf),
+        (losses.Squared().with_link(losses.links.Identity(-1)), np.inf),  # least squares
+    ],
 )
 def test_bounds_of_slopes(loss, bound):
     composite = losses.as_composite(loss)

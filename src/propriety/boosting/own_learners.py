@@ -348,13 +348,18 @@ def slope_bound(objective: Objective) -> float:
     if composite is None:
         return 1.0 if objective.grows_slowly() else np.inf  # scores are multinomial log-odds
 
-    def largest(odds: float) -> float:
-        points = np.linspace(-odds, odds, 2001)
-        F = composite.link(1 / (1 + np.exp(-points)), 1 / (1 + np.exp(points)))
+    def largest(F: Floats) -> float:
         F = F[np.isfinite(F)]
         return float(max(np.max(np.abs(composite.gradient(float(y), F))) for y in (0, 1)))
 
-    near, far = largest(_NEAR), largest(_FAR)
+    def scores(odds: float) -> Floats:
+        points = np.linspace(-odds, odds, 2001)
+        return np.asarray(composite.link(1 / (1 + np.exp(-points)), 1 / (1 + np.exp(points))))
+
+    near, beyond = largest(scores(_NEAR)), scores(_FAR)
+    if not composite.link.has_real_range:  # scores go beyond the range of the link
+        beyond = np.append(beyond, _FAR * np.array([composite.link.low, composite.link.high]))
+    far = largest(beyond)
     return max(near, far) if far <= 2 * near else np.inf
 
 
