@@ -161,6 +161,8 @@ def test_the_command_line_imports_what_it_runs():
     assert imported(run % ["losses", "--help"], *heavy) == []
     assert imported(run % ["warm", "--help"], *heavy, "scipy", "propriety.losses") == []
     assert imported(run % ["predict", "--help"], "numba", "propriety.cli.fit", "propriety.report") == []
+    assert imported(run % ["fit", "--help"], "numba", "matplotlib", "propriety.report") == []
+    assert imported(run % ["explain", "--help"], "numba", "propriety.study", "propriety.report") == []
 
 
 def test_import_is_light():

@@ -11,7 +11,6 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.output import Output, UsageError, shown
 from propriety.cli.predict import ModelArgument, load_model
-from propriety.cli.study import show_importances
 from propriety.cli.words import in_words, stated_by
 from propriety.tables import TableCosts, TableError, TableModel
 from propriety.tables.conversion import as_text
@@ -183,6 +182,8 @@ def _importances(out: Output, model: TableModel) -> dict[str, float]:
     """What the columns count for: as it was measured on rows that judged, or by the model's own account."""
     measured = model.summary.get("importances")
     if measured:
+        from propriety.cli.study import show_importances
+
         show_importances(out, {name: Estimate(*ends) for name, ends in measured.items()}, most=40)
         return {name: value for name, (value, _, _) in measured.items()}
     shares, columns = model.importances(), model.columns.columns

@@ -11,8 +11,7 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
-from propriety.cli.paths import check_outputs
-from propriety.cli.streaming import fit_streamed, is_streamed
+from propriety.cli.paths import check_outputs, is_streamed
 from propriety.cli.study import (
     check_can_report,
     document,
@@ -95,6 +94,8 @@ def fit_command(
         check_can_report()
     if streamed:
         _check_streamed(report, showing, rivals)
+        from propriety.cli.streaming import fit_streamed
+
         training, study, facts = fit_streamed(
             out, table, target, asking, opening, meaning, request, spec, memory, scheduler
         )

@@ -8,16 +8,26 @@ import stat
 from collections.abc import Mapping
 from itertools import combinations
 
+from propriety import memory
 from propriety.cli.output import UsageError
 from propriety.distributed.sources import files_of
 from propriety.tables import TableError
 
 _DEVICES = {"-": "/dev/stdin", None: "/dev/stdout"}
 
+_EXPANDED = 4  # times its size that a file takes in memory, about
+
 
 def is_many(path: str) -> bool:
     """Whether a path is a folder, or a pattern and no file."""
     return os.path.isdir(path) or (path != "-" and not os.path.exists(path) and glob.has_magic(path))
+
+
+def is_streamed(path: str, memory_asked: str | None) -> bool:
+    """Whether a table is read in batches: many files, one beyond memory, or a budget that was asked for."""
+    if memory_asked is not None or is_many(path):
+        return True
+    return os.path.exists(path) and os.path.getsize(path) * _EXPANDED > memory.available()
 
 
 def tables_at(path: str) -> list[str]:

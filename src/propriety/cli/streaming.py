@@ -6,7 +6,6 @@ would. Rows that judge are taken at random, by their number, and have no weight 
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections import Counter
@@ -23,7 +22,6 @@ from propriety import memory
 from propriety.cli.loading import show_table
 from propriety.cli.options import Asking, Meaning, Opening, option
 from propriety.cli.output import Output, UsageError
-from propriety.cli.paths import is_many
 from propriety.cli.training import TrainingTable
 from propriety.data.hashing import mixed
 from propriety.distributed import out_of_core
@@ -42,15 +40,7 @@ from propriety.tables.roles import weights_of
 _SAMPLE, _PLACES = 100_000, 20  # rows that the columns are worked out from, and the places they are read at
 _JUDGES, _SHARE = 500_000, 0.25  # rows that judge at most, and their share by default
 _CONNECT = 20  # seconds to find a scheduler
-_EXPANDED = 4  # times its size that a file takes in memory, about
 _LABEL, _WEIGHT = "\0label", "\0weight"  # columns that no file has
-
-
-def is_streamed(path: str, memory_asked: str | None) -> bool:
-    """Whether a table is read in batches: many files, one beyond memory, or a budget that was asked for."""
-    if memory_asked is not None or is_many(path):
-        return True
-    return os.path.exists(path) and os.path.getsize(path) * _EXPANDED > memory.available()
 
 
 @dataclass
