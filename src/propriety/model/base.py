@@ -519,6 +519,35 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         """The same as `contributions`."""
         return self.contributions(X)
 
+    def reasons(self, X: Any, n: int = 4, *, reference: Any = None) -> Any:
+        """The columns that speak most for the decision on each row, as a data frame: reason codes.
+
+        A line is one reason: the ``row`` by position, its ``rank``, the ``decision``, the ``column``, its
+        ``value`` as text, and the ``points`` that it adds to the score of that decision, by `contributions`.
+        Columns that speak against the decision are none.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+        n : int, default=4
+            Reasons of a row, at most.
+        reference : array or data frame, optional
+            Rows to compare with, such as those of the training: points are then against the mean of those
+            that are decided otherwise, so that a refused row is held against the approved ones.
+
+        Examples
+        --------
+        >>> from propriety import LinearClassifier
+        >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]), [0, 0, 1, 1]
+        >>> print(LinearClassifier(alpha=0.1).fit(X, y).reasons(X[3:], n=1).to_string(index=False))
+        row  rank decision column value   points
+          0     1        1     x0     3 ...
+        """
+        from propriety.model.reasons import reasons
+
+        check_is_fitted(self)
+        return reasons(self, X, n, reference)
+
     @property
     def feature_importances_(self) -> Floats:
         """How much each feature counts; see `importances`."""
