@@ -87,8 +87,35 @@ def test_weak_learning_of_any_booster(stumps):
     sign = np.where(y == "yes", 1, -1)
     assert result.edges[0] == pytest.approx(abs(np.mean(sign * first)) / np.abs(first).max(), rel=1e-12)
     exponential = evaluation.weak_learning(model, X, y, loss="Exponential")
-    assert np.isnan(exponential.bound)
-    assert "no bound" in str(exponential)
+    assert exponential.bound == np.inf
+    assert "phi'' is not bounded" in str(exponential)
+    savage = evaluation.weak_learning(model, X, y, loss="Savage")
+    assert np.isnan(savage.bound)
+    assert "no bound, because the loss is no convex margin loss" in str(savage)
+
+
+def test_weak_learning_needs_no_canonical_link(stumps):
+    # [N8 Thm 2]: 4 m (φ(0) − inf φ) a_m² sup φ″/(a_Z² a_γ²); of −log Φ(v), sup φ″ = 1.
+    X, y, model = stumps
+    result = evaluation.weak_learning(model, X, y, loss="Log().with_link(Probit())")
+    c = losses.Log().with_link("Probit")
+    sign, score, totals = np.where(y == "yes", 1, -1), 0.0, []
+    for stage in model.staged_decision_function(X):
+        totals.append(np.sum(c.example_weight(sign * score * np.ones(len(y)))))
+        score = stage.ravel()
+    m = len(y)
+    expected = 4 * m * np.log(2) * m / (min(totals) * np.mean(result.edges)) ** 2
+    assert expected <= result.bound <= 1.01 * expected
+    canonical = evaluation.weak_learning(model, X, y)
+    assert canonical.bound == pytest.approx(
+        4 * m * np.log(2) * m / 4 / (canonical_total(model, X, sign) * np.mean(canonical.edges)) ** 2
+    )
+
+
+def canonical_total(model, X, sign):
+    c, scores = losses.Log().composite(), [np.zeros(len(sign))]
+    scores += [stage.ravel() for stage in model.staged_decision_function(X)]
+    return min(np.sum(c.example_weight(sign * F)) for F in scores[:-1])
 
 
 def test_margin_bound_of_a_booster(stumps):

@@ -326,6 +326,25 @@ def test_growth_bounds_the_loss(c):
     assert np.all(c.margin_loss(v + step) <= bound + 1e-9 * (1 + np.abs(bound)))
 
 
+def test_balanced_surrogates_of_the_paper():
+    # [N9 Table 1], each with F(0) = 1
+    v = np.linspace(-3, 3, 25)
+    known = {
+        losses.Matsushita(): np.sqrt(1 + v * v) - v,
+        losses.Mu(0.3): (np.sqrt(0.49 + v * v) - v) / 0.7,
+        losses.Log(): np.logaddexp(0, -v) / np.log(2),
+        losses.Squared(): (1 - v) ** 2,
+    }
+    for loss, expected in known.items():
+        c = loss.with_link(loss.canonical_link)
+        np.testing.assert_allclose(c.balanced_surrogate(v), expected, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(c.with_gain(2).balanced_surrogate(2 * v), expected, rtol=1e-10, atol=1e-12)
+    with pytest.raises(ValueError, match="has no balanced surrogate: a margin form needs"):
+        losses.Beta(6, 14).composite().balanced_surrogate(0.0)
+    with pytest.raises(ValueError, match="has no balanced surrogate: that is of the canonical link"):
+        losses.Exponential().composite().balanced_surrogate(0.0)
+
+
 def test_bregman_distances_of_the_paper():
     a, b = np.array([0.3, 0.3, 0.0, 0.9]), np.array([0.6, 0.01, 0.5, 0.2])
     exponential, log = losses.Exponential().composite(), losses.Log().composite()

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import erf
 from surrogates import SURROGATES
 
 from propriety import links, losses
@@ -79,6 +80,36 @@ def test_the_squared_hinge_as_its_formula_says():
     again = pickle.loads(pickle.dumps(c))
     assert again == c
     assert again.margin_loss(-3) == 16
+
+
+PRINTED = {
+    "Matsushita": (lambda v: np.sqrt(1 + v * v) - v, True),
+    "phi_mu": (lambda v: 0.3 + (np.sqrt(0.49 + v * v) - v) / 2, True),
+    "GBoost": (lambda v: np.sqrt(4 + (v / 2) ** 2) - v / 2, True),
+    "GGauss": (
+        lambda v: v / 2 * (erf(np.sqrt(np.pi) / 8 * v) - 1) + 4 / np.pi * np.exp(-np.pi / 64 * v * v),
+        True,
+    ),
+    "MadaBoost": (SURROGATES["MadaBoost"].phi, True),
+    "naive logistic": (lambda v: np.log(1 + np.exp(-v)), True),
+    "Savage": (lambda v: 1 / (1 + np.exp(2 * v)) ** 2, False),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_printed_margin_forms_have_consistent_facts(name):
+    phi, convex = PRINTED[name]
+    facts = losses.from_margin_loss(phi).composite().properties()
+    for what in ("margin form", "symmetric", "strict", "permissible", "real range", "generalized logit"):
+        assert facts[what], facts[what]
+    assert bool(facts["convex"]) == bool(facts["Legendre dual"]) == convex
+    assert bool(facts["bounded"]) == (name == "Savage")
+    assert facts["regularization loss"]
+
+
+def test_growth_of_truncated_weights():
+    # w = min(1, e^−v): (log w)′ ≥ −1, so that the updates of [C] are safe.
+    assert MINE["MadaBoost"].growth == pytest.approx(1, abs=1e-9)
 
 
 def test_many_rows_are_looked_up_as_they_are_computed():

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from propriety import links, losses
+from propriety.losses.from_functions.link import DensityFunction
 
 EXPECTED = {
     # loss: strict, symmetric, permissible, bounded, classification calibrated
@@ -75,6 +76,26 @@ def test_regularization_losses():
     assert losses.Exponential().composite().loss_margin == 1
     assert not losses.Log().composite().with_gain(0.2).properties()["regularization loss"]
     assert not losses.Beta(6, 14).composite().properties()["regularization loss"]
+
+
+def test_theorem_4_is_for_generalized_logits():
+    # [M Definition 2]: p'' is 0 at 0 alone. Where that fails, the margin says nothing of other scores.
+    sharp = losses.LogCosh(8)
+    facts = sharp.with_link(sharp.canonical_link).properties()
+    assert sharp.with_link(sharp.canonical_link).loss_margin >= 0.5
+    assert not facts["generalized logit"]
+    assert not facts["regularization loss"]
+    assert "least regularization strength is 0.28" in facts["regularization loss"].reason
+    two_peaks = DensityFunction(lambda v: np.exp(-((v - 2) ** 2) / 2) + np.exp(-((v + 2) ** 2) / 2))
+    bimodal = losses.CanonicalFor(links.FromDistribution(two_peaks, scale=0.15)).composite()
+    assert bimodal.loss_margin > 0.5
+    assert not bimodal.properties()["generalized logit"]
+    assert not bimodal.properties()["regularization loss"]
+    for link in (links.Logit(), links.Probit(), links.Cauchit(), links.Laplace(), links.Algebraic()):
+        assert losses.Log().with_link(link).properties()["generalized logit"]
+    assert not losses.Log().with_link(links.CLogLog()).properties()["generalized logit"]
+    least_squares = losses.Squared().with_link(links.Identity(-1, 1)).properties()
+    assert least_squares["regularization loss"]  # by Definition 1: its strength is 2 everywhere
 
 
 def test_a_loss_that_is_zero_in_its_tails_has_a_margin_form():

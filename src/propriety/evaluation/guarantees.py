@@ -34,8 +34,8 @@ class WeakLearning:
     rounds : int
         Rounds that were made.
     bound : float
-        Rounds that suffice to reach the least loss by [N9 (43)], 4 m b a_m²/(a_φ a_Z² a_γ²); nan if the
-        loss is not canonical, infinite if an edge is 0.
+        Rounds that suffice to reach the least loss by [N8 Thm 2, N9 (43)], 4 m b a_m²/(a_φ a_Z² a_γ²); nan if
+        the loss is no convex margin loss, infinite if an edge is 0 or φ″ is not bounded.
     edges : array of shape (rounds,)
         γ_t = |Σ w y* h|/Σ w of each round, in [0, 1] for |h| ≤ 1.
     exact : bool
@@ -53,9 +53,9 @@ class WeakLearning:
             f"edges {self.edges[0]:.3g} (first) to {self.edges[-1]:.3g} (last)" if len(self.edges) else "none"
         )
         if np.isnan(self.bound):
-            return (
-                f"{self.rounds} rounds, {edges}; no bound, because the link is not the loss's canonical one"
-            )
+            return f"{self.rounds} rounds, {edges}; no bound, because the loss is no convex margin loss"
+        if np.isinf(self.bound):
+            return f"{self.rounds} rounds, {edges}; no finite bound: an edge is 0, or phi'' is not bounded"
         caveat = "" if self.exact else ", for exact steps, which these are not"
         return f"{self.rounds} rounds, {edges}; {self.bound:.3g} rounds suffice by weak learning{caveat}"
 
@@ -99,8 +99,11 @@ def weak_learning(model: Any, X: Any = None, y: ArrayLike | None = None, *, loss
         change = new - score
         w = np.asarray(composite.example_weight(sign * score))
         size = np.max(np.abs(change))
-        edges.append(abs(float(np.sum(w * sign * change))) / (float(w.sum()) * size) if size > 0 else 0.0)
-        totals.append(float(w.sum()))
+        total = float(np.abs(w).sum())
+        edges.append(
+            abs(float(np.sum(w * sign * change))) / (total * size) if size > 0 and total > 0 else 0.0
+        )
+        totals.append(total)
         after = np.asarray(composite.example_weight(sign * new))
         left = abs(float(np.sum(after * sign * change)))
         exact = exact and left <= 1e-6 * float(np.sum(after * np.abs(change)))
@@ -109,15 +112,10 @@ def weak_learning(model: Any, X: Any = None, y: ArrayLike | None = None, *, loss
 
 
 def _rounds(composite: losses.Composite, m: int, edges: list[float], totals: list[float]) -> float:
-    factor = composite._canonical_factor
-    if factor is None or not edges:
+    if not edges:
         return float("nan")
-    p = np.linspace(1e-6, 1 - 1e-6, 4001)
-    least = float(np.min(composite.loss.weight(p))) / factor
-    b = float(composite.loss.entropy(0.5) - composite.loss.entropy(0.0)) / factor
-    gamma, total = float(np.mean(edges)), min(totals) / factor
     # a_m² = max ‖m_t‖² ≤ m for |h| ≤ 1.
-    return 4 * m * b * m / (least * total**2 * gamma**2) if gamma > 0 and total > 0 else float("inf")
+    return composite.rounds_by_weak_learning(m, m, min(totals), float(np.mean(edges)))
 
 
 @dataclass(frozen=True)

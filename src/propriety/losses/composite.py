@@ -292,6 +292,26 @@ class Composite(Value):
         self._check_margin("margin loss")
         return self.value(1.0, v)
 
+    def balanced_surrogate(self, v: ArrayLike) -> Any:
+        """F_φ(v) = (φ*(−v) − a)/b with a = H(0) and b = H(½) − a, so that F_φ(0) = 1. [N9 (16)]
+
+        The margin loss of a permissible loss with its canonical link: for the squared loss (1 − v)², for
+        Matsushita's √(1 + v²) − v. With s times the canonical link −H′ it is F_φ(v/s).
+
+        >>> from propriety import losses
+        >>> loss = losses.Squared()
+        >>> loss.with_link(loss.canonical_link).balanced_surrogate([-1.0, 0.0, 0.5])
+        array([4.  , 1.  , 0.25])
+        """
+        self._check_margin("balanced surrogate")
+        if self._canonical_factor is None:
+            raise ValueError(
+                f"{self!r} has no balanced surrogate: that is of the canonical link; take "
+                "loss.with_link(loss.canonical_link)"
+            )
+        a = float(self.loss.entropy(0.0))
+        return plain((np.asarray(self.margin_loss(v)) - a) / (float(self.loss.entropy(0.5)) - a))
+
     def example_weight(self, v: ArrayLike) -> Any:
         """w(v) = −φ′(v): the weight boosting gives an example of margin v."""
         self._check_margin("example weight")
@@ -357,6 +377,59 @@ class Composite(Value):
     def has_convex_margin_form(self) -> bool:
         """Whether the loss is a convex function of the margin alone."""
         return self.has_margin_form and bool(self.properties()["convex"])
+
+    @cached_property
+    def _largest_curvature(self) -> float:
+        """sup φ″, on 5601 log-odds from −700 to 700; infinite if it still grows there."""
+        unit = float(self.link(0.75) - self.link(0.25))
+        with np.errstate(all="ignore"):
+            known = self.link._score(at_log_odds(np.linspace(-700, 700, 5601)))
+            v = known if self._form is None else unit * np.linspace(-700, 700, 5601)
+            bend = np.asarray(self.hessian(1.0, v))
+            near = np.asarray(self.hessian(1.0, unit * np.linspace(-4, 4, 8001)))
+        bend = bend[~np.isnan(bend)]
+        tenth = len(bend) // 10
+        rise = max(bend[0] - bend[tenth], bend[-1] - bend[-1 - tenth], 0.0)
+        top = max(float(bend.max()), float(np.nanmax(near)))
+        if not rise <= 0.1 * top:
+            return np.inf
+        # A bounded curvature rises by less than ten times the last rise beyond, even if it does like 1/t.
+        return top + 10 * float(rise)
+
+    def rounds_by_weak_learning(self, rows: float, square: float, total: float, edge: float) -> float:
+        """Rounds of boosting that suffice for the least loss, if every weak learner has an edge. [N8 Thm 2]
+
+        4 m b a_m²/(a_φ a_Z² a_γ²) with b = φ(0) − inf φ and a_φ = 1/sup φ″, the least curvature of the dual
+        of φ. For a canonical link it is the bound of [N9 (43)].
+
+        Parameters
+        ----------
+        rows : float
+            m, the number of examples.
+        square : float
+            a_m², the largest sum of squares of a weak learner's outputs.
+        total : float
+            a_Z, the least sum of weights −φ′ before a round.
+        edge : float
+            a_γ, the mean edge.
+
+        Returns
+        -------
+        float
+            nan for a loss that is no convex function of the margin, infinite if φ″ is not bounded.
+
+        Examples
+        --------
+        >>> from propriety import losses
+        >>> round(losses.Log().with_link("Probit").rounds_by_weak_learning(100, 100, 50, 0.2))
+        278
+        """
+        if not self.has_convex_margin_form:
+            return float("nan")
+        if edge <= 0 or total <= 0:
+            return float("inf")
+        b = float(self.value(1.0, 0.0)) - float(self.loss.loss(1.0, 1.0))
+        return 4 * rows * b * square * self._largest_curvature / (total**2 * edge**2)
 
     def bregman(self, a: ArrayLike, b: ArrayLike) -> Any:
         """B(a ‖ b) ≥ 0, the Bregman distance between example weights that the margin loss defines. [C §3]

@@ -144,7 +144,7 @@ class UlsReport:
         Largest departure from the identity of the weights (38).
     bound : float
         Rounds that suffice under the weak learning assumption (43),
-        4 m b a_m² / (a_φ a_Z² a_γ²); infinite if an edge is 0, nan if the loss is not permissible.
+        4 m b a_m² / (a_φ a_Z² a_γ²); infinite if an edge is 0 or φ″ is not bounded, nan for several classes.
     """
 
     rounds: tuple[Round, ...]
@@ -166,21 +166,15 @@ def report(state: UlsState, problem: Margins) -> UlsReport:
 
 
 def _bound(state: UlsState, problem: Margins) -> float:
-    """(43), with weights and loss rescaled so that w = 1 − q(v) ∈ (0, 1)."""
+    """See `Composite.rounds_by_weak_learning`."""
     composite = getattr(problem.loss, "composite", None)
-    if composite is None or composite._canonical_factor is None or not state.rounds:
+    if composite is None or not state.rounds:
         return float("nan")
-    # A weight w of ours is (row weight)·factor·(1 − q); rows of weight k/n count as k of the n rows of (43).
-    factor = composite._canonical_factor
+    # A weight w of ours is (row weight)·(−φ′); rows of weight k/n count as k of the n rows of (43).
     m = float(np.count_nonzero(problem.weight))
     unit = float(problem.weight.sum()) / m
-    p = np.linspace(1e-6, 1 - 1e-6, 4001)
-    least = float(np.min(composite.loss.weight(p))) / factor
-    b = float(composite.loss.entropy(0.5) - composite.loss.entropy(0.0)) / factor
     squares = problem.absolute()
     squares = np.asarray((squares * squares).T @ (problem.weight / unit)).ravel()
-    a_Z = min(r.total for r in state.rounds) / (factor * unit)
+    a_Z = min(r.total for r in state.rounds) / unit
     a_gamma = float(np.mean([r.edge for r in state.rounds]))
-    if a_gamma == 0 or a_Z == 0:
-        return float("inf")
-    return 4 * m * b * float(squares.max()) / (least * a_Z**2 * a_gamma**2)
+    return float(composite.rounds_by_weak_learning(m, float(squares.max()), a_Z, a_gamma))

@@ -398,7 +398,8 @@ class FromMarginLoss(NumericLoss):
         return log_rate - np.log(slope)
 
     def _partial1(self, x: Point) -> Array:
-        return np.where(x.p == 0, self._worst, self._curve.phi(self._link._score(x)))
+        value = np.where(x.p == 0, self._worst, self._curve.phi(self._link._score(x)))
+        return value if self._curve.high < np.inf else np.where(x.q == 0, self._best, value)
 
     def _partial0(self, x: Point) -> Array:
         return self._partial1(x.mirror)
@@ -406,8 +407,16 @@ class FromMarginLoss(NumericLoss):
     @cached_property
     def _worst(self) -> float:
         """φ(−R), or φ(−∞): the loss of certainty about the wrong label."""
-        value = float(self._curve.phi(np.array([-min(self._curve.high, 1e300)]))[0])
-        return np.inf if math.isnan(value) else value
+        far = np.array([1e300, 1e150]) if self._curve.high == np.inf else np.full(2, self._curve.high)
+        value, nearer = map(float, self._curve.phi(-far))
+        return np.inf if math.isnan(value) or value > 2 * nearer + 1 else value
+
+    @cached_property
+    def _best(self) -> float:
+        """φ(∞), where φ falls for ever: far out, but not where it is rounding or no number."""
+        values = self._curve.phi(self._curve.length * np.geomspace(1e2, 1e8, 7))
+        least = float(np.min(values[np.isfinite(values)], initial=np.inf))
+        return 0.0 if abs(least) < 1e-7 * abs(float(self._curve.phi(np.zeros(1))[0])) else least
 
     def _default_link(self) -> Link:
         return self._link

@@ -10,8 +10,16 @@ from typing import Any, final
 import numpy as np
 
 from propriety.cached_properties import cached_property
+from propriety.losses.algebra import Mixture
 from propriety.losses.base import Loss
-from propriety.losses.from_functions.calculus import UserFunction, derivative, second_derivative
+from propriety.losses.families import CostWeighted
+from propriety.losses.from_functions.calculus import (
+    PiecewiseSmooth,
+    UserFunction,
+    breaks_of,
+    derivative,
+    second_derivative,
+)
 from propriety.losses.from_functions.numeric import NumericLoss, log_positive
 from propriety.losses.point import Array, Point, at_log_odds
 
@@ -91,6 +99,12 @@ class _Reciprocal:
             return 1 / self.function(p, q)
 
 
+def curvature_of(h: UserFunction, x: Point) -> Array:
+    """−H″ p q by differences with a step of min(p, q)/25, which keeps both tails relative."""
+    step, zero = np.minimum(x.p, x.q) / 25, np.zeros_like(x.p)
+    return -second_derivative(lambda d: h(x.p + d, x.q - d), zero, step) * x.p * x.q
+
+
 @final
 @dataclass(frozen=True, repr=False)
 class FromEntropy(NumericLoss):
@@ -143,11 +157,7 @@ class FromEntropy(NumericLoss):
         return ends[0], ends[1]
 
     def _curvature(self, x: Point) -> Array:
-        """−H″ p q by differences with a step of min(p, q)/25, which keeps both tails relative."""
-        step = np.minimum(x.p, x.q) / 25
-        h = self._entropy_function
-        zero = np.zeros_like(x.p)
-        return -second_derivative(lambda d: h(x.p + d, x.q - d), zero, step) * x.p * x.q
+        return curvature_of(self._entropy_function, x)
 
     def _log_relative(self, x: Point) -> Array:
         if self._entropy_function.takes_q:
@@ -161,11 +171,52 @@ class FromEntropy(NumericLoss):
         return np.where(x.p == 0, self._ends[0], np.where(x.q == 0, self._ends[1], value))
 
 
+@dataclass(frozen=True)
+class _WithoutAtoms:
+    """An entropy of p and q less those of point masses at costs c, so that it has no kinks."""
+
+    entropy: UserFunction
+    atoms: tuple[tuple[float, float], ...]
+
+    def __call__(self, p: Array, q: Array) -> Array:
+        return self.entropy(p, q) - sum(a * np.minimum((1 - c) * p, c * q) for a, c in self.atoms)
+
+
+@dataclass(frozen=True)
+class _WithoutAtomsOfP(_WithoutAtoms):
+    """The same of p alone."""
+
+    def __call__(self, p: Array) -> Array:  # type: ignore[override]
+        return super().__call__(p, 1 - p)
+
+
+def _atoms(h: UserFunction) -> tuple[tuple[float, float], ...]:
+    """Mass and cost of each kink of a concave entropy, for costs from 5e-5 to 1 − 5e-5.
+
+    Found in log-odds, where entropies are smooth at both ends too. At a kink −H′ jumps by the mass.
+    """
+
+    def of_log_odds(t: Array) -> Array:
+        x = at_log_odds(t)
+        return h(x.p, x.q)
+
+    far = 10.0
+    size = float(np.max(np.abs(of_log_odds(np.linspace(-far, far, 81)))))
+    # A function of p alone has lost digits where p is next to 1.
+    breaks = breaks_of(of_log_odds, lambda t: np.abs(of_log_odds(t)) + 1e-3 * size, -far, far, 1 / 8)
+    smooth = PiecewiseSmooth(of_log_odds, 1 / 32, breaks)
+    jumps = smooth.at(breaks, from_left=True)[1] - smooth.at(breaks)[1]
+    x = at_log_odds(breaks)
+    atoms = zip(jumps / (x.p * x.q), x.p, strict=True)
+    return tuple((float(f"{a:.11g}"), float(np.round(c, 12))) for a, c in atoms if a > 1e-6 * size)
+
+
 def from_entropy(entropy: Callable[..., Any]) -> Loss:
     """The proper loss with entropy H(p), a concave function of p or of p and q.
 
     ω = −H″ by differences, good to about 1e-9. H(0) and H(1) may be any finite numbers; they enter the
-    partial losses as constants.
+    partial losses as constants. A kink is a point mass of weight, that is, a part `CostWeighted`; such a loss
+    has no gradient, and serves trees and evaluation. If it is made of kinks alone, H(0) = H(1) = 0.
 
     >>> from propriety import losses
     >>> import numpy as np
@@ -173,7 +224,17 @@ def from_entropy(entropy: Callable[..., Any]) -> Loss:
     >>> round(float(mine.loss(1, 0.2)), 8), round(float(losses.Matsushita().loss(1, 0.2)), 8)
     (1.0, 1.0)
     """
-    return FromEntropy(entropy)
+    h = UserFunction("entropy", entropy, arguments=2)
+    atoms = _atoms(h)
+    if not atoms:
+        return FromEntropy(entropy)
+    rest = (_WithoutAtoms if h.takes_q else _WithoutAtomsOfP)(h, atoms)
+    parts: list[tuple[float, Loss]] = [(a, CostWeighted(c)) for a, c in atoms]
+    x = at_log_odds(np.linspace(-6, 6, 481))
+    mass = sum(a for a, _ in atoms)
+    if np.max(np.abs(curvature_of(UserFunction("entropy", rest, arguments=2), x))) > 1e-6 * mass:
+        parts.append((1.0, FromEntropy(rest)))
+    return Mixture.of(parts)
 
 
 @final
