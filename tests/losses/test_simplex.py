@@ -234,11 +234,6 @@ def test_the_facts_that_learners_ask(loss, F, y):
     np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_one_vs_rest_was_called_loss_():
-    with pytest.warns(DeprecationWarning, match="now OneVsRest.composite"):
-        assert simplex.OneVsRest("Log").loss_ == losses.Log().composite()
-
-
 def test_a_users_loss_in_a_linear_model():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((300, 2))

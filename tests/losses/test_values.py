@@ -102,12 +102,6 @@ def test_parameters():
         mixed.replace(alpha=1)
 
 
-def test_link_was_called_link_():
-    c = losses.Log().with_link(links.Logit(2))
-    with pytest.warns(DeprecationWarning, match="now Composite.link"):
-        assert c.link_ == links.Logit(2)
-
-
 class Constant(ProperClassifier):
     """Predicts the base rate by the loss's own link."""
 

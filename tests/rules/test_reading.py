@@ -168,10 +168,3 @@ def test_a_file_whose_losses_differ_is_refused(data):
     model.loss_ = losses.Squared().composite()
     with pytest.raises(ValueError, match="not that of its scores"):
         files.from_bytes(files.to_bytes(model))
-
-
-def test_the_old_name_still_works_with_a_warning():
-    from propriety import tree
-
-    with pytest.warns(FutureWarning, match="propriety.RuleClassifier"):
-        assert tree.RuleClassifier is RuleClassifier

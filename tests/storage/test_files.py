@@ -239,13 +239,6 @@ def test_what_cannot_be_loaded_is_not_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_old_place_of_save_and_load_still_works(tmp_path):
-    with pytest.warns(FutureWarning, match=r"propriety.model.files.save"):
-        storage.save(fitted("linear")[0], tmp_path / "m")
-    with pytest.warns(FutureWarning, match=r"propriety.model.files.load"):
-        assert isinstance(storage.load(tmp_path / "m"), LinearClassifier)
-
-
 # --- what cannot be loaded is not saved ---------------------------------------------------------------
 
 

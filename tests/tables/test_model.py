@@ -90,8 +90,6 @@ def test_words_are_the_rules_that_each_row_meets(models, table):
     assert len(words) == 160
     assert all(len(rules) == 1 for rules in words)
     assert models["boosting"].words(table) == [[] for _ in range(160)]
-    with pytest.warns(FutureWarning, match=r"words\(table\)\[0\]"):
-        assert models["tree"].because(table) == words[0]
 
 
 def test_it_comes_back_from_its_file_byte_by_byte(model, table, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -495,14 +494,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         """
         check_is_fitted(self, "_forest")
         self._refuse_own("importances", AttributeError)  # so that `hasattr` of feature_importances_ is False
-        if kind == "gain":
-            warnings.warn(
-                "importances('gain') is importances('split_gain') now: `gain` is the gain σ of the loss; the "
-                "old name will go in the next release",
-                FutureWarning,
-                stacklevel=2,
-            )
-            kind = "split_gain"
         if kind not in ("split_gain", "count"):
             raise ValueError(f"kind must be 'split_gain' or 'count', got {kind!r}")
         if self._is_curves():

@@ -11,7 +11,6 @@ every product of small and large numbers taken as the exponential of a sum of lo
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
@@ -123,12 +122,6 @@ class Composite(Value):
     def inverse(self, F: ArrayLike) -> Any:
         """Probability of the score."""
         return self.link.inverse(F)
-
-    @property
-    def link_(self) -> Link:
-        """The link; deprecated, use `link`."""
-        warnings.warn("Composite.link_ is now Composite.link", DeprecationWarning, stacklevel=2)
-        return self.link
 
     def derivatives(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -228,16 +227,6 @@ class TableModel:
         """Names and categories of the features that numbers are made of."""
         known = [c.categories if c.kind == "category" else None for c in self.columns.columns]
         return Schema(tuple(known[owner] for owner in self.columns.owners), self.columns.features)
-
-    def because(self, table: Any) -> list[str]:
-        """The rules that the first row meets: `words` of it, by its old name."""
-        warnings.warn(
-            "TableModel.because(table) is TableModel.words(table)[0] now; the old name will go in the next "
-            "release",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return self.words(table)[0]
 
     # --- keeping it -------------------------------------------------------------------------------
 

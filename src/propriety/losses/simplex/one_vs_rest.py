@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -37,12 +36,6 @@ class OneVsRest(SimplexLoss):
     def __repr__(self) -> str:
         loss = self.composite.loss
         return f"simplex.OneVsRest({loss if self.composite == loss.composite() else self.composite!r})"
-
-    @property
-    def loss_(self) -> Composite:
-        """The binary composite; deprecated, use `composite`."""
-        warnings.warn("OneVsRest.loss_ is now OneVsRest.composite", DeprecationWarning, stacklevel=2)
-        return self.composite
 
     @property
     def binary(self) -> Composite:
