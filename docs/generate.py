@@ -270,15 +270,20 @@ def _reference_page() -> str:
         _heading("Classifiers", "-"),
         *(_autosummary(module, names, toctree=True) for module, names in _estimators().items()),
         _heading("Around the classifiers", "-"),
-        _autosummary("propriety.auto", ["Judgement", "Standing"]),
+        _autosummary("propriety.auto.judgement", ["Judgement", "Standing"]),
         _autosummary("propriety.linear", _functions(linear), toctree=True),
         _autosummary("propriety.boosting", _functions(boosting), toctree=True),
+        _autosummary("propriety.linear.paths", ["Path"], toctree=True),
+        _autosummary("propriety.linear.summary", ["Summary"], toctree=True),
+        _autosummary("propriety.boosting.paths", ["GainPath"], toctree=True),
         _heading("The papers' algorithms by name", "-"),
         _autosummary("propriety.algorithms", algorithms.__all__, toctree=True),
         _heading("More rows than memory holds", "-"),
         _autosummary("propriety.distributed.scan", ["scan", "Scan"], toctree=True),
         _heading("Choosing the loss", "-"),
-        _autosummary("propriety.tuning", ["recommend", "Recommendation", "Verdict"]),
+        _autosummary("propriety.tuning", ["recommend"]),
+        _autosummary("propriety.tuning.recommendation", ["Recommendation"]),
+        _autosummary("propriety.tuning.verdict", ["Verdict"]),
         _heading("Losses and their faces", "-"),
         _autosummary("propriety.losses", rest, toctree=True),
         _heading("Families", "-"),
@@ -293,6 +298,7 @@ def _reference_page() -> str:
         _autosummary("propriety.losses.simplex", simplex.__all__),
         _heading("Judging", "-"),
         _autosummary("propriety.evaluation", evaluation.__all__, toctree=True),
+        *(_autosummary(module, names, toctree=True) for module, names in _results(evaluation).items()),
         _heading("Plots", "-"),
         _autosummary("propriety.plots", plots.__all__, toctree=True),
         _heading("In other trainers", "-"),
@@ -328,6 +334,19 @@ def _estimators() -> dict[str, list[str]]:
                     home = "propriety" if name in propriety.__all__ else module.__name__
                     found.setdefault(home, []).append(name)
     return found
+
+
+def _results(package: Any) -> dict[str, list[str]]:
+    """What the public functions of a package return, by the module that has it."""
+    found: dict[str, list[str]] = {}
+    for name in package.__all__:
+        function = getattr(package, name)
+        home = importlib.import_module(function.__module__)
+        for word in re.findall(r"[A-Z]\w+", str(inspect.signature(function).return_annotation)):
+            names = found.setdefault(home.__name__, [])
+            if getattr(getattr(home, word, None), "__module__", None) == home.__name__ and word not in names:
+                names.append(word)
+    return {module: names for module, names in found.items() if names}
 
 
 def _functions(module: Any) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import evaluation
+from propriety.evaluation.traces import Trace
 from propriety.linear import LinearClassifier
 from propriety.losses.links import Logit
 from reproductions.data import Data
@@ -406,7 +407,7 @@ def run_6(context: Context) -> Outcome:
     return Outcome((rows, pattern, means), verdicts, figures, notes)
 
 
-def _word(trace: evaluation.Trace) -> str:
+def _word(trace: Trace) -> str:
     """How the second sample compares with the first, in the words of the text."""
     lower = trace.y.mean() < trace.x.mean()
     if trace.pvalue <= 0.05:
@@ -416,7 +417,7 @@ def _word(trace: evaluation.Trace) -> str:
     return "better, borderline" if trace.pvalue <= 0.2 else "no difference"
 
 
-def _kept(trace: evaluation.Trace) -> dict[str, Any]:
+def _kept(trace: Trace) -> dict[str, Any]:
     low, high = trace.band(trace.x, 0.99)
     return {"x": trace.x, "y": trace.y, "low": trace.x + low, "high": trace.x + high, "p": trace.pvalue}
 

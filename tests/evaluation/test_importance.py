@@ -8,6 +8,7 @@ from scipy import sparse
 
 from propriety import LinearClassifier, TreeClassifier, evaluation
 from propriety.evaluation.companions import companions
+from propriety.evaluation.importance import Importance
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,7 @@ def test_parts_are_joined_row_by_row_and_columns_dealt_together():
     model = LinearClassifier(alpha=0.1).fit(X, y)
     both = {"both": [0, 1]}
     halves = [evaluation.importance(model, X[i::2], y[i::2], columns=both) for i in range(2)]
-    joined = evaluation.Importance.join(halves)
+    joined = Importance.join(halves)
     assert joined.names == ("both",)
     assert joined.increases.shape == (1, 300)
     mean = np.mean([half.estimates["both"].value for half in halves])

@@ -12,6 +12,7 @@ from tests.browser import DESKTOP, PHONE
 
 from propriety import evaluation
 from propriety.costs import ResolvedCosts
+from propriety.evaluation.flips import Flip
 from propriety.report.interaction import Steps
 from propriety.study.flips import Flipped
 from propriety.study.numbers import Scale
@@ -27,7 +28,7 @@ def made(n=400, **facts):
     p = 1 / (1 + np.exp(-(1.5 * x + 0.4 * z - 1.2)))
     y = rng.uniform(size=n) < p
     columns = {"x": x, "z": z, "size": size}
-    flip = evaluation.Flip({"x": (0.1, 0.4)}, 0.3, 0.1)
+    flip = Flip({"x": (0.1, 0.4)}, 0.3, 0.1)
     known = {
         "fp_cost": FP,
         "fn_cost": FN,

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from propriety import Costs, LinearClassifier, LossSearchCV, RuleClassifier, TreeClassifier, evaluation
 from propriety.costs import ResolvedCosts
+from propriety.evaluation.flips import Flip
 from propriety.study import Study
 from propriety.study.flips import Flipped
 from propriety.study.numbers import amount, number
@@ -412,7 +413,7 @@ def test_subgroups_have_their_numbers_and_intervals():
 
 
 def test_what_would_change_a_decision_is_told_in_words():
-    flip = evaluation.Flip({"age": (40.0, 52.0), "job": ("none", "clerk")}, 0.61, 0.2)
+    flip = Flip({"age": (40.0, 52.0), "job": ("none", "clerk")}, 0.61, 0.2)
     report = page_of(Y, P, flips=[Flipped(2, flip), Flipped(5, None)], places=np.arange(N) + 100)
     text = text_of(report)
     assert "row 103" in text

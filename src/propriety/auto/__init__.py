@@ -6,6 +6,5 @@
 """
 
 from propriety.auto.classifier import AutoClassifier
-from propriety.auto.judgement import Judgement, Standing
 
-__all__ = ["AutoClassifier", "Judgement", "Standing"]
+__all__ = ["AutoClassifier"]

@@ -14,6 +14,6 @@
 
 from propriety.boosting.algorithm import Algorithm
 from propriety.boosting.classifier import BoostingClassifier
-from propriety.boosting.paths import GainPath, gain_path
+from propriety.boosting.paths import gain_path
 
-__all__ = ["Algorithm", "BoostingClassifier", "GainPath", "gain_path"]
+__all__ = ["Algorithm", "BoostingClassifier", "gain_path"]

@@ -6,11 +6,10 @@
 True
 """
 
-from propriety.evaluation.bias_variance import BiasVariance, bias_variance, decompose_fits
-from propriety.evaluation.bounds import CostBound, cost_bound, excess_cost_bound
-from propriety.evaluation.budgets import BudgetCurve, budget_curve
+from propriety.evaluation.bias_variance import bias_variance, decompose_fits
+from propriety.evaluation.bounds import cost_bound, excess_cost_bound
+from propriety.evaluation.budgets import budget_curve
 from propriety.evaluation.calibration import (
-    Reliability,
     calibration_cross_entropy,
     calibration_error,
     calibration_slope,
@@ -19,7 +18,7 @@ from propriety.evaluation.calibration import (
     mse_to_truth,
     reliability,
 )
-from propriety.evaluation.comparison import Comparison, compare, holm
+from propriety.evaluation.comparison import compare, holm
 from propriety.evaluation.decisions import (
     cost_scorer,
     costs_of,
@@ -28,51 +27,26 @@ from propriety.evaluation.decisions import (
     mean_cost,
     threshold,
 )
-from propriety.evaluation.decomposition import Decomposition, Recalibration, decomposition, recalibrate
-from propriety.evaluation.dominance import Dominance, dominance
-from propriety.evaluation.flips import Flip, nearest_flip
-from propriety.evaluation.guarantees import MarginBound, WeakLearning, margin_bound, weak_learning
-from propriety.evaluation.importance import Importance, importance
-from propriety.evaluation.margin_curves import MarginDistribution, margin_distribution, normalized_margins
-from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
-from propriety.evaluation.ranking import RankingCurve, ranking_curve
-from propriety.evaluation.savings import CostSummary, cost_summary, savings
+from propriety.evaluation.decomposition import decomposition, recalibrate
+from propriety.evaluation.dominance import dominance
+from propriety.evaluation.flips import nearest_flip
+from propriety.evaluation.guarantees import margin_bound, weak_learning
+from propriety.evaluation.importance import importance
+from propriety.evaluation.margin_curves import margin_distribution, normalized_margins
+from propriety.evaluation.murphy import murphy_curve, murphy_difference
+from propriety.evaluation.ranking import ranking_curve
+from propriety.evaluation.savings import cost_summary, savings
 from propriety.evaluation.scores import losses_of, mean_loss, scorer
-from propriety.evaluation.sensitivity import CostSensitivity, cost_sensitivity
-from propriety.evaluation.subgroups import Subgroup, subgroups
+from propriety.evaluation.sensitivity import cost_sensitivity
+from propriety.evaluation.subgroups import subgroups
 from propriety.evaluation.thresholds import (
-    CostCurve,
-    DecisionCurve,
-    Threshold,
     best_threshold,
     cost_curve,
     decision_curve,
 )
-from propriety.evaluation.traces import Trace, qq_trace
+from propriety.evaluation.traces import qq_trace
 
 __all__ = [
-    "BiasVariance",
-    "BudgetCurve",
-    "Comparison",
-    "CostBound",
-    "CostCurve",
-    "CostSensitivity",
-    "CostSummary",
-    "DecisionCurve",
-    "Decomposition",
-    "Dominance",
-    "Flip",
-    "Importance",
-    "MarginBound",
-    "MarginDistribution",
-    "MurphyCurve",
-    "RankingCurve",
-    "Recalibration",
-    "Reliability",
-    "Subgroup",
-    "Threshold",
-    "Trace",
-    "WeakLearning",
     "best_threshold",
     "bias_variance",
     "budget_curve",

@@ -1,8 +1,7 @@
 """Linear models for any proper loss: Fisher scoring, universal linear separators, Bregman updates."""
 
 from propriety.linear.classifier import LinearClassifier
-from propriety.linear.paths import LinearPath, Path, path
-from propriety.linear.summary import Summary
+from propriety.linear.paths import LinearPath, path
 from propriety.linear.tailoring import SlopeWarning
 from propriety.separators.projection import bregman_projection
 from propriety.separators.separation import SeparationWarning, separating_direction
@@ -10,10 +9,8 @@ from propriety.separators.separation import SeparationWarning, separating_direct
 __all__ = [
     "LinearClassifier",
     "LinearPath",
-    "Path",
     "SeparationWarning",
     "SlopeWarning",
-    "Summary",
     "bregman_projection",
     "path",
     "separating_direction",

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import evaluation, losses, plots
+from propriety.evaluation.budgets import BudgetCurve
 from propriety.evaluation.judging import CLIP
+from propriety.evaluation.ranking import RankingCurve
 from propriety.plots.display import GREY, canvas, legend
 from propriety.report.svg import blank, drawing
 
@@ -109,7 +111,7 @@ def weights(loss: Any, threshold: float | None) -> Any | None:
     return ax.figure
 
 
-def budget(curve: evaluation.BudgetCurve, right: float, marked: int, given: bool) -> Any:
+def budget(curve: BudgetCurve, right: float, marked: int, given: bool) -> Any:
     """Total cost against the number of rows acted on; `right` is what right decisions cost."""
     k = _thinned(len(curve.costs))
     with drawing(), canvas(_axes(_SMALL)) as ax:
@@ -123,7 +125,7 @@ def budget(curve: evaluation.BudgetCurve, right: float, marked: int, given: bool
     return ax.figure
 
 
-def lift(curve: evaluation.BudgetCurve) -> Any:
+def lift(curve: BudgetCurve) -> Any:
     """Lift against the number of rows acted on."""
     k = _thinned(len(curve.costs))[1:]
     with drawing(), canvas(_axes(_SMALL)) as ax:
@@ -135,7 +137,7 @@ def lift(curve: evaluation.BudgetCurve) -> Any:
     return ax.figure
 
 
-def gains(curve: evaluation.RankingCurve, positive: str) -> Any:
+def gains(curve: RankingCurve, positive: str) -> Any:
     """The share of positives found against the share of rows checked."""
     at = _thinned(len(curve.checked))
     with drawing(), canvas(_axes(_SMALL)) as ax:
@@ -150,7 +152,7 @@ def gains(curve: evaluation.RankingCurve, positive: str) -> Any:
     return ax.figure
 
 
-def precision_recall(curve: evaluation.RankingCurve) -> Any:
+def precision_recall(curve: RankingCurve) -> Any:
     """Precision against recall."""
     at = _thinned(len(curve.checked))[1:]
     with drawing(), canvas(_axes(_SMALL)) as ax:

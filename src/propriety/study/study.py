@@ -19,7 +19,7 @@ from propriety.costs import ResolvedCosts
 from propriety.data.costs import TERMS, Costs, stated_costs
 from propriety.data.table import Rows, is_sparse, refuse_query
 from propriety.errors import ArgumentError
-from propriety.evaluation import Importance, Subgroup
+from propriety.evaluation.importance import Importance
 from propriety.evaluation.judging import (
     CONSTANT,
     MODEL,
@@ -32,6 +32,7 @@ from propriety.evaluation.judging import (
     differences,
     judge,
 )
+from propriety.evaluation.subgroups import Subgroup
 from propriety.linear import LinearClassifier
 from propriety.linear.text import scorecard
 from propriety.model.base import ProperClassifier

@@ -5,8 +5,7 @@
 0.1
 """
 
-from propriety.tuning.recommendation import Recommendation, recommend
+from propriety.tuning.recommendation import recommend
 from propriety.tuning.search import LossSearchCV
-from propriety.tuning.verdict import Verdict
 
-__all__ = ["LossSearchCV", "Recommendation", "Verdict", "recommend"]
+__all__ = ["LossSearchCV", "recommend"]
