@@ -367,6 +367,31 @@ def test_explain_adds_up_to_the_score(folder, name):
     assert bool(result["because"]) == (name in ("tree", "rules"))
 
 
+@pytest.mark.parametrize("kind", ["linear", "boosting"])
+def test_explain_compares_with_rows_decided_otherwise_and_says_what_would_change_it(folder, kind, tmp_path):
+    saved, data = tmp_path / "m.propriety", folder / "t.csv"
+    few = () if kind == "linear" else FEW[2:]
+    run("fit", data, "-t", "sick", "--fn-cost", "1.5", "--model", kind, *few, "--quiet", "--save", saved)
+    model, table = propriety.load(saved), propriety.tables.open_source(str(data)).read()
+    decided = model.predict(table)
+    others = decided != decided[6]
+    parts = model.contributions(table)[:, :-1] * (1 if decided[6] == "yes" else -1)
+    points = dict(zip(model.columns.names, parts[6] - parts[others].mean(axis=0), strict=True))
+    result = as_json("explain", saved, data, "--row", "7")
+    assert result["compared_with"] == {"rows": 160, "decided_otherwise": np.sum(others)}
+    assert result["points"] == pytest.approx(points)
+    found = model.reasons(table.slice(6, 1), n=9, reference=table).to_pydict()
+    mine = dict(zip(found["column"], found["points"], strict=True))
+    assert mine == pytest.approx({name: p for name, p in points.items() if p > 0})
+    changes = result["counterfactual"]["changes"]
+    changed = table.slice(6, 1).to_pydict() | {name: [str(new)] for name, (_, new) in changes.items()}
+    assert model.predict(pa.table(changed))[0] != decided[6]
+    again = as_json("explain", saved, data, "-n", "7", "--reference", data, "--actionable", "age,color")
+    assert again["points"] == pytest.approx(points)
+    assert again["counterfactual"] is None or set(again["counterfactual"]["changes"]) <= {"age", "color"}
+    assert "nobody" in run("explain", saved, data, "--actionable", "nobody", code=3).stderr
+
+
 def test_explain_describes_a_model_and_refuses_a_row_that_is_not_there(folder):
     shown = run("explain", folder / "linear.propriety").stdout
     assert "Log()" in shown

@@ -87,7 +87,7 @@ def test_rows_that_judge_have_no_part_in_the_fit(folder, monkeypatch):
     monkeypatch.setattr(out_of_core, "FEW", 0)
     seen = []
     monkeypatch.setattr(
-        streaming, "_study", lambda judging, rows, order, fitted: seen.append((judging, rows))
+        streaming, "_study", lambda judging, rows, order, fitted, showing: seen.append((judging, rows))
     )
     with pytest.raises(AttributeError, match="NoneType"):  # there is no study to be shown
         run("fit", folder, "-t", "late", "--set", "max_iter=1", "--fn-cost", "amount")
@@ -103,17 +103,28 @@ def test_rows_that_judge_have_no_part_in_the_fit(folder, monkeypatch):
     np.testing.assert_array_equal(judging.y, labels[weights == 0] == "yes")
 
 
+def test_many_files_have_a_report(folder, tmp_path):
+    """It has subgroups by columns of the files, also of those that the model does not use."""
+    page = tmp_path / "r.html"
+    asked = ("--subgroup", "kind,when", "--drop", "when", "--actionable", "size", "--unit", "€")
+    run("fit", folder, "-t", "late", "--fn-cost", "3", "--set", "max_iter=5", *asked, "--report", page)
+    text = page.read_text(encoding="utf-8")
+    for words in ("Decisions by kind", "Decisions by when", "What would change a decision", "€"):
+        assert words in text
+
+
 def test_what_is_not_available_is_refused(folder):
     for more, words in (
         (("--folds", "3"), "--folds is not available"),
         (("--groups", "kind"), "--groups is not available"),
         (("--search",), "--search is not available"),
-        (("--report", "r.html"), "--report needs a table in memory"),
-        (("--by", "kind"), "--by needs a table in memory"),
+        (("--rivals", "linear"), "--rivals needs a table in memory"),
+        (("--subgroup", "nobody"), "nobody"),
         (("--format", "csv"), "--format is not available"),
         (("--model", "linear"), "got 'linear'"),
         (("--memory", "much"), "--memory must be a number of bytes"),
     ):
-        assert words in run("fit", folder, "-t", "late", *more, code=2).stderr
+        code = 3 if "nobody" in more else 2
+        assert words in run("fit", folder, "-t", "late", *more, code=code).stderr
     assert "no file matches" in run("fit", folder / "*.pq", "-t", "late", code=3).stderr
     assert "there is no column 'lat'" in run("fit", folder, "-t", "lat", code=3).stderr

@@ -94,7 +94,8 @@ def test_a_report_that_cannot_be_written_is_an_error(table, tmp_path):
 
 def test_units_periods_subgroups_and_what_may_change_are_asked_for_by_options(table, tmp_path):
     """A subgroup may be one that the model does not see; a date that the rows are in order of is a time."""
-    asked = ("--unit", "€", "--per", "year", "120000", "--by", "leak", "--drop", "leak", "--change", "number")
+    asked = ("--unit", "€", "--cases", "120000", "--period", "year", "--subgroup", "leak", "--drop", "leak")
+    asked += ("--actionable", "number")
     result = fit(table, "--model", "linear", *asked, "--report", str(tmp_path / "r.html"))
     assert result.exit_code == 0, result.stderr
     page = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", (tmp_path / "r.html").read_text(encoding="utf-8"))
@@ -116,10 +117,11 @@ def test_units_periods_subgroups_and_what_may_change_are_asked_for_by_options(ta
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (("--per", "year", "0"), "--per needs a period and a number of cases, got 0"),
+        (("--cases", "0"), "--cases must be above 0, got 0"),
+        (("--period", "year"), "there is no --cases"),
         (("--capacity", "2000"), "--capacity must be above 0"),
-        (("--by", "nobody"), "nobody"),
-        (("--change", "nobody"), "nobody"),
+        (("--subgroup", "number,nobody"), "nobody"),
+        (("--actionable", "nobody"), "nobody"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_before_anything_is_fitted(table, given, says):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 import typer
 
 from propriety.cli import options as o
@@ -12,11 +14,23 @@ from propriety.cli.commands import command
 from propriety.cli.output import Output, UsageError, shown
 from propriety.cli.predict import ModelArgument, load_model
 from propriety.cli.words import in_words, stated_by
+from propriety.evaluation.flips import Flip, nearest_flip
+from propriety.model.reasons import points_of
 from propriety.tables import TableCosts, TableError, TableModel
 from propriety.tables.conversion import as_text
+from propriety.tables.errors import no_such_column
 from propriety.weights import Estimate
 
 _LINES = 60  # of a model in words
+_POOL = 1000  # rows to compare with
+#: What the score of no column is, by the kind of model.
+_BASE = "the mean score of the training rows"
+_BASES = {
+    "LinearClassifier": "the score of a row with every column at its training mean",
+    "TreeClassifier": "the score of all training rows together, at the root",
+    "ForestClassifier": "the score of all training rows together, at the roots",
+    "AutoClassifier": "the weighted mean of the bases of its members",
+}
 
 
 @command
@@ -29,6 +43,11 @@ def explain_command(
     row: Annotated[
         int, typer.Option("--row", "-n", help="Which row, the first after the header being 1.")
     ] = 1,
+    actionable: o.ActionableOption = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="A table of rows to compare with; by default the first 1,000 of the same table."),
+    ] = None,
     opening: o.Opening,
     telling: o.Telling,
 ) -> None:
@@ -36,12 +55,16 @@ def explain_command(
 
     What the columns add up to is the score, and the link of the loss makes a probability of it. For boosting
     the parts are Shapley values, for a linear model coefficient times distance from the mean, for a tree what
-    each split changes; a tree and rules also say which rules the row meets.
+    each split changes; a tree and rules also say which rules the row meets. Points are what a column adds to
+    the score of the decision, less its average over the rows that are decided otherwise: a refused row is
+    held against the approved ones. Then the least change of actionable columns is looked for with which the
+    model decides otherwise.
 
     \b
     Examples:
       propriety explain loans.propriety
       propriety explain loans.propriety new.csv --row 17
+      propriety explain loans.propriety new.csv --row 17 --actionable amount,duration --reference loans.csv
     """  # noqa: D301
     out = telling.output
     model = load_model(model_path)
@@ -52,58 +75,54 @@ def explain_command(
         raise UsageError(f"--row counts from 1, got {row}")
     with opening.open(table) as source:
         model.check(source.column_names)
-        one = find_row(source, row)
-    explain_row(out, model, one, row)
+        one, others = find_row(source, row, 0 if reference else _POOL)
+    if reference is not None:
+        with opening.open(reference) as source:
+            model.check(source.column_names)
+            others = find_row(source, 1, _POOL)[1]
+    for name in actionable or ():
+        if name not in model.columns.names:
+            raise no_such_column(name, list(model.columns.names))
+    explain_row(out, model, one, row, others, actionable)
 
 
-def find_row(source: Any, row: int) -> Any:
-    """The row as a table of one; only the pieces before it are read."""
-    before = 0
+def find_row(source: Any, row: int, n_others: int) -> tuple[Any, Any]:
+    """The row as a table of one, and the first rows; only the pieces that have them are read."""
+    before, one, first = 0, None, []
     for chunk in source.chunks:
-        if before + chunk.num_rows >= row:
-            return chunk.slice(row - 1 - before, 1)
+        if before < n_others:
+            first.append(chunk.slice(0, n_others - before))
+        if one is None and before + chunk.num_rows >= row:
+            one = chunk.slice(row - 1 - before, 1)
         before += chunk.num_rows
-    raise TableError(f"{source.name} has {before} rows, so there is no row {row}")
+        if one is not None and before >= n_others:
+            break
+    if one is None:
+        raise TableError(f"{source.name} has {before} rows, so there is no row {row}")
+    return one, pa.concat_tables(first) if first else one
 
 
-def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
-    """Show the decision on a row and what led to it."""
+def explain_row(
+    out: Output, model: TableModel, one: Any, row: int, others: Any, actionable: Sequence[str] | None
+) -> None:
+    """Show the decision on a row, what led to it, and what would change it."""
     P, costs = model.predict_proba(one), model.costs_for(one, row)
     decided = int(costs.decide(P)[0])
-    expected = costs.expected(P)[0]
-    decision = str(model.decisions[decided])
     two = len(model.classes_) == 2
     # The score that is taken apart: of two classes that of the positive, else that of the class decided.
     explained = 1 if two else decided if decided < len(model.classes_) else int(np.argmax(P[0]))
     label, p = str(model.classes_[explained]), float(P[0, explained])
     out.say(f"row {row}: probability of {label!r} {p:.4g}", "bold")
-    threshold = float(np.ravel(costs.threshold)[0]) if two and not costs.abstains else None
-    if threshold is not None:
-        out.say(
-            f"decided {decision}, since {p:.4g} is {'at least' if decided else 'below'} {threshold:.4g}; "
-            f"expected cost {expected[decided]:.4g}"
-        )
-    else:
-        out.say(f"decided {decision}, whose expected cost is the least")
-        chances = [*map(float, P[0]), *[float("nan")] * costs.abstains]
-        options = zip(model.decisions.tolist(), chances, expected.tolist(), strict=True)
-        out.table(
-            "What may be decided", ("decision", "probability", "expected cost"), list(options), best=decided
-        )
+    threshold = _say_decision(out, model, costs, P, decided)
     rules = model.words(one)[0]
     for rule in rules:
         out.say(f"  because: {rule}")
     values = {c.name: as_text(one.column(c.name))[0].as_py() for c in model.columns.columns}
-    of_score = model.contributions(one)[0]
-    *parts, base = (of_score if of_score.ndim == 1 else of_score[explained]).tolist()
-    offset = model.offset_for(one, row)
-    started = 0.0 if offset is None else float(offset[0])
-    score = sum(parts) + base + started
-    ranked = sorted(zip(model.columns.names, parts, strict=True), key=lambda pair: -abs(pair[1]))
-    rows = [(name, values[name] if values[name] is not None else "missing", part) for name, part in ranked]
-    start = f"without columns: {base:.4g}" + ("" if offset is None else f", from the offset: {started:.4g}")
-    title = f"What the columns add to the score of {label!r}, {score:.4g} ({start})"
-    out.table(title, ("column", "value", "adds"), rows[:25])
+    parts = _parts(out, model, one, row, others, explained, values)
+    turned = None
+    if threshold is not None:
+        turned = _turned(model, one, row, others, threshold, actionable)
+        _say_turned(out, turned, str(model.decisions[1 - decided]), label, actionable)
     out.result(
         {
             "command": "explain",
@@ -111,16 +130,108 @@ def explain_row(out: Output, model: TableModel, one: Any, row: int) -> None:
             "class": label,
             "probability": p,
             "probabilities": dict(zip(model.classes_.tolist(), P[0].tolist(), strict=True)),
-            "decision": decision,
+            "decision": str(model.decisions[decided]),
             "threshold": threshold,
-            "expected_costs": dict(zip(model.decisions.tolist(), expected.tolist(), strict=True)),
-            "score": score,
-            "base_score": base,
-            "offset": None if offset is None else started,
-            "contributions": dict(ranked),
+            "expected_costs": dict(zip(model.decisions.tolist(), costs.expected(P)[0].tolist(), strict=True)),
+            **parts,
             "values": values,
             "because": rules,
+            "counterfactual": None
+            if turned is None
+            else {"changes": turned.changes, "probability": turned.probability},
         }
+    )
+
+
+def _say_decision(out: Output, model: TableModel, costs: Any, P: Any, decided: int) -> float | None:
+    """Say what is decided and why; returns the threshold, if there is one."""
+    decision, expected = str(model.decisions[decided]), costs.expected(P)[0]
+    if len(model.classes_) == 2 and not costs.abstains:
+        p, threshold = float(P[0, 1]), float(np.ravel(costs.threshold)[0])
+        out.say(
+            f"decided {decision}, since {p:.4g} is {'at least' if decided else 'below'} {threshold:.4g}; "
+            f"expected cost {expected[decided]:.4g}"
+        )
+        return threshold
+    out.say(f"decided {decision}, whose expected cost is the least")
+    chances = [*map(float, P[0]), *[float("nan")] * costs.abstains]
+    options = zip(model.decisions.tolist(), chances, expected.tolist(), strict=True)
+    out.table(
+        "What may be decided", ("decision", "probability", "expected cost"), list(options), best=decided
+    )
+    return None
+
+
+def _parts(
+    out: Output, model: TableModel, one: Any, row: int, others: Any, explained: int, values: dict[str, Any]
+) -> dict[str, Any]:
+    """Show what the columns add to the score, and their points against rows that are decided otherwise."""
+    of_score = model.contributions(one)[0]
+    *parts, base = (of_score if of_score.ndim == 1 else of_score[explained]).tolist()
+    offset = model.offset_for(one, row)
+    started = 0.0 if offset is None else float(offset[0])
+    points, decided, n_held = points_of(model, one, others)
+    decision, label = str(model.classes_[decided[0]]), str(model.classes_[explained])
+    n = int(n_held[0])
+    ranked = sorted(
+        zip(model.columns.names, parts, points[0].tolist(), strict=True), key=lambda row: -abs(row[1])
+    )
+    shown = [(name, "missing" if values[name] is None else values[name], *rest) for name, *rest in ranked]
+    score = sum(parts) + base + started
+    start = f"base {base:.4g}" + ("" if offset is None else f", from the offset {started:.4g}")
+    title = f"What the columns add to the score of {label!r}, {score:.4g} ({start})"
+    out.table(title, ("column", "value", "adds", f"points for {decision!r}"), shown[:25])
+    out.say(f"The base is {_BASES.get(type(model.estimator).__name__, _BASE)}.")
+    against = f"the {n:,} that are decided otherwise" if n else "all, as none is decided otherwise"
+    out.say(
+        f"Points are what a column adds for {decision!r} beyond its average over rows to compare with: "
+        f"of {others.num_rows:,}, {against}."
+    )
+    return {
+        "score": score,
+        "base_score": base,
+        "offset": None if offset is None else started,
+        "contributions": {name: part for name, part, _ in ranked},
+        "points": {name: point for name, _, point in ranked},
+        "compared_with": {"rows": others.num_rows, "decided_otherwise": n},
+    }
+
+
+def _turned(
+    model: TableModel, one: Any, row: int, others: Any, threshold: float, actionable: Sequence[str] | None
+) -> Flip | None:
+    """The least change with which the model decides otherwise, by values of the other rows."""
+    from propriety.study.columns import columns_of, table_of
+
+    mine, frame = (model.columns.encode(table)[0] for table in (one, others))
+    own, columns = columns_of(mine), columns_of(frame)
+    columns = {name: np.concatenate([own[name], columns[name]]) for name in own}
+    # The parts of a date cannot change one without the other.
+    free = [name for name in model.columns.names if name in own and (not actionable or name in actionable)]
+    offset = model.offset_for(one, row)
+
+    def predict(changed: Any) -> Any:
+        table = table_of(mine, changed)
+        starting = {} if offset is None else {"offset": np.repeat(offset, table.num_rows)}
+        X = table if model.numbers is None else model.numbers(table)
+        return model.estimator.predict_proba(X, **starting)[:, 1]
+
+    return nearest_flip(predict, columns, 0, threshold, allowed=free)
+
+
+def _say_turned(
+    out: Output, turned: Flip | None, otherwise: str, label: str, actionable: Sequence[str] | None
+) -> None:
+    """Say what would change the decision."""
+    from propriety.study.flips import in_words_of
+
+    if turned is None:
+        of = f"columns {', '.join(actionable)}" if actionable else "at most three columns"
+        out.say(f"No change of {of} was found with which {otherwise!r} is decided.")
+        return
+    out.say(
+        f"{otherwise!r} would be decided with {in_words_of(turned)}: the probability of {label!r} is then "
+        f"{turned.probability:.4g}. This is what the model goes by, not what the change would bring about."
     )
 
 

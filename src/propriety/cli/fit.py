@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -75,7 +75,7 @@ def fit_command(
     Examples:
       propriety fit loans.csv --target default --fp-cost 1 --fn-cost 9 --save loans.propriety
       propriety fit loans.parquet -t default --folds 10 --report loans.html
-      propriety fit loans.csv -t default --fn-cost 900 --unit € --per year 120000 --by region --report r.html
+      propriety fit loans.csv -t default --fn-cost 900 --unit € --subgroup region --report r.html
       propriety fit loans.csv -t default --loss 'Beta(6, 14)' --model linear
       propriety fit loans.csv -t default --fn-cost amount --fp-cost '0.5 + 0.1*amount' --time issued
       propriety fit patients.csv -t state --cost-matrix costs.csv --groups hospital
@@ -93,11 +93,14 @@ def fit_command(
     if report is not None:
         check_can_report()
     if streamed:
-        _check_streamed(report, showing, rivals)
+        if rivals is not None:
+            raise UsageError(
+                "--rivals needs a table in memory, and this one is read in batches; leave it out"
+            )
         from propriety.cli.streaming import fit_streamed
 
         training, study, facts = fit_streamed(
-            out, table, target, asking, opening, meaning, request, spec, memory, scheduler
+            out, table, target, asking, opening, meaning, showing, request, spec, memory, scheduler
         )
     else:
         training = load_table(table, opening, meaning, target, asking, showing, jobs)
@@ -132,15 +135,6 @@ def _check_together(asking: o.Asking, request: FitRequest, spec: ModelSpec) -> N
         raise UsageError("--search takes no --offset: give --loss, or leave one of them out")
     if asking.offset is not None:
         check_takes_offset([spec], request)
-
-
-def _check_streamed(report: str | None, showing: o.Showing, rivals: str | None) -> None:
-    """Refuse a report, and how it is to be told, of a table that is read in batches."""
-    given: dict[str, Any] = {"--report": report, "--unit": showing.unit, "--per": showing.per}
-    given |= {"--by": showing.by, "--change": showing.change, "--rivals": rivals}
-    for name, value in given.items():
-        if value:
-            raise UsageError(f"{name} needs a table in memory, and this one is read in batches; leave it out")
 
 
 def _spec(model: str | None, loss_matters: bool) -> ModelSpec:

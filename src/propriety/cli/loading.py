@@ -75,7 +75,7 @@ def load_table(
             target,
             *roles,
             *stated.columns,
-            *(showing.by or ()),
+            *(showing.subgroup or ()),
             *overrides.category,
             *overrides.dates,
         }
@@ -117,7 +117,7 @@ def load_table(
         time=_time(table, asking.time, findings, overrides),
         stated_offset=offset,
         offset=None if offset is None else _offsets(asking, offset, table, findings),
-        by={name: _parts(table.column(name), findings) for name in showing.by or ()},
+        by={name: parts_of(table.column(name), findings) for name in showing.subgroup or ()},
         apart={name: _numbers(table, name, findings) for name in apart},
     )
     result = replace(result, of_rows=stated.of_rows(table, findings.columns, rows=findings.rows))
@@ -211,7 +211,7 @@ def _matrix(asking: Asking) -> LabelledMatrix:
     return matrix
 
 
-def _parts(column: Any, findings: Findings) -> NDArray[Any]:
+def parts_of(column: Any, findings: Findings) -> NDArray[Any]:
     """Values of a column as subgroups: numbers if they are many, else text; missing ones are one."""
     text = np.array(["missing" if v is None else v for v in as_text(column).to_pylist()], dtype=str)
     text = np.where(np.isin(text, [*findings.columns.missing, ""]), "missing", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -94,6 +95,24 @@ def _shown(**how: Any) -> Any:
 
 def _columns(help: str) -> Any:
     return typer.Option(help=help, rich_help_panel=_COLUMNS)
+
+
+def _columns_named(given: list[str] | None) -> list[str] | None:
+    """Names of columns, separated by commas; a name that has one stands in double quotes.
+
+    >>> _columns_named(["sex,age", '"a,b"'])
+    ['sex', 'age', 'a,b']
+    """
+    return None if given is None else [name.strip() for row in csv.reader(given) for name in row]
+
+
+ActionableOption = Annotated[
+    Texts,
+    _shown(
+        callback=_columns_named,
+        help="Columns that may change to reverse a decision, such as amount,duration; by default all may.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -203,45 +222,44 @@ class Showing:
     """How results are told to those who decide."""
 
     unit: Annotated[str, _shown(help="The unit of the costs, for example €.")] = ""
-    per: Annotated[
-        tuple[str, float] | None,
-        _shown(
-            metavar="PERIOD CASES", help="State numbers for the cases of a period, for example year 120000."
-        ),
+    cases: Annotated[
+        float | None,
+        _shown(help="State numbers for so many cases, for example 120000; by default for 1,000."),
     ] = None
+    period: Annotated[Text, _shown(help="In which --cases come, for example year.")] = None
     capacity: Annotated[
         float | None,
-        _shown(help="How many cases of --per, or of 1,000, can be checked: the report says what that finds."),
+        _shown(help="How many of --cases can be checked: the report says what that finds."),
     ] = None
-    by: Annotated[
+    subgroup: Annotated[
         Texts,
         _shown(
-            help="A column, even one left out, whose values split the rows into subgroups. Repeat for more."
+            callback=_columns_named,
+            help="Columns, even ones left out, whose values split the rows into subgroups: region,sex.",
         ),
     ] = None
-    change: Annotated[
-        Texts,
-        _shown(help="A column that may change to reverse a decision; by default all may. Repeat for more."),
-    ] = None
+    actionable: ActionableOption = None
 
     @property
     def scale(self) -> Scale:
         """For how many cases numbers are told, and in which unit."""
         from propriety.study.numbers import Scale
 
-        return Scale.read(self.unit, self.per)
+        return Scale.read(self.unit, None if self.cases is None else (self.period or "", self.cases))
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse what the table does not have, and numbers of cases that are none."""
-        if self.per is not None and not self.per[1] > 0:
-            raise UsageError(f"--per needs a period and a number of cases, got {self.per[1]:g}")
-        cases = 1000.0 if self.per is None else self.per[1]
+        if self.cases is not None and not self.cases > 0:
+            raise UsageError(f"--cases must be above 0, got {self.cases:g}")
+        if self.period is not None and self.cases is None:
+            raise UsageError("--period says in which time --cases come, and there is no --cases")
+        cases = 1000.0 if self.cases is None else self.cases
         if self.capacity is not None and not 0 < self.capacity <= cases:
             raise UsageError(
-                f"--capacity must be above 0 and at most {cases:,.0f}, the cases of --per, got "
+                f"--capacity must be above 0 and at most {cases:,.0f}, the number of cases, got "
                 f"{self.capacity:g}"
             )
-        for name in (*(self.by or ()), *(self.change or ())):
+        for name in (*(self.subgroup or ()), *(self.actionable or ())):
             if name not in names:
                 raise no_such_column(name, list(names))
 

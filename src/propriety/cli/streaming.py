@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,8 +19,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from propriety import memory
-from propriety.cli.loading import show_table
-from propriety.cli.options import Asking, Meaning, Opening, option
+from propriety.cli.loading import parts_of, show_table
+from propriety.cli.options import Asking, Meaning, Opening, Showing, option
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import TrainingTable
 from propriety.data.hashing import mixed
@@ -150,6 +150,7 @@ def fit_streamed(
     asking: Asking,
     opening: Opening,
     meaning: Meaning,
+    showing: Showing,
     request: FitRequest,
     spec: ModelSpec,
     memory_asked: str | None,
@@ -169,7 +170,9 @@ def fit_streamed(
     files = _open(path)
     if target not in files.schema.names:
         raise no_such_column(target, files.schema.names)
+    showing.check(files.schema.names)
     stated = TableCosts.read(asking.terms, files.schema.names)
+    by = showing.subgroup or []
     apart = [] if asking.weights is None else [asking.weights]
     sample = _sample(files)
     several = not stated.by_side and asking.positive is None
@@ -179,7 +182,7 @@ def fit_streamed(
     share = min(asking.holdout or _SHARE, _JUDGES / files.n_rows)
     rows = Encoded(files, findings, asking.weights, request.seed, share)
     show_table(out, _training(rows, sample, stated, f"a sample of {path}"))
-    judging = _training(rows, rows.judging_rows(list(stated.columns)), stated, path)
+    judging = _training(rows, rows.judging_rows([*stated.columns, *by]), stated, path, by)
     memory.trim()
     fitted = _fit(out, rows, stated, request, spec, budget, scheduler)
     dates = [c.name for c in findings.columns.columns if c.kind == "date"]
@@ -187,7 +190,7 @@ def fit_streamed(
         what = "values that are no dates" if name in dates else "categories that are not in the sample"
         out.warn(f"column {name!r} has {what}: they are taken as missing")
     facts = {"rows": files.n_rows, "rows_fitted": files.n_rows - len(judging.y)}
-    return judging, _study(judging, rows, request, fitted), facts
+    return judging, _study(judging, rows, request, fitted, showing), facts
 
 
 def check(asking: Asking, opening: Opening, request: FitRequest, spec: ModelSpec) -> None:
@@ -236,7 +239,9 @@ def _copied(table: Any) -> Any:
     return table.take(pa.array(np.arange(table.num_rows)))
 
 
-def _training(rows: Encoded, table: Any, stated: TableCosts, name: str) -> TrainingTable:
+def _training(
+    rows: Encoded, table: Any, stated: TableCosts, name: str, by: Sequence[str] = ()
+) -> TrainingTable:
     """Rows of the files as those of a table."""
     codes, known = labels_of(table, rows.findings)
     places = np.flatnonzero(known)
@@ -246,7 +251,8 @@ def _training(rows: Encoded, table: Any, stated: TableCosts, name: str) -> Train
     weight = None if rows.weights is None else weights_of(table, rows.weights, places)
     of_rows = stated.of_rows(table, findings.columns, rows=places)
     frame = findings.columns.encode(table)[0]
-    return TrainingTable(source, findings, frame, codes[places], weight, stated, of_rows)
+    subgroups = {name: parts_of(table.column(name), findings) for name in by}
+    return TrainingTable(source, findings, frame, codes[places], weight, stated, of_rows, by=subgroups)
 
 
 def _fit(
@@ -318,11 +324,14 @@ def _fit_on_workers(out: Output, estimator: Any, scan: Scan, spec: ModelSpec, sc
     return Fitted(_drawing(estimator, 0), spec, None, estimator.classes_)
 
 
-def _study(judging: TrainingTable, rows: Encoded, request: FitRequest, fitted: Fitted) -> Study:
+def _study(
+    judging: TrainingTable, rows: Encoded, request: FitRequest, fitted: Fitted, showing: Showing
+) -> Study:
     """What is known of the model, as of any other."""
     split = Split(
         [(np.empty(0, dtype=np.intp), np.arange(len(judging.y)))],
         f"{len(judging.y):,} of {rows.n_rows:,} rows, which the model has not seen",
     )
     first = Candidate(fitted.spec.title, fitted=fitted, request=request)
-    return Study.of(judging.question(), [first], split, judging.facts)
+    told = judging.facts, showing.scale, showing.capacity, showing.actionable
+    return Study.of(judging.question(), [first], split, *told)

@@ -68,7 +68,7 @@ def study_of(
         table.facts,
         showing.scale,
         showing.capacity,
-        showing.change,
+        showing.actionable,
         refit=refit,
     )
 

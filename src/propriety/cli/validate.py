@@ -70,7 +70,7 @@ def validate_command(
         for name, kind in zip(score, [MODEL, *[RIVAL] * len(score)], strict=False)
     ]
     facts, split = training.facts, judged_as_given("")
-    study = Study.of(question, candidates, split, facts, showing.scale, showing.capacity, showing.change)
+    study = Study.of(question, candidates, split, facts, showing.scale, showing.capacity, showing.actionable)
     show_judged(out, study, training)
     if report is not None:
         with out.progress("report", 1):

@@ -546,7 +546,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         from propriety.model.reasons import reasons
 
         check_is_fitted(self)
-        return reasons(self, X, n, reference)
+        return reasons(self, X, n, reference, [str(label) for label in self._schema.labels])
 
     @property
     def feature_importances_(self) -> Floats:

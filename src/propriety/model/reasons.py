@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,34 +17,43 @@ Floats = NDArray[np.float64]
 _KINDS = ("pandas", "polars", "pyarrow")
 
 
-def reasons(model: Any, X: Any, n: int, reference: Any) -> Any:
-    """As `ProperClassifier.reasons` has it."""
+def reasons(model: Any, X: Any, n: int, reference: Any, names: Sequence[str]) -> Any:
+    """As `ProperClassifier.reasons` has it; `names` are those of the columns."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number of columns, at least 1, got {n!r}")
-    parts, decided = _parts_and_decisions(model, X)
-    base = np.zeros((len(model.classes_), parts.shape[2]))
-    if reference is not None:
-        others, their = _parts_and_decisions(model, reference)
-        for k in range(len(base)):
-            held = others[:, k][their != k]
-            base[k] = held.mean(axis=0) if len(held) else others[:, k].mean(axis=0)
-    points = parts[np.arange(len(decided)), decided] - base[decided]
+    points, decided, _ = points_of(model, X, reference)
     order = np.argsort(-points, axis=1, kind="stable")[:, :n]
     rank, row = (part.ravel() for part in np.meshgrid(np.arange(order.shape[1]), np.arange(len(points))))
     column = order.ravel()
     kept = points[row, column] > 0
     row, rank, column = row[kept], rank[kept], column[kept]
-    labels = np.array(model._schema.labels, dtype=object)
-    texts = _texts(X)
+    texts = _texts(X, names)
     given: dict[str, Any] = {
         "row": row,
         "rank": rank + 1,
         "decision": [str(model.classes_[k]) for k in decided[row]],
-        "column": [str(labels[f]) for f in column],
+        "column": [names[f] for f in column.tolist()],
         "value": [texts(int(i), int(f)) for i, f in zip(row, column, strict=True)],
         "points": points[row, column],
     }
     return nw.from_dict(given, backend=_kind(X)).to_native()
+
+
+def points_of(model: Any, X: Any, reference: Any = None) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """What each column adds to the score of the decision on each row, the decisions, and rows compared with.
+
+    With a reference it is against the mean of its rows that are decided otherwise, of all if none is; how
+    many these are comes last.
+    """
+    parts, decided = _parts_and_decisions(model, X)
+    base, n_held = np.zeros((len(model.classes_), parts.shape[2])), np.zeros(len(model.classes_), np.intp)
+    if reference is not None:
+        others, their = _parts_and_decisions(model, reference)
+        for k in range(len(base)):
+            held = others[:, k][their != k]
+            n_held[k] = len(held)
+            base[k] = held.mean(axis=0) if len(held) else others[:, k].mean(axis=0)
+    return parts[np.arange(len(decided)), decided] - base[decided], decided, n_held[decided]
 
 
 def _parts_and_decisions(model: Any, X: Any) -> tuple[Floats, NDArray[np.intp]]:
@@ -61,11 +71,12 @@ def _parts_and_decisions(model: Any, X: Any) -> tuple[Floats, NDArray[np.intp]]:
     return parts - parts.mean(axis=1, keepdims=True), decided
 
 
-def _texts(X: Any) -> Any:
+def _texts(X: Any, names: Sequence[str]) -> Any:
     """The text of a cell by row and column."""
     if is_frame(X):
         frame = nw.from_native(X, eager_only=True)
-        return lambda i, f: _text(frame[i, f])
+        at = {name: place for place, name in enumerate(map(str, frame.columns))}
+        return lambda i, f: _text(frame[i, at[names[f]]])
     array = X if is_sparse(X) else as_array(as_numpy(X))
     array = array.tocsr() if is_sparse(array) else array
     return lambda i, f: _text(array[i, f])

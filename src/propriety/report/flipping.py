@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 from propriety.report.markup import Markup, join, table, tag
 from propriety.study import Study
-from propriety.study.flips import Flipped
+from propriety.study.flips import Flipped, in_words_of
 from propriety.study.numbers import number
 
 
@@ -24,7 +21,7 @@ def flips(study: Study) -> Markup | None:
                 f"row {_place(study, one)}",
                 number(float(study.p[one.row])),
                 repr(study.labels[int(decided[one.row])]),
-                _words(one),
+                "nothing that was tried" if one.flip is None else in_words_of(one.flip),
                 "" if one.flip is None else number(one.flip.probability),
             )
         )
@@ -43,17 +40,3 @@ def flips(study: Study) -> Markup | None:
 def _place(study: Study, one: Flipped) -> str:
     """The number of a row in the table, from 1."""
     return f"{int(study.places[one.row]) + 1:,}"
-
-
-def _words(one: Flipped) -> str:
-    if one.flip is None:
-        return "nothing that was tried"
-    return " and ".join(
-        f"{name} {_value(new)} instead of {_value(old)}" for name, (old, new) in one.flip.changes.items()
-    )
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, float):
-        return "missing" if math.isnan(value) else f"{value:.4g}"
-    return str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -60,3 +61,20 @@ def close_rows(p: NDArray[Any], thresholds: NDArray[Any], n: int = FEW) -> list[
     above, below = np.flatnonzero(gap >= 0), np.flatnonzero(gap < 0)
     nearest = [side[np.argsort(np.abs(gap[side]), kind="stable")[: n // 2]] for side in (above, below)]
     return [int(row) for row in np.concatenate(nearest)]
+
+
+def in_words_of(flip: Flip) -> str:
+    """The changes in words.
+
+    >>> in_words_of(Flip({"amount": (900.0, 500.0), "kind": ("a", "b")}, 0.1, 1.2))
+    'amount 500 instead of 900 and kind b instead of a'
+    """
+    return " and ".join(
+        f"{name} {_value(new)} instead of {_value(old)}" for name, (old, new) in flip.changes.items()
+    )
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return "missing" if math.isnan(value) else f"{value:.6g}"
+    return str(value)

@@ -192,6 +192,12 @@ class TableModel:
         parts = self.feature_contributions(self.columns.encode(as_arrow(table))[0])
         return summed(parts, self.columns.owners, len(self.columns.columns))
 
+    def reasons(self, table: Any, n: int = 4, *, reference: Any = None) -> Any:
+        """The columns that speak most for the decision on each row, as `TreeClassifier.reasons` has it."""
+        from propriety.model.reasons import reasons
+
+        return reasons(self, table, n, reference, self.columns.names)
+
     def feature_contributions(self, frame: Any) -> Floats:
         """The same of an encoded table and for each feature: the parts of a date stand apart."""
         parts = self.estimator.contributions(self._of_frame(frame))
