@@ -401,7 +401,7 @@ def test_explain_describes_a_model_and_refuses_a_row_that_is_not_there(folder):
     run("explain", folder / "linear.propriety", folder / "t.csv", "--row", "0", code=2)
 
 
-# --- losses, bench, demo, help ------------------------------------------------------------------------
+# --- losses, demo, help ------------------------------------------------------------------------
 
 
 def test_losses_lists_describes_compares_and_draws(tmp_path):
@@ -420,13 +420,6 @@ def test_losses_lists_describes_compares_and_draws(tmp_path):
     assert "focal loss" in run("losses", "Focal", code=2).stderr
     assert "did you mean 'Tailored'" in run("losses", "Tailord", code=2).stderr
     run("losses", "Log", "--plot", tmp_path / "f.docx", code=2)
-
-
-def test_bench_times_ours_beside_others():
-    result = as_json("bench", "--rows", "200", "--columns", "3", "--repeats", "1")
-    assert {"boosting", "hist"} <= set(result["models"])
-    assert all(m["fit"] > 0 and 0 < m["log_loss"] < 1.5 for m in result["models"].values())
-    run("bench", "--rows", "1", code=2)
 
 
 def test_every_command_has_help_with_examples():

@@ -36,7 +36,7 @@ def test_a_command_line_ends_in_order(file, prepared, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments", ["losses\n--nope", "fit", "fit\nt.csv", "bench\n--rows\n1", "bench\n--rows\n99999999999"]
+    "arguments", ["losses\n--nope", "fit", "fit\nt.csv", "demo\n--seed\n-1", "fit\n--jobs\n1e9"]
 )
 def test_wrong_use_is_json_where_json_is_asked_for(arguments, prepared, monkeypatch):
     monkeypatch.chdir(prepared)

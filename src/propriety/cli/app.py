@@ -57,11 +57,6 @@ COMMANDS = (
         "make of it.",
     ),
     (
-        "bench",
-        "propriety.cli.bench",
-        "Time boosting beside LightGBM, XGBoost and scikit-learn, if installed: 100 trees of 31 leaves each.",
-    ),
-    (
         "warm",
         "propriety.cli.warm",
         "Compile every kernel once and keep the result on disk, for an image of a container or a new "

@@ -33,7 +33,7 @@ from propriety.linear.tailoring import (
     stations,
     without_factor,
 )
-from propriety.losses.kept import has_function
+from propriety.losses.value import has_function
 from propriety.separators import separation, uls
 from propriety.separators.linalg import Floats, with_ones
 

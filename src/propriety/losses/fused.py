@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety import parallel
-from propriety.losses.kept import has_function, kept
 from propriety.losses.links import Logit
 from propriety.losses.point import Array, Foreign, as_float, at_log_odds, product
 
@@ -37,7 +36,6 @@ _WIDEST_FINE = 12.0  # ... where its panels are narrow
 _KINKS = 8  # misfits among the usual scores that are not for want of narrower panels
 SMALL = 2000  # rows for which a table is not worth making
 MANY = 200_000  # rows of one loss for which it is, where no training will use it again
-_TABLES = 2  # number of the formulas of margin losses: tables of other ones are not read
 _NOTHING = 1e-280  # values below this need not keep their digits
 _BLOCK = 1 << 15
 _PIECES = 4  # for each thread, where there are fewer rows than that: a helper begins later
@@ -273,7 +271,7 @@ def _table_kernel(c: Composite, what: str) -> _Kernel | None:
     formula = {"newton": _newton, "fisher": _fisher, "value": _value}[what](c)
     table = _summed(c, formula) if what == "value" and c.loss._slow else None
     if table is None:
-        table = _kept_table(c, what, formula) if has_function(c) else tabulate(c, formula)
+        table = tabulate(c, formula)
     if table is None:
         return None
     from propriety.losses import kernels
@@ -315,27 +313,6 @@ def _summed(c: Composite, formula: Formula) -> ScoreTable | None:
     part = table._replace(coefficients=coefficients[sample])
     good = _fitting(part, np.rint(origin * per_unit) + sample, formula, c)
     return table if np.all(good) and np.all(np.isfinite(at_ends)) else None
-
-
-def _kept_table(c: Composite, what: str, formula: Formula) -> ScoreTable | None:
-    """The table of a loss that is made of a user's function: from disk, if another process has made it."""
-
-    def fits(arrays: tuple[Any, ...]) -> bool:
-        if len(arrays) != 5 or arrays[2].ndim != 4 or len(arrays[2]) == 0:
-            return False
-        table = _as_table(arrays)
-        first = np.rint(table.origin * table.per_unit)
-        sample = np.linspace(0.1, 0.9, 9) * (len(table.coefficients) - 1) // 1
-        part = table._replace(coefficients=table.coefficients[sample.astype(np.intp)])
-        return bool(np.all(_fitting(part, first + sample, formula, c)))
-
-    arrays = kept((c, what, _TABLES), lambda: tabulate(c, formula), fits)
-    return None if arrays is None else _as_table(arrays)
-
-
-def _as_table(arrays: tuple[Any, ...]) -> ScoreTable:
-    origin, per_unit, coefficients, low, high = arrays
-    return ScoreTable(float(origin), float(per_unit), coefficients, float(low), float(high))
 
 
 def tabulate(c: Composite, formula: Formula) -> ScoreTable | None:
