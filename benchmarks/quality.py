@@ -32,7 +32,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from propriety import BoostingClassifier, LinearClassifier, LossSearchCV, TreeClassifier, losses
-from propriety.evaluation import calibration_error, compare, holm, mean_loss
+from propriety.evaluation import calibration_error, compare, mean_loss
+from propriety.evaluation.comparison import holm
 
 COSTS = (0.05, 0.1, 0.2, 0.5)
 FOLDS, INNER = 3, 3

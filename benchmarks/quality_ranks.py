@@ -37,7 +37,8 @@ from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from propriety import AutoClassifier, BoostingClassifier, ForestClassifier, LinearClassifier
-from propriety.evaluation import calibration_slope, compare, holm, mean_loss
+from propriety.evaluation import calibration_slope, compare, mean_loss
+from propriety.evaluation.comparison import holm
 
 COSTS = (0.01, 0.05, 0.1, 0.2, 0.5)
 FOLDS = 3
@@ -144,7 +145,7 @@ def measure(name, model, n_rows, n_jobs):
     p = np.clip(p, CLIP, 1 - CLIP)
     mean = {c: np.mean(np.where(y == 1, (1 - c) * (p < c), c * (p >= c))) for c in COSTS}
     cost = {str(c): round(1000 * value, 6) for c, value in mean.items()}
-    slope = calibration_slope(y, p)
+    slope = calibration_slope(y, p).value
     return {
         "name": name,
         "model": model,

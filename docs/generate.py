@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator
 
 import propriety
 from propriety import algorithms, boosting, evaluation, linear, links, losses, plots, report
+from propriety.evaluation import theory
 from propriety.explore import static
 from propriety.losses import registry, simplex
 
@@ -260,6 +261,10 @@ def _as_svg(figure: Figure) -> str:
 # -- the reference -------------------------------------------------------------------------------------
 
 
+_OF_TRUTH = ["mean_regret", "mse_to_truth", "calibration_cross_entropy"]
+_MORE_PLOTS = ["CostCurveDisplay", "MarginDisplay", "QQDisplay", "convergence"]
+
+
 def _reference_page() -> str:
     families = losses.names()
     makers = [name for name in losses.__all__ if name.startswith("from_")]
@@ -298,9 +303,16 @@ def _reference_page() -> str:
         _autosummary("propriety.losses.simplex", simplex.__all__),
         _heading("Judging", "-"),
         _autosummary("propriety.evaluation", evaluation.__all__, toctree=True),
+        _autosummary("propriety.evaluation.theory", theory.__all__, toctree=True),
+        _autosummary("propriety.evaluation.dominance", ["dominance"], toctree=True),
+        _autosummary("propriety.evaluation.thresholds", ["cost_curve"], toctree=True),
+        _autosummary("propriety.evaluation.comparison", ["holm"], toctree=True),
+        _autosummary("propriety.evaluation.scores", ["losses_of"], toctree=True),
+        _autosummary("propriety.evaluation.calibration", _OF_TRUTH, toctree=True),
         *(_autosummary(module, names, toctree=True) for module, names in _results(evaluation).items()),
         _heading("Plots", "-"),
         _autosummary("propriety.plots", plots.__all__, toctree=True),
+        _autosummary("propriety.plots", _MORE_PLOTS, toctree=True),
         _heading("In other trainers", "-"),
         _autosummary("propriety.interop", ["lightgbm", "xgboost", "catboost"], toctree=True),
         _autosummary("propriety.interop.trainers", ["TrainerLoss"], toctree=True),

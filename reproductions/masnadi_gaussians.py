@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from propriety import BoostingClassifier, algorithms, losses
 from propriety.boosting import gain_path
-from propriety.evaluation import mse_to_truth
+from propriety.evaluation.calibration import mse_to_truth
 from propriety.losses.links import Logit
 from reproductions.axes import plain_ticks
 from reproductions.experiment import (

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from propriety import algorithms, losses
 from propriety.boosting import gain_path
-from propriety.evaluation import calibration_cross_entropy
+from propriety.evaluation.calibration import calibration_cross_entropy
 from reproductions.coding import coded
 from reproductions.data import Data
 from reproductions.experiment import NOT_REPRODUCED, REPRODUCED, SAME_PATTERN, Paper, Setting

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from propriety.evaluation import margin_distribution
+from propriety.evaluation.theory import margin_distribution
 from propriety.losses import Mu
 from reproductions.data import Data
 from reproductions.experiment import (

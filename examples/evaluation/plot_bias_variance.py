@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from propriety import evaluation
+from propriety.evaluation import theory
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, size=(1500, 4))
@@ -26,7 +26,7 @@ COLOURS = {"noise": "0.75", "bias": "#0072B2", "variance": "#E69F00"}
 fig, axes = plt.subplots(1, 2, figsize=(8.4, 3.3), layout="constrained")
 for ax, loss in zip(axes, ("Squared", "Log"), strict=True):
     parts = [
-        evaluation.bias_variance(
+        theory.bias_variance(
             DecisionTreeClassifier(max_depth=depth, min_samples_leaf=5),
             X,
             y,
@@ -58,7 +58,7 @@ plt.show()
 
 shrunk = 0.5 + 0.7 * (eta - 0.5)
 c = np.linspace(0.05, 0.95, 37)
-found = [evaluation.cost_bound(y, shrunk, "Log", t, eta=eta) for t in c]
+found = [theory.cost_bound(y, shrunk, "Log", t, eta=eta) for t in c]
 fig, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
 ax.plot(c, [b.bound for b in found], color="#0072B2", linestyle="--", label="bound by the least weight")
 ax.plot(c, [b.tight for b in found], color="#0072B2", label="bound by the convex minorant")

@@ -25,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propriety import LinearClassifier, evaluation, plots
+from propriety.evaluation.comparison import holm
 
 rng = np.random.default_rng(0)
 X = rng.uniform(size=(1500, 2))
@@ -89,5 +90,5 @@ plt.show()
 # Models joined by a bar do not differ by Nemenyi's test. Pairs by Wilcoxon's test, corrected for their
 # number:
 
-for i, row in enumerate(evaluation.holm(comparison.wilcoxon)):
+for i, row in enumerate(holm(comparison.wilcoxon)):
     print(f"{comparison.names[i]:>14}", "  ".join(f"{p:.3f}" for p in row))

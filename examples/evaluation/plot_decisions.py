@@ -65,6 +65,6 @@ model = LogisticRegression().fit(X, y)
 P = model.predict_proba(X_test)
 for label, decided in {
     "most probable": P.argmax(axis=1),
-    "least cost": evaluation.decide(P, costs=Costs(matrix=matrix)),
+    "least cost": Costs(matrix=matrix).decide(P),
 }.items():
     print(f"{label:>13}: {evaluation.mean_cost(y_test, decided, costs=Costs(matrix=matrix)):.3f} a decision")

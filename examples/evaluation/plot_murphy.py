@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from propriety import evaluation, plots
+from propriety.evaluation.dominance import dominance
 
 X, y = make_classification(
     6000, 20, n_informative=6, n_redundant=6, weights=[0.75], flip_y=0.08, random_state=0
@@ -44,7 +45,7 @@ plt.show()
 
 p, q = forest.predict_proba(X_test), logistic.predict_proba(X_test)
 for low, high in [(0.3, 0.7), (0.01, 0.1)]:
-    print(evaluation.dominance(y_test, p, q, low=low, high=high))
+    print(dominance(y_test, p, q, low=low, high=high))
 
 # %%
 # The area under the curve, weighted by a loss's weight, is the mean of that loss: every proper score is a

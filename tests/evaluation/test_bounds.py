@@ -7,6 +7,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from propriety import BoostingClassifier, LinearClassifier, evaluation, losses
 from propriety.boosting import Algorithm
+from propriety.evaluation import theory
 
 SMOOTH = [loss for loss in losses.examples() if isinstance(loss, losses.SmoothLoss)]
 
@@ -19,7 +20,7 @@ def test_excess_cost_never_exceeds_the_bounds(loss):
     for c in (0.1, 0.6):
         near = np.clip(eta + rng.normal(0, 0.03, 100), 0.01, 0.99)
         for p in (near, np.where(eta < c, c, c - 1e-9)):  # the last decides every row wrongly, hardly
-            result = evaluation.cost_bound(y, p, loss, c, eta=eta)
+            result = theory.cost_bound(y, p, loss, c, eta=eta)
             assert result.excess_cost <= result.tight * (1 + 1e-3) + 1e-12
             assert result.tight <= result.bound * (1 + 1e-3) + 1e-12
             truth = np.where((eta >= c) != (p >= c), np.abs(eta - c), 0).mean()
@@ -29,28 +30,28 @@ def test_excess_cost_never_exceeds_the_bounds(loss):
 def test_bound_is_attained():
     """Rows that are all as wrong as can be: p on the other side of c, hardly."""
     eta, c = np.full(10, 0.4), 0.3
-    result = evaluation.cost_bound([0, 1] * 5, np.full(10, 0.3 - 1e-9), "Squared", c, eta=eta)
+    result = theory.cost_bound([0, 1] * 5, np.full(10, 0.3 - 1e-9), "Squared", c, eta=eta)
     assert result.excess_cost == pytest.approx(0.1)
     assert result.tight == pytest.approx(0.1, rel=1e-4)
     assert result.bound == pytest.approx(0.1, rel=1e-4)
 
 
 def test_squared_and_log_by_hand():
-    assert evaluation.excess_cost_bound("Squared", 0.0004, 0.2) == pytest.approx(0.02, rel=1e-3)
+    assert theory.excess_cost_bound("Squared", 0.0004, 0.2) == pytest.approx(0.02, rel=1e-3)
     # By the lemma for the log loss at ½: KL(½ + t, ½) = excess.
     t = optimize.brentq(lambda t: losses.Log().regret(0.5 + t, 0.5) - 0.01, 1e-6, 0.5)
-    assert evaluation.excess_cost_bound("Log", 0.01, 0.5) == pytest.approx(t, rel=1e-4)
-    assert evaluation.excess_cost_bound("Log", 0.0, 0.5) == 0
-    assert evaluation.excess_cost_bound("Log", 9.0, 0.3) == pytest.approx(0.7)
+    assert theory.excess_cost_bound("Log", 0.01, 0.5) == pytest.approx(t, rel=1e-4)
+    assert theory.excess_cost_bound("Log", 0.0, 0.5) == 0
+    assert theory.excess_cost_bound("Log", 9.0, 0.3) == pytest.approx(0.7)
     with pytest.raises(TypeError, match="no weight function"):
-        evaluation.excess_cost_bound("CostWeighted(0.2)", 0.1, 0.2)
+        theory.excess_cost_bound("CostWeighted(0.2)", 0.1, 0.2)
 
 
 def test_unknown_truth_is_the_recalibrated_one(rows):
     y, p, weight, _ = rows
-    result = evaluation.cost_bound(y, p, "Log", 0.3, sample_weight=weight)
+    result = theory.cost_bound(y, p, "Log", 0.3, sample_weight=weight)
     eta = evaluation.recalibrate(y, p, weight)(p)
-    assert result == evaluation.cost_bound(y, p, "Log", 0.3, eta=eta, sample_weight=weight)
+    assert result == theory.cost_bound(y, p, "Log", 0.3, eta=eta, sample_weight=weight)
     assert "observed" in str(result)
 
 
@@ -68,7 +69,7 @@ def test_weak_learning_of_a_linear_separator():
     y = (X[:, 0] + X[:, 1] + rng.normal(0, 3, 80) > 0).astype(int)
     for loss in ("Matsushita", "Log"):
         model = LinearClassifier(loss, solver="uls").fit(X, y)
-        result = evaluation.weak_learning(model)
+        result = theory.weak_learning(model)
         assert result.exact
         assert result.rounds == model.n_iter_ == len(result.edges)
         assert result.rounds <= result.bound == model.report_.bound
@@ -77,7 +78,7 @@ def test_weak_learning_of_a_linear_separator():
 
 def test_weak_learning_of_any_booster(stumps):
     X, y, model = stumps
-    result = evaluation.weak_learning(model, X, y)
+    result = theory.weak_learning(model, X, y)
     assert result.rounds == 30
     assert not result.exact
     assert np.all((result.edges > 0) & (result.edges <= 1))
@@ -86,10 +87,10 @@ def test_weak_learning_of_any_booster(stumps):
     first = next(iter(model.staged_decision_function(X))).ravel()
     sign = np.where(y == "yes", 1, -1)
     assert result.edges[0] == pytest.approx(abs(np.mean(sign * first)) / np.abs(first).max(), rel=1e-12)
-    exponential = evaluation.weak_learning(model, X, y, loss="Exponential")
+    exponential = theory.weak_learning(model, X, y, loss="Exponential")
     assert exponential.bound == np.inf
     assert "phi'' is not bounded" in str(exponential)
-    savage = evaluation.weak_learning(model, X, y, loss="Savage")
+    savage = theory.weak_learning(model, X, y, loss="Savage")
     assert np.isnan(savage.bound)
     assert "no bound, because the loss is no convex margin loss" in str(savage)
 
@@ -97,7 +98,7 @@ def test_weak_learning_of_any_booster(stumps):
 def test_weak_learning_needs_no_canonical_link(stumps):
     # [N8 Thm 2]: 4 m (φ(0) − inf φ) a_m² sup φ″/(a_Z² a_γ²); of −log Φ(v), sup φ″ = 1.
     X, y, model = stumps
-    result = evaluation.weak_learning(model, X, y, loss="Log().with_link(Probit())")
+    result = theory.weak_learning(model, X, y, loss="Log().with_link(Probit())")
     c = losses.Log().with_link("Probit")
     sign, score, totals = np.where(y == "yes", 1, -1), 0.0, []
     for stage in model.staged_decision_function(X):
@@ -106,7 +107,7 @@ def test_weak_learning_needs_no_canonical_link(stumps):
     m = len(y)
     expected = 4 * m * np.log(2) * m / (min(totals) * np.mean(result.edges)) ** 2
     assert expected <= result.bound <= 1.01 * expected
-    canonical = evaluation.weak_learning(model, X, y)
+    canonical = theory.weak_learning(model, X, y)
     assert canonical.bound == pytest.approx(
         4 * m * np.log(2) * m / 4 / (canonical_total(model, X, sign) * np.mean(canonical.edges)) ** 2
     )
@@ -120,7 +121,7 @@ def canonical_total(model, X, sign):
 
 def test_margin_bound_of_a_booster(stumps):
     X, y, model = stumps
-    result = evaluation.margin_bound(model, X, y, X_test=X[:50], y_test=y[:50])
+    result = theory.margin_bound(model, X, y, X_test=X[:50], y_test=y[:50])
     assert result.error == pytest.approx(1 - model.score(X, y), abs=1e-12)
     assert result.test_error == pytest.approx(1 - model.score(X[:50], y[:50]), abs=1e-12)
     sign = np.where(y == "yes", 1, -1)
@@ -131,9 +132,9 @@ def test_margin_bound_of_a_booster(stumps):
     assert result.strength == pytest.approx(4)  # of the logit: 1/p′(0)
     assert result.kappa == pytest.approx(4 / result.norm)
     assert result.bound > result.error
-    tighter = evaluation.margin_bound(model, X, y, vc_dimension=1)
+    tighter = theory.margin_bound(model, X, y, vc_dimension=1)
     assert tighter.bound < result.bound
-    larger = evaluation.margin_bound(model, X, y, n_leaves=8)
+    larger = theory.margin_bound(model, X, y, n_leaves=8)
     assert larger.bound > result.bound
     assert "says nothing" in str(larger)
 
@@ -142,7 +143,7 @@ def test_the_gain_is_part_of_the_loss_that_was_boosted(stumps):
     X, y, _ = stumps
     options = {"algorithm": Algorithm(weak_learner="stump", step="gradient"), "max_iter": 10}
     model = BoostingClassifier(losses.Log().composite().shrunk(8), **options).fit(X, y)
-    strength = evaluation.margin_bound(model, X, y).strength
+    strength = theory.margin_bound(model, X, y).strength
     assert strength == model.loss_.regularization_strength(0.0)
     assert strength == pytest.approx(8 * losses.Log().composite().regularization_strength(0.0))
 
@@ -155,7 +156,7 @@ def test_margin_bound_falls_with_the_rows():
     bounds = []
     for n in (500, 200_000):
         model = LinearClassifier("Log", solver="uls", fit_intercept=False, max_iter=5).fit(X[:n], y[:n])
-        bounds.append(evaluation.margin_bound(model, X[:n], y[:n]))
+        bounds.append(theory.margin_bound(model, X[:n], y[:n]))
     assert bounds[1].bound < 0.2 < bounds[0].bound
     assert bounds[1].bound > bounds[1].error == pytest.approx(0.02, abs=1e-6)
 
@@ -164,11 +165,11 @@ def test_what_is_no_booster_is_refused(stumps):
     X, y, _ = stumps
     forest = RandomForestClassifier(3, random_state=0).fit(X, y)
     with pytest.raises(TypeError, match="no staged_decision_function"):
-        evaluation.margin_bound(forest, X, y)
+        theory.margin_bound(forest, X, y)
     with pytest.raises(TypeError, match="give loss="):
-        evaluation.weak_learning(forest, X, y)
+        theory.weak_learning(forest, X, y)
     with pytest.raises(ValueError, match="give X and y"):
-        evaluation.weak_learning(stumps[2])
+        theory.weak_learning(stumps[2])
     three = GradientBoostingClassifier(n_estimators=1).fit(X, np.arange(300) % 3)
     with pytest.raises(ValueError, match="two classes"):
-        evaluation.margin_bound(three, X, np.arange(300) % 3)
+        theory.margin_bound(three, X, np.arange(300) % 3)

@@ -7,6 +7,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from propriety import evaluation
+from propriety.evaluation import theory
+from propriety.evaluation.comparison import holm
 
 # Demšar (2006), Table 6: AUC of C4.5 and three of its variants on 14 data sets.
 DEMSAR = np.array(
@@ -67,8 +69,8 @@ def test_pairs_agree_with_scipy(demsar):
         assert demsar.student[i, j] == pytest.approx(peer.pvalue, rel=1e-12)
     flat = demsar.wilcoxon[np.triu_indices(4, 1)]
     corrected = multipletests(flat, method="holm")[1]
-    np.testing.assert_allclose(evaluation.holm(flat), corrected, atol=1e-12)
-    np.testing.assert_allclose(evaluation.holm(demsar.wilcoxon)[np.triu_indices(4, 1)], corrected, atol=1e-12)
+    np.testing.assert_allclose(holm(flat), corrected, atol=1e-12)
+    np.testing.assert_allclose(holm(demsar.wilcoxon)[np.triu_indices(4, 1)], corrected, atol=1e-12)
 
 
 def test_who_beats_whom(demsar):
@@ -114,8 +116,8 @@ def test_no_difference_at_all():
         (lambda: evaluation.compare([[1, np.nan], [1, 2]]), "finite"),
         (lambda: evaluation.compare(np.ones((3, 2)), ["a"]), "names"),
         (lambda: evaluation.compare(np.ones((3, 2))).beats(test="sign"), "test must be"),
-        (lambda: evaluation.qq_trace([1.0], [1.0, 2.0]), "x must be two"),
-        (lambda: evaluation.qq_trace([1.0, 2.0], [1.0, 2.0], n_permutations=0), "n_permutations"),
+        (lambda: theory.qq_trace([1.0], [1.0, 2.0]), "x must be two"),
+        (lambda: theory.qq_trace([1.0, 2.0], [1.0, 2.0], n_permutations=0), "n_permutations"),
     ],
 )
 def test_bad_arguments_are_named(call, message):
@@ -126,8 +128,8 @@ def test_bad_arguments_are_named(call, message):
 def test_traces_of_one_distribution_stay_inside_and_of_two_leave():
     rng = np.random.default_rng(0)
     x, y = rng.gamma(3, size=200), rng.gamma(3, size=200)
-    same = evaluation.qq_trace(x, y, n_permutations=200)
-    moved = evaluation.qq_trace(x, y + 0.7, n_permutations=200)
+    same = theory.qq_trace(x, y, n_permutations=200)
+    moved = theory.qq_trace(x, y + 0.7, n_permutations=200)
     assert same.outside().mean() < 0.2
     assert moved.outside().mean() > 0.7
     assert moved.pvalue < 0.01 < same.pvalue
@@ -138,6 +140,6 @@ def test_traces_of_one_distribution_stay_inside_and_of_two_leave():
 
 
 def test_traces_of_samples_of_different_size():
-    trace = evaluation.qq_trace(np.arange(10.0), np.arange(25.0))
+    trace = theory.qq_trace(np.arange(10.0), np.arange(25.0))
     assert trace.x.shape == trace.y.shape == (10,)
     np.testing.assert_allclose(trace.y, np.quantile(np.arange(25.0), (np.arange(10) + 0.5) / 10))

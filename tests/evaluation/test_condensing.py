@@ -8,6 +8,8 @@ import pytest
 
 from propriety import Costs, evaluation
 from propriety.evaluation import condensing
+from propriety.evaluation.calibration import calibration_cross_entropy
+from propriety.evaluation.dominance import dominance
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 import dask.dataframe as dd  # noqa: E402
@@ -64,13 +66,13 @@ def test_murphy_curves_with_their_errors(rows):
     [
         evaluation.mean_loss,
         evaluation.calibration_error,
-        evaluation.calibration_slope,
-        evaluation.calibration_cross_entropy,
-        lambda *rows, **weight: evaluation.calibration_slope_estimate(*rows, **weight).low,
+        lambda *rows, **weight: evaluation.calibration_slope(*rows, **weight).value,
+        calibration_cross_entropy,
+        lambda *rows, **weight: evaluation.calibration_slope(*rows, **weight).low,
         lambda *rows, **weight: evaluation.decomposition(*rows, "Squared", **weight).miscalibration,
         lambda *rows, **weight: evaluation.recalibrate(*rows, **weight).rate,
         lambda *rows, **weight: evaluation.ranking_curve(*rows, **weight).average_precision,
-        lambda y, p, **weight: evaluation.dominance(y, p, p**2 + 0.1 * p[:, :1], low=0.2, **weight).worst,
+        lambda y, p, **weight: dominance(y, p, p**2 + 0.1 * p[:, :1], low=0.2, **weight).worst,
         lambda *rows, **weight: evaluation.calibration_error(*rows, **weight, strategy="quantile", norm="l2"),
     ],
 )
@@ -150,13 +152,10 @@ def test_clear_errors(rows):
 
 #: Functions that take rows and judge collections of them, and those that take no rows.
 JUDGES = {
-    "calibration_cross_entropy",
     "calibration_error",
     "calibration_slope",
-    "calibration_slope_estimate",
     "cost_summary",
     "decomposition",
-    "dominance",
     "mean_cost",
     "mean_loss",
     "murphy_curve",
@@ -164,7 +163,6 @@ JUDGES = {
     "ranking_curve",
     "recalibrate",
     "reliability",
-    "savings",
 }
 WITHOUT_ROWS = {"cost_scorer", "scorer", "holm", "compare", "nearest_flip", "excess_cost_bound"}
 FUNCTIONS = [name for name in evaluation.__all__ if inspect.isfunction(getattr(evaluation, name))]

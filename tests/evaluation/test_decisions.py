@@ -9,13 +9,14 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 from propriety import Costs, evaluation
+from propriety.evaluation.thresholds import cost_curve
 
 ASYMMETRIC = np.array([[0.0, 3.0, 9.0], [1.0, -0.5, 2.0], [7.0, 4.0, 0.0]])
 
 
 def test_cost_of_decisions_is_the_confusion_matrix_times_the_costs(rows):
     y, p, weight, _ = rows
-    decision = evaluation.decide(p, fp_cost=2, fn_cost=5)
+    decision = Costs(2, 5).decide(p)
     counts = confusion_matrix(y, decision, sample_weight=weight)
     expected = (2 * counts[0, 1] + 5 * counts[1, 0]) / counts.sum()
     result = evaluation.mean_cost(y, decision, fp_cost=2, fn_cost=5, sample_weight=weight)
@@ -30,7 +31,7 @@ def test_asymmetric_costs_of_several_classes_row_is_the_truth():
     model = LogisticRegression(C=0.01).fit(X, names)
     P = model.predict_proba(X)
     true = np.searchsorted(model.classes_, names)
-    decision = evaluation.decide(P, costs=Costs(matrix=ASYMMETRIC))
+    decision = Costs(matrix=ASYMMETRIC).decide(P)
     by_hand = [np.argmin([sum(row[t] * ASYMMETRIC[t, k] for t in range(3)) for k in range(3)]) for row in P]
     np.testing.assert_array_equal(decision, by_hand)
     expected = np.mean([ASYMMETRIC[t, k] for t, k in zip(true, decision, strict=True)])
@@ -43,7 +44,7 @@ def test_asymmetric_costs_of_several_classes_row_is_the_truth():
     ) == pytest.approx(expected, rel=1e-12)
     assert evaluation.cost_scorer(costs=Costs(matrix=ASYMMETRIC))(model, X, names) == pytest.approx(-expected)
     # The transposed matrix decides otherwise: the orientation is not a matter of taste.
-    assert np.any(decision != evaluation.decide(P, costs=Costs(matrix=ASYMMETRIC.T)))
+    assert np.any(decision != Costs(matrix=ASYMMETRIC.T).decide(P))
     order = evaluation.mean_cost(
         names, labels, costs=Costs(matrix=ASYMMETRIC[::-1, ::-1]), labels=model.classes_[::-1]
     )
@@ -56,9 +57,7 @@ def test_least_expected_cost_is_least():
     best = evaluation.expected_cost(P, costs=Costs(matrix=ASYMMETRIC))
     for k in range(3):
         assert best <= evaluation.expected_cost(P, np.full(60, k), costs=Costs(matrix=ASYMMETRIC)) + 1e-12
-    two = evaluation.decide(
-        P[:, :2] / P[:, :2].sum(axis=1, keepdims=True), costs=Costs(matrix=[[0, 1], [4, 0]])
-    )
+    two = Costs(matrix=[[0, 1], [4, 0]]).decide(P[:, :2] / P[:, :2].sum(axis=1, keepdims=True))
     share = P[:, 1] / P[:, :2].sum(axis=1)
     np.testing.assert_array_equal(two, share >= 0.2)
 
@@ -67,13 +66,13 @@ def test_costs_of_each_row(rows):
     y, p, weight, _ = rows
     rng = np.random.default_rng(1)
     fp, fn = rng.uniform(0.5, 2, len(y)), rng.uniform(0.5, 9, len(y))
-    decision = evaluation.decide(p, fp_cost=fp, fn_cost=fn)
+    decision = Costs(fp, fn).decide(p)
     np.testing.assert_array_equal(decision, p >= fp / (fp + fn))
-    np.testing.assert_allclose(evaluation.threshold(fp, fn), fp / (fp + fn))
+    np.testing.assert_allclose(Costs(fp, fn).threshold, fp / (fp + fn))
     expected = np.average(np.where(y == decision, 0, np.where(y == 1, fn, fp)), weights=weight)
     given = {"fp_cost": fp, "fn_cost": fn, "sample_weight": weight}
     assert evaluation.mean_cost(y, decision, **given) == pytest.approx(expected, rel=1e-12)
-    assert evaluation.cost_curve(y, p, **given).theory_cost == pytest.approx(expected, rel=1e-12)
+    assert cost_curve(y, p, **given).theory_cost == pytest.approx(expected, rel=1e-12)
     matrices = np.zeros((len(y), 2, 2))
     matrices[:, 0, 1], matrices[:, 1, 0] = fp, fn
     assert evaluation.mean_cost(
@@ -85,9 +84,9 @@ def test_costs_of_each_row(rows):
 
 
 def test_threshold_of_a_matrix_is_the_excess_of_wrong_over_right():
-    assert evaluation.threshold(costs=Costs(matrix=[[1, 4], [10, 3]])) == pytest.approx(3 / (3 + 7))
+    assert Costs(matrix=[[1, 4], [10, 3]]).threshold == pytest.approx(3 / (3 + 7))
     p = np.linspace(0, 1, 101)
-    by_matrix = evaluation.decide(p, costs=Costs(matrix=[[1, 4], [10, 3]]))
+    by_matrix = Costs(matrix=[[1, 4], [10, 3]]).decide(p)
     np.testing.assert_array_equal(by_matrix, p >= 0.3)
 
 
@@ -133,18 +132,18 @@ def test_net_benefit_by_its_definition(rows):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: evaluation.threshold(0, 1), "fp_cost must be positive"),
-        (lambda: evaluation.threshold(costs=Costs(matrix=np.zeros((3, 3)))), "cost_matrix is for 3 classes"),
-        (lambda: evaluation.threshold(costs=Costs(matrix=[[2, 1], [1, 0]])), "cheaper than the right"),
-        (lambda: evaluation.decide([0.5], costs=Costs(matrix=[[0, 1, 2]])), r"shape \(K, K\)"),
-        (lambda: evaluation.decide([0.5], costs=Costs(fp=2, matrix=np.eye(2))), "not both"),
-        (lambda: evaluation.decide([[0.5, 0.5]], costs=Costs(matrix=np.eye(3))), "one column for each of 3"),
+        (lambda: Costs(0, 1).threshold, "fp_cost must be positive"),
+        (lambda: Costs(matrix=np.zeros((3, 3))).threshold, "is for two classes"),
+        (lambda: Costs(matrix=[[2, 1], [1, 0]]).threshold, "cheaper than the right"),
+        (lambda: Costs(matrix=[[0, 1, 2]]).decide([0.5]), r"shape \(K, K\)"),
+        (lambda: Costs(fp=2, matrix=np.eye(2)).decide([0.5]), "not both"),
+        (lambda: Costs(matrix=np.eye(3)).decide([[0.5, 0.5]]), "one column for each of 3"),
         (lambda: evaluation.mean_cost([0, 1], [0, 5]), "give labels="),
         (lambda: evaluation.mean_cost(["a", "b"], ["a", "c"], labels=["a", "b"]), "'c' is not among"),
         (lambda: evaluation.mean_cost([0, 1], [0, 1], fp_cost=[1, 2, 3]), "3 rows, but there are 2"),
         (lambda: evaluation.cost_scorer(by="guess"), "by must be"),
         (lambda: evaluation.decision_curve([0, 1], [0.1, 0.9])(1.0), "below 1"),
-        (lambda: evaluation.decide([[0.2, 0.3, 0.5]]), "3 columns: give cost_matrix"),
+        (lambda: Costs().decide([[0.2, 0.3, 0.5]]), "3 columns: give cost_matrix"),
         (lambda: evaluation.expected_cost([0.5], [2]), "from 0 to 1"),
     ],
 )

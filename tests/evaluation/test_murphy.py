@@ -8,6 +8,7 @@ from model_diagnostics.scoring import ElementaryScore
 from scipy import integrate, stats
 
 from propriety import evaluation, losses
+from propriety.evaluation.dominance import dominance
 
 
 def by_hand(y, p, weight, c):
@@ -155,11 +156,11 @@ def test_dominance_of_a_refinement():
     eta = rng.uniform(size=20_000)
     y = (rng.uniform(size=len(eta)) < eta).astype(int)
     coarse = np.where(eta < 0.5, 0.25, 0.75)
-    answer = evaluation.dominance(y, eta, coarse, low=0.35, high=0.45)
+    answer = dominance(y, eta, coarse, low=0.35, high=0.45)
     assert answer
     assert answer.shown
     assert "beyond chance" in str(answer)
-    back = evaluation.dominance(y, coarse, eta, low=0.35, high=0.45)
+    back = dominance(y, coarse, eta, low=0.35, high=0.45)
     assert not back
     assert back.refuted
     assert "not so" in str(back)
@@ -168,15 +169,15 @@ def test_dominance_of_a_refinement():
 
 def test_dominance_undecided_and_equal():
     y, p = [0, 1, 0, 1], [0.1, 0.6, 0.3, 0.8]
-    undecided = evaluation.dominance(y, p, [0.1, 0.6, 0.7, 0.8], low=0.05, high=0.95)
+    undecided = dominance(y, p, [0.1, 0.6, 0.7, 0.8], low=0.05, high=0.95)
     assert undecided.holds
     assert not undecided.shown
     assert "not beyond chance" in str(undecided)
-    worse = evaluation.dominance(y, [0.1, 0.6, 0.7, 0.8], p)
+    worse = dominance(y, [0.1, 0.6, 0.7, 0.8], p)
     assert not worse.holds
     assert not worse.refuted
     assert "may be chance" in str(worse)
-    equal = evaluation.dominance(y, p, p)
+    equal = dominance(y, p, p)
     assert equal.holds
     assert equal.worst == equal.best == 0
 
@@ -185,6 +186,6 @@ def test_dominance_holds_for_every_loss_of_the_range(rows):
     """Where one curve lies below another for every cost, so does every score."""
     y, p, _, _ = rows
     better = np.where(y == 1, np.minimum(p + 0.05, 1), np.maximum(p - 0.05, 0))
-    assert evaluation.dominance(y, better, p).holds
+    assert dominance(y, better, p).holds
     for loss in losses.examples():
         assert evaluation.mean_loss(y, better, loss) <= evaluation.mean_loss(y, p, loss) + 1e-15

@@ -6,6 +6,7 @@ import pytest
 from propriety import Costs, evaluation
 from propriety.costs import PositiveClassWarning, ResolvedCosts
 from propriety.evaluation.judging import savings_estimate
+from propriety.evaluation.thresholds import cost_curve
 from propriety.weights import Weights
 
 # rng = np.random.default_rng(0); y = rng.integers(0, 2, 200); d = np.where(rng.random(200) < 0.7, y, 1 - y)
@@ -23,8 +24,8 @@ def rows():
 
 def test_savings_are_those_of_empulse():
     y, d, fp, fn, tp, tn = rows()
-    assert evaluation.savings(y, d, fp_cost=fp, fn_cost=fn) == pytest.approx(-0.8846842192060926)
-    assert evaluation.savings(y, d, fp_cost=1, fn_cost=9) == pytest.approx(-3.977528089887641)
+    assert evaluation.cost_summary(y, d, fp_cost=fp, fn_cost=fn).savings == pytest.approx(-0.8846842192060926)
+    assert evaluation.cost_summary(y, d, fp_cost=1, fn_cost=9).savings == pytest.approx(-3.977528089887641)
     summary = evaluation.cost_summary(y, d, costs=Costs(fp=fp, fn=fn, tp_benefit=-tp, tn_benefit=-tn))
     assert summary.savings == pytest.approx(-0.7635440207308062)
     assert summary.total.value == pytest.approx(270.0253725114626)
@@ -68,11 +69,11 @@ def test_the_named_class_and_its_column():
             function(y, P, pos_label="bad")([0.1, 0.4]), function(turned, P[:, 0])([0.1, 0.4])
         )
     costs = {"fp_cost": 1, "fn_cost": 9}
-    curve = evaluation.cost_curve(y, P, **costs, pos_label="bad")
+    curve = cost_curve(y, P, **costs, pos_label="bad")
     assert curve.theory == 0.1
-    assert curve(0.1) == evaluation.cost_curve(turned, P[:, 0], **costs)(0.1) == 0.25
+    assert curve(0.1) == cost_curve(turned, P[:, 0], **costs)(0.1) == 0.25
     matrix = [[0, 9], [1, 0]]  # of true bad, true good
-    by_matrix = evaluation.cost_curve(y, P, costs=Costs(matrix=matrix, pos_label="bad"))
+    by_matrix = cost_curve(y, P, costs=Costs(matrix=matrix, pos_label="bad"))
     np.testing.assert_array_equal(by_matrix.costs, curve.costs)
     assert by_matrix.theory == 0.1
     assert evaluation.mean_loss(y, P, "Log", pos_label="bad") == evaluation.mean_loss(turned, P[:, 0], "Log")
@@ -103,7 +104,7 @@ def test_stakes_weigh_the_murphy_curve():
 
 def test_no_share_of_a_profit_can_be_saved():
     with pytest.raises(ValueError, match=r"cost_summary\(...\).saved"):
-        evaluation.savings([0, 1], [0, 1], costs=Costs(tp_benefit=5))
+        evaluation.cost_summary([0, 1], [0, 1], costs=Costs(tp_benefit=5)).savings  # noqa: B018
 
 
 def test_a_scorer_takes_costs_of_rows():

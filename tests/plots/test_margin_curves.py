@@ -6,7 +6,8 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
-from propriety import evaluation, plots
+from propriety import plots
+from propriety.evaluation import theory
 
 mpl.use("Agg")
 
@@ -23,18 +24,16 @@ def test_margins_of_two_classes_are_those_of_their_columns(data):
     X, y = data
     y = y == "a"
     P = LogisticRegression().fit(X, y).predict_proba(X)
-    margins = evaluation.normalized_margins(y, P[:, 1])
+    margins = theory.normalized_margins(y, P[:, 1])
     np.testing.assert_allclose(margins, np.where(y, 1, -1) * (P[:, 1] - P[:, 0]))
-    np.testing.assert_allclose(evaluation.normalized_margins(y, P), margins)
-    np.testing.assert_allclose(
-        evaluation.normalized_margins(y, P, classes=[False, True]), margins, atol=1e-15
-    )
+    np.testing.assert_allclose(theory.normalized_margins(y, P), margins)
+    np.testing.assert_allclose(theory.normalized_margins(y, P, classes=[False, True]), margins, atol=1e-15)
 
 
 def test_margins_of_several_classes(data):
     X, y = data
     model = LogisticRegression().fit(X, y)
-    margins = evaluation.normalized_margins(y, model.predict_proba(X), classes=model.classes_)
+    margins = theory.normalized_margins(y, model.predict_proba(X), classes=model.classes_)
     np.testing.assert_array_equal(margins > 0, model.predict(X) == y)
     assert np.all(np.abs(margins) <= 1)
 
@@ -42,26 +41,26 @@ def test_margins_of_several_classes(data):
 def test_the_distribution_counts_rows(data):
     rng = np.random.default_rng(1)
     margins, w = rng.uniform(-1, 1, 50).round(1), rng.integers(0, 4, 50)
-    distribution = evaluation.margin_distribution(margins, w)
+    distribution = theory.margin_distribution(margins, w)
     for theta in (-1, -0.25, 0, 0.3, 1):
         assert distribution(theta) == pytest.approx(w[margins <= theta].sum() / w.sum())
     assert distribution.mean == pytest.approx(np.average(margins, weights=w))
-    copies = evaluation.margin_distribution(np.repeat(margins, w))
+    copies = theory.margin_distribution(np.repeat(margins, w))
     np.testing.assert_allclose(copies.shares, distribution.shares)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: evaluation.normalized_margins([0, 1], [0.2, 1.2]), "p"),
-        (lambda: evaluation.normalized_margins([0, 1], [0.2]), "row"),
-        (lambda: evaluation.normalized_margins([0, 1, 2], np.full((3, 4), 0.25)), "classes"),
+        (lambda: theory.normalized_margins([0, 1], [0.2, 1.2]), "p"),
+        (lambda: theory.normalized_margins([0, 1], [0.2]), "row"),
+        (lambda: theory.normalized_margins([0, 1, 2], np.full((3, 4), 0.25)), "classes"),
         (
-            lambda: evaluation.normalized_margins([0, 9], np.full((2, 3), 0.3), classes=[0, 1, 2]),
+            lambda: theory.normalized_margins([0, 9], np.full((2, 3), 0.3), classes=[0, 1, 2]),
             "not in classes",
         ),
-        (lambda: evaluation.margin_distribution([0.5, 2.0]), "lie in"),
-        (lambda: evaluation.margin_distribution([]), "margins"),
+        (lambda: theory.margin_distribution([0.5, 2.0]), "lie in"),
+        (lambda: theory.margin_distribution([]), "margins"),
     ],
 )
 def test_bad_input(call, words):

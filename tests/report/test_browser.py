@@ -10,7 +10,7 @@ pytest.importorskip("tests.browser", reason="the fixtures of browsers are not th
 from pages import page_of
 from tests.browser import DESKTOP, PHONE
 
-from propriety import evaluation
+from propriety import Costs
 from propriety.costs import ResolvedCosts
 from propriety.evaluation.flips import Flip
 from propriety.report.interaction import Steps
@@ -133,7 +133,7 @@ def test_sliders_show_what_the_library_says(opened, kind):
         constant = "never 'bad'" if right["never"] <= right["always"] else "always 'bad'"
         assert page.text("#costs-against") == constant
         if kind == "plain":
-            c = evaluation.threshold(fp * FP, fn * FN)
+            c = Costs(fp * FP, fn * FN).threshold
             assert float(page.text("#costs-threshold")) == float(f"{c:.3g}")
             place = "const m = document.getElementById('murphy-mark');"
             drawn = page.run(f"{place} return [m.x1.baseVal.value, m.dataset.low, m.dataset.high]")

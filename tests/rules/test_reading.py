@@ -6,8 +6,9 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from propriety import RuleClassifier, evaluation, losses
+from propriety import RuleClassifier, losses
 from propriety.data.table import Schema
+from propriety.evaluation import theory
 from propriety.losses import simplex
 from propriety.model import contract, files
 
@@ -54,7 +55,7 @@ def test_margins(data):
     signs = 2 * y - 1
     expected = 2 * model.loss_.inverse(signs * model.decision_function(X)) - 1
     np.testing.assert_allclose(model.margins(X, y), expected, atol=1e-12)
-    distribution = evaluation.margin_distribution(model.margins(X, y))
+    distribution = theory.margin_distribution(model.margins(X, y))
     assert distribution(0) == pytest.approx(np.mean(model.predict(X) != y))
 
 

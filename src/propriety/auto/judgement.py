@@ -197,7 +197,7 @@ def judgement(
         tuple(standing(rows, key, *member) for key, member in members.items()),
         Standing(_for_everyone(rows, best), rows.cost(constant)),
         rows.difference(decided, np.full(len(rows.y), best))[0],
-        calibration_slope(rows.y, kept, sample_weight=rows.weights.values, labels=labels),
+        calibration_slope(rows.y, kept, sample_weight=rows.weights.values, labels=labels).value,
         int(np.count_nonzero(rows.weights.array)),
         left_out,
         price,

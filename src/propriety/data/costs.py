@@ -19,6 +19,7 @@ from propriety.data import uncertain
 from propriety.data.stream import Stream
 from propriety.data.table import Stacked, is_frame, named_column, refuse_query
 from propriety.errors import ArgumentError
+from propriety.losses.point import check_probability
 from propriety.losses.value import Value, show
 
 #: The terms that may differ by row, and what an estimator, which has a short form of two, calls them.
@@ -182,11 +183,33 @@ class Costs(Value):
         >>> Costs(fn=0, tp_benefit=4).threshold
         0.2
         """
-        return (
-            self.replace(pos_label=None)
-            .resolve(np.arange(2) if self.labels is None else self.labels)
-            .threshold
-        )
+        return self.replace(pos_label=None).of_columns.threshold
+
+    def decide(self, p: Any) -> NDArray[np.intp]:
+        """The class of least expected cost for every row, as the index of its column; K is to abstain.
+
+        `p` are probabilities of the second of two classes, or of every class. Of equally cheap classes it is
+        the positive one, or the last. `pos_label` is the index of a column.
+
+        >>> Costs(1, 9).decide([0.05, 0.1, 0.8]), Costs(fn=9, pos_label=0).decide([[0.2, 0.8]])
+        (array([0, 1, 1]), array([0]))
+        >>> Costs(matrix=[[0, 1, 1], [1, 0, 1], [9, 9, 0]]).decide([[0.5, 0.3, 0.2]])
+        array([2])
+        """
+        refuse_query(p)
+        return self.of_columns.decide(check_probability("p", p))
+
+    @property
+    def of_columns(self) -> ResolvedCosts:
+        """The costs for columns of probabilities, whose classes they name themselves, or by index."""
+        return self.resolve(self.classes)
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The classes that costs which all rows share are for: by name, or as indices."""
+        if self.labels is not None:
+            return self.labels
+        return np.arange(2 if self.matrix is None else ResolvedCosts.of_matrix(self.matrix).n_classes)
 
     @property
     def labels(self) -> NDArray[Any] | None:

@@ -155,10 +155,11 @@ def calibration_slope(
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     pos_label: Any = None,
-) -> float:
+) -> Estimate:
     """Slope b of the logistic recalibration a + b·log-odds: 1 is right, less says too much, more too little.
 
     With K > 2 classes it is the one slope of the log-probabilities, with an intercept for each class.
+    The 95% interval is that of logistic regression, by Fisher's information; a row of weight k is k rows.
 
     Parameters
     ----------
@@ -174,8 +175,9 @@ def calibration_slope(
 
     Returns
     -------
-    float
-        Infinite, of either sign, if a threshold tells two classes apart without a mistake.
+    Estimate
+        Of infinite value, of either sign, if a threshold tells two classes apart without a mistake. Of more
+        than two classes without an interval.
 
     References
     ----------
@@ -184,10 +186,11 @@ def calibration_slope(
     Examples
     --------
     >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1], [0.25, 0.25, 0.25, 0.25, 0.75, 0.75, 0.75, 0.75]
-    >>> round(calibration_slope(y, p), 6)
+    >>> round(calibration_slope(y, p).value, 6)
     1.0
-    >>> round(calibration_slope(y, [0.1] * 4 + [0.9] * 4), 6)  # too sure by half
-    0.5
+    >>> slope = calibration_slope(y * 20, ([0.1] * 4 + [0.9] * 4) * 20)  # too sure by half
+    >>> round(slope.value, 6), slope.high < 1
+    (0.5, True)
     """
     y, p, sample_weight = condensed(y=y, p=p, sample_weight=sample_weight).values()
     P = np.asarray(p, dtype=np.float64)
@@ -205,7 +208,7 @@ def calibration_slope(
         inputs.same_length(y=codes, p=P)
         weight = inputs.weights(sample_weight, len(codes))
     else:
-        return _logistic(inputs.read(y, p, sample_weight, pos_label)).value
+        return _logistic(inputs.read(y, p, sample_weight, pos_label))
     scores = np.ascontiguousarray(np.log(np.clip(P, _SURE, 1.0)).T)
     chosen, share = (codes, np.arange(len(codes))), weight / weight.sum()
 
@@ -222,24 +225,8 @@ def calibration_slope(
 
     start = np.append(1.0, np.zeros(P.shape[1] - 1))
     options: Any = {"maxiter": 500, "ftol": 1e-15, "gtol": 1e-9}
-    return float(minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options).x[0])
-
-
-def calibration_slope_estimate(
-    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
-) -> Estimate:
-    """The slope of `calibration_slope` for two classes, with its 95% interval.
-
-    The interval is that of logistic regression, by Fisher's information; a row of weight k is k rows. Where a
-    threshold tells the classes apart without a mistake, the slope and the end of its interval are infinite.
-
-    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1] * 20, [0.1] * 4 + [0.9] * 4
-    >>> slope = calibration_slope_estimate(y, p * 20)
-    >>> round(slope.value, 6), slope.high < 1
-    (0.5, True)
-    """
-    y, p, sample_weight = condensed(y=y, p=p, sample_weight=sample_weight).values()
-    return _logistic(inputs.read(y, p, sample_weight, pos_label))
+    slope = float(minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options).x[0])
+    return Estimate(slope, float("nan"), float("nan"))
 
 
 def _logistic(rows: Rows) -> Estimate:

@@ -18,74 +18,9 @@ from propriety.data.costs import OF_ROWS, Costs, abstain_label_of, read_terms
 from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import condensed, refuse_collections
-from propriety.evaluation.inputs import Array
 from propriety.evaluation.routing import Scorer
 from propriety.evaluation.scores import class_index
 from propriety.losses.point import check_probability
-
-
-def threshold(fp_cost: ArrayLike = 1.0, fn_cost: ArrayLike = 1.0, *, costs: Any = None) -> Any:
-    """The probability from which class 1 is the cheaper decision: fp_cost/(fp_cost + fn_cost). [B §3]
-
-    With benefits, or a cost matrix of two classes, what counts is the excess of a wrong decision over the
-    right one: c = (C₀₁ − C₀₀)/(C₀₁ − C₀₀ + C₁₀ − C₁₁).
-
-    >>> from propriety import Costs
-    >>> threshold(1, 9), threshold(costs=Costs(fn=0, tp_benefit=4))
-    (0.1, 0.2)
-    >>> threshold(costs=Costs(matrix=[[0, 1], [5, 1]]))
-    0.2
-    """
-    stated = read_terms(costs, fp_cost, fn_cost)
-    refuse_collections(**stated.terms)
-    return stated.threshold
-
-
-def decide(
-    p: ArrayLike,
-    *,
-    costs: Any = None,
-    fp_cost: ArrayLike = 1.0,
-    fn_cost: ArrayLike = 1.0,
-    pos_label: int | None = None,
-) -> NDArray[np.intp]:
-    """The class of least expected cost for every row, as an index; K is to abstain.
-
-    For two classes it is 1 iff p ≥ fp_cost/(fp_cost + fn_cost), as in ``predict`` of the estimators here;
-    with a cost matrix, the class k of least Σ_t P[t] cost[t, k], the last of equally cheap ones. Of two
-    columns, `pos_label` is the index of the one whose miss costs `fn_cost`.
-
-    >>> decide([0.05, 0.1, 0.8], fp_cost=1, fn_cost=9)
-    array([0, 1, 1])
-    >>> from propriety import Costs
-    >>> decide([[0.5, 0.3, 0.2]], costs=Costs(matrix=[[0, 1, 1], [1, 0, 1], [9, 9, 0]]))
-    array([2])
-    >>> decide([[0.2, 0.8]], fn_cost=9, pos_label=0)
-    array([0])
-    """
-    refuse_collections(p=p)
-    return _of_columns(read_terms(costs, fp_cost, fn_cost), pos_label).decide(check_probability("p", p))
-
-
-def costs_of(
-    y: ArrayLike,
-    decision: ArrayLike,
-    *,
-    costs: Any = None,
-    fp_cost: ArrayLike = 1.0,
-    fn_cost: ArrayLike = 1.0,
-    labels: ArrayLike | None = None,
-    pos_label: Any = None,
-) -> Array:
-    """What each decision cost; see `mean_cost`.
-
-    >>> costs_of([0, 1, 1], [1, 0, 1], fp_cost=[2, 2, 2], fn_cost=[5, 6, 7])
-    array([2., 6., 0.])
-    >>> costs_of(["bad", "good"], ["good", "good"], fn_cost=9, pos_label="bad")
-    array([9., 0.])
-    """
-    judged = read_decisions(y, decision, read_terms(costs, fp_cost, fn_cost, pos_label), labels=labels)
-    return judged.costs.of_rows(judged.true, judged.decided)
 
 
 def mean_cost(
@@ -155,7 +90,8 @@ def expected_cost(
     0.475
     """
     refuse_collections(p=p, decision=decision)
-    resolved = _of_columns(read_terms(costs, fp_cost, fn_cost), pos_label)
+    stated = read_terms(costs, fp_cost, fn_cost)
+    resolved = stated.replace(pos_label=stated.pos_label if pos_label is None else pos_label).of_columns
     of_decisions = resolved.expected(p)
     last = of_decisions.shape[1] - 1
     decided = resolved.decide(p) if decision is None else np.asarray(decision)
@@ -192,7 +128,7 @@ def cost_scorer(
         raise ValueError(f"by must be 'proba' or 'predict', got {by!r}")
     stated = read_terms(costs, fp_cost, fn_cost, pos_label)
     if not stated.by_row:
-        stated.replace(pos_label=None).resolve(_class_range(stated))
+        stated.replace(pos_label=None).of_columns  # noqa: B018 (refuses what makes no sense)
     return CostScorer(stated, by)
 
 
@@ -253,7 +189,7 @@ def read_decisions(y: ArrayLike, decision: ArrayLike, stated: Costs, *, labels: 
     inputs.same_length(y=true, decision=decided)
     if labels is None:
         labels = stated.labels
-    n_classes, abstained = len(_class_range(stated)), stated.abstain_label
+    n_classes, abstained = len(stated.classes), stated.abstain_label
     classes = _classes(true, decided, n_classes, labels, (abstained, stated.pos_label))
     costs = stated.resolve(np.asarray(classes))
     if labels is None:
@@ -270,22 +206,6 @@ def with_terms(stated: Costs, terms: Mapping[str, Any]) -> Costs:
         abstain_label=stated.abstain_label,
         weight_by_stakes=stated.weight_by_stakes,
     )
-
-
-def _of_columns(stated: Costs, pos_label: int | None) -> ResolvedCosts:
-    """Costs for columns of probabilities, of two of which `pos_label` is the index of the positive one."""
-    if pos_label not in (None, 0, 1):
-        raise ValueError(f"pos_label must be 0 or 1, the index of a column of p, got {pos_label!r}")
-    if stated.pos_label is None:
-        stated = stated.replace(pos_label=pos_label)
-    return stated.resolve(_class_range(stated))
-
-
-def _class_range(stated: Costs) -> NDArray[Any]:
-    """The classes that costs which all rows share are for: by name, or as indices."""
-    if stated.labels is not None:
-        return stated.labels
-    return np.arange(2 if stated.matrix is None else ResolvedCosts.of_matrix(stated.matrix).n_classes)
 
 
 def _classes(

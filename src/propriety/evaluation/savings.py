@@ -48,7 +48,14 @@ class CostSummary:
 
     @property
     def savings(self) -> float:
-        """The share of the constant decision's cost that was saved: 1 if nothing is paid any more."""
+        """1 − cost/min(always, never): the share saved of what the cheapest decision for everyone costs.
+
+        References
+        ----------
+        Bahnsen, Aouada & Ottersten (2014), Example-dependent cost-sensitive logistic regression for credit
+        scoring. Höppner et al. (2022), Instance-dependent cost-sensitive learning for detecting transfer
+        fraud.
+        """
         return share_saved(self.mean.value, self.constant_mean)
 
     def __str__(self) -> str:
@@ -97,41 +104,3 @@ def cost_summary(
         rows.difference(judged.decided, np.full(len(judged.true), best), 1.0)[0],
         rows.positives,
     )
-
-
-def savings(
-    y: ArrayLike,
-    decision: ArrayLike,
-    *,
-    costs: Any = None,
-    fp_cost: ArrayLike = 1.0,
-    fn_cost: ArrayLike = 1.0,
-    sample_weight: ArrayLike | None = None,
-    labels: ArrayLike | None = None,
-    pos_label: Any = None,
-) -> float:
-    """Share of the cost that is saved against the better of always and never: 1 − cost/min(always, never).
-
-    1 is the best, 0 no better than one decision for everyone, negative is worse. Of several classes it is the
-    cheapest of deciding one for everyone. Arguments as in `mean_cost`.
-
-    References
-    ----------
-    Bahnsen, Aouada & Ottersten (2014), Example-dependent cost-sensitive logistic regression for credit
-    scoring. Höppner et al. (2022), Instance-dependent cost-sensitive learning for detecting transfer fraud.
-
-    Examples
-    --------
-    >>> round(savings([0, 1, 1, 0], [0, 1, 0, 0], fp_cost=[4, 1, 2, 2], fn_cost=[1, 3, 3, 1]), 6)
-    0.5
-    """
-    return cost_summary(
-        y,
-        decision,
-        costs=costs,
-        fp_cost=fp_cost,
-        fn_cost=fn_cost,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-    ).savings

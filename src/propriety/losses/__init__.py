@@ -9,8 +9,10 @@ True
 """
 
 from propriety.losses import links, simplex
-from propriety.losses.algebra import Mixture, Tilted
-from propriety.losses.base import Loss, SmoothLoss
+from propriety.losses.algebra import Mixture
+from propriety.losses.algebra import Tilted as Tilted
+from propriety.losses.base import Loss
+from propriety.losses.base import SmoothLoss as SmoothLoss
 from propriety.losses.composite import Composite
 from propriety.losses.families import (
     Arcsine,
@@ -30,7 +32,9 @@ from propriety.losses.families import (
     Tailored,
 )
 from propriety.losses.from_functions import (
-    CanonicalFor,
+    CanonicalFor as CanonicalFor,
+)
+from propriety.losses.from_functions import (
     from_density,
     from_entropy,
     from_link_and_binding,
@@ -40,7 +44,11 @@ from propriety.losses.from_functions import (
     from_weight,
 )
 from propriety.losses.permissible import LogCosh, Matsushita, Mu, Power
-from propriety.losses.registry import as_composite, as_link, as_loss, examples, names, parse, register
+from propriety.losses.registry import as_composite as as_composite
+from propriety.losses.registry import as_link as as_link
+from propriety.losses.registry import as_loss as as_loss
+from propriety.losses.registry import examples as examples
+from propriety.losses.registry import names, parse, register
 from propriety.losses.tunable import AlphaTunable, GBoost, GGauss, GLaplace, GLog
 
 __all__ = [
@@ -48,7 +56,6 @@ __all__ = [
     "Arcsine",
     "Beta",
     "Boosting",
-    "CanonicalFor",
     "CascadeDown",
     "CascadeUp",
     "Composite",
@@ -69,15 +76,9 @@ __all__ = [
     "Mu",
     "Power",
     "Savage",
-    "SmoothLoss",
     "Spherical",
     "Squared",
     "Tailored",
-    "Tilted",
-    "as_composite",
-    "as_link",
-    "as_loss",
-    "examples",
     "from_density",
     "from_entropy",
     "from_link_and_binding",

@@ -138,7 +138,7 @@ class QQDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> QQDisplay:
-        """Compute and draw; arguments as in `evaluation.qq_trace`."""
+        """Compute and draw; arguments as in `propriety.evaluation.theory.qq_trace`."""
         trace = qq_trace(x, y, n_permutations=n_permutations, random_state=random_state)
         return cls(trace, names=names).plot(ax, **kwargs)
 

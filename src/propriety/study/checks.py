@@ -10,6 +10,7 @@ from scipy import stats
 
 from propriety import evaluation, parallel
 from propriety.evaluation.judging import CLIP, Judgement
+from propriety.evaluation.scores import losses_of
 from propriety.study.numbers import between, number, percent
 from propriety.weights import Weights
 
@@ -49,8 +50,8 @@ def worse_than_base_rate(y: Floats, p: Floats, weights: Weights, groups: Any = N
     rate = weights.mean(y)
     if not 0 < rate < 1:
         return []
-    stated = evaluation.losses_of(y, p, "Log", clip=CLIP, pos_label=1)
-    constant = evaluation.losses_of(y, np.full(len(y), rate), "Log", pos_label=1)
+    stated = losses_of(y, p, "Log", clip=CLIP, pos_label=1)
+    constant = losses_of(y, np.full(len(y), rate), "Log", pos_label=1)
     if not weights.estimate(stated - constant, groups=groups).low > 0:
         return []
     means = f"log loss {number(weights.mean(stated))} against {number(weights.mean(constant))}"
@@ -63,7 +64,7 @@ def miscalibrated(y: Floats, p: Floats, weights: Weights) -> list[str]:
     if not 0 < rate < 1:
         return []
     warnings = []
-    slope = evaluation.calibration_slope_estimate(y, p, sample_weight=weights.values, pos_label=1)
+    slope = evaluation.calibration_slope(y, p, sample_weight=weights.values, pos_label=1)
     if np.isfinite(slope.value) and not slope.low <= 1 <= slope.high and abs(slope.value - 1) > _OFF:
         says = (
             "too extreme: large ones happen less often than stated and small ones more often"

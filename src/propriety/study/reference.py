@@ -183,7 +183,7 @@ def calibration_of(
     """The slope of the calibration, and stated less seen share, of two classes where both occur."""
     if p.ndim == 2 or not 0 < weights.mean(y) < 1:
         return None, None
-    slope = evaluation.calibration_slope_estimate(y, p, sample_weight=weights.values, pos_label=1)
+    slope = evaluation.calibration_slope(y, p, sample_weight=weights.values, pos_label=1)
     finite = np.isfinite([slope.value, slope.low, slope.high]).all()
     return slope if finite else None, weights.estimate(p - y, groups=groups)
 

@@ -654,7 +654,7 @@ class Study:
             return []
         return [
             f"predict of {by} knows nothing of the costs, and decides otherwise on {percent(share)} of "
-            "the rows than this page: decide by the costs, as evaluation.decide does with its probabilities"
+            "the rows than this page: decide by the costs, as costs.decide(p) does with its probabilities"
         ]
 
     # --- the model --------------------------------------------------------------------------------
