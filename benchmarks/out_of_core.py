@@ -29,7 +29,9 @@ from typing import Any
 import numpy as np
 from measuring import Column, Options, Part, Table
 
+from propriety.communicator import Communicator
 from propriety.distributed.tree_allreduce import FAN_IN, TreeAllreduce, parent
+from propriety.model.fit_context import in_context
 
 D, LEAVES, RATE, BINS, FILE_ROWS = 28, 31, 0.1, 255, 1_000_000
 
@@ -202,39 +204,25 @@ def budget(args: Options) -> Iterator[Table]:
 # --- machines far from each other -------------------------------------------------------------------
 
 
-class Counted:
+class Counted(Communicator):
     """A machine's totals, counted from the first round on."""
 
     def __init__(self, relay: TreeAllreduce) -> None:
-        self._relay, self.rank, self.size, self.speculative_splits = (
-            relay,
-            relay.rank,
-            relay.size,
-            relay.speculative_splits,
-        )
+        super().__init__(relay.rank, relay.size)
+        self._relay, self.speculative_splits = relay, relay.speculative_splits
         self.trips, self.sent, self.first = 0, 0, 0.0
         self.slept: list[tuple[float, float]] = []  # by each message on its way up, and its answer down
 
-    def _count(self, n_bytes: int) -> None:
-        self.trips, self.sent = self.trips + 1, self.sent + n_bytes
-
     def sum(self, parts: np.ndarray) -> np.ndarray:
         """The sum, counted."""
-        self._count(parts.nbytes)
+        self.trips, self.sent = self.trips + 1, self.sent + parts.nbytes
         return self._relay.sum(parts)
 
-    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
-        """The maxima, counted."""
-        self._count(8 * len(tops))
-        return self._relay.max(tops)
-
     def gather(self, part: Any) -> list[Any]:
-        """What all have shown."""
+        """What all have shown; of numbers, the bytes are counted."""
+        if isinstance(part, tuple):
+            self.trips, self.sent = self.trips + 1, self.sent + 8 * len(part)
         return self._relay.gather(part)
-
-    def exchange(self, parts: list[Any]) -> list[Any]:
-        """What all have for this one."""
-        return self._relay.exchange(parts)
 
     def report(self, done: int, of: int, score: float | None) -> None:
         """Begin to count after the first round."""
@@ -287,7 +275,7 @@ def far_apart(
 
     def fit(k: int) -> None:
         model = BoostingClassifier(max_iter=rounds + 1, max_leaf_nodes=leaves, random_state=0, n_jobs=1)
-        model._communicator = counted[k]
+        in_context(model, communicator=counted[k])
         model.fit(X[k::machines], y[k::machines])
 
     with ThreadPoolExecutor(machines) as machines_:

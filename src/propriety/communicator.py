@@ -9,11 +9,15 @@ nobody asks from inside a thread.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 Part = TypeVar("Part")
+Report = Callable[[int, int, float | None], None]
 
 
 class Disconnected(RuntimeError):
@@ -24,8 +28,8 @@ class NotDistributable(ValueError):
     """What is asked for cannot be done over rows that are spread over processes."""
 
 
-class Communicator(Protocol):
-    """Totals over the rows of all processes.
+class Communicator(ABC):
+    """Totals over the rows of all processes. A subclass states `gather`, and others if it has a faster way.
 
     Attributes
     ----------
@@ -37,58 +41,65 @@ class Communicator(Protocol):
         How many splits of a tree are worth one sum: more, the longer it takes.
     """
 
-    size: int
-    rank: int
-    speculative_splits: int
+    speculative_splits = 1
+
+    def __init__(self, rank: int = 0, size: int = 1, report: Report | None = None) -> None:
+        self.rank, self.size, self._report = rank, size, report
+
+    @abstractmethod
+    def gather(self, part: Part) -> list[Part]:
+        """The processes' parts, small objects, in an order that is the same everywhere."""
 
     def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
         """Sum of the processes' arrays, of whole numbers or of weights; may be written in place."""
-        ...
+        return total_of(self.gather(parts))
 
-    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
+    def max(self, values: tuple[float, ...]) -> tuple[float, ...]:
         """Largest of the processes' numbers, place by place."""
-        ...
-
-    def gather(self, part: Part) -> list[Part]:
-        """The processes' parts, small objects, in an order that is the same everywhere."""
-        ...
+        return tuple(max(column) for column in zip(*self.gather(values), strict=True))
 
     def exchange(self, parts: list[Part]) -> list[Part]:
         """What each process has for this one: part number ``rank`` of everybody's."""
-        ...
+        return [theirs[self.rank] for theirs in self.gather(parts)]
 
     def report(self, done: int, of: int, score: float | None) -> None:
         """Let whoever waits for the fit know how far it is."""
-        ...
+        if self._report is not None:
+            self._report(done, of, score)
+
+    def stop(self) -> None:  # noqa: B027 (nothing to do by default)
+        """Tell everybody that it is over; who is not waiting for others cannot be told."""
 
 
-class Single:
+class Single(Communicator):
     """One process: its part is the total.
 
     >>> SINGLE.max((1.0, 2.0)), SINGLE.gather("part")
     ((1.0, 2.0), ['part'])
     """
 
-    size, rank, speculative_splits = 1, 0, 1
-
-    def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
-        """The array itself."""
-        return parts
-
-    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
-        """The numbers themselves."""
-        return tops
+    def __init__(self, report: Report | None = None) -> None:
+        super().__init__(report=report)
 
     def gather(self, part: Part) -> list[Part]:
         """The only part."""
         return [part]
 
-    def exchange(self, parts: list[Part]) -> list[Part]:
-        """The only part."""
+    def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
+        """The array itself."""
         return parts
 
-    def report(self, done: int, of: int, score: float | None) -> None:
-        """Nobody waits."""
+
+def total_of(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Sum of arrays, a new one.
+
+    >>> total_of([np.array([1, 2]), np.array([3, 4])])
+    array([4, 6])
+    """
+    total = np.array(parts[0])
+    for part in parts[1:]:
+        total += part
+    return total
 
 
 SINGLE = Single()

@@ -12,6 +12,7 @@ from propriety.boosting import Algorithm, learning
 from propriety.boosting import settings as boosting_settings
 from propriety.communicator import SINGLE, Disconnected, NotDistributable
 from propriety.distributed.turns import take_turns
+from propriety.model.fit_context import in_context
 
 N = 2600
 
@@ -37,7 +38,7 @@ def spread(estimator, data, shares):
     def task(rows):
         def fit(member):
             model = clone(estimator)
-            model._communicator = member
+            in_context(model, communicator=member)
             weight = None if data.weight is None else data.weight[rows]
             return model.fit(data.X[rows], data.y[rows], sample_weight=weight)
 
@@ -185,7 +186,7 @@ def test_an_interrupted_fit_goes_on_from_its_rounds():
     whole = clone(estimator).fit(data.X, data.y)
     first = clone(estimator).set_params(max_iter=3).fit(data.X, data.y)
     again = clone(estimator)
-    again._known_rounds = first._forest.split()
+    in_context(again, known_rounds=first._forest.split())
     again.fit(data.X, data.y)
     np.testing.assert_array_equal(again.decision_function(data.X), whole.decision_function(data.X))
     np.testing.assert_array_equal(again.train_score_, whole.train_score_)

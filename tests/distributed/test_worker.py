@@ -86,7 +86,6 @@ def partitions(X, y, given, rng, n):
 
 def fitted_on(estimator, pieces, n, apart=False, follower=None):
     ours = clone(estimator)
-    ours._followed = follower is not None
     learned = drive(
         Together(pieces, n, apart), ours, lambda *_: {}, lambda _: [], lambda _: None, follower=follower
     )

@@ -32,6 +32,7 @@ from propriety.communicator import NotDistributable
 from propriety.data.training import NUMBERS
 from propriety.distributed.turns import take_turns
 from propriety.model.catalogue import ESTIMATORS, Entry
+from propriety.model.fit_context import in_context
 from propriety.model.offsets import OffsetClassifier
 
 Floats = NDArray[np.float64]
@@ -243,7 +244,7 @@ def _spread(case: Case, data: Data, rng: Random) -> tuple[Floats, Floats] | None
     def task(part: Data) -> Callable[[Any], Any]:
         def fit(member: Any) -> Any:
             own = clone(model)
-            own._communicator = member
+            in_context(own, communicator=member)
             return case.fitted(own, part)
 
         return fit

@@ -24,6 +24,7 @@ from propriety import (
 from propriety.evaluation import mean_loss
 from propriety.linear import fisher
 from propriety.progress import heard_by
+from propriety.tuning import folds
 
 
 def steps(n=1500, seed=0):
@@ -413,7 +414,7 @@ def test_a_stack_gives_the_same_search_with_its_members_shared(monkeypatch):
     model = AutoClassifier(members=["linear"], n_folds=3, random_state=0)
     given = {"fp_cost": 1, "fn_cost": 4, "cv": 2}
     shared = LossSearchCV(model, ["Tailored(0.2, 5)"], **given).fit(X, y)
-    monkeypatch.setattr(AutoClassifier, "share_members", lambda self, members: self)
+    monkeypatch.setattr(folds, "in_context", lambda model, shared: model)
     alone = LossSearchCV(model, ["Tailored(0.2, 5)"], **given).fit(X, y)
     for key in ("mean_test_score", "gain"):
         np.testing.assert_array_equal(shared.cv_results_[key], alone.cv_results_[key])
@@ -437,7 +438,7 @@ def test_a_linear_search_goes_the_way_to_a_focus_once_and_changes_nothing_by_it(
     monkeypatch.setattr(fisher, "iterate", lambda *a: gone.append(a[3]) or iterate(*a))
     shared = LossSearchCV(LinearClassifier(alpha=0.01), **given).fit(X, y)
     ways = gone.count(1e-4)
-    monkeypatch.setattr(LinearClassifier, "share_ways", lambda self, found: self)
+    monkeypatch.setattr(folds, "in_context", lambda model, shared: model)
     gone.clear()
     alone = LossSearchCV(LinearClassifier(alpha=0.01), **given).fit(X, y)
     assert gone.count(1e-4) == ways + 2 * 2  # in each split the log loss and focus 1 once more

@@ -129,16 +129,6 @@ class AutoClassifier(ProperClassifier):
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    _shared_members: Any = None
-
-    def share_members(self, members: dict[str, Any]) -> Self:
-        """Take members from other fits to the same rows, and add those that are missing.
-
-        The members are fitted to the log loss whatever the loss of the weights.
-        """
-        self._shared_members = members
-        return self
-
     def fit(
         self,
         X: Any,
@@ -198,8 +188,8 @@ class AutoClassifier(ProperClassifier):
         if stated_costs(self).weight_by_stakes:
             own = sample_weight if np.ndim(sample_weight) == 0 else np.asarray(sample_weight)[training.places]
             judging = Weights.read(own, training.n_rows)
-        shared, self._shared_members = self._shared_members, None  # of this fit alone
-        learned = learn(training, settings, loss, judging, shared)
+        # The members are fitted to the log loss, whatever the loss of the weights.
+        learned = learn(training, settings, loss, judging, self._fit_context.shared)
         parts = _attributes(learned.members, learned.stack)
         return self._keep(training, loss, judgement_=learned.judgement, **parts)
 

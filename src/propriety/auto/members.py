@@ -20,6 +20,7 @@ from propriety.data.training import Training
 from propriety.forest import ForestClassifier
 from propriety.linear import LinearClassifier
 from propriety.model.base import ProperClassifier, shares
+from propriety.model.fit_context import in_context
 from propriety.rules import RuleClassifier
 from propriety.tree import TreeClassifier
 
@@ -184,7 +185,7 @@ class Fitted:
             "oob_decision_function_",
             "oob_score_",
             "_training",
-            "_deadline",
+            "_fit_context",
         ):
             self.member.model.__dict__.pop(name, None)
 
@@ -242,7 +243,7 @@ def fit_boosting(task: Task) -> Fitted:
         random_state=task.seed,
         n_jobs=task.n_jobs,
     )
-    model._deadline = task.deadline
+    in_context(model, deadline=task.deadline)
     task.fit(model, task.training.table, folds=task.folds)
     scores = model.oof_decision_function_.reshape(task.training.n_rows, -1)
     return Fitted(Member("boosting", model), model._probabilities(scores))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -233,16 +233,6 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    _shared_bins: Any = None
-    _deadline: float | None = None  # of the folds that count rounds, by `time.perf_counter`
-    #: Rounds of a fit that was broken off, to be taken over again.
-    _known_rounds: Sequence[Any] = ()
-
-    def share_bins(self, bins: Any) -> Self:
-        """Take bins from `engine.sharing.SharedBins` that other fits to the same table have made."""
-        self._shared_bins = bins
-        return self
-
     @distributed_fit
     @with_callbacks
     def fit(
@@ -351,7 +341,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             fitted_loss(self.stated_loss, self.link, training.n_classes, multiclass=self.multiclass),
             held_out=held_out,
             continued=Continued(self._start_score, self._binner, self.n_iter_) if again else None,
-            shared_bins=self._shared_bins,
+            shared_bins=self._fit_context.shared,
         )
 
     def _boost(
@@ -366,7 +356,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         """Run the rounds and keep them, those of an interrupted fit too."""
         from propriety.boosting.fitting import BoostingFit
 
-        fit = BoostingFit(self, lesson, earlier, X, y, self._known_rounds)
+        fit = BoostingFit(self, lesson, earlier, X, y, self._fit_context.known_rounds)
         try:
             fit.run()
         except (KeyboardInterrupt, Disconnected) as error:

@@ -159,7 +159,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         verbose=model.verbose,
         seed=seed,
         n_jobs=parallel.n_threads(model.n_jobs),
-        deadline=model._deadline,
+        deadline=model._fit_context.deadline,
     )
 
 

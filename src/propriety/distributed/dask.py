@@ -331,7 +331,7 @@ def _run(
 
     try:
         extra = partial(share, plain | held_out)
-        learned = drive(pool, _copy_of(model, client, follower), extra, _rounds, told, follower)
+        learned = drive(pool, _copy_of(model, client), extra, _rounds, told, follower)
     except NotDistributable:
         if pool.rows > FEW:
             raise
@@ -426,10 +426,10 @@ def _joined(parts: list[tuple[Any, Any, dict[str, Any]]]) -> tuple[Any, Any, dic
     return X, y, {name: np.concatenate([part[2][name] for part in parts]) for name in parts[0][2]}
 
 
-def _copy_of(model: Any, client: Client, follower: Follower | None) -> Any:
+def _copy_of(model: Any, client: Client) -> Any:
     """What the workers fit."""
     ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
-    ours._known_classes, ours._followed = model._known_classes, follower is not None
+    ours._fit_context = model._fit_context
     for name in ("_skl_callbacks", "_parent_callback_ctx"):  # they are called here
         vars(ours).pop(name, None)
     if model.n_jobs is None:

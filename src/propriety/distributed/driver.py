@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from propriety.distributed.callbacks import forward
 from propriety.distributed.tree_allreduce import parent
 from propriety.distributed.worker import Placement, Status
+from propriety.model.fit_context import in_context
 from propriety.model.following import Follower
 
 #: Seconds that a look at a worker takes if there is nothing new.
@@ -84,7 +85,7 @@ def drive(
     report : callable
         Is told how far it is.
     follower : Follower, optional
-        Follows the rounds, if the model says that it is ``_followed``.
+        Told of each round.
     """
     learned: dict[str, Any] | None = None
     for attempt in range(_ATTEMPTS):
@@ -95,12 +96,12 @@ def drive(
                 raise
             raise FitInterrupted(learned) from error
         try:
-            _begin(workers, model, extra)
+            _begin(workers, model, extra, follower is not None)
             return _watch(workers, report, follower)
         except (WorkerLost, _Parted) as error:
             learned = _longest([learned, *_stop(workers)], known)
             if learned is not None:
-                model._known_rounds = known(learned)
+                in_context(model, known_rounds=known(learned))
             if attempt == _ATTEMPTS - 1:
                 raise FitInterrupted(learned) from error
         except KeyboardInterrupt:
@@ -118,7 +119,12 @@ class _Parted(Exception):
     """The workers have broken off."""
 
 
-def _begin(workers: Sequence[RemoteWorker], model: Any, extra: Callable[[int, int], dict[str, Any]]) -> None:
+def _begin(
+    workers: Sequence[RemoteWorker],
+    model: Any,
+    extra: Callable[[int, int], dict[str, Any]],
+    followed: bool,
+) -> None:
     """Tell every worker its place; the first of each machine speaks for it."""
     marks = _all(workers, "machine")
     machines = list(dict.fromkeys(marks))
@@ -130,7 +136,7 @@ def _begin(workers: Sequence[RemoteWorker], model: Any, extra: Callable[[int, in
     for k, crew in enumerate(crews):
         for here, worker in enumerate(crew):
             up = crews[parent(k)][0].where if k and not here else None
-            place = Placement(rank, len(workers), k, len(crews), here, len(crew), paths[k], up)
+            place = Placement(rank, len(workers), k, len(crews), here, len(crew), paths[k], up, followed)
             waits.append(worker.start("begin", content, place, extra(rank, len(workers))))
             rank += 1
     for wait in waits:

@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from propriety import memory
-from propriety.communicator import SINGLE, NotDistributable
+from propriety.communicator import NotDistributable, Single
 from propriety.data.costs import OF_ROWS, TERMS, Costs, stated_costs
 from propriety.data.stream import Stream
 from propriety.data.training import n_scores_of
@@ -31,6 +31,8 @@ from propriety.distributed.scan import Scan, batch_rows
 from propriety.distributed.turns import TurnTaking, take_turns
 from propriety.engine.binning import SAMPLE
 from propriety.engine.layout import CELLS
+from propriety.model.fit_context import ATTRIBUTE as FIT_CONTEXT
+from propriety.model.fit_context import in_context
 
 #: Rows that are read into memory, and fitted as ever; those of workers, if it takes all rows in one place.
 FEW = 50_000
@@ -192,7 +194,7 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Pr
     pieces = [scan.part(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
     watch = _Watch(bar, pieces, n, step_of(model))
     if parts == 1:
-        model._communicator = _Watched(watch.rounds)
+        in_context(model, communicator=Single(watch.rounds))
         verbose = getattr(model, "verbose", None)
         try:
             _silence(model)
@@ -200,7 +202,7 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Pr
         finally:
             if verbose is not None:
                 model.verbose = verbose
-            vars(model).pop("_communicator", None)
+            model._fit_context = model._fit_context.afterwards()
     learned: dict[str, Any] = {}
     tasks = [
         _task(_copy_of(model, rank), watch.read(piece), given, learned) for rank, piece in enumerate(pieces)
@@ -221,12 +223,12 @@ def _task(
     """What the thread of a part does."""
 
     def fit_part(member: TurnTaking) -> None:
-        ours._communicator = member
+        in_context(ours, communicator=member)
         with memory.within(memory.Maps()):
             try:
                 ours.fit(piece, **share(given, member.rank, member.size))
             finally:  # a fit that was broken off has rounds to keep too
-                own = {*ours.get_params(deep=False), "_communicator", "_known_classes"}
+                own = {*ours.get_params(deep=False), FIT_CONTEXT}
                 if member.rank == 0 and hasattr(ours, "classes_"):
                     learned.update({k: v for k, v in vars(ours).items() if k not in own})
 
@@ -236,7 +238,7 @@ def _task(
 def _copy_of(model: Any, rank: int) -> Any:
     """What a part fits, with draws that all have; the first one's callbacks are called, and stop all."""
     ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
-    ours._known_classes, ours.random_state = model._known_classes, copy.deepcopy(model.random_state)
+    ours._fit_context, ours.random_state = model._fit_context, copy.deepcopy(model.random_state)
     _silence(ours)
     if rank and hasattr(ours, "_skl_callbacks"):
         del ours._skl_callbacks
@@ -389,13 +391,3 @@ class _Watch:
     def rounds(self, done: int, of: int, score: float | None) -> None:
         """Take note of a round."""
         self._bar.draw(self._step, done, of, score)
-
-
-class _Watched:
-    """One process alone that tells how far it is."""
-
-    size, rank, speculative_splits = 1, 0, 1
-    sum, max, gather, exchange = SINGLE.sum, SINGLE.max, SINGLE.gather, SINGLE.exchange
-
-    def __init__(self, report: Callable[[int, int, float | None], None]) -> None:
-        self.report = report

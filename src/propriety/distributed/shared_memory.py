@@ -14,7 +14,6 @@ import os
 import pickle
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory
-from propriety.communicator import Disconnected, Part
+from propriety.communicator import Communicator, Disconnected, Part, Report
 from propriety.engine import team
 from propriety.engine.compiling import kernel
 
@@ -124,7 +123,7 @@ def _bytes(members: int) -> int:
     return 8 * (_HEAD + members * _LINE) + (members * _BANKS + 1) * _PLACE
 
 
-class SharedMemory:
+class SharedMemory(Communicator):
     """One of several processes of a machine.
 
     Parameters
@@ -133,15 +132,11 @@ class SharedMemory:
         What `create_segment` has returned.
     rank, size : int
     report : callable, optional
-        What `tell` calls.
+        What is told of the rounds.
     """
 
-    speculative_splits = 1
-
-    def __init__(
-        self, path: str, rank: int, size: int, report: Callable[[int, int, float | None], None] | None = None
-    ) -> None:
-        self.rank, self.size, self._report = rank, size, report
+    def __init__(self, path: str, rank: int, size: int, report: Report | None = None) -> None:
+        super().__init__(rank, size, report)
         with open(path, "r+b") as file:
             self._memory = mmap.mmap(file.fileno(), _bytes(size))
         numbers = np.frombuffer(self._memory, dtype=np.int64)
@@ -213,11 +208,11 @@ class SharedMemory:
         self._meet()
         total[:] = everyone
 
-    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
+    def max(self, values: tuple[float, ...]) -> tuple[float, ...]:
         """Largest of the processes' numbers, place by place."""
         found: list[float] = []
-        for start in range(0, len(tops), _PLACE // 8):
-            shown = self._shown(np.array(tops[start : start + _PLACE // 8], dtype=np.float64))
+        for start in range(0, len(values), _PLACE // 8):
+            shown = self._shown(np.array(values[start : start + _PLACE // 8], dtype=np.float64))
             found += shown.max(axis=0).tolist()
         return tuple(found)
 
@@ -251,11 +246,6 @@ class SharedMemory:
                 if begin < end and rank != self.rank:
                     found[rank][begin - start : end - start] = shown[rank, begin - first : end - first]
         return found
-
-    def report(self, done: int, of: int, score: float | None) -> None:
-        """Pass it on."""
-        if self._report is not None:
-            self._report(done, of, score)
 
 
 def _flat(part: Any) -> list[Bytes]:

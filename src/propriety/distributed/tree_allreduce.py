@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Lock
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.communicator import Disconnected, Part
+from propriety.communicator import Communicator, Disconnected, Part, total_of
 
 #: How many processes send their parts to one.
 FAN_IN = 4
@@ -44,7 +44,7 @@ def n_children(k: int, size: int) -> int:
     return max(0, min(size - 1, FAN_IN * k + FAN_IN) - FAN_IN * k)
 
 
-class TreeAllreduce:
+class TreeAllreduce(Communicator):
     """One process of a tree.
 
     Parameters
@@ -55,7 +55,7 @@ class TreeAllreduce:
     speculative_splits = 8
 
     def __init__(self, rank: int, size: int) -> None:
-        self.rank, self.size = rank, size
+        super().__init__(rank, size)
         self._send: Send | None = None
         self._received: queue.Queue[tuple[int, str, Any, Future[Any]]] = queue.Queue()
         self._lock, self._over = Lock(), False
@@ -94,7 +94,8 @@ class TreeAllreduce:
                 raise RuntimeError(f"processes {self.rank} and {rank} ask for a {kind} and a {asked} at once")
             parts[rank] = other
             answers.append(answer)
-        total = combined(kind, [parts[rank] for rank in sorted(parts)])
+        each = [parts[rank] for rank in sorted(parts)]
+        total = total_of(each) if kind == "sum" else [pair for part in each for pair in part]
         if self._send is not None:
             try:
                 sent = self._send(self.rank, kind, total)
@@ -124,41 +125,12 @@ class TreeAllreduce:
         """Sum of the processes' arrays."""
         return np.array(self._ask("sum", parts))  # a copy: the answer is still on its way to others
 
-    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
-        """Largest of the processes' numbers, place by place."""
-        return self._ask("max", tops)
-
     def gather(self, part: Part) -> list[Part]:
         """The processes' parts, in the order of their ranks."""
         return [own for _, own in sorted(self._ask("gather", [(self.rank, part)]), key=lambda pair: pair[0])]
 
-    def exchange(self, parts: list[Part]) -> list[Part]:
-        """What each process has for this one; all of it passes through the tree."""
-        return [theirs[self.rank] for theirs in self.gather(parts)]
 
-    def report(self, done: int, of: int, score: float | None) -> None:
-        """The driver looks at the workers for that."""
-
-
-def combined(kind: str, parts: Sequence[Any]) -> Any:
-    """What several parts are together.
-
-    >>> combined("sum", [np.array([1, 2]), np.array([3, 4])]), combined("max", [(1.0,), (2.0,)])
-    (array([4, 6]), (2.0,))
-    >>> combined("gather", [[(0, "a")], [(1, "b")]])
-    [(0, 'a'), (1, 'b')]
-    """
-    if kind == "sum":
-        total = np.array(parts[0])
-        for part in parts[1:]:
-            total += part
-        return total
-    if kind == "max":
-        return tuple(max(column) for column in zip(*parts, strict=True))
-    return [pair for part in parts for pair in part]
-
-
-class Hierarchical:
+class Hierarchical(Communicator):
     """Processes of several machines: those of a machine come together first, and one speaks for them.
 
     Parameters
@@ -173,8 +145,9 @@ class Hierarchical:
 
     speculative_splits = TreeAllreduce.speculative_splits
 
-    def __init__(self, inner: Any, outer: TreeAllreduce | None, rank: int, size: int) -> None:
-        self._inner, self._outer, self.rank, self.size = inner, outer, rank, size
+    def __init__(self, inner: Communicator, outer: TreeAllreduce | None, rank: int, size: int) -> None:
+        super().__init__(rank, size, inner.report)
+        self._inner, self._outer = inner, outer
 
     def stop(self) -> None:
         """Tell everybody that it is over."""
@@ -191,21 +164,8 @@ class Hierarchical:
         part = self._inner.sum(parts)
         return self._through(lambda outer: outer.sum(part))
 
-    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
-        """Largest of the processes' numbers, place by place."""
-        part = self._inner.max(tops)
-        return self._through(lambda outer: outer.max(part))
-
     def gather(self, part: Part) -> list[Part]:
         """The processes' parts, machine by machine."""
         own = self._inner.gather(part)
         everyone = self._through(lambda outer: outer.gather(own))
         return [part for machine in everyone for part in machine]
-
-    def exchange(self, parts: list[Part]) -> list[Part]:
-        """What each process has for this one; all of it passes through the tree."""
-        return [theirs[self.rank] for theirs in self.gather(parts)]
-
-    def report(self, done: int, of: int, score: float | None) -> None:
-        """Pass it on."""
-        self._inner.report(done, of, score)

@@ -10,10 +10,7 @@ from collections.abc import Callable, Sequence
 from threading import Condition, Thread
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from propriety.communicator import Disconnected, Part
+from propriety.communicator import Communicator, Disconnected, Part, Report
 
 Result = TypeVar("Result")
 
@@ -68,16 +65,8 @@ class Turns:
         self._changed.notify_all()
 
 
-class TurnTaking:
-    """One of the threads that take turns.
-
-    Parameters
-    ----------
-    turns : Turns
-    rank : int
-    before, after : callable, optional
-        What is done when its turn comes, and when it goes.
-    """
+class TurnTaking(Communicator):
+    """One of the threads that take turns; ``rest`` is called before it waits for the others."""
 
     speculative_splits = 4
 
@@ -85,38 +74,17 @@ class TurnTaking:
         self,
         turns: Turns,
         rank: int,
-        report: Callable[[int, int, float | None], None] | None = None,
+        report: Report | None = None,
         rest: Callable[[], None] | None = None,
     ) -> None:
-        self._turns, self.rank, self.size = turns, rank, turns.size
-        self._report, self._rest = report, rest
+        super().__init__(rank, turns.size, report)
+        self._turns, self._rest = turns, rest
 
     def gather(self, part: Part) -> list[Part]:
         """The threads' parts, in the order of their ranks."""
         if self._rest is not None:
             self._rest()
         return self._turns.show(self.rank, part)
-
-    def exchange(self, parts: list[Part]) -> list[Part]:
-        """What each thread has for this one."""
-        return [theirs[self.rank] for theirs in self.gather(parts)]
-
-    def sum(self, parts: NDArray[Any]) -> NDArray[Any]:
-        """Sum of the threads' arrays."""
-        everyone = self.gather(parts)
-        total = np.array(everyone[0])
-        for other in everyone[1:]:
-            total += other
-        return total
-
-    def max(self, tops: tuple[float, ...]) -> tuple[float, ...]:
-        """Largest of the threads' numbers, place by place."""
-        return tuple(max(column) for column in zip(*self.gather(tops), strict=True))
-
-    def report(self, done: int, of: int, score: float | None) -> None:
-        """Pass it on."""
-        if self._report is not None:
-            self._report(done, of, score)
 
 
 def take_turns(tasks: Sequence[Callable[[TurnTaking], Result]], **options: Any) -> list[Result]:

@@ -15,16 +15,16 @@ from weakref import finalize
 
 import numpy as np
 
-from propriety.communicator import SINGLE, Communicator, Disconnected
+from propriety.communicator import Communicator, Disconnected, Single
 from propriety.data.table import Stacked
 from propriety.distributed.callbacks import Event, RemoteFollower
 from propriety.distributed.shared_memory import SharedMemory, create_segment, remove_segment
 from propriety.distributed.tree_allreduce import Hierarchical, Send, TreeAllreduce
+from propriety.model.fit_context import ATTRIBUTE as FIT_CONTEXT
+from propriety.model.fit_context import in_context
 
 _LOOK = 0.02
 _UNWATCHED = 600.0  # seconds after which a fit that nobody looks at ends
-#: What an estimator has while it is fitted, and not afterwards.
-_OF_THE_FIT = ("_communicator", "_known_rounds", "_known_classes", "_followed", "_follower")
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Placement:
         The memory that these share.
     above : object
         Where the process is that it sends its parts to, if it speaks for a machine that is not the first.
+    followed : bool
+        Whether the driver is to be told of each round, and answers.
     """
 
     rank: int
@@ -55,6 +57,7 @@ class Placement:
     together: int
     path: str
     above: Any = None
+    followed: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Worker:
     def __init__(self, worker: Any = None) -> None:
         self._worker = worker
         self._thread: Thread | None = None
-        self._communicator: Any = SINGLE
+        self._communicator: Communicator = Single()
         self._relay: TreeAllreduce | None = None
         self._looked = time.monotonic()
         self._progress: tuple[int, int, float | None] = (0, 0, None)
@@ -132,7 +135,7 @@ class Worker:
 
     def _join(self, place: Placement) -> Communicator:
         if place.size == 1:
-            return _Told(self._tell)
+            return Single(self._tell)
         shared = SharedMemory(place.path, place.here, place.together, self._tell)
         self._communicator = (
             shared if place.machines == 1 else Hierarchical(shared, self._relay, place.rank, place.size)
@@ -147,9 +150,8 @@ class Worker:
     def _run(self, model: bytes, place: Placement, extra: dict[str, Any]) -> None:
         estimator = pickle.loads(model)
         try:
-            estimator._communicator = self._join(place)
-            if place.rank == 0 and getattr(estimator, "_followed", False):
-                estimator._follower = self._remote_follower
+            follower = self._remote_follower if place.followed and place.rank == 0 else None
+            in_context(estimator, communicator=self._join(place), follower=follower)
             X = self._rows[0][0] if len(self._rows) == 1 else Stacked([part[0] for part in self._rows])
             y = np.concatenate([part[1] for part in self._rows])
             given = {
@@ -167,7 +169,7 @@ class Worker:
         finally:
             self._rows = []
         # Everybody has the same model: the first one's is enough; of one that was broken off, the longest is.
-        own = {*estimator.get_params(deep=False), *_OF_THE_FIT}
+        own = {*estimator.get_params(deep=False), FIT_CONTEXT}
         learned = {name: value for name, value in vars(estimator).items() if name not in own}
         if state == "parted" or place.rank == 0:
             self._result = pickle.dumps(learned)
@@ -176,8 +178,7 @@ class Worker:
     def stop(self) -> None:
         """Break off, here and, where it can be told, in the others."""
         self._remote_follower.close()
-        if self._communicator is not SINGLE:
-            self._communicator.stop()
+        self._communicator.stop()
 
     def state(self, patience: float) -> Status:
         """How far it is, after a little while if it is still working."""
@@ -198,19 +199,6 @@ class Worker:
     def result(self) -> bytes:
         """What was learned, or the error, pickled."""
         return self._result
-
-
-class _Told:
-    """One process alone, whose driver wants to know how far it is."""
-
-    size, rank, speculative_splits = 1, 0, 1
-    sum, max, gather, exchange = SINGLE.sum, SINGLE.max, SINGLE.gather, SINGLE.exchange
-
-    def __init__(self, report: Any) -> None:
-        self.report = report
-
-    def stop(self) -> None:
-        """It cannot be told: what it does is done soon enough."""
 
 
 def _portable(error: BaseException) -> BaseException:

@@ -200,15 +200,6 @@ class LinearClassifier(OffsetClassifier):
         """A ridge of 1/rows on columns of unit variance: scikit-learn's default for logistic regression."""
         return {"alpha": 1 / n_rows}
 
-    def share_ways(self, found: dict[Any, Any]) -> Self:
-        """Take what fits of other losses to the same rows found on their way, and add what this one finds.
-
-        The way to a loss that is not convex leads over those of less focus, the same for every focus. All
-        fits that are given `found` must have the same rows, weights and parameters but for the loss.
-        """
-        self._found = found
-        return self
-
     @distributed_fit
     def fit(
         self,
@@ -277,7 +268,7 @@ class LinearClassifier(OffsetClassifier):
         elif folds is not None:
             raise ValueError("folds choose the penalty, so they need alpha='cv'")
         else:
-            fit = learn(rows, loss, replace(settings, found=self.__dict__.pop("_found", None)), start)
+            fit = learn(rows, loss, replace(settings, found=self._fit_context.shared), start)
         warning = complaint(rows, fit, settings)
         for name in ("alphas_", "cv_loss_", "oof_decision_function_", "chosen_"):  # of an earlier fit
             self.__dict__.pop(name, None)

@@ -23,7 +23,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety import losses, parallel
-from propriety.communicator import SINGLE, Communicator
 from propriety.costs import MissingCostsWarning, ResolvedCosts
 from propriety.data.costs import SHORT, TERMS, stated_costs
 from propriety.data.identifiers import warn_of_identifiers
@@ -40,6 +39,7 @@ from propriety.data.training import NUMBERS, TABLE, Training, encode_known
 from propriety.losses.value import Value
 from propriety.model import adapt, contract, files
 from propriety.model.adapt import Adaptation
+from propriety.model.fit_context import FitContext
 from propriety.model.pages import Documented
 from propriety.model.state import Arrays, make, read_shared, shared_state
 from propriety.model.worth import worth
@@ -78,8 +78,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     fn_cost: Any
     #: Whether ``fit`` was given costs of its rows, so that ``predict`` needs them as well.
     _needs_costs: bool = False
-    #: All classes, told by a search whose folds may lack some; it has warned of their sides as well.
-    _known_classes: NDArray[Any] | None = None
+    #: What whoever runs the fit has told of it.
+    _fit_context: FitContext = FitContext()
     #: Whether ``fit`` was given an offset, which scores then need as well.
     _needs_offset: bool = False
     #: What tells rows that ``fit`` was given from others; None where they were spread or read in parts.
@@ -88,8 +88,6 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     _class_shares: Floats | None = None
     #: What `adapt` has made of the probabilities; None as they were fitted.
     adaptation_: Adaptation | None = None
-    #: The processes over which the rows of ``fit`` are spread.
-    _communicator: Communicator = SINGLE
     classes_: NDArray[Any]
     loss_: Any
     n_features_in_: int
@@ -178,10 +176,10 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
             reads=self._reads,
             categorical=getattr(self, "categorical_features", None),
             costs=stated_costs(self).with_rows(costs, fp_cost, fn_cost),
-            known_classes=self._known_classes,
+            known_classes=self._fit_context.known_classes,
             offset=offset,
             groups=groups,
-            communicator=self._communicator,
+            communicator=self._fit_context.communicator,
         )
         decision_labels(training.classes, training.costs, stated_costs(self).abstain_label)
         return training
@@ -202,10 +200,10 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         self._training_rows = RowSketch.of_training(training)
         self._class_shares = shares(training.class_weights)
         self.__dict__.pop("adaptation_", None)
-        if self._known_classes is None:
+        self._fit_context = self._fit_context.afterwards()
+        if self._fit_context.known_classes is None:
             warn_of_side(training.classes, training.costs, stated_costs(self).pos_label)
         warn_of_identifiers(training.schema, training.weights.total)
-        self.__dict__.pop("_communicator", None)  # it is over when the fit is
         return self
 
     # --- using the model --------------------------------------------------------------------------
@@ -217,7 +215,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         A model whose costs differ by row has no such attribute.
         """
         check_is_fitted(self)
-        return stated_costs(self).resolve(self.classes_, None, self._known_classes)
+        return stated_costs(self).resolve(self.classes_, None, self._fit_context.known_classes)
 
     @property
     def has_row_costs(self) -> bool:
@@ -237,7 +235,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         stated = stated_costs(self).with_rows(costs, fp_cost, fn_cost)
-        return stated.resolve(self.classes_, X, self._known_classes)
+        return stated.resolve(self.classes_, X, self._fit_context.known_classes)
 
     @property
     def view(self) -> str:

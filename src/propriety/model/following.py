@@ -80,7 +80,7 @@ def has_callbacks(estimator: Any) -> bool:
 
 def follower_of(estimator: Any, X: Any, y: Any) -> Follower | None:
     """Who follows the fit of an estimator: who was set to, its callbacks, or nobody."""
-    set_to: Follower | None = getattr(estimator, "_follower", None)
+    set_to: Follower | None = estimator._fit_context.follower
     if set_to is None and has_callbacks(estimator):
         return Callbacks(estimator, X, y)
     return set_to

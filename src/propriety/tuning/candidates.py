@@ -14,6 +14,7 @@ from propriety import losses
 from propriety.data.costs import Costs, parameters_of, stated_costs
 from propriety.losses import simplex
 from propriety.model.base import ProperClassifier
+from propriety.model.fit_context import in_context
 from propriety.separators.bags import BAGS
 
 #: Families by name, each in the order in which they leave the log loss; it is tried first in any case.
@@ -80,7 +81,7 @@ class Place:
         model.set_params(**self.parameters(model, candidate))
         if stated_costs(self.owner(model)) != costs:
             model.set_params(**{self.prefix + name: value for name, value in parameters_of(costs).items()})
-        self.owner(model)._known_classes = classes  # of which folds may lack some
+        in_context(self.owner(model), known_classes=classes)  # of which folds may lack some
         return model
 
     def parameters(self, estimator: Any, candidate: Candidate) -> dict[str, Any]:

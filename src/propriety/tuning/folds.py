@@ -25,6 +25,7 @@ from propriety.boosting import BoostingClassifier
 from propriety.data.costs import Costs
 from propriety.linear import LinearClassifier
 from propriety.linear.tailoring import is_convex
+from propriety.model.fit_context import in_context
 from propriety.progress import part
 from propriety.tuning.candidates import Candidate, Place
 from propriety.tuning.choosing import Fold, Observations
@@ -152,20 +153,16 @@ class Sharing:
 
     def __init__(self, task: Task) -> None:
         # Behind transformers the table could differ from fit to fit.
-        self._bins = _shared_bins() if isinstance(task.estimator, BoostingClassifier) else None
-        self._members: dict[str, Any] | None = {} if isinstance(task.estimator, AutoClassifier) else None
         self._linear = isinstance(task.estimator, LinearClassifier) and not task.estimator.warm_start
         self._start: tuple[Floats, Floats] | None = None
-        self._found: dict[Any, Any] = {}
+        self._shared: Any = {} if self._linear or isinstance(task.estimator, AutoClassifier) else None
+        if isinstance(task.estimator, BoostingClassifier):
+            self._shared = _shared_bins()
 
     def prepared(self, model: Any, candidate: Candidate) -> Any:
         """The model, told what earlier ones have found."""
-        if self._bins is not None:
-            model.share_bins(self._bins)
-        if self._members is not None:
-            model.share_members(self._members)
-        if self._linear:
-            model.share_ways(self._found)
+        if self._shared is not None:
+            in_context(model, shared=self._shared)
         if self._linear and self._start is not None and _convex(model, candidate):
             # A convex loss has one minimum, so the start changes the time and nothing else.
             model.coef_, model.intercept_ = self._start

@@ -25,6 +25,7 @@ from propriety.data.parameters import choice
 from propriety.data.table import refuse_query
 from propriety.data.training import encode_labels
 from propriety.evaluation.scores import class_index
+from propriety.model.fit_context import in_context
 from propriety.model.pages import Documented
 from propriety.parallel import n_threads
 from propriety.progress import is_heard, part
@@ -345,7 +346,7 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
     def _refit(self, task: folds.Task, best: int) -> tuple[Any, float]:
         started = time.perf_counter()
         model = task.fit(task.model(best), task.X, slice(None))
-        task.place.owner(model)._known_classes = None  # the model knows them itself now
+        in_context(task.place.owner(model), known_classes=None)  # the model knows them itself now
         return model, time.perf_counter() - started
 
     def _keep(
