@@ -427,3 +427,23 @@ def test_the_page_on_many_machines_runs(client, tmp_path, monkeypatch):
     assert names["model"].n_features_in_ == 4
     assert names["p"].compute().shape == (1600, 2)
     assert (tmp_path / "loans.propriety").exists()
+
+
+def test_a_study_judges_rows_of_collections_by_what_they_hold(client):
+    """Whatever the partitions, the same rows judge, and the model is that of the others in memory."""
+    X, y, rng = arrays(11)
+    X, weight = np.nan_to_num(X), rng.integers(1, 4, len(y)).astype(float)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    costs, found = propriety.Costs(1, 4), []
+    for chunks in (len(y), 700):
+        given = (dd.from_pandas(frame, chunksize=chunks), dd.from_pandas(pd.Series(y), chunksize=chunks))
+        weights = dd.from_pandas(pd.Series(weight), chunksize=chunks)
+        found.append(propriety.Study(model(), *given, costs=costs, sample_weight=weights))
+    assert found[0].judgement.cost == found[1].judgement.cost
+    assert found[0].judgement.log_loss == pytest.approx(found[1].judgement.log_loss, rel=1e-9)
+    judged = found[0].question.X
+    left = ~frame.apply(tuple, axis=1).isin(set(judged.apply(tuple, axis=1)))
+    own = clone(model()).set_params(costs=costs).fit(frame[left], y[left], sample_weight=weight[left])
+    np.testing.assert_allclose(own.predict_proba(judged)[:, 1], found[0].p, rtol=1e-9)
+    as_arrays = propriety.Study(model(), da.from_array(X, chunks=(500, 4)), da.from_array(y, chunks=500))
+    assert 0.15 < len(as_arrays.y) / len(y) < 0.35

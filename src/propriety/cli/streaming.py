@@ -23,7 +23,6 @@ from propriety.cli.loading import parts_of, show_table
 from propriety.cli.options import Asking, Meaning, Opening, Showing, option
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import TrainingTable
-from propriety.data.hashing import mixed
 from propriety.distributed import out_of_core
 from propriety.distributed.scan import Scan
 from propriety.distributed.sources import Files, source_of
@@ -33,12 +32,12 @@ from propriety.study import Study
 from propriety.study.candidates import Candidate
 from propriety.study.models import FitRequest, Fitted, ModelSpec
 from propriety.study.splitting import Split
+from propriety.study.streamed import chosen, share_of
 from propriety.tables import Findings, Source, TableCosts, TableError, infer
 from propriety.tables.errors import no_such_column
 from propriety.tables.roles import weights_of
 
 _SAMPLE, _PLACES = 100_000, 20  # rows that the columns are worked out from, and the places they are read at
-_JUDGES, _SHARE = 500_000, 0.25  # rows that judge at most, and their share by default
 _CONNECT = 20  # seconds to find a scheduler
 _LABEL, _WEIGHT = "\0label", "\0weight"  # columns that no file has
 
@@ -118,10 +117,7 @@ class Encoded(Rows):
 
     def judges(self, first: int, n: int) -> NDArray[np.bool_]:
         """Which of the rows from ``first`` on judge."""
-        numbers = mixed(
-            np.arange(first, first + n, dtype=np.uint64) + mixed(np.array([self.seed], np.uint64))
-        )
-        return numbers < np.uint64(self.share * 2.0**64)
+        return chosen(np.arange(first, first + n, dtype=np.uint64), self.share, self.seed)
 
     def judging_rows(self, more: list[str]) -> Any:
         """The rows that judge, as they are in the files."""
@@ -179,7 +175,7 @@ def fit_streamed(
     findings = infer(
         sample, target, positive=asking.positive, overrides=meaning.overrides, apart=apart, several=several
     )
-    share = min(asking.holdout or _SHARE, _JUDGES / files.n_rows)
+    share = share_of(asking.holdout, files.n_rows)
     rows = Encoded(files, findings, asking.weights, request.seed, share)
     show_table(out, _training(rows, sample, stated, f"a sample of {path}"))
     judging = _training(rows, rows.judging_rows([*stated.columns, *by]), stated, path, by)

@@ -67,6 +67,7 @@ from propriety.study.ordering import LATEST, in_words, sorted_by
 from propriety.study.question import Question, read_question_costs
 from propriety.study.reference import Reference
 from propriety.study.splitting import FOLDS, Role, Split, split_rows
+from propriety.study.streamed import Streamed, is_streamed
 from propriety.study.summary import document, judgements_frame, predictions_frame, text
 from propriety.study.verdict import headline, of_models
 from propriety.weights import Estimate, Weights
@@ -114,8 +115,11 @@ class Study:
         A name ("auto", "boosting", "forest", "linear", "tree", "rules", "logistic", "hist", "lightgbm",
         "xgboost") or a classifier with the interface of scikit-learn, which is cloned and fitted. One that
         must not be fitted is a `sklearn.frozen.FrozenEstimator`, or comes by `from_estimator`.
-    X : array or data frame of shape (n, d)
+    X : array or data frame of shape (n, d), `propriety.scan` or Dask collection
+        Of the latter two, rows chosen by a hash, at most 500,000, come to this process to judge, and
+        boosting, forests and trees are fitted to the others where they are.
     y : array of shape (n,), or name of a column of X
+        None for a scan, which has its target.
     costs : Costs, optional
         What mistakes cost; of the model if it states its own. `fp_cost`, `fn_cost` and `pos_label` are the
         short form.
@@ -204,6 +208,12 @@ class Study:
         n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
+        streamed = None
+        if is_streamed(X):
+            _check_streamed(model, cv=cv, test=test, groups=groups, time=time, offset=offset)
+            model = "boosting" if isinstance(model, str) and model == AUTO else model
+            streamed = Streamed.of(X, y, sample_weight, holdout, random_state)
+            X, y, sample_weight = streamed.X, streamed.y, streamed.weight
         if X is None or y is None:
             raise ArgumentError("X", "and y are needed: the rows that a model is fitted to and judged on")
         refuse_query(X)
@@ -241,7 +251,9 @@ class Study:
                 "rivals", "must be fitted and frozen, as the model is: no row is there to fit to"
             )
         candidates += [candidate_of(other, question, request, title, RIVAL) for title, other in others]
-        if fixed:
+        if streamed is not None:
+            split, refit = judged_as_given(None, streamed.text), False
+        elif fixed:
             split = judged_as_given(_seen(model, question.X))
         elif n_train is not None:
             rows = np.arange(question.n_rows)
@@ -259,6 +271,7 @@ class Study:
         facts = TableFacts(target=target)
         scale = Scale.read(unit, cases)
         self._set(question, candidates, split, facts, scale, capacity, actionable, refit=refit)
+        self._streamed = streamed
 
     def _set(
         self,
@@ -290,6 +303,7 @@ class Study:
             for candidate in self._candidates:
                 if candidate.spec is not None and not candidate.spec.takes_offset(candidate.request):
                     raise ArgumentError("offset", f"cannot be the start of {candidate.name}: leave it out")
+        self._streamed: Streamed | None = None
         self._done: dict[tuple[int, int], JudgedPart] = {}
         self._final: Fitted | None = None
         self._by_time: str | None = None
@@ -425,8 +439,10 @@ class Study:
         return JudgedPart(decided, p, clock.perf_counter() - began, fitted if keep else None)
 
     def _fit(self, candidate: Candidate, rows: NDArray[np.intp]) -> Fitted:
-        part, request = self.question.take(rows), candidate.request
         assert candidate.spec is not None
+        part, request = self.question.take(rows), candidate.request
+        if self._streamed is not None:
+            return self._streamed.fit(candidate.spec, request, part.costs.parameters, self.question.classes)
         inner: Any = FOLDS
         if request.search and (part.groups is not None or part.time is not None):
             inner = split_rows(
@@ -958,9 +974,18 @@ def _target(y: Any) -> str:
     return name if isinstance(name, str) else "class"
 
 
-def judged_as_given(seen: Any) -> Split:
-    """All rows judge, and nothing is fitted."""
-    told = getattr(seen, "judged_by", "") if seen is not None else ""
+def _check_streamed(model: Any, **given: Any) -> None:
+    """Refuse what asks for all rows in memory."""
+    if isinstance(model, FrozenEstimator):
+        raise ArgumentError("X", "of a model that is fitted must be rows in memory")
+    for argument, value in given.items():
+        if value is not None:
+            raise ArgumentError(argument, "needs rows in memory, and these are read in parts: give holdout")
+
+
+def judged_as_given(seen: Any, told: str = "") -> Split:
+    """All rows judge; what is fitted is fitted to others."""
+    told = told or getattr(seen, "judged_by", "")
     return Split([(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))], told)
 
 
