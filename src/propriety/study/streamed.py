@@ -1,4 +1,4 @@
-"""Studies of rows that do not fit in memory: some are kept from the fit, and come to this process to judge."""
+"""Studies of rows that do not fit in memory: some of them come to this process to judge."""
 
 from __future__ import annotations
 
@@ -61,8 +61,9 @@ class HeldOut(Source):
 
     def batches(self, columns: list[str], start: int, size: int) -> tuple[int, Iterator[Any]]:
         """Batches of the columns asked for."""
-        own = [self._weight if name == _WEIGHT else name for name in columns]
-        own = list(dict.fromkeys(name for name in own if name is not None)) or self._source.schema.names[:1]
+        named = [self._weight if name == _WEIGHT else name for name in columns]
+        own = list(dict.fromkeys(name for name in named if name is not None))
+        own = own or self._source.schema.names[:1]
         first, raw = self._source.batches(own, start, size)
         return first, self._weighted(raw, first, columns)
 
@@ -78,7 +79,7 @@ class HeldOut(Source):
 
 @dataclass(frozen=True)
 class Streamed:
-    """The judging rows of a stream or of Dask collections, in memory, and how models are fitted to the rest."""
+    """Judging rows of a scan or of Dask collections, in memory, and how models are fitted to the rest."""
 
     X: Any
     y: NDArray[Any]
@@ -138,7 +139,7 @@ class Streamed:
         if not getattr(estimator, "_reads_streams", False):
             raise ArgumentError(
                 "model",
-                f"reads rows that do not fit in memory if it is boosting, forest or tree: {spec.title}",
+                f"must be boosting, a forest or a tree where rows are read in parts, not {spec.title}",
             )
         fitted = Fitted(self.train(estimator), spec, None, classes)
         if sorted(map(str, fitted.known)) != sorted(map(str, classes.tolist())):

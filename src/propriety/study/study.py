@@ -270,8 +270,8 @@ class Study:
             )
         facts = TableFacts(target=target)
         scale = Scale.read(unit, cases)
-        self._set(question, candidates, split, facts, scale, capacity, actionable, refit=refit)
-        self._streamed = streamed
+        told = facts, scale, capacity, actionable, streamed
+        self._set(question, candidates, split, *told, refit=refit)
 
     def _set(
         self,
@@ -282,6 +282,7 @@ class Study:
         scale: Scale,
         capacity: float | None = None,
         actionable: Collection[str] | None = None,
+        streamed: Streamed | None = None,
         *,
         refit: bool = True,
     ) -> None:
@@ -303,7 +304,7 @@ class Study:
             for candidate in self._candidates:
                 if candidate.spec is not None and not candidate.spec.takes_offset(candidate.request):
                     raise ArgumentError("offset", f"cannot be the start of {candidate.name}: leave it out")
-        self._streamed: Streamed | None = None
+        self._streamed = streamed
         self._done: dict[tuple[int, int], JudgedPart] = {}
         self._final: Fitted | None = None
         self._by_time: str | None = None
