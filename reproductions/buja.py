@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.evaluation import theory
+from propriety.evaluation.theory import qq_trace
 from propriety.evaluation.traces import Trace
 from propriety.linear import LinearClassifier
 from propriety.losses.links import Logit
@@ -376,7 +376,7 @@ def run_6(context: Context) -> Outcome:
     log, nobody = (np.array([run[name] for run in found[::2]]) for name in ("log", "nobody"))
     tailored = {name: np.array([run[name] for run in found[1::2]]) for name in found[1]}
     traces = {
-        name: [theory.qq_trace(log[:, j], costs[:, j], n_permutations=100) for j in range(len(COSTS))]
+        name: [qq_trace(log[:, j], costs[:, j], n_permutations=100) for j in range(len(COSTS))]
         for name, costs in tailored.items()
     }
     words = {name: [_word(trace) for trace in own] for name, own in traces.items()}

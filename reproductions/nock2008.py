@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.evaluation.comparison import Comparison, compare
+from propriety.evaluation import compare
+from propriety.evaluation.comparison import Comparison
 from propriety.losses import Mu
 from reproductions.data import Data
 from reproductions.experiment import (

@@ -148,7 +148,7 @@ def test_costs_of_the_same_numbers_are_kept_and_cannot_be_changed():
     ],
 )
 def test_an_error_carries_the_argument_that_it_is_about(call, argument):
-    with pytest.raises(ArgumentError) as caught:
+    with pytest.raises(ArgumentError, match=argument) as caught:
         call()
     error = pickle.loads(pickle.dumps(caught.value))
     assert error.argument == argument

@@ -22,7 +22,7 @@ n = 12_000
 X = pd.DataFrame(
     {
         "wave": rng.uniform(-3, 3, n),
-        "algorithm": Algorithm(step=rng.normal(size=n)),
+        "step": rng.normal(size=n),
         "parabola": rng.normal(size=n),
         "site": pd.Categorical(rng.choice(["north", "east", "south", "west"], n, p=[0.4, 0.3, 0.2, 0.1])),
         "nothing": rng.exponential(size=n),

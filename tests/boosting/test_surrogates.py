@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 from surrogates import SURROGATES
 
 from propriety import BoostingClassifier, losses
+from propriety.boosting import Algorithm
 
 RNG = np.random.default_rng(1)
 X = RNG.integers(0, 3, (90, 2)).astype(float)
@@ -14,7 +15,6 @@ SIGN = 2 * y - 1
 # Stumps on two columns of three values span these.
 H = np.column_stack([np.ones(len(y)), *(X[:, [j]] <= np.array([0.0, 1.0]) for j in range(2))])
 EXACT = {
-    "weak_learner": "stump",
     "learning_rate": 1.0,
     "min_samples_leaf": 1,
     "min_weight_leaf": 0,
@@ -38,10 +38,12 @@ def test_boosted_stumps_find_the_minimum_of_phi(name):
     )
     loss = losses.from_margin_loss(s.phi)
     ways = (
-        {"step": "fisher", "max_iter": 80},
-        {"step": "newton", "max_iter": 80},
-        {"step": "gradient", "coefficient": "corrective", "max_step": None, "max_iter": 8},
+        (80, {"step": "fisher"}),
+        (80, {"step": "newton"}),
+        (8, {"step": "gradient", "coefficient": "corrective"}),
     )
-    for way in ways:
-        F = BoostingClassifier(loss, **EXACT, **way).fit(X, y).decision_function(X)
+    for max_iter, way in ways:
+        algorithm = Algorithm(weak_learner="stump", **way)
+        model = BoostingClassifier(loss, algorithm=algorithm, max_iter=max_iter, max_step=None, **EXACT)
+        F = model.fit(X, y).decision_function(X)
         assert np.mean(s.phi(SIGN * F)) <= best.fun + 1e-8, way

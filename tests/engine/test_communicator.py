@@ -60,6 +60,7 @@ class Rows:
     def __init__(self, table, rows):
         self._table, self._rows = table, rows
         self.n_rows, self.n_features, self.arrays = len(rows), table.n_features, ()
+        self.content_hashes = None
 
     def column(self, f, *, codes=False):
         return self._table.column(f, codes=codes)[self._rows]

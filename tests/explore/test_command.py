@@ -14,9 +14,9 @@ pytest.importorskip("uvicorn")
 
 from typer.testing import CliRunner
 
-from propriety.cli import options
 from propriety.cli.app import app
 from propriety.explore import server
+from propriety.tables import many
 
 
 def refused(*args):
@@ -56,8 +56,8 @@ def test_jobs_are_the_threads_that_read_the_table_and_fit_models(tmp_path, monke
         threads.append(explorer.n_jobs)
         listening.close()
 
-    open_sources = options.open_sources
-    monkeypatch.setattr(options, "open_sources", noting)
+    open_sources = many.open_sources
+    monkeypatch.setattr(many, "open_sources", noting)
     monkeypatch.setattr(server, "serve", end_at_once)
     given = ["explore", str(table), "--target", "sick", "--no-browser", "--port", "0"]
     for jobs in (["--jobs", "2"], []):

@@ -105,7 +105,7 @@ def test_files_that_remember_nothing_or_nonsense_are_refused(folder, tmp_path):
         document | {"n_rows": 0},
         document | {"columns": [column | {"shares": column["shares"][1:]}]},
     ):
-        with pytest.raises(ModelFileError):
+        with pytest.raises(ModelFileError, match="training rows"):
             Reference.read(wrong)
 
 

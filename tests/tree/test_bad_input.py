@@ -87,7 +87,7 @@ def test_several_classes_have_no_costs_and_no_monotone_columns(data):
 
 def test_tables(data):
     X, y = data
-    frame = pd.DataFrame({"a": X[:, 0], "b": ["text"] * 60})
+    frame = pd.DataFrame({"a": X[:, 0], "b": ["1.5"] * 60})
     with pytest.raises(ValueError, match="'b'"):
         TreeClassifier().fit(frame, y)
     with pytest.raises(ValueError, match="categorical"):
