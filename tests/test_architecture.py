@@ -39,6 +39,7 @@ FLOORS = (
     ("distributed",),
     ("separators",),
     ("linear", "boosting", "forest", "tree", "rules"),
+    ("scorecard",),
     ("auto",),
     ("tuning", "interop", "dask"),
     ("study",),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from propriety.model.pipelines import register_skl2onnx
     from propriety.model.trusted import TRUSTED
     from propriety.rules import RuleClassifier
+    from propriety.scorecard import ScorecardClassifier
     from propriety.study import Study
     from propriety.tree import TreeClassifier
     from propriety.tuning import LossSearchCV, recommend
@@ -41,6 +42,7 @@ __all__ = [
     "LinearClassifier",
     "LossSearchCV",
     "RuleClassifier",
+    "ScorecardClassifier",
     "Study",
     "TreeClassifier",
     "__version__",

@@ -41,6 +41,7 @@ SMALL = {
     "linear": {"alpha": 0.01},
     "tree": {"min_samples_leaf": 3},
     "rules": {"n_rules": 4},
+    "scorecard": {},
 }
 
 

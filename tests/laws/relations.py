@@ -66,6 +66,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "tree": [{}, {"ccp_alpha": "one_se"}, {"ccp_alpha": "min"}],
     "rules": [{"n_rules": 4}],
+    "scorecard": [{"max_columns": 4}, {"round_points": False}],
 }
 #: Of many rows: fits of a few seconds.
 OF_MANY_ROWS: dict[str, dict[str, Any]] = {
@@ -75,7 +76,7 @@ OF_MANY_ROWS: dict[str, dict[str, Any]] = {
     "tree": {"max_leaf_nodes": 16},
 }
 #: How far probabilities may differ where sums are taken in another order, or a minimum is sought again.
-ROUNDING = {"linear": 1e-7, "auto": 1e-5}
+ROUNDING = {"linear": 1e-7, "auto": 1e-5, "scorecard": 1e-7}
 EXACT, ROUNDED = 0.0, 1e-9
 
 

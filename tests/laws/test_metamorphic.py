@@ -25,11 +25,11 @@ OWN = {
     "auto": {"members": ("linear", "forest")},
 }
 #: How far probabilities may differ where sums are taken in another order; nothing where there is no entry.
-ROUNDING = {"linear": 1e-8, "auto": 1e-5}
+ROUNDING = {"linear": 1e-8, "auto": 1e-5, "scorecard": 1e-8}
 #: Models that depend on the values of a column, not only on their order.
-BY_VALUE = {"auto", "linear"}
+BY_VALUE = {"auto", "linear", "scorecard"}
 #: Models that are weighed by folds, which follow the content of the rows: another column makes other folds.
-FOLDED = {"auto"}
+FOLDED = {"auto", "scorecard"}
 SYMMETRIC = [losses.Log(), losses.Squared(), losses.Exponential(), losses.Matsushita()]
 ANY_LOSS = [losses.Log(), losses.Squared(), losses.Tailored(0.3, 5), losses.Beta(2, 1)]
 #: Rules need a loss that is convex in the score.

@@ -56,9 +56,13 @@ def test_an_old_table_model_decides_the_same(path):
     np.testing.assert_array_equal(model.predict(table), expected["decision"])
 
 
+#: Estimators that no release has had.
+UNRELEASED = {"scorecard"}
+
+
 def test_every_kind_of_model_has_a_golden_file():
     kinds = {path.stem.split("-")[0] for path in FILES}
-    assert kinds == {row.key for row in ESTIMATORS}
+    assert kinds == {row.key for row in ESTIMATORS} - UNRELEASED
     assert {path.stem for path in TABLES} >= {"table-boosting", "table-linear", "table-rules", "table-tree"}
 
 

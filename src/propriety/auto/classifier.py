@@ -54,10 +54,10 @@ class AutoClassifier(ProperClassifier):
         Seconds that the fit may take. Members are fitted in the order of their price, and one for which the
         time that is left would be too short is left out; the first is always there.
     interpretable : bool, default=False
-        Keep one model that can be read, the best by folds of a linear model, a tree and rules, and say what
-        that costs against all members together.
+        Keep one model that can be read, the best by folds of a linear model, a tree, rules and a scorecard,
+        and say what that costs against all members together.
     members : sequence of str, default=("linear", "forest", "boosting")
-        Whom to weigh: those, "tree" and "rules".
+        Whom to weigh: those, "tree", "rules" and "scorecard".
     n_estimators : int, default=300
         Trees of the forest.
     n_folds : int, default=5

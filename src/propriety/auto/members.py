@@ -22,6 +22,7 @@ from propriety.linear import LinearClassifier
 from propriety.model.base import ProperClassifier, shares
 from propriety.model.fit_context import in_context
 from propriety.rules import RuleClassifier
+from propriety.scorecard import ScorecardClassifier
 from propriety.tree import TreeClassifier
 
 Floats = NDArray[np.float64]
@@ -271,6 +272,12 @@ def fit_rules(task: Task) -> Fitted:
     )
 
 
+def fit_scorecard(task: Task) -> Fitted:
+    """A scorecard."""
+    model = ScorecardClassifier("Log", categorical_features=_categorical(task), n_jobs=task.n_jobs)
+    return _refitted(task, "scorecard", model)
+
+
 def _refitted(task: Task, name: str, model: ProperClassifier) -> Fitted:
     P = task.refitted(model)
     return Fitted(Member(name, task.fit(model, task.training.table)), P)
@@ -286,8 +293,9 @@ MEMBERS: dict[str, Callable[[Task], Fitted]] = {
     "linear": fit_linear,
     "tree": fit_tree,
     "rules": fit_rules,
+    "scorecard": fit_scorecard,
     "forest": fit_forest,
     "boosting": fit_boosting,
 }
 #: Those that can be read.
-READABLE = ("linear", "tree", "rules")
+READABLE = ("linear", "tree", "rules", "scorecard")

@@ -43,6 +43,7 @@ ESTIMATORS = (
     Entry("LinearClassifier", "propriety.linear", "linear", "propriety linear"),
     Entry("TreeClassifier", "propriety.tree", "tree", "propriety tree"),
     Entry("RuleClassifier", "propriety.rules", "rules", "propriety rules"),
+    Entry("ScorecardClassifier", "propriety.scorecard", "scorecard", "propriety scorecard"),
 )
 #: What a model file can hold: the estimators, and a model over a table.
 SAVED = (*ESTIMATORS, Entry("TableModel", "propriety.tables", "table", "a model over a table"))

@@ -36,7 +36,7 @@ def reasons(model: Any, X: Any, n: int, reference: Any, names: Sequence[str]) ->
         "value": [texts(int(i), int(f)) for i, f in zip(row, column, strict=True)],
         "points": points[row, column],
     }
-    return nw.from_dict(given, backend=_kind(X)).to_native()
+    return nw.from_dict(given, backend=frame_kind(X)).to_native()
 
 
 def points_of(model: Any, X: Any, reference: Any = None) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
@@ -87,11 +87,11 @@ def _text(value: Any) -> str:
     return "missing" if missing else f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def _kind(X: Any) -> Any:
+def frame_kind(X: Any) -> Any:
     """Of which kind the result is: that of a data frame, else the first that there is."""
     if is_frame(X):
         return nw.from_native(X, eager_only=True).implementation
     found = next((kind for kind in _KINDS if find_spec(kind)), None)
     if found is None:
-        raise ImportError("reasons(X) of an array makes a data frame, and needs pandas, polars or pyarrow")
+        raise ImportError("a table about an array is a data frame, and needs pandas, polars or pyarrow")
     return found

@@ -112,9 +112,9 @@ class Study:
     Parameters
     ----------
     model : str or classifier, default="auto"
-        A name ("auto", "boosting", "forest", "linear", "tree", "rules", "logistic", "hist", "lightgbm",
-        "xgboost") or a classifier with the interface of scikit-learn, which is cloned and fitted. One that
-        must not be fitted is a `sklearn.frozen.FrozenEstimator`, or comes by `from_estimator`.
+        A name ("auto", "boosting", "forest", "linear", "tree", "rules", "scorecard", "logistic", "hist",
+        "lightgbm", "xgboost") or a classifier with the interface of scikit-learn, which is cloned and fitted.
+        One that must not be fitted is a `sklearn.frozen.FrozenEstimator`, or comes by `from_estimator`.
     X : array or data frame of shape (n, d), `propriety.scan` or Dask collection
         Of the latter two, rows chosen by a hash, at most 500,000, come to this process to judge, and
         boosting, forests and trees are fitted to the others where they are.
