@@ -9,8 +9,8 @@ malignant one costs ten times as much as a false alarm.
 # %%
 # Fit
 # ---
-# Columns are binned, chosen and weighed in five folds anew; the number of columns is that of least loss on the
-# held-out rows.
+# Columns are binned, chosen and weighed in five folds anew; their number is that of least loss on held-out
+# rows.
 
 import matplotlib.pyplot as plt
 import numpy as np
