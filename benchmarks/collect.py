@@ -29,9 +29,9 @@ from measuring import CLOCKS, HERE, RESULTS, Table, load
 
 #: The parts in the order of RESULTS.md.
 PARTS = (
-    "losses", "boosting", "rare", "rounds", "boosting_papers", "linear", "search", "quality", "quality_ranks",
-    "costs", "forest", "trees", "trees_rules", "categories", "reading", "scaling", "robustness",
-    "out_of_core", "workers", "interop",
+    "losses", "boosting", "rare", "intervals", "rounds", "boosting_papers", "linear", "search", "quality",
+    "quality_ranks", "costs", "forest", "trees", "trees_rules", "categories", "reading", "scaling",
+    "robustness", "out_of_core", "workers", "interop",
 )  # fmt: skip
 INTRODUCTION = """# Results
 

@@ -4,21 +4,21 @@ Each setting has an expected number of positives among the judged rows, a share 
 misses one and alarms falsely, and what a miss costs against a false alarm of 1. Rows are drawn, decisions are
 judged, and the intervals are compared with the truth: of the cost, of the share saved of what the cheaper of
 always and never costs, of the differences from never, from always and from a second model that agrees on many
-rows, and of the cost of a subgroup of a quarter of the rows (``part``). The last settings have costs that
-differ by row, log-normal ones. ``normal`` is the coverage of the cost by the normal interval.
-
-    python benchmarks/intervals.py          # some minutes
-    python benchmarks/intervals.py --draws 200
+rows, and of the cost of a subgroup of a quarter of the rows (``part``). ``drawn`` is the cost of rows that
+were drawn by class, as many negatives as positives, and weighted to the share. The last setting has costs
+that differ by row, log-normal ones. ``normal`` is the coverage of the cost by the normal interval.
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
+from measuring import Column, Options, Part, Table
 
 from propriety.costs import ResolvedCosts
+from propriety.evaluation.inputs import at_prevalence
 from propriety.evaluation.judging import MODEL, DecisionRule, JudgedRows, judge
 from propriety.evaluation.subgroups import subgroups
 from propriety.weights import Z95, Weights
@@ -33,7 +33,7 @@ SETTINGS = (
     (0.3, 0.15, 0.1, 3.0, False),
     (0.1, 0.2, 0.05, 9.0, True),
 )
-KINDS = ("cost", "savings", "never", "always", "other", "part", "normal")
+KINDS = ("cost", "savings", "never", "always", "other", "part", "drawn", "normal")
 _SPREAD = 0.5  # of the logarithms of costs that differ by row
 
 
@@ -42,6 +42,18 @@ def truths(share, missed, alarmed, fn):
     cost = share * missed * fn + (1 - share) * alarmed
     other = share * 1.5 * missed * fn + (1 - share) * 0.6 * alarmed
     return cost, share * fn, 1 - share, other
+
+
+def drawn_by_class(rng, positives, share, missed, alarmed, fn, by_row):
+    """The cost, estimated from as many negatives as positives."""
+    y = np.repeat([0, 1], positives)
+    size = rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, len(y)) if by_row else 1.0
+    u = rng.random(len(y))
+    decided = np.where(y == 1, u >= missed, u < alarmed).astype(np.intp)
+    costs, drawn = ResolvedCosts.of_mistakes(1.0 * size, fn * size), Weights(len(y))
+    weights = at_prevalence(drawn, y, np.array([1 - share, share]))
+    rows = JudgedRows(y, ("no", "yes"), costs, weights, sampled=drawn)
+    return rows.cost(rows.row_costs(decided))
 
 
 def draw(rng, positives, share, missed, alarmed, fn, by_row):
@@ -73,45 +85,36 @@ def draw(rng, positives, share, missed, alarmed, fn, by_row):
     parts = subgroups(y, np.full(n, 0.5), quarter, costs=costs, decided=mine, pos_label=1)
     if len(parts) == 4 and y[quarter == 0].sum() >= 1:
         held["part"] = parts[0].cost, cost
+    held["drawn"] = drawn_by_class(rng, positives, share, missed, alarmed, fn, by_row), 1000 * cost
     found = {name: e.low - 1e-9 <= truth <= e.high + 1e-9 for name, (e, truth) in held.items()}
     values = rows.row_costs(mine)
     return found | {"normal": abs(values.mean() - cost) <= Z95 * weights.standard_error(values)}
 
 
-def main() -> None:
-    """Print the table and keep it."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--draws", type=int, default=1000)
-    draws = parser.parse_args().draws
-    lines = [
-        "# Coverage of 95% intervals",
-        "",
-        f"In %, over {draws} draws; see `benchmarks/intervals.py`.",
-        "",
-    ]
-    lines += [
-        f"| positives | share | missed | alarmed | miss costs | {' | '.join(KINDS)} |",
-        "|---" * 12 + "|",
-    ]
-    worst = dict.fromkeys(KINDS, 100.0)
-    for positives in POSITIVES:
-        for setting in SETTINGS:
+def coverage(given: Options) -> Iterator[Table]:
+    """The share of the draws in which each interval holds the truth."""
+    rows, draws, settings = [], given.size(given.draws), SETTINGS[:1] if given.quick else SETTINGS
+    for positives in POSITIVES[:1] if given.quick else POSITIVES:
+        for setting in settings:
             rng = np.random.default_rng(positives)
             found = [draw(rng, positives, *setting) for _ in range(draws)]
-            covered = {}
-            for kind in KINDS:
-                seen = [one[kind] for one in found if kind in one]
-                covered[kind] = 100 * float(np.mean(seen))
-                worst[kind] = min(worst[kind], covered[kind])
+            covered = [100 * float(np.mean([one[kind] for one in found if kind in one])) for kind in KINDS]
             *numbers, by_row = setting
             said = [f"{value:g}" for value in (positives, *numbers)]
             said[-1] += " a row" if by_row else ""
-            lines.append(f"| {' | '.join([*said, *(f'{covered[kind]:.1f}' for kind in KINDS)])} |")
-            print(lines[-1], flush=True)
-    lines.append(f"| least | | | | | {' | '.join(f'{worst[kind]:.1f}' for kind in KINDS)} |")
-    print(lines[-1])
-    Path(__file__).with_name("results").joinpath("intervals.md").write_text("\n".join(lines) + "\n")
+            rows.append([*said, *covered])
+    rows.append(["least", *[""] * 4, *(min(column) for column in zip(*(r[5:] for r in rows), strict=True))])
+    heads = ("positives", "share", "missed", "alarmed", "miss costs")
+    columns = [*heads, *(Column(kind, "%", ".1f") for kind in KINDS)]
+    yield Table("coverage", f"Coverage of 95% intervals in %, {draws:,} draws", columns, rows)
 
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """How many draws."""
+    parser.add_argument("--draws", type=int, default=600)
+
+
+PART = Part(__doc__, {"coverage": coverage}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    PART.main()

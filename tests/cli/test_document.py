@@ -36,6 +36,7 @@ def test_the_commands_are_found():
         "compare",
         "validate",
         "monitor",
+        "adapt",
         "explain",
         "export",
         "losses",
@@ -71,7 +72,7 @@ def test_the_commands_of_the_page_of_costs_run(tmp_path, monkeypatch):
     )
     Path("costs.csv").write_text(re.search(r"```text\n(.*?)```", COSTS, flags=re.DOTALL)[1])
     lines = commands_of(COSTS)
-    assert len(lines) == 10
+    assert len(lines) == 13
     for line in lines:
         run(*shlex.split(line))
     for page in ("loans", "patients", "mailing", "rough"):

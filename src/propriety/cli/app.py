@@ -44,6 +44,11 @@ COMMANDS = (
         "Hold new rows against what a model remembers of its training rows: drift, and with labels the cost.",
     ),
     (
+        "adapt",
+        "propriety.cli.adapt",
+        "Write a copy of a model with probabilities for another population.",
+    ),
+    (
         "explain",
         "propriety.cli.explain",
         "Say what a model is, or why it decides as it does on one row of a table.",

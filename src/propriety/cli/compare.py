@@ -57,14 +57,15 @@ def compare_command(
     study = run(out, study_of(training, request, specs, split, budget=asking.budget, refit=False))
     judged = judge(study.rows, [*study.models, *study.rows.constants])
     show_judgements(out, title_of(study), judged)
-    for line in (study.rows.left_out, of_models(study.differences), of_intervals(study.groups is not None)):
+    for line in (study.rows.left_out, of_models(study.differences), of_intervals(study.rows)):
         if line:
             out.say(line)
     out.result(
         {
             "command": "compare",
             "rows": len(training.y),
-            "judged_by": split.text,
+            "judged_by": study.split.text,
+            "positives": study.rows.positives,
             "costs": training.stated.document(),
             "threshold": threshold_of(study),
             "judgements": [j.to_dict() for j in judged],

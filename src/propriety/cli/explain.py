@@ -246,7 +246,7 @@ def describe(out: Output, model: TableModel) -> None:
     }
     facts |= _facts_of_costs(model, stated)
     facts |= {} if model.offset is None else {"offset": model.offset.words}
-    known = ("table", "rows", "positives", "classes", "judged_by", "budget", "command")
+    known = ("table", "rows", "positives", "classes", "judged_by", "adapted", "budget", "command")
     facts |= {k: model.summary[k] for k in known if k in model.summary}
     judged = model.summary.get("judgement", {})
     if "cost_per_1000" in judged:

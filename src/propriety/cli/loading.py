@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from propriety import memory
-from propriety.cli.options import Asking, Meaning, Opening, Showing
+from propriety.cli.options import Asking, Meaning, Opening, Showing, prevalence_of
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import TrainingTable
 from propriety.study.splitting import Role
@@ -119,6 +119,7 @@ def load_table(
         offset=None if offset is None else _offsets(asking, offset, table, findings),
         by={name: parts_of(table.column(name), findings) for name in showing.subgroup or ()},
         apart={name: _numbers(table, name, findings) for name in apart},
+        shares=prevalence_of(asking.prevalence, findings.target.classes),
     )
     result = replace(result, of_rows=stated.of_rows(table, findings.columns, rows=findings.rows))
     result.costs  # noqa: B018 (refuses costs that make no sense)

@@ -60,10 +60,11 @@ def monitor_command(
     seen = rows.asked.answer
     if seen is not None and seen.some:
         out.warn("the model was fitted to some of these rows, so that they are no news")
-    _show(out, monitor, rows.n_labelled)
+    _show(out, monitor, rows.judged)
     for finding in monitor.findings:
         out.warn(finding.text)
-    out.result({"command": "monitor", "labelled_rows": rows.n_labelled} | monitor.to_dict())
+    n_labelled = 0 if rows.judged is None else len(rows.judged.y)
+    out.result({"command": "monitor", "labelled_rows": n_labelled} | monitor.to_dict())
     if monitor.status:
         raise typer.Exit(monitor.status)
 
@@ -74,7 +75,7 @@ class NewRows:
 
     monitor: Monitor
     asked: RowsAsked
-    n_labelled: int
+    judged: JudgedRows | None
 
 
 def _read(model: TableModel, source: Source, monitor: Monitor) -> NewRows:
@@ -107,11 +108,11 @@ def _read(model: TableModel, source: Source, monitor: Monitor) -> NewRows:
         of_all = replace(of_all, matrix=np.concatenate([c.matrix for c in costs]))
     budget = _budget(model, monitor)
     monitor.decide(of_all.decide(p) if budget is None else of_all.decide_within(p, budget))
-    known = np.flatnonzero(codes >= 0)
+    known, rows = np.flatnonzero(codes >= 0), None
     if known.size:
         rows = JudgedRows(codes[known], target.classes, of_all.take(known), Weights(known.size), None, budget)
         monitor.judge(rows, p[known])
-    return NewRows(monitor, asked, known.size)
+    return NewRows(monitor, asked, rows)
 
 
 def _budget(model: TableModel, monitor: Monitor) -> float | None:
@@ -122,8 +123,9 @@ def _budget(model: TableModel, monitor: Monitor) -> float | None:
     return min(float(budget) / monitor.reference.n_judged, 1 - 1e-9)
 
 
-def _show(out: Output, monitor: Monitor, n_labelled: int) -> None:
+def _show(out: Output, monitor: Monitor, judged: JudgedRows | None) -> None:
     reference, columns = monitor.reference, monitor.columns
+    n_labelled = 0 if judged is None else len(judged.y)
     out.say(
         f"{monitor.n_rows:,} rows, {n_labelled:,} with a known class, against {reference.n_rows:,} of the fit"
     )
@@ -141,7 +143,8 @@ def _show(out: Output, monitor: Monitor, n_labelled: int) -> None:
         ]
         title = "Cost of 1,000 decisions, slope of the calibration, and stated less seen share"
         out.table(title, ("what", "was", "is", "difference"), rows)
-        out.say(of_intervals(grouped=False))
+        if judged is not None:
+            out.say(of_intervals(judged))
     if not monitor.findings:
         out.say("Nothing has changed beyond chance.")
 

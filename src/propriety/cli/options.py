@@ -11,6 +11,7 @@ import typer
 
 from propriety.cli.names import option
 from propriety.cli.output import Output, UsageError
+from propriety.errors import ArgumentError
 from propriety.tables.errors import no_such_column
 from propriety.tables.limits import EXPANSION
 
@@ -138,6 +139,13 @@ class Asking:
     budget: Annotated[
         float | None,
         _cost("Judge decisions that act on at most this many rows, or on a share such as 0.1."),
+    ] = None
+    prevalence: Annotated[
+        Text,
+        typer.Option(
+            help="Share of the positive class in the population, where rows were drawn by class: 0.02, or "
+            "a=0.2,b=0.3,c=0.5 of several classes."
+        ),
     ] = None
     offset: Annotated[
         Text,
@@ -362,6 +370,30 @@ def check_budget(budget: float | None) -> None:
         from propriety.costs import ResolvedCosts
 
         ResolvedCosts.of_mistakes().decide_within([0.5], budget)
+
+
+def prevalence_of(text: str | None, classes: Sequence[str]) -> Any:
+    """Shares of the classes, the positive one of two last.
+
+    >>> prevalence_of("0.02", ("paid", "late")), prevalence_of("b=0.3, a=0.7", ("a", "b"))
+    (array([0.98, 0.02]), array([0.7, 0.3]))
+    """
+    if text is None:
+        return None
+    import numpy as np
+
+    from propriety.study.question import shares_of
+
+    try:
+        if "=" in text:
+            pairs = (pair.rpartition("=") for pair in text.split(","))
+            return shares_of({name.strip(): float(share) for name, _, share in pairs}, np.array(classes))
+        return shares_of(float(text), np.array(classes))
+    except ValueError as error:
+        if isinstance(error, ArgumentError):
+            raise
+        example = ",".join(f"{label}={1 / len(classes):.2g}" for label in classes)
+        raise UsageError(f"--prevalence must be a share such as 0.02, or {example}, got {text!r}") from None
 
 
 def _loss(text: str | None) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from propriety import memory
 from propriety.cli.loading import parts_of, show_table
-from propriety.cli.options import Asking, Meaning, Opening, Showing, option
+from propriety.cli.options import Asking, Meaning, Opening, Showing, option, prevalence_of
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import TrainingTable
 from propriety.distributed import out_of_core
@@ -179,8 +179,11 @@ def fit_streamed(
     rows = Encoded(files, findings, asking.weights, request.seed, share)
     show_table(out, _training(rows, sample, stated, f"a sample of {path}"))
     judging = _training(rows, rows.judging_rows([*stated.columns, *by]), stated, path, by)
+    judging = replace(judging, shares=prevalence_of(asking.prevalence, judging.classes))
     memory.trim()
     fitted = _fit(out, rows, stated, request, spec, budget, scheduler)
+    if judging.shares is not None:
+        fitted = fitted.adapted(judging.shares, judging.shares)
     dates = [c.name for c in findings.columns.columns if c.kind == "date"]
     for name in rows.unknown:
         what = "values that are no dates" if name in dates else "categories that are not in the sample"

@@ -148,7 +148,7 @@ def show_judged(out: Output, study: Study, table: TrainingTable) -> None:
     for line in (study.rows.left_out, *_summed_up(study), of_models(study.differences)):
         if line:
             out.say(line)
-    out.say(of_intervals(study.groups is not None))
+    out.say(of_intervals(study.rows))
     show_importances(out, study.importance, table)
     out.say(study.headline)
     for finding in study.warnings:
@@ -260,6 +260,7 @@ def validation(study: Study, table: TrainingTable) -> dict[str, Any]:
         "threshold": threshold_of(study),
         "budget": study.budget,
         "judged_by": study.split.text,
+        "positives": study.rows.positives,
         "judgements": [j.to_dict() for j in study.judgements],
         "differences": [difference_document(difference) for difference in study.differences],
     }

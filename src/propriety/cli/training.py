@@ -43,6 +43,8 @@ class TrainingTable:
         Columns whose values part the rows into subgroups: floats or text.
     apart : dict
         Columns of numbers that are no features.
+    shares : array of shape (K,), or None
+        Of the classes in the population that the rows stand for.
     groups, time : Role or None
         What is never on both sides of a split, and what splits before from after.
     """
@@ -60,6 +62,7 @@ class TrainingTable:
     offset: Floats | None = None
     by: dict[str, NDArray[Any]] = field(default_factory=dict)
     apart: dict[str, Floats] = field(default_factory=dict)
+    shares: Floats | None = None
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -97,6 +100,7 @@ class TrainingTable:
             self.time,
             self.by,
             budget,
+            self.shares,
         )
 
     @property

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propriety.evaluation.condensing import Counted, condensed, refuse_collections
 from propriety.losses.point import as_float, check_probability
+from propriety.model.adapt import read_shares
 from propriety.weights import Weights, check
 
 Array = NDArray[np.float64]
@@ -81,6 +82,26 @@ def outcomes(y: ArrayLike, pos_label: Any = None) -> Array:
             + ("; give pos_label to say which one is class 1" if len(present) == 1 else "")
         )
     return (labels == present[1]).astype(np.float64)
+
+
+def at_prevalence(weights: Weights, codes: NDArray[np.intp], shares: Array) -> Weights:
+    """Weights with which the classes have the shares of a population, in the place of those drawn.
+
+    >>> at_prevalence(Weights(4), np.array([0, 1, 1, 1]), np.array([0.5, 0.5])).array.round(3)
+    array([2.   , 0.667, 0.667, 0.667])
+    """
+    own = weights.by_class(codes, len(shares))
+    if not np.all(own > 0):
+        raise ValueError("prevalence needs rows of each class")
+    return weights.times((shares / own)[codes])
+
+
+def population_weights(sample_weight: Any, outcomes: Array, prevalence: Any) -> Any:
+    """Weights of rows of two classes, for the share of class 1 in a population; as given if None."""
+    if prevalence is None:
+        return sample_weight
+    shares, codes = read_shares(prevalence, np.arange(2), 1), outcomes.astype(np.intp)
+    return at_prevalence(Weights.read(sample_weight, len(codes)), codes, shares).array
 
 
 def column_of(y: ArrayLike, pos_label: Any = None) -> int:

@@ -77,6 +77,8 @@ class JudgedRows:
         Rows of a group are one observation in intervals.
     budget : float or None
         How many rows may be acted on, or which share of them.
+    sampled : Weights or None
+        Of the rows as they were drawn, where `weights` are those of another population.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class JudgedRows:
     weights: Weights
     groups: NDArray[np.intp] | None = None
     budget: float | None = None
+    sampled: Weights | None = None
 
     @property
     def sided(self) -> bool:
@@ -120,13 +123,29 @@ class JudgedRows:
     @property
     def positives(self) -> float:
         """Rows of the positive one of two classes or of the rarest of several, on which intervals rest."""
-        counts = self.weights.by_class(self.y, self.costs.n_classes) / self.weights.overdispersion
+        counts = self._drawn.by_class(self.y, self.costs.n_classes) / self._drawn.overdispersion
         return float(counts[self.costs.positive] if self.costs.n_classes == 2 else counts.min())
 
     @cached_property
     def _mean_costs(self) -> Floats:
-        """What a decision on a row of a class costs on average: of shape (K, D)."""
-        return self.costs.mean(self.weights.array).matrix
+        """What a decision on a row of a class costs on average: of shape (K, D), as `_as_drawn`."""
+        mean = self.costs.mean(self.weights.array).matrix
+        if self.sampled is None:
+            return mean
+        k = self.costs.n_classes
+        drawn = np.maximum(self.sampled.by_class(self.y, k), CLIP)
+        return mean * (self.weights.by_class(self.y, k) / drawn)[:, None]
+
+    @property
+    def _drawn(self) -> Weights:
+        return self.weights if self.sampled is None else self.sampled
+
+    def _as_drawn(self, values: Floats) -> Floats:
+        """Values of rows that have the mean over `sampled` that the values given have over `weights`."""
+        if self.sampled is None:
+            return values
+        drawn = self.sampled.array
+        return values * np.divide(self.weights.array, drawn, out=np.zeros_like(drawn), where=drawn > 0)
 
     def difference(
         self, decided: NDArray[np.intp], other: NDArray[np.intp], scale: float = CASES
@@ -136,14 +155,15 @@ class JudgedRows:
         more = self._mean_costs[:, others, None] - self._mean_costs[:, None, ways]
         reach = float(more.min()), float(more.max())
         values = self.row_costs(other) - self.row_costs(decided)
-        sampled = SampledMean.of(self.weights, values, self.groups, reach)
+        sampled = SampledMean.of(self._drawn, self._as_drawn(values), self.groups, reach)
         low, high = sampled.interval()
         return Estimate(scale * sampled.value, scale * low, scale * high), sampled.p_value
 
     def cost(self, row_costs: Floats, scale: float = CASES) -> Estimate:
         """The mean cost with its interval, which ends at 0 if no decision can bring anything."""
         reach = float(self._mean_costs.min()), float(self._mean_costs.max())
-        return self.weights.estimate(row_costs, scale=scale, groups=self.groups, reach=reach)
+        values = self._as_drawn(row_costs)
+        return self._drawn.estimate(values, scale=scale, groups=self.groups, reach=reach)
 
     def log_losses(self, p: Floats) -> Floats:
         """The log loss of each row."""
@@ -195,9 +215,8 @@ class JudgedRows:
         best = self.row_costs(np.full(len(self.y), self.cheapest[0]))
         if self.weights.mean(best) <= 0:
             return None
-        return savings_estimate(
-            row_costs, best, self.weights, self.groups, self._mean_costs, self.cheapest[0]
-        )
+        costs, constant = self._as_drawn(row_costs), self._as_drawn(best)
+        return savings_estimate(costs, constant, self._drawn, self.groups, self._mean_costs, self.cheapest[0])
 
 
 @dataclass(frozen=True)
@@ -225,6 +244,8 @@ class Judgement:
     log_loss, brier, roc_auc : float or None
         Of the probabilities; the area is of two classes.
     seconds : float
+    positives : float
+        Rows of the positive one of two classes, or of the rarest of several, on which the intervals rest.
     """
 
     name: str
@@ -242,11 +263,13 @@ class Judgement:
     brier: float | None
     roc_auc: float | None
     seconds: float
+    positives: float
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers for machines."""
         result: dict[str, Any] = {"model": self.name, "cost_per_1000": self.cost.value}
         result |= {"cost_low": self.cost.low, "cost_high": self.cost.high, "total_cost": self.total}
+        result |= {"positives": self.positives}
         sided = self.false_alarms is not None
         counts = {
             "false_alarms_per_1000": self.false_alarms,
@@ -302,6 +325,7 @@ def judge(rows: JudgedRows, rules: Sequence[DecisionRule]) -> tuple[Judgement, .
                 **_counts(rows, rule.decided),
                 **_quality(rows, rule.p),
                 seconds=rule.seconds,
+                positives=rows.positives,
             )
         )
     return tuple(found)

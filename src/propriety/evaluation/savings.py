@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.data.costs import read_terms
+from propriety.evaluation import inputs
 from propriety.evaluation.condensing import as_copies, condensed
 from propriety.evaluation.decisions import read_decisions, with_terms
 from propriety.evaluation.judging import JudgedRows, share_saved
+from propriety.model.adapt import read_shares
 from propriety.weights import Estimate, Weights
 
 
@@ -78,8 +80,12 @@ def cost_summary(
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     pos_label: Any = None,
+    prevalence: Any = None,
 ) -> CostSummary:
     """Mean and total cost of decisions with 95% intervals, and what they save; arguments as in `mean_cost`.
+
+    With ``prevalence``, the share of the positive class in a population (of several classes a dictionary by
+    label, or an array), rows that were drawn by class are weighted to stand for that population.
 
     Rows may be in Dask collections with the same partitions: labels, ``predict`` of them, weights and costs.
 
@@ -88,12 +94,18 @@ def cost_summary(
     (0.25, 1.0, 1, 0.5)
     >>> print(summary)
     0.25 a decision (... to 7.233), 1 in all; deciding 1 for everyone costs 0.5 a decision, 0.25 more (...)...
+    >>> cost_summary([0, 0, 1, 1], [0, 1, 1, 1], fn_cost=9, prevalence=0.02).mean.value
+    0.49
     """
     stated = read_terms(costs, fp_cost, fn_cost, pos_label)
     given = as_copies(condensed(y=y, decision=decision, sample_weight=sample_weight, **stated.terms))
     judged = read_decisions(given["y"], given["decision"], with_terms(stated, given), labels=labels)
     weights = Weights.read(given["sample_weight"], len(judged.true))
     rows = JudgedRows(judged.true, judged.classes, judged.costs, weights)
+    if prevalence is not None:
+        shares = read_shares(prevalence, np.asarray(judged.classes), judged.costs.positive)
+        weights, drawn = inputs.at_prevalence(weights, judged.true, shares), weights
+        rows = replace(rows, weights=weights, sampled=drawn)
     row_costs, best = rows.row_costs(judged.decided), rows.cheapest[0]
     constant = rows.row_costs(np.full(len(judged.true), best))
     return CostSummary(

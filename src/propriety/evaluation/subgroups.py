@@ -22,8 +22,8 @@ class Subgroup:
     Attributes
     ----------
     name : str
-    n : int
-        Rows.
+    n, positives : int
+        Rows, and those of them that are of class 1.
     cost : Estimate
         Mean cost of a decision.
     rate, stated : Estimate
@@ -38,6 +38,7 @@ class Subgroup:
 
     name: str
     n: int
+    positives: int
     cost: Estimate
     rate: Estimate
     stated: Estimate
@@ -57,6 +58,7 @@ def subgroups(
     sample_weight: ArrayLike | None = None,
     groups: NDArray[np.intp] | None = None,
     pos_label: Any = None,
+    prevalence: float | None = None,
 ) -> list[Subgroup]:
     """Cost, calibration and rates of error for the rows of each value of `by`, in the order of their names.
 
@@ -73,6 +75,8 @@ def subgroups(
     sample_weight, groups : arrays of shape (n,), optional
         Rows of a group are one observation in the intervals of means; rates have Wilson's.
     pos_label : label, optional
+    prevalence : float, optional
+        The share of class 1 in the population that rows drawn by class stand for.
 
     Examples
     --------
@@ -86,19 +90,24 @@ def subgroups(
     inputs.same_length(y=outcomes, p=p, by=names)
     costs = ResolvedCosts.of_mistakes() if costs is None else costs
     chosen = costs.decide(p) if decided is None else np.asarray(decided, dtype=np.intp)
-    weights = Weights.read(sample_weight, len(p))
+    weights = drawn = Weights.read(sample_weight, len(p))
+    if prevalence is not None:
+        shares = np.array([1 - prevalence, prevalence])
+        weights = inputs.at_prevalence(weights, outcomes.astype(np.intp), shares)
     parts = []
     for name in np.unique(names):
         rows = np.flatnonzero((names == name) & (weights.array > 0))
         if len(rows):
             own, held = None if groups is None else groups[rows], weights.take(rows)
-            part = JudgedRows(outcomes[rows].astype(np.intp), (0, 1), costs.take(rows), held, own)
+            codes, taken = outcomes[rows].astype(np.intp), None if weights is drawn else drawn.take(rows)
+            part = JudgedRows(codes, (0, 1), costs.take(rows), held, own, sampled=taken)
             stated = held.estimate(p[rows], groups=own)
             reach = stated.value - 1, stated.value
             gap = held.estimate(p[rows] - outcomes[rows], groups=own, reach=reach)
             rates = _rates(outcomes[rows] > 0, chosen[rows] > 0, held)
             cost = part.cost(part.row_costs(chosen[rows]), 1.0)
-            parts.append(Subgroup(str(name), len(rows), cost=cost, stated=stated, gap=gap, **rates))
+            ones = int(codes.sum())
+            parts.append(Subgroup(str(name), len(rows), ones, cost=cost, stated=stated, gap=gap, **rates))
     return parts
 
 

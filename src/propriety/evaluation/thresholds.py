@@ -139,10 +139,12 @@ def cost_curve(
     fn_cost: ArrayLike = 1.0,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    prevalence: float | None = None,
 ) -> CostCurve:
     """Mean cost for every decision threshold: exact, with the theoretical and the cheapest threshold.
 
-    Costs are given as in `mean_cost`, a cost matrix being one of two classes in sorted order.
+    Costs are given as in `mean_cost`, a cost matrix being one of two classes in sorted order. With
+    ``prevalence``, the share of class 1 in a population, rows that were drawn by class stand for it.
 
     >>> curve = cost_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], fp_cost=1, fn_cost=3)
     >>> curve([0.2, 0.35, 0.5]), curve.best.value
@@ -163,7 +165,7 @@ def cost_curve(
     resolved.check_rows(len(y))
     if len(labels) == 2:
         warn_of_side(labels, resolved, pos_label)
-    weight = inputs.weights(sample_weight, len(y))
+    weight = inputs.weights(inputs.population_weights(sample_weight, y, prevalence), len(y))
     knots, group = np.unique(p, return_inverse=True)
     missed, alarmed = (
         np.bincount(group, weight * resolved.of_rows(y, np.full(len(y), decided)), minlength=len(knots))
@@ -231,16 +233,27 @@ class DecisionCurve:
 
 
 def decision_curve(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
+    y: ArrayLike,
+    p: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    pos_label: Any = None,
+    prevalence: float | None = None,
 ) -> DecisionCurve:
     """Net benefit of a model at every threshold: the decision curve of clinical prediction.
+
+    With ``prevalence``, the share of class 1 in a population, rows that were drawn by class, as in a
+    case-control study, stand for that population; probabilities must be those for it, as of an adapted model.
 
     >>> curve = decision_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9])
     >>> curve(0.2), curve.all(0.2)
     (0.4375, 0.375)
+    >>> decision_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], prevalence=0.02).rate
+    0.02
     """
     refuse_collections(y=y, p=p)
-    murphy = murphy_curve(y, p, sample_weight, pos_label=pos_label)
+    weight = inputs.population_weights(sample_weight, inputs.outcomes(y, pos_label), prevalence)
+    murphy = murphy_curve(y, p, weight, pos_label=pos_label)
     return DecisionCurve(murphy, inputs.mean(murphy.y, murphy.weight))
 
 

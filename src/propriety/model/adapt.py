@@ -8,16 +8,23 @@ more: p′_k ∝ p_k^slope · exp(shift_k), Platt's scaling for two classes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from propriety import parallel
+from propriety.data.costs import stated_costs
+from propriety.data.namespaces import as_numpy
+from propriety.data.training import encode_known
 from propriety.losses.value import number
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.model.base import ProperClassifier
 
 Floats = NDArray[np.float64]
 _LEVEL = 0.95
@@ -76,6 +83,59 @@ class Adaptation:
 
     def __str__(self) -> str:
         return self.text
+
+
+def adapted(
+    model: ProperClassifier,
+    X: Any,
+    y: Any,
+    prevalence: Any,
+    reference: Any,
+    sample_weight: Any,
+    names: NDArray[Any],
+) -> Any:
+    """As `ProperClassifier.adapt` has it; texts call the classes by `names`."""
+    if (prevalence is None) == (X is None):
+        raise ValueError("give either prevalence=, or new rows: adapt(X) or adapt(X, y)")
+    earlier = model.adaptation_
+    old = model._class_shares if earlier is None else earlier.shares
+    if old is None and y is None:
+        raise ValueError(
+            "the shares of the classes in training are not known of a model from a file of 0.1 or 0.2; "
+            "adapt(X, y) needs none, or fit it anew"
+        )
+    if X is None:
+        positive = stated_costs(model).positive_of(model.classes_)
+        found = of_shares(np.asarray(old), read_shares(prevalence, model.classes_, positive))
+        text = f"shares of the classes {_share_texts(found, names)}"
+    elif model._needs_offset:
+        raise ValueError("the model was fitted with an offset: give prevalence=, the rows have no offset")
+    else:
+        P = as_numpy(model.predict_proba(X))
+        weights = Weights.read(as_numpy(sample_weight), len(P))
+        if y is None:
+            refer = None if reference is None else as_numpy(model.predict_proba(reference))
+            found = of_rows(P, weights, np.asarray(old), refer)
+            text = f"shares of the classes {_share_texts(found, names)}, "
+            text += f"estimated from {len(P)} rows without labels"
+            if found.p_value is not None:
+                text += f"; p = {found.p_value:.2g} that nothing else differs"
+        else:
+            found = of_labels(P, encode_known(y, model.classes_, len(P)), weights)
+            text = f"recalibrated by {len(P)} labelled rows: slope {found.slope:.3g}, "
+            text += f"shares of the classes {_share_texts(found, names)}"
+    result = copy(model)
+    result.adaptation_ = replace(found, text=text).after(earlier)
+    return result
+
+
+def _share_texts(found: Adaptation, names: NDArray[Any]) -> str:
+    assert found.shares is not None
+    ends = [""] * len(names)
+    if found.intervals is not None:
+        ends = [f" ({low:.2%} to {high:.2%})" for low, high in found.intervals]
+    each = zip(found.shares, names, ends, strict=True)
+    return ", ".join(f"{100 * share:.3g}% of {name}{end}" for share, name, end in each)
 
 
 def read_shares(prevalence: Any, classes: NDArray[Any], positive: int) -> Floats:

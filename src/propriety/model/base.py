@@ -12,7 +12,6 @@ import warnings
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -35,7 +34,7 @@ from propriety.data.soft import as_weighted_rows
 from propriety.data.stream import Stream
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import Schema, Table, as_array, is_frame, refuse_query
-from propriety.data.training import NUMBERS, TABLE, Training, encode_known
+from propriety.data.training import NUMBERS, TABLE, Training
 from propriety.losses.value import Value
 from propriety.model import adapt, contract, files
 from propriety.model.adapt import Adaptation
@@ -44,7 +43,6 @@ from propriety.model.pages import Documented
 from propriety.model.state import Arrays, make, read_shared, shared_state
 from propriety.model.worth import worth
 from propriety.storage.checks import require
-from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.export.formula import Formula
@@ -451,47 +449,11 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        if (prevalence is None) == (X is None):
-            raise ValueError("give either prevalence=, or new rows: adapt(X) or adapt(X, y)")
-        old = self._class_shares if self.adaptation_ is None else self.adaptation_.shares
-        if old is None and y is None:
-            raise ValueError(
-                "the shares of the classes in training are not known of a model from a file of 0.1 or 0.2; "
-                "adapt(X, y) needs none, or fit it anew"
-            )
-        labels = ", ".join
-        if X is None:
-            new = adapt.read_shares(prevalence, self.classes_, stated_costs(self).positive_of(self.classes_))
-            found = adapt.of_shares(np.asarray(old), new)
-            text = "shares of the classes " + labels(self._share_texts(new))
-        elif self._needs_offset:
-            raise ValueError("the model was fitted with an offset: give prevalence=, the rows have no offset")
-        else:
-            P = as_numpy(self.predict_proba(X))
-            weights = Weights.read(as_numpy(sample_weight), len(P))
-            if y is None:
-                refer = None if reference is None else as_numpy(self.predict_proba(reference))
-                found = adapt.of_rows(P, weights, np.asarray(old), refer)
-                text = f"shares of the classes {labels(self._share_texts(found.shares, found.intervals))}, "
-                text += f"estimated from {len(P)} rows without labels"
-                if found.p_value is not None:
-                    text += f"; p = {found.p_value:.2g} that nothing else differs"
-            else:
-                found = adapt.of_labels(P, encode_known(y, self.classes_, len(P)), weights)
-                text = f"recalibrated by {len(P)} labelled rows: slope {found.slope:.3g}, "
-                text += f"shares of the classes {labels(self._share_texts(found.shares))}"
-        model = copy(self)
-        model.adaptation_ = replace(found, text=text).after(self.adaptation_)
-        return model
+        return adapt.adapted(self, X, y, prevalence, reference, sample_weight, self.classes_)
 
     def _as_adapted(self, text: str) -> str:
         """A model's text, with what `adapt` has made of its probabilities."""
         return text if self.adaptation_ is None else f"{text}\n\nprobabilities adapted: {self.adaptation_}"
-
-    def _share_texts(self, parts: Any, intervals: Any = None) -> list[str]:
-        ends = [""] * len(parts) if intervals is None else [f" ({a:.2%} to {b:.2%})" for a, b in intervals]
-        each = zip(parts, self.classes_, ends, strict=True)
-        return [f"{100 * part:.3g}% of {label}{end}" for part, label, end in each]
 
     # --- reading it -------------------------------------------------------------------------------
 

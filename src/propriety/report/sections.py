@@ -79,7 +79,7 @@ def costs(study: Study) -> Markup:
     kinds += ("undecided",) if study.costs.abstains else ()
     columns = ("decided by", "cost", "", *kinds, "the model saves")
     note = (
-        f"In brackets are 95% intervals. {of_intervals(study.groups is not None)} What the model saves is "
+        f"In brackets are 95% intervals. {of_intervals(study.rows)} What the model saves is "
         "worked out row by row, so its interval is narrower than those of two costs; where it includes 0, "
         "the difference may be chance."
     )

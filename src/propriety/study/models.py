@@ -7,6 +7,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -134,6 +135,17 @@ class Fitted:
     spec: ModelSpec
     reader: Reader | None
     classes: NDArray[Any]
+    factors: Floats | None = None
+
+    def adapted(self, shares: Floats, old: Floats) -> Fitted:
+        """The same with probabilities for other shares of the classes than in training.
+
+        Our models are adapted themselves; of others the probabilities are, in the study.
+        """
+        estimator = _adapted(self.estimator, dict(zip(self.classes.tolist(), shares.tolist(), strict=True)))
+        if estimator is not None:
+            return replace(self, estimator=estimator)
+        return replace(self, factors=shares / old)
 
     @property
     def model(self) -> Any:
@@ -175,8 +187,11 @@ class Fitted:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             P = np.asarray(asked.predict_proba(self._read(frame), **starting), dtype=np.float64)
-        places = [self.known.index(label) for label in self.classes.tolist()]
-        return P[:, places[1]] if len(places) == 2 else P[:, places]
+        P = P[:, [self.known.index(label) for label in self.classes.tolist()]]
+        if self.factors is not None:
+            P = P * self.factors
+            P = P / P.sum(axis=1, keepdims=True)
+        return P[:, 1] if P.shape[1] == 2 else P
 
     def decisions(self, frame: Any) -> NDArray[np.intp]:
         """Of ``predict``, as places in the classes: of a classifier without probabilities."""
@@ -203,6 +218,19 @@ class Fitted:
 
     def _read(self, frame: Any) -> Any:
         return frame if self.reader is None else self.reader(frame)
+
+
+def _adapted(estimator: Any, prevalence: dict[Any, float]) -> Any:
+    """A fitted classifier with our model within it adapted; None of another model."""
+    if isinstance(estimator, ProperClassifier):
+        return estimator.adapt(prevalence=prevalence)
+    within, found = None, copy(estimator)
+    if "best_estimator_" in vars(estimator):
+        within = found.best_estimator_ = _adapted(estimator.best_estimator_, prevalence)
+    elif isinstance(estimator, Pipeline):
+        within = _adapted(estimator[-1], prevalence)
+        found.steps = [*estimator.steps[:-1], (estimator.steps[-1][0], within)]
+    return None if within is None else found
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from propriety.data.uncertain import is_uncertain
 from propriety.errors import ArgumentError
 from propriety.evaluation import inputs
 from propriety.evaluation.judging import JudgedRows
+from propriety.model.adapt import read_shares
 from propriety.study.columns import as_column
 from propriety.study.splitting import Role
 from propriety.weights import Weights
@@ -116,6 +117,8 @@ class Question:
     weight, offset : arrays of shape (n,), or None
     groups, time : Role or None
         What is never on both sides of a split, and what splits before from after.
+    shares : array of shape (K,), or None
+        Of the classes in the population that rows drawn by class stand for.
     by : dict
         Columns besides those of X whose values part the rows into subgroups.
     budget : float or None
@@ -133,6 +136,7 @@ class Question:
     time: Role | None = None
     by: dict[str, NDArray[Any]] = field(default_factory=dict)
     budget: float | None = None
+    shares: Floats | None = None
 
     @property
     def n_rows(self) -> int:
@@ -148,7 +152,11 @@ class Question:
     def judged(self) -> JudgedRows:
         """The rows as rows that judge."""
         groups = None if self.groups is None else self.groups.values
-        return JudgedRows(self.codes, self.labels, self.costs.resolved, self.weights, groups, self.budget)
+        weights = drawn = self.weights
+        if self.shares is not None:
+            weights = inputs.at_prevalence(drawn, self.codes, self.shares)
+        sampled = None if self.shares is None else drawn
+        return JudgedRows(self.codes, self.labels, self.costs.resolved, weights, groups, self.budget, sampled)
 
     def take(self, rows: NDArray[np.intp]) -> Question:
         """Some of its rows; those of a data frame stay where they are."""
@@ -184,6 +192,7 @@ class Question:
         time: Any = None,
         by: Any = (),
         budget: float | None = None,
+        prevalence: Any = None,
         keep_columns: bool = False,
     ) -> Question:
         """From arguments; columns that are named as weights, groups and so on are no features."""
@@ -219,6 +228,7 @@ class Question:
             when,
             _by(by, X, n),
             budget,
+            None if prevalence is None else shares_of(prevalence, ordered),
         )
 
 
@@ -333,6 +343,20 @@ def read_question_costs(costs: Any, fp_cost: Any, fn_cost: Any, pos_label: Any) 
     """The costs that were given, or None if none were."""
     stated = read_terms(costs, fp_cost, fn_cost, pos_label)
     return None if stated == Costs(pos_label=pos_label) and costs is None else stated
+
+
+def shares_of(prevalence: Any, classes: NDArray[Any]) -> Floats:
+    """Shares in a population of the classes of a study; an array has them in sorted order.
+
+    >>> shares_of(0.1, np.array(["good", "bad"])), shares_of([0.1, 0.9], np.array(["good", "bad"]))
+    (array([0.9, 0.1]), array([0.9, 0.1]))
+    """
+    known = np.sort(classes)
+    places = [known.tolist().index(label) for label in classes.tolist()]
+    try:
+        return read_shares(prevalence, known, places[-1])[places]
+    except ValueError as error:
+        raise ArgumentError("prevalence", str(error).removeprefix("prevalence ")) from None
 
 
 def is_array(X: Any) -> bool:

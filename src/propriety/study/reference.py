@@ -119,9 +119,9 @@ class Reference:
         rows = np.arange(question.n_rows)
         if len(rows) > _MOST:
             rows = np.linspace(0, len(rows) - 1, _MOST).astype(np.intp)
-        few = question.take(rows)
+        counted = question.take(rows).judged.weights
         columns = tuple(
-            Distribution.of(name, values, few.weights)
+            Distribution.of(name, values, counted)
             for name, values in study.columns_of_rows(rows).items()
             if study.facts.owner(name) == name
         )

@@ -125,6 +125,10 @@ class Study:
         short form.
     budget : int, or float in (0, 1), optional
         How many judging rows may be acted on, or which share of them.
+    prevalence : float, or dictionary or array of K shares, optional
+        Shares of the classes, of two that of the positive one, in the population that rows drawn by class
+        stand for. Judging rows are weighted to it, and models that the study fits are adapted to it; fitted
+        models and ready scores are taken as they are.
     sample_weight, offset, groups, time : array of shape (n,), or name of a column of X, optional
         Weights of the rows; where scores start; what is never on both sides of a split; and what splits
         earlier rows from later ones. Columns that are named are no features.
@@ -188,6 +192,7 @@ class Study:
         fn_cost: Any = 1.0,
         pos_label: Any = None,
         budget: float | None = None,
+        prevalence: Any = None,
         sample_weight: Any = None,
         offset: Any = None,
         groups: Any = None,
@@ -241,6 +246,7 @@ class Study:
             time=time,
             by=by,
             budget=budget,
+            prevalence=prevalence,
             keep_columns=fixed,
         )
         request = FitRequest(seed=random_state, jobs=n_jobs)
@@ -292,6 +298,10 @@ class Study:
             )
         if not split.pairs[0][1].size and not split.rows.size:
             split = replace(split, pairs=[(np.empty(0, np.intp), np.arange(question.n_rows))])
+        if question.shares is not None:
+            of = zip(question.shares, question.labels, strict=True)
+            told = ", ".join(f"{100 * share:.3g}% {label!r}" for share, label in of)
+            split = replace(split, text=f"{split.text or 'the rows given'}, weighted to {told}")
         self.question, self.split, self.facts, self.scale = question, split, facts, scale
         self.capacity, self.actionable = capacity, actionable
         self._refit, self._candidates = refit, tuple(candidates)
@@ -379,7 +389,8 @@ class Study:
         scale : {"probability", "log-odds"}
         rivals : mapping of names to scores
         **given
-            ``budget``, ``sample_weight``, ``groups``, ``time``, ``class_names`` and the others of `Study`.
+            ``budget``, ``prevalence``, ``sample_weight``, ``groups``, ``time``, ``class_names`` and the
+            others of `Study`.
 
         >>> y, p = np.array([0, 0, 1, 1] * 20), np.array([0.1, 0.4, 0.3, 0.9] * 20)
         >>> Study.from_predictions(y, p, fn_cost=4).judgement.cost.value
@@ -454,7 +465,11 @@ class Study:
         given = Arguments(
             part.weight, costs.parameters, costs.of_rows, groups, inner, part.offset, costs.of_columns
         )
-        return fit(candidate.spec, request, part.X, part.y, given, self.question.classes)
+        fitted = fit(candidate.spec, request, part.X, part.y, given, self.question.classes)
+        if part.shares is None:
+            return fitted
+        old = part.weights.by_class(part.codes, len(part.shares))
+        return fitted.adapted(part.shares, old / old.sum())
 
     def _judged_by_time(self) -> str:
         """What judging by time says, where rows are sorted by a column and were judged at random."""
@@ -657,6 +672,11 @@ class Study:
             return found
         seen = _seen(fitted.estimator, self.judging.X) if self._first.fitted is not None else None
         found += [seen.warning] if seen is not None and seen.warning else []
+        if fitted.factors is not None:
+            found.append(
+                f"probabilities of {self.name} are adapted to the prevalence on this page; its own "
+                "predict_proba knows only the training sample"
+            )
         if isinstance(fitted.model, ProperClassifier):
             found += fitted.model.remarks
         return found + self._decides_otherwise(fitted)
@@ -837,7 +857,7 @@ class Study:
             predict,
             frame,
             part.codes,
-            sample_weight=part.weight,
+            sample_weight=part.weight if part.shares is None else part.judged.weights.array,
             groups=None if part.groups is None else part.groups.values,
             columns={name: [names.index(f) for f in features] for name, features in owners.items()},
             most=-(-_COUNTED // len(self.split.pairs)),
@@ -880,9 +900,10 @@ class Study:
             names,
             costs=self.costs,
             decided=self.decided,
-            sample_weight=self.weights.array,
+            sample_weight=self.judging.weight,
             groups=self.groups,
             pos_label=1,
+            prevalence=None if self.question.shares is None else float(self.question.shares[1]),
         )
         known = {part.name: part for part in found}
         return [known[name] for name in order if name in known]

@@ -66,7 +66,7 @@ def text(study: Study) -> str:
         )
         for row in shown
     ]
-    return "\n".join([title_of(study), *lines, of_intervals(study.groups is not None), study.verdict])
+    return "\n".join([title_of(study), *lines, of_intervals(study.rows), study.verdict])
 
 
 def _shown(value: Any) -> str:
@@ -119,6 +119,7 @@ def document(study: Study) -> dict[str, Any]:
         "judging_rows": len(study.y),
         "classes": list(study.labels),
         "judged_by": study.split.text,
+        "positives": study.rows.positives,
         "threshold": threshold_of(study),
         "budget": study.budget,
         "judgements": [j.to_dict() for j in study.judgements],

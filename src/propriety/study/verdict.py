@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from propriety.evaluation.judging import Difference
+from propriety.evaluation.judging import Difference, JudgedRows
 from propriety.weights import Estimate
 
 if TYPE_CHECKING:
     from propriety.study.study import Study
 
 
-def of_intervals(grouped: bool) -> str:
-    """What every interval of a study is over."""
-    over = "groups of judging rows" if grouped else "judging rows"
-    return f"Intervals are over the {over}, given the fitted models; other training rows are not in them."
+def of_intervals(rows: JudgedRows) -> str:
+    """What every interval of a study is over, and on how many positives it rests."""
+    over = "judging rows" if rows.groups is None else "groups of judging rows"
+    of = repr(rows.labels[rows.costs.positive]) if len(rows.labels) == 2 else "of the rarest class"
+    return (
+        f"Intervals are over the {over}, of which {rows.positives:,.0f} are {of}, given the fitted models; "
+        "other training rows are not in them."
+    )
 
 
 def headline(study: Study) -> str:

@@ -17,7 +17,7 @@ from propriety.data.table import Schema
 from propriety.data.training import encode_known
 from propriety.linear import LinearClassifier
 from propriety.linear.text import scorecard
-from propriety.model import contract, files
+from propriety.model import adapt, contract, files
 from propriety.model.base import ProperClassifier, shares
 from propriety.storage.checks import Arrays, require
 from propriety.tables.columns import Columns
@@ -173,7 +173,7 @@ class TableModel:
         if isinstance(prevalence, Mapping):
             prevalence = [prevalence[label] for label in self.classes_.tolist()]
         codes = None if y is None else encode_known(y, self.classes_, len(y))
-        adapted = self.estimator.adapt(X, codes, prevalence=prevalence, reference=old)
+        adapted = adapt.adapted(self.estimator, X, codes, prevalence, old, None, self.classes_)
         return replace(self, estimator=adapted)
 
     def predict(self, table: Any, *, budget: float | None = None) -> NDArray[np.str_]:
