@@ -13,6 +13,7 @@ from tests.cli.running import as_json, run
 import propriety
 from propriety import LinearClassifier, Study, evaluation
 from propriety.errors import ArgumentError
+from propriety.evaluation.thresholds import cost_curve
 
 SHARE = 0.05
 
@@ -81,7 +82,7 @@ def test_decision_and_cost_curves_of_a_population():
     curve, given = evaluation.decision_curve(y, p, prevalence=SHARE), evaluation.decision_curve(y, p, weight)
     assert curve.rate == pytest.approx(SHARE)
     assert curve(0.1) == pytest.approx(given(0.1))
-    costs = evaluation.cost_curve(y, p, fn_cost=9, prevalence=SHARE)
+    costs = cost_curve(y, p, fn_cost=9, prevalence=SHARE)
     assert costs(0.1) == pytest.approx(
         evaluation.cost_summary(y, p >= 0.1, fn_cost=9, prevalence=SHARE).mean.value
     )

@@ -452,9 +452,20 @@ class Study:
 
     def _fit(self, candidate: Candidate, rows: NDArray[np.intp]) -> Fitted:
         assert candidate.spec is not None
-        part, request = self.question.take(rows), candidate.request
+        part, shares = self.question.take(rows), self.question.shares
         if self._streamed is not None:
-            return self._streamed.fit(candidate.spec, request, part.costs.parameters, self.question.classes)
+            parameters, part = part.costs.parameters, self.question
+            fitted = self._streamed.fit(candidate.spec, candidate.request, parameters, part.classes)
+        else:
+            fitted = self._fit_rows(candidate, part)
+        if shares is None:
+            return fitted
+        old = part.weights.by_class(part.codes, len(shares))
+        return fitted.adapted(shares, old / old.sum())
+
+    def _fit_rows(self, candidate: Candidate, part: Question) -> Fitted:
+        assert candidate.spec is not None
+        request = candidate.request
         inner: Any = FOLDS
         if request.search and (part.groups is not None or part.time is not None):
             inner = split_rows(
@@ -465,11 +476,7 @@ class Study:
         given = Arguments(
             part.weight, costs.parameters, costs.of_rows, groups, inner, part.offset, costs.of_columns
         )
-        fitted = fit(candidate.spec, request, part.X, part.y, given, self.question.classes)
-        if part.shares is None:
-            return fitted
-        old = part.weights.by_class(part.codes, len(part.shares))
-        return fitted.adapted(part.shares, old / old.sum())
+        return fit(candidate.spec, request, part.X, part.y, given, self.question.classes)
 
     def _judged_by_time(self) -> str:
         """What judging by time says, where rows are sorted by a column and were judged at random."""
