@@ -39,7 +39,7 @@ FLOORS = (
     ("distributed",),
     ("separators",),
     ("linear", "boosting", "forest", "tree", "rules"),
-    ("scorecard",),
+    ("kernel", "scorecard"),
     ("auto",),
     ("tuning", "interop", "dask"),
     ("study",),

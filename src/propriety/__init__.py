@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from propriety.data.costs import Costs
     from propriety.distributed.scan import scan
     from propriety.forest import ForestClassifier
+    from propriety.kernel import KernelClassifier
     from propriety.linear import LinearClassifier
     from propriety.losses import links
     from propriety.model.files import load
@@ -39,6 +40,7 @@ __all__ = [
     "BoostingClassifier",
     "Costs",
     "ForestClassifier",
+    "KernelClassifier",
     "LinearClassifier",
     "LossSearchCV",
     "RuleClassifier",

@@ -23,6 +23,7 @@ SMALL = {
     "auto": {"members": ("linear", "forest", "boosting"), "n_estimators": 10, "random_state": 0},
     "boosting": {"max_iter": 10, "min_samples_leaf": 3},
     "forest": {"n_estimators": 10, "random_state": 0},
+    "kernel": {"n_landmarks": 40, "width": 1.0, "alpha": 0.01},
     "linear": {"alpha": 0.01},
     "tree": {"min_samples_leaf": 3},
     "rules": {"n_rules": 4},

@@ -59,6 +59,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"tol": 1e-12, "max_iter": 500, "alpha": 0.01},
         {"tol": 1e-12, "max_iter": 500, "alpha": "cv"},
     ],
+    "kernel": [{"tol": 1e-10, "width": 1.0, "alpha": 0.01}, {"tol": 1e-10}],
     "auto": [
         {"n_estimators": 6, "members": ("linear", "forest")},
         {"n_estimators": 6, "members": ("forest", "boosting")},
@@ -76,7 +77,7 @@ OF_MANY_ROWS: dict[str, dict[str, Any]] = {
     "tree": {"max_leaf_nodes": 16},
 }
 #: How far probabilities may differ where sums are taken in another order, or a minimum is sought again.
-ROUNDING = {"linear": 1e-7, "auto": 1e-5, "scorecard": 1e-7}
+ROUNDING = {"linear": 1e-7, "kernel": 1e-6, "auto": 1e-5, "scorecard": 1e-7}
 EXACT, ROUNDED = 0.0, 1e-9
 
 

@@ -22,14 +22,17 @@ SMALL = {"max_iter": 6, "n_estimators": 6, "n_rules": 4, "random_state": 0, "n_j
 #: Linear models stop when a step no longer helps: to what is compared here, and with a unique minimum.
 OWN = {
     "linear": {"max_iter": 200, "tol": 1e-12, "alpha": 0.01},
+    "kernel": {"tol": 1e-10, "width": 1.0, "alpha": 0.01},
     "auto": {"members": ("linear", "forest")},
 }
 #: How far probabilities may differ where sums are taken in another order; nothing where there is no entry.
-ROUNDING = {"linear": 1e-8, "auto": 1e-5, "scorecard": 1e-8}
+ROUNDING = {"linear": 1e-8, "kernel": 1e-7, "auto": 1e-5, "scorecard": 1e-8}
 #: Models that depend on the values of a column, not only on their order.
-BY_VALUE = {"auto", "linear", "scorecard"}
+BY_VALUE = {"auto", "kernel", "linear", "scorecard"}
 #: Models that are weighed by folds, which follow the content of the rows: another column makes other folds.
 FOLDED = {"auto", "scorecard"}
+#: Models of distances between rows, to which a column that is there twice adds twice.
+BY_DISTANCE = {"kernel"}
 SYMMETRIC = [losses.Log(), losses.Squared(), losses.Exponential(), losses.Matsushita()]
 ANY_LOSS = [losses.Log(), losses.Squared(), losses.Tailored(0.3, 5), losses.Beta(2, 1)]
 #: Rules need a loss that is convex in the score.
@@ -123,7 +126,9 @@ def test_one_weight_for_all_is_no_weight(row, case, constant):
     assert_same(row, case.fit(row).predict_proba(case.X), weighted.fit(row).predict_proba(case.X))
 
 
-@pytest.mark.parametrize("row", [row for row in ESTIMATORS if row.key not in FOLDED], ids=lambda row: row.key)
+@pytest.mark.parametrize(
+    "row", [row for row in ESTIMATORS if row.key not in FOLDED | BY_DISTANCE], ids=lambda row: row.key
+)
 @given(case=cases(sizes=(100, 400)), column=st.integers(0, 3))
 def test_a_column_given_twice_changes_no_probability(row, case, column):
     """A penalty would be shared between the two, so linear models have none here."""

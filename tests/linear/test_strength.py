@@ -62,7 +62,7 @@ def test_scores_of_held_out_rows_are_by_fits_without_them(wide):
     training = Training.read("T", X, y, reads=NUMBERS, offset=offset)
     folds = fold_numbers(training, N_FOLDS)
     settings, loss = LinearSettings.read(model), loss_to_fit(model, training.costs)
-    crossed = cross_fit(training, loss, settings, folds)
+    crossed, fit = cross_fit(training, loss, settings, folds)
     assert np.all(np.isfinite(crossed.scores))
     held = folds == 2
     spread = X[~held].std(axis=0)
@@ -72,7 +72,7 @@ def test_scores_of_held_out_rows_are_by_fits_without_them(wide):
     values = losses_of(y, crossed.scores[:, 0])
     assert crossed.curve.min() == pytest.approx(values.mean(), rel=1e-9)
     fitted = model.fit(X, y, offset=offset)
-    np.testing.assert_allclose(fitted.coef_, crossed.fit.coef)
+    np.testing.assert_allclose(fitted.coef_, fit.coef)
 
 
 def losses_of(y, score):

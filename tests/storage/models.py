@@ -8,6 +8,7 @@ import pandas as pd
 from propriety import (
     BoostingClassifier,
     ForestClassifier,
+    KernelClassifier,
     LinearClassifier,
     RuleClassifier,
     TreeClassifier,
@@ -89,6 +90,8 @@ MODELS = {
         lambda: frame()[["a", "c"]],
         text,
     ),
+    "kernel": (lambda: KernelClassifier(n_landmarks=20, width=0.5, alpha=0.001, **COSTS), frame, text),
+    "kernel, three classes": (lambda: KernelClassifier(width=1.0, alpha=0.01), lambda: rows()[0], three),
     "linear, link": (lambda: LinearClassifier("Log", link="Probit"), lambda: rows()[0], two),
     "linear, three classes": (LinearClassifier, lambda: rows()[0], three),
 }

@@ -10,10 +10,9 @@ import numpy as np
 from propriety.auto.judgement import Judgement, Standing
 from propriety.auto.members import Member
 from propriety.auto.stacking import Stack
-from propriety.data.numbers import KINDS, Numbers, Term
-from propriety.data.table import Schema
 from propriety.model import files
 from propriety.model.base import ProperClassifier
+from propriety.model.numbers_state import read_numbers, write_numbers
 from propriety.storage.checks import Arrays, require, take
 from propriety.storage.values import decode, encode
 from propriety.weights import Estimate
@@ -26,7 +25,7 @@ def write_state(
     documents, arrays = [], {"weights": stack.weights, "intercept": stack.intercept}
     for member in members:
         document, own = files.pack(member.model)
-        terms = None if member.numbers is None else [_term_state(term) for term in member.numbers.terms]
+        terms = None if member.numbers is None else write_numbers(member.numbers)
         documents.append({"name": member.name, "model": document, "numbers": terms})
         arrays |= {f"{member.name}/{name}": array for name, array in own.items()}
     return {"members": documents, "judgement": encode(asdict(judgement), "the judgement")}, arrays
@@ -45,7 +44,8 @@ def read_state(
         own.end()
         require(isinstance(inner, ProperClassifier), f"the member {name[:40]!r} is no estimator")
         require(np.array_equal(inner.classes_, model.classes_), "the members have other classes")
-        numbers = _numbers(given["numbers"], model._schema)
+        terms = given["numbers"]
+        numbers = None if terms is None else read_numbers(terms, model._schema)
         d = model.n_features_in_ if numbers is None else len(numbers.owners)
         require(inner.n_features_in_ == d, "a member and its columns do not fit")
         same = numbers is not None or inner._schema.categories == model._schema.categories
@@ -57,29 +57,6 @@ def read_state(
     require(np.all(weights >= 0), "a weight is negative")
     intercept = arrays.take("intercept", "f8", (n_scores,), finite=True)
     return tuple(members), Stack(weights, intercept), _judgement(decode(state.pop("judgement", None)))
-
-
-def _term_state(term: Term) -> dict[str, Any]:
-    return {**asdict(term), "level": encode(term.level, "a category")}
-
-
-def _numbers(given: Any, schema: Schema) -> Numbers | None:
-    if given is None:
-        return None
-    require(isinstance(given, list), "terms are no list")
-    terms = []
-    for term in given:
-        require(isinstance(term, dict), "a term is no mapping")
-        feature, kind = take(term, "feature", int), take(term, "kind", str)
-        require(0 <= feature < len(schema.categories) and kind in KINDS, "a term is of no feature")
-        categories, level = schema.categories[feature], decode(term.pop("level", None))
-        require((categories is not None) == (kind == "level"), "a term does not suit its feature")
-        require(categories is None or level in categories, "a term is of no category")
-        fill, centre, scale = (float(take(term, key, (int, float))) for key in ("fill", "centre", "scale"))
-        finite = np.all(np.isfinite([fill, centre, scale]))
-        require(finite and scale > 0 and not term, "a term is not finite")
-        terms.append(Term(feature, kind, fill, centre, scale, level))
-    return Numbers(tuple(terms))
 
 
 def _judgement(given: Any) -> Judgement:

@@ -33,6 +33,21 @@ class Linear:
 
 
 @dataclass(frozen=True, eq=False)
+class Kernel:
+    """Scores intercept + Σⱼ coefⱼ · exp(−rate · ‖z − pointⱼ‖²), z the numbers made of the columns.
+
+    No number counts beyond ±`limit`.
+    """
+
+    numbers: Numbers
+    limit: float
+    points: Floats  # (m, terms)
+    rate: float
+    coef: Floats  # (S, m)
+    intercept: Floats  # (S,)
+
+
+@dataclass(frozen=True, eq=False)
 class Trees:
     """Scores start + Σ of the values of the leaves that a row comes to.
 
@@ -132,7 +147,7 @@ class Votes:
 class Formula:
     """Scores, and what makes probabilities of them: p_k ∝ (that of the readout)^power · factor_k."""
 
-    scores: Linear | Trees | Stack
+    scores: Linear | Kernel | Trees | Stack
     readout: Linked | Softmax | Bent | Votes
     power: float = 1.0
     factors: Floats | None = None

@@ -18,7 +18,7 @@ from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
 from propriety.data.numbers import Numbers
 from propriety.export.columns import kind_of
-from propriety.export.formula import Bent, Formula, Linear, Linked, Softmax, Stack, Trees, Votes
+from propriety.export.formula import Bent, Formula, Kernel, Linear, Linked, Softmax, Stack, Trees, Votes
 from propriety.export.links import LinkTable, link_table
 from propriety.export.writing import Export
 from propriety.losses.links import Identity, Interpolated, Link, Logit, Recalibrated, Shifted
@@ -131,7 +131,7 @@ class _Query:
 
     # --- scores -----------------------------------------------------------------------------------
 
-    def scores(self, columns: _Columns, scores: Linear | Trees | Stack) -> list[str]:
+    def scores(self, columns: _Columns, scores: Linear | Kernel | Trees | Stack) -> list[str]:
         """The names of the scores."""
         if isinstance(scores, Linear):
             return self.add(
@@ -145,6 +145,8 @@ class _Query:
             )
         if isinstance(scores, Trees):
             return _Forest(columns, scores).scores(self)
+        if isinstance(scores, Kernel):
+            return self.kernel(columns, scores)
         parts: list[list[str]] = [[_literal(b0)] for b0 in scores.intercept]
         for (formula, numbers), weight in zip(scores.members, scores.weights, strict=True):
             own = columns if numbers is None else self.numbers(columns, numbers)
@@ -153,6 +155,21 @@ class _Query:
             for part, score in zip(parts, self.on_scale(scores.scale, P), strict=True):
                 part.append(f"{_literal(weight)} * {score}")
         return self.add(map(_sum, parts))
+
+    def kernel(self, columns: _Columns, kernel: Kernel) -> list[str]:
+        """A Gaussian around each landmark, and their sums."""
+        limit = _literal(kernel.limit)
+        numbers = self.numbers(columns, kernel.numbers).expressions
+        z = self.add(_clipped(x, _literal(-kernel.limit), limit) for x in numbers)
+        distances = self.add(
+            _sum([f"({x} - {_literal(at)}) * ({x} - {_literal(at)})" for x, at in zip(z, point, strict=True)])
+            for point in kernel.points
+        )
+        values = self.add(f"EXP({_literal(-kernel.rate)} * ({distance}))" for distance in distances)
+        return self.add(
+            _sum([_literal(b0), *(f"{_literal(a)} * {k}" for a, k in zip(coef, values, strict=True))])
+            for coef, b0 in zip(kernel.coef, kernel.intercept, strict=True)
+        )
 
     def on_scale(self, scale: Linked | Softmax, P: list[str]) -> list[str]:
         """Probabilities of a member of a stack as scores."""

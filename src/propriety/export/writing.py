@@ -14,7 +14,7 @@ from propriety.data.numbers import Numbers
 from propriety.data.table import Schema
 from propriety.export import links
 from propriety.export.columns import Columns, read_columns
-from propriety.export.formula import Bent, Formula, Linear, Linked, Softmax, Stack, Trees, Votes
+from propriety.export.formula import Bent, Formula, Kernel, Linear, Linked, Softmax, Stack, Trees, Votes
 from propriety.export.graph import ML, ML_OPSET, OPSET, Graph, Value, onnx_package
 from propriety.export.trees import write_trees
 from propriety.storage.atomic import atomically
@@ -131,11 +131,13 @@ def write_probabilities(columns: Columns, formula: Formula) -> Value:
     return P
 
 
-def write_scores(columns: Columns, scores: Linear | Trees | Stack) -> Value:
+def write_scores(columns: Columns, scores: Linear | Kernel | Trees | Stack) -> Value:
     """Scores, of shape (n, S)."""
     if isinstance(scores, Trees):
         return write_trees(columns, scores)
     graph = columns.graph
+    if isinstance(scores, Kernel):
+        return _write_kernel(columns, scores)
     if isinstance(scores, Linear):
         product = graph.apply("MatMul", columns.matrix, np.ascontiguousarray(scores.coef.T))
         return product + scores.intercept[None, :]
@@ -146,6 +148,18 @@ def write_scores(columns: Columns, scores: Linear | Trees | Stack) -> Value:
         part = _on_scale(graph, scores, P) * float(weight)
         total = part if total is None else total + part
     return total + scores.intercept[None, :]
+
+
+def _write_kernel(columns: Columns, kernel: Kernel) -> Value:
+    """Two products of matrices with an exponential between: ‖z − l‖² is linear in z² and z."""
+    graph, points = columns.graph, kernel.points.T
+    scales = np.array([[term.scale for term in kernel.numbers.terms] or [1.0]])
+    z = (columns.as_numbers(kernel.numbers).matrix / scales).clip(-kernel.limit, kernel.limit)
+    to = np.concatenate([np.full_like(points, kernel.rate), -2.0 * kernel.rate * points])
+    distance = graph.apply("MatMul", graph.join([z * z, z]), to) + kernel.rate * (points**2).sum(axis=0)[None]
+    values = (-distance.clip(0.0, np.inf)).exp()
+    product = graph.apply("MatMul", values, np.ascontiguousarray(kernel.coef.T))
+    return product + kernel.intercept[None, :]
 
 
 def _read(columns: Columns, formula: Formula, numbers: Numbers | None) -> tuple[Columns, Formula]:

@@ -444,10 +444,10 @@ def _by_folds(
         training, numbers = with_folds(training, N_FOLDS)
     else:
         numbers = read_folds(folds, training)
-    crossed = cross_fit(training, loss, settings, numbers, start)
+    crossed, fit = cross_fit(training, loss, settings, numbers, start)
     kept = {
         "alphas_": crossed.alphas,
         "cv_loss_": crossed.curve,
         "oof_decision_function_": squeezed(training.as_given(crossed.scores)),
     }
-    return crossed.fit, replace(settings, alpha=crossed.alpha), kept
+    return fit, replace(settings, alpha=crossed.alpha), kept

@@ -41,6 +41,7 @@ ESTIMATORS = (
     Entry("BoostingClassifier", "propriety.boosting", "boosting", "propriety boosting"),
     Entry("ForestClassifier", "propriety.forest", "forest", "propriety forest"),
     Entry("LinearClassifier", "propriety.linear", "linear", "propriety linear"),
+    Entry("KernelClassifier", "propriety.kernel", "kernel", "propriety kernel"),
     Entry("TreeClassifier", "propriety.tree", "tree", "propriety tree"),
     Entry("RuleClassifier", "propriety.rules", "rules", "propriety rules"),
     Entry("ScorecardClassifier", "propriety.scorecard", "scorecard", "propriety scorecard"),
