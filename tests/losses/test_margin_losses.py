@@ -1,6 +1,7 @@
 """A margin loss is its own loss on the whole line, and a proper loss on the range of its link."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -82,14 +83,16 @@ def test_the_squared_hinge_as_its_formula_says():
     assert again.margin_loss(-3) == 16
 
 
+def ggauss(sigma, v):
+    k = np.sqrt(np.pi) / (4 * sigma)
+    return v / 2 * (erf(k * v) - 1) + 2 * sigma / np.pi * np.exp(-((k * v) ** 2))
+
+
 PRINTED = {
     "Matsushita": (lambda v: np.sqrt(1 + v * v) - v, True),
     "phi_mu": (lambda v: 0.3 + (np.sqrt(0.49 + v * v) - v) / 2, True),
     "GBoost": (lambda v: np.sqrt(4 + (v / 2) ** 2) - v / 2, True),
-    "GGauss": (
-        lambda v: v / 2 * (erf(np.sqrt(np.pi) / 8 * v) - 1) + 4 / np.pi * np.exp(-np.pi / 64 * v * v),
-        True,
-    ),
+    **{f"GGauss({sigma})": (partial(ggauss, sigma), True) for sigma in (0.3, 1, 2, 10)},
     "MadaBoost": (SURROGATES["MadaBoost"].phi, True),
     "naive logistic": (lambda v: np.log(1 + np.exp(-v)), True),
     "Savage": (lambda v: 1 / (1 + np.exp(2 * v)) ** 2, False),

@@ -171,7 +171,10 @@ class MarginCurve:
                 return
         with np.errstate(all="ignore"):
             t = self.odds(scores)
-            ok = np.isfinite(t) & (np.abs(np.diff(t, append=np.inf)) > 0)
+            rises = np.diff(t, append=np.inf)
+            increases = np.isfinite(t) & (rises > 0) & (self.odds_slope(scores) > _FLAT / self.length)
+        # Log-odds that fall this far out are rounding; nearer, they say that phi has no link.
+        ok = np.where(np.fmax.accumulate(t) > _FAR, increases, np.isfinite(t) & (rises != 0))
         good = int(np.argmin(ok)) if not np.all(ok) else len(ok)
         self.reach = float(scores[max(good - 8, 0)])
 
