@@ -346,6 +346,16 @@ class Estimate:
         """Whether 0 lies outside of the interval."""
         return self.low > 0 or self.high < 0
 
+    def minus(self, other: Estimate) -> Estimate:
+        """The difference from an estimate of other rows, by both intervals [Zou and Donner, 2008].
+
+        >>> Estimate(3.0, 2.0, 7.0).minus(Estimate(1.0, 1.0, 4.0))
+        Estimate(value=2.0, low=-1.1622776601683795, high=6.0)
+        """
+        more = self.value - other.value
+        low = math.hypot(self.value - self.low, other.high - other.value)
+        return Estimate(more, more - low, more + math.hypot(self.high - self.value, other.value - other.low))
+
 
 def check(
     sample_weight: ArrayLike | None,

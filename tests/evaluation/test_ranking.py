@@ -54,7 +54,15 @@ def test_subgroups_have_the_numbers_of_their_rows():
     assert first.gap.value == pytest.approx(np.average(p[rows] - y[rows], weights=weight[rows]))
     assert (first.name, second.name) == ("a", "b")
     assert first.n + second.n == np.sum(weight > 0)
+    for name, more in first.differences.items():
+        own, other = getattr(first, name), getattr(second, name)
+        assert more == own.minus(other)
+        assert second.differences[name].value == pytest.approx(-more.value)
+    assert set(first.to_dict()["differences"]) == {"cost", "gap", "alarmed", "missed", "false_alarms"}
+    assert first.to_dict()["cost"] == [first.cost.value, first.cost.low, first.cost.high]
+    assert first.threshold == pytest.approx(0.2)
     alone = evaluation.subgroups([0, 0], [0.1, 0.2], ["a", "a"])[0]
+    assert alone.differences == {}
     assert alone.missed is None
     assert alone.false_alarms.high > 0.5  # two rows say little
 

@@ -18,9 +18,10 @@ from sklearn.preprocessing import StandardScaler
 from propriety import Costs, LinearClassifier, LossSearchCV, RuleClassifier, TreeClassifier, evaluation
 from propriety.costs import ResolvedCosts
 from propriety.evaluation.flips import Flip
+from propriety.report.groups import FAIRNESS
 from propriety.study import Study
 from propriety.study.flips import Flipped
-from propriety.study.numbers import amount, number
+from propriety.study.numbers import amount, number, percent
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -403,8 +404,12 @@ def test_subgroups_have_their_numbers_and_intervals():
     text = text_of(report)
     for part in evaluation.subgroups(Y, P, by, costs=report.costs):
         seen = f"{part.rate.value:.1%} ({part.rate.low:.1%} to {part.rate.high:.1%})"
-        assert f"{part.name} {part.n:,} {number(1000 * part.cost.value)}" in text
+        assert f"{part.name} {part.n:,} {part.positives:,} {number(1000 * part.cost.value)}" in text
         assert seen in text
+        more = part.differences["missed"]
+        assert f"{percent(more.value)} ({percent(more.low)} to {percent(more.high)})" in text
+    assert FAIRNESS in text
+    assert FAIRNESS.count(". ") + 1 == 4
     assert "By p" in text
     assert "The judging rows in order of 'day'" in text
     assert "part 6, latest" in text

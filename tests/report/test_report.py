@@ -309,9 +309,7 @@ def test_the_page_can_be_read_without_seeing_it(page):
     assert len(reader.all("h1")) == 1
     assert len(reader.all("main")) == len(reader.all("nav")) == 1
     pictures = reader.all("svg")
-    assert (
-        len(pictures) == 9
-    )  # loss, gains, precision, Murphy, reliability, scores, two of subgroups, effects
+    assert len(pictures) == 7  # loss, gains, precision, Murphy, reliability, scores, effects
     assert all(a["role"] == "img" for a in pictures)
     assert len(reader.all("figcaption")) == len(reader.all("figure")) == len(pictures)
     assert len(reader.all("caption")) == len(reader.all("table"))
@@ -477,7 +475,7 @@ def test_a_browser_draws_every_figure_without_an_error(page, tmp_path):
     for width in (1200, 500):
         dumped = open_in_browser("r.html", f"--window-size={width},900", "--dump-dom").stdout
         seen = json.loads(re.search("<title>(.*?)</title>", dumped)[1])
-        assert len(seen["boxes"]) == 9
+        assert len(seen["boxes"]) == 7
         assert all(size > 100 and paths > 5 for size, paths in seen["boxes"])
         assert seen["wide"], "the page itself must not scroll sideways"
     done = open_in_browser("page.html", f"--screenshot={tmp_path / 'r.png'}", "--window-size=1200,900")

@@ -17,6 +17,7 @@ from propriety.cli.training import TrainingTable
 from propriety.cli.words import deciding
 from propriety.evaluation.companions import companions
 from propriety.evaluation.judging import MODEL, RIVAL, Judgement
+from propriety.evaluation.subgroups import Subgroup
 from propriety.study import Study
 from propriety.study.candidates import Candidate
 from propriety.study.models import FitRequest, ModelSpec
@@ -150,10 +151,38 @@ def show_judged(out: Output, study: Study, table: TrainingTable) -> None:
             out.say(line)
     out.say(of_intervals(study.rows))
     show_importances(out, study.importance, table)
+    for name, parts in _subgroups(study).items():
+        _show_subgroups(out, study, name, parts)
     out.say(study.headline)
     for finding in study.warnings:
         if finding.name != "table":  # those were said when it was read
             out.warn(finding.text)
+
+
+def _subgroups(study: Study) -> dict[str, list[Subgroup]]:
+    """Those that were asked for."""
+    return {name: study.subgroups(name) for name in study.judging.by} if study.sided else {}
+
+
+def _show_subgroups(out: Output, study: Study, name: str, parts: Sequence[Subgroup]) -> None:
+    """What decisions cost, how often they err, and whether probabilities are right, in parts of the rows."""
+
+    def cell(estimate: Estimate | None, per: float = 1.0, digits: int = 3) -> str:
+        if estimate is None:
+            return "–"
+        value, low, high = (f"{per * v:.{digits}f}" for v in (estimate.value, estimate.low, estimate.high))
+        return f"{value} ({low} to {high})"
+
+    headings = (name, "rows", repr(study.positive), "cost of 1,000", "less others", "stated less seen")
+    rows = [
+        (
+            *(part.name, part.n, part.positives, cell(part.cost, 1000, 0)),
+            *(cell(part.differences.get("cost"), 1000, 0), cell(part.gap)),
+            *(cell(part.missed), cell(part.false_alarms)),
+        )
+        for part in parts
+    ]
+    out.table(f"Decisions by {name}", (*headings, "missed", "alarmed"), rows)
 
 
 def _members(study: Study) -> str:
@@ -263,6 +292,7 @@ def validation(study: Study, table: TrainingTable) -> dict[str, Any]:
         "positives": study.rows.positives,
         "judgements": [j.to_dict() for j in study.judgements],
         "differences": [difference_document(difference) for difference in study.differences],
+        "subgroups": {name: [p.to_dict() for p in parts] for name, parts in _subgroups(study).items()},
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,10 @@ class Subgroup:
         Share of the rows that class 1 is decided for.
     missed, false_alarms : Estimate or None
         Share of class 1 that is missed, and of class 0 that is alarmed; None without such rows.
+    threshold : float
+        From which class 1 is decided, by the mean costs of these rows.
+    differences : dict
+        Of "cost", "gap", "alarmed", "missed" and "false_alarms" from all other rows.
     """
 
     name: str
@@ -46,6 +50,21 @@ class Subgroup:
     alarmed: Estimate
     missed: Estimate | None
     false_alarms: Estimate | None
+    threshold: float
+    differences: dict[str, Estimate] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines; estimates as value, low and high."""
+        return asdict(self, dict_factory=_document)
+
+
+def _document(pairs: list[tuple[str, Any]]) -> Any:
+    found = dict(pairs)
+    return list(found.values()) if list(found) == ["value", "low", "high"] else found
+
+
+#: What is compared with the other rows.
+COMPARED = ("cost", "gap", "alarmed", "missed", "false_alarms")
 
 
 def subgroups(
@@ -83,6 +102,8 @@ def subgroups(
     >>> parts = subgroups([1, 0, 1, 0], [0.9, 0.2, 0.4, 0.1], ["a", "a", "b", "b"])
     >>> [(part.name, part.cost.value, part.missed.value) for part in parts]
     [('a', 0.0, 0.0), ('b', 0.5, 1.0)]
+    >>> parts[1].differences["missed"]
+    Estimate(value=1.0, low=-0.12..., high=1.0)
     """
     p = inputs.probabilities(p, column=inputs.column_of(y, pos_label))
     outcomes = inputs.outcomes(y, pos_label)
@@ -94,20 +115,33 @@ def subgroups(
     if prevalence is not None:
         shares = np.array([1 - prevalence, prevalence])
         weights = inputs.at_prevalence(weights, outcomes.astype(np.intp), shares)
+
+    def numbers(chosen_rows: NDArray[np.bool_]) -> dict[str, Any]:
+        rows = np.flatnonzero(chosen_rows & (weights.array > 0))
+        own, held = None if groups is None else groups[rows], weights.take(rows)
+        codes, taken = outcomes[rows].astype(np.intp), None if weights is drawn else drawn.take(rows)
+        part = JudgedRows(codes, (0, 1), costs.take(rows), held, own, sampled=taken)
+        stated = held.estimate(p[rows], groups=own)
+        reach = stated.value - 1, stated.value
+        return {
+            "n": len(rows),
+            "positives": int(codes.sum()),
+            "cost": part.cost(part.row_costs(chosen[rows]), 1.0),
+            "stated": stated,
+            "gap": held.estimate(p[rows] - codes, groups=own, reach=reach),
+            "threshold": float(part.costs.mean(held.array).threshold),
+            **_rates(codes > 0, chosen[rows] > 0, held),
+        }
+
+    known = weights.array > 0
     parts = []
-    for name in np.unique(names):
-        rows = np.flatnonzero((names == name) & (weights.array > 0))
-        if len(rows):
-            own, held = None if groups is None else groups[rows], weights.take(rows)
-            codes, taken = outcomes[rows].astype(np.intp), None if weights is drawn else drawn.take(rows)
-            part = JudgedRows(codes, (0, 1), costs.take(rows), held, own, sampled=taken)
-            stated = held.estimate(p[rows], groups=own)
-            reach = stated.value - 1, stated.value
-            gap = held.estimate(p[rows] - outcomes[rows], groups=own, reach=reach)
-            rates = _rates(outcomes[rows] > 0, chosen[rows] > 0, held)
-            cost = part.cost(part.row_costs(chosen[rows]), 1.0)
-            ones = int(codes.sum())
-            parts.append(Subgroup(str(name), len(rows), ones, cost=cost, stated=stated, gap=gap, **rates))
+    for name in np.unique(names[known]):
+        found, others = numbers(names == name), {}
+        if np.any(known & (names != name)):
+            others = numbers(names != name)
+        pairs = {key: (found[key], others.get(key)) for key in COMPARED}
+        apart = {key: own.minus(other) for key, (own, other) in pairs.items() if own and other}
+        parts.append(Subgroup(str(name), **found, differences=apart))
     return parts
 
 

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from propriety.evaluation.subgroups import Subgroup
+from propriety.evaluation.subgroups import COMPARED, Subgroup
 from propriety.report import figures
 from propriety.report.markup import Markup, interval, join, table, tag
 from propriety.report.svg import figure
 from propriety.study import Study
-from propriety.study.parts import LEVELS
+from propriety.study.numbers import number, percent
+from propriety.study.parts import columns_of_people
 from propriety.weights import Estimate
 
-_OWN = 2  # columns that are taken where none is asked for
+#: What a difference between groups of people says of fairness.
+FAIRNESS = (
+    "Equal cost, equal calibration and equal rates of error are different demands, and where the shares of "
+    "positives differ, no decisions meet all of them. A difference says that the decisions fall out "
+    "differently, not why: the model, the labels, or who came into the data may be the reason. An interval "
+    "that includes 0 does not say that there is no difference, only that these rows do not show one. Whether "
+    "a difference is unfair or unlawful is for people to judge who know what the decisions do to those "
+    "concerned, and leaving the column out of the model does not remove it."
+)
 
 
 def subgroups(study: Study) -> Markup | None:
@@ -23,19 +30,13 @@ def subgroups(study: Study) -> Markup | None:
     if not study.sided:
         return None
     parts: list[Any] = []
-    for place, name in enumerate(list(study.judging.by) or _chosen(study)):
+    for place, name in enumerate(list(study.judging.by) or columns_of_people(study.features)):
         found = study.subgroups(name)
         if len(found) > 1:
             parts += [tag("h3", f"By {name}"), _table(study, f"Decisions by {name}", found)]
+            parts.append(_differences(study, f"Each part of {name} less all other rows", found))
             parts.append(_figures(study, f"by-{place}", f"by {name}", found))
-    if not parts:
-        return None
-    note = (
-        "Whether a difference matters is for those who decide; the intervals say whether it may be chance. "
-        "A group with more positives has more misses at the same quality of probabilities: compare what "
-        "is missed among the positives, and what is stated with what is seen."
-    )
-    return join(*parts, tag("p", note, class_="quiet"))
+    return join(*parts, tag("p", FAIRNESS, class_="quiet")) if parts else None
 
 
 def over_time(study: Study) -> Markup | None:
@@ -75,47 +76,61 @@ def _figures(study: Study, name: str, over: str, parts: Sequence[Subgroup]) -> M
     )  # fmt: skip
 
 
-def _chosen(study: Study) -> list[str]:
-    """Categories of few values, those first that count most."""
-    order = sorted(study.features, key=lambda name: -_size(study.importance.get(name, 0.0)))
-    few = []
-    for name in order:
-        values = np.asarray(study.features[name])
-        if values.dtype.kind == "U" and 2 <= len(np.unique(values)) <= LEVELS:
-            few.append(name)
-    return few[:_OWN]
+def _differences(study: Study, caption: str, parts: Sequence[Subgroup]) -> Markup:
+    scale = study.scale
 
+    def points(estimate: Estimate | None) -> Markup | str:
+        if estimate is None:
+            return "–"
+        return interval(percent(estimate.value), f"{percent(estimate.low)} to {percent(estimate.high)}")
 
-def _size(importance: float | Estimate) -> float:
-    return importance.value if isinstance(importance, Estimate) else float(importance)
+    rows = []
+    for part in parts:
+        cost, *rates = (part.differences.get(name) for name in COMPARED)
+        assert cost is not None
+        more = interval(scale.cost(1000 * cost.value), scale.between(_thousand(cost)))
+        rows.append((part.name, more, *map(points, rates)))
+    columns = (
+        "",
+        f"cost of {scale.cases:,.0f}",
+        "stated less seen",
+        f"decided {study.positive!r}",
+        f"of {study.positive!r}, missed",
+        f"of {study.negative!r}, alarmed",
+    )
+    return table(f"{caption}, with 95% intervals", columns, rows, numeric=range(1, 6))
 
 
 def _table(study: Study, caption: str, parts: Sequence[Subgroup]) -> Markup:
-    scale = study.scale
+    scale, by_row = study.scale, study.costs.by_row
     rows = [
         (
             part.name,
             f"{part.n:,}",
+            f"{part.positives:,}",
             interval(scale.cost(1000 * part.cost.value), scale.between(_thousand(part.cost))),
             _percent(part.rate),
             _percent(part.stated),
             _percent(part.alarmed),
             _percent(part.missed),
             _percent(part.false_alarms),
+            *([number(part.threshold)] if by_row else []),
         )
         for part in parts
     ]
     columns = (
         "",
         "rows",
+        f"of them {study.positive!r}",
         f"cost of {scale.cases:,.0f}",
         f"{study.positive!r} seen",
         "stated",
         f"decided {study.positive!r}",
         f"of {study.positive!r}, missed",
         f"of {study.negative!r}, alarmed",
+        *(["threshold by the mean costs"] if by_row else []),
     )
-    return table(f"{caption}, with 95% intervals", columns, rows, numeric=range(1, 8))
+    return table(f"{caption}, with 95% intervals", columns, rows, numeric=range(1, len(columns)))
 
 
 def _thousand(estimate: Estimate) -> Estimate:

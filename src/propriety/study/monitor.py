@@ -182,8 +182,10 @@ class Monitor:
         slope, gap = calibration_of(y, p, rows.weights)
         pairs = (("cost", was.cost, self.judged.cost), ("slope", was.slope, slope), ("gap", was.gap, gap))
         known = [(name, one, other) for name, one, other in pairs if one is not None and other is not None]
-        more = [_difference(one, other) for _, one, other in known]
-        p_values = [2 * stats.norm.sf(abs(e.value) * Z95 / max(e.high - e.value, 1e-300)) for e in more]
+        more = [other.minus(one) for _, one, other in known]
+        ends = [e.value - e.low if e.value > 0 else e.high - e.value for e in more]
+        values = np.array([e.value for e in more])
+        p_values = 2 * stats.norm.sf(np.abs(values) * Z95 / np.maximum(ends, 1e-300))
         p_holm = holm(p_values)
         self.changes = [
             Change(name, one, other, d, float(q))
@@ -263,12 +265,6 @@ def stability(was: Floats, now: Floats, n_was: float, n_now: float) -> float:
     k = len(was)
     p, q = (was * n_was + 0.5) / (n_was + k / 2), (now * n_now + 0.5) / (n_now + k / 2)
     return float(np.sum((q - p) * np.log(q / p)))
-
-
-def _difference(was: Estimate, now: Estimate) -> Estimate:
-    """Of two numbers of different rows, with its interval."""
-    more, half = now.value - was.value, float(np.hypot(now.high - now.value, was.high - was.value))
-    return Estimate(more, more - half, more + half)
 
 
 def _drift(known: Distribution, n: int, counts: Floats) -> Drift:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,22 @@ from propriety.study.numbers import number
 
 LEVELS = 10  # values of a column that are shown; the rest are "other"
 _QUARTERS = 4
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PEOPLE = {
+    "age", "sex", "gender", "race", "ethnicity", "ethnic", "nationality", "citizenship", "religion",
+    "disability", "disabled", "marital", "pregnant", "region", "country", "language", "foreign", "foreigner",
+    "immigrant",
+}  # fmt: skip
 _ENOUGH = 30  # rows of a part
+
+
+def columns_of_people(names: Iterable[str]) -> list[str]:
+    """Columns that seem to say to which group people belong, by their names.
+
+    >>> columns_of_people(["amount", "ApplicantAge", "sex", "average", "home_region"])
+    ['ApplicantAge', 'sex', 'home_region']
+    """
+    return [name for name in names if _PEOPLE & {word.lower() for word in _WORD.findall(name)}]
 
 
 def as_parts(values: Any, n: int) -> NDArray[Any]:
