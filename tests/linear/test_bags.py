@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 from propriety import LinearClassifier, losses
+from propriety.linear.updates import Uls
 from propriety.separators.bags import BAGS
 
 
@@ -43,9 +44,9 @@ def by_hand(X, y, bag, choose, rounds):
 def test_rounds_are_those_by_hand(data, choose):
     X, y = data
     bag = [losses.Mu(1 / 3), losses.Exponential(), losses.Log()]
-    model = LinearClassifier(
-        "bag", solver="uls", bag=bag, choose=choose, fit_intercept=False, max_iter=12
-    ).fit(X, y)
+    model = LinearClassifier("bag", solver=Uls(bag=bag, choose=choose), fit_intercept=False, max_iter=12).fit(
+        X, y
+    )
     v, chosen = by_hand(X, y, bag, choose, 12)
     assert [composite.loss for composite in model.chosen_] == [
         losses.as_composite(loss).loss for loss in chosen
@@ -58,18 +59,18 @@ def test_rounds_are_those_by_hand(data, choose):
 
 def test_scores_of_a_bounded_link_stay_inside(data):
     X, y = data
-    model = LinearClassifier("bag", solver="uls", bag=["Squared()"], max_iter=30).fit(X, y)
+    model = LinearClassifier("bag", solver=Uls(bag=["Squared()"]), max_iter=30).fit(X, y)
     assert np.abs(model.decision_function(X)).max() <= 1 + 1e-12
-    adaptive = LinearClassifier("bag", solver="uls", choose="edge", max_iter=25).fit(X, y)
+    adaptive = LinearClassifier("bag", solver=Uls(choose="edge"), max_iter=25).fit(X, y)
     assert {composite.loss for composite in adaptive.chosen_} <= set(BAGS[1])
 
 
 def test_once_is_the_loss_of_least_risk(data):
     X, y = data
     bag = ["Matsushita()", "Exponential()", "Squared()"]
-    model = LinearClassifier("bag", solver="uls", bag=bag, choose="once", fn_cost=3, max_iter=20).fit(X, y)
+    model = LinearClassifier("bag", solver=Uls(bag=bag, choose="once"), fn_cost=3, max_iter=20).fit(X, y)
     alone = [
-        LinearClassifier("bag", solver="uls", bag=[loss], fn_cost=3, max_iter=20).fit(X, y) for loss in bag
+        LinearClassifier("bag", solver=Uls(bag=[loss]), fn_cost=3, max_iter=20).fit(X, y) for loss in bag
     ]
     costs = [np.mean(np.where(y == 1, 3, 1) * (each.predict(X) != y)) for each in alone]
     assert np.ptp(costs) > 0
@@ -84,7 +85,7 @@ def test_what_a_bag_does_not_go_with(data):
     with pytest.raises(ValueError, match="chooses a loss in every round of solver='uls', got 'fisher'"):
         LinearClassifier("bag").fit(X, y)
     with pytest.raises(ValueError, match="bag=2 is for loss='bag', and loss is 'auto'"):
-        LinearClassifier(bag=2).fit(X, y)
+        LinearClassifier(solver=Uls(bag=2)).fit(X, y)
     with pytest.raises(ValueError, match="loss='bag' is for two classes, and y has 3"):
         LinearClassifier("bag", solver="uls").fit(X, np.arange(90) % 3)
     plain = LinearClassifier("bag", solver="uls", max_iter=2).fit(X, y)

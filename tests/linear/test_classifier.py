@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from propriety import losses
 from propriety.linear import LinearClassifier, LinearPath, SeparationWarning, separating_direction
+from propriety.linear.updates import Uls
 from propriety.losses import simplex
 from propriety.separators import separation
 
@@ -172,6 +173,9 @@ def test_pickle_clone_and_nested_parameters(problem):
         again.summary()
     np.testing.assert_allclose(again.summary(X, y).columns["se"], model.summary().columns["se"])
     assert clone(model).set_params(loss__focus=7).loss == losses.Tailored(0.3, 7)
+    assert clone(model).set_params(solver="uls", solver__features="all").solver == Uls("all")
+    with pytest.raises(ValueError, match="features must be"):
+        Uls(0)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +184,6 @@ def test_pickle_clone_and_nested_parameters(problem):
         ({"solver": "magic"}, "solver must be one of fisher"),
         ({"alpha": -1}, "alpha must be a number at least 0, got -1"),
         ({"l1_ratio": 2}, "l1_ratio must be a number at least 0 and at most 1, got 2"),
-        ({"features": 0}, "features must be"),
         ({"multiclass": "no"}, "multiclass must be"),
         ({"max_iter": 0}, "max_iter must be"),
         ({"tol": 0}, "tol must be"),

@@ -6,7 +6,9 @@ from scipy import optimize
 
 from propriety.linear import LinearClassifier
 from propriety.linear.solvers import SOLVERS
+from propriety.linear.updates import Norm, Uls
 from propriety.losses import simplex
+from propriety.storage.upgrade import upgraded
 
 UPDATES = ["parallel", "sequential", "sequential2", "confidence", "sphere", "norm", "lp"]
 
@@ -30,7 +32,8 @@ def test_every_solver_reaches_the_minimum_and_never_rises(small, solver, loss):
     X, y = small
     best = LinearClassifier(loss, tol=1e-10).fit(X, y).trace_[-1]
     few = solver == "lp"
-    model = LinearClassifier(loss, solver=solver, p=4, tol=1e-5 if few else 1e-6).fit(X, y)
+    taken = Norm(4) if solver == "norm" else solver
+    model = LinearClassifier(loss, solver=taken, tol=1e-5 if few else 1e-6).fit(X, y)
     assert abs(model.trace_[-1] - best) < 1e-8
     assert np.all(np.diff(model.trace_) <= 0)
 
@@ -42,7 +45,8 @@ def test_every_solver_reaches_the_minimum_and_never_rises(small, solver, loss):
 def test_several_classes_reach_the_minimum(small_three, solver, loss):
     X, y = small_three
     best = _minimum(X, y, loss)
-    model = LinearClassifier(loss, solver=solver, p=4, tol=1e-5).fit(X, y)
+    taken = Norm(4) if solver == "norm" else solver
+    model = LinearClassifier(loss, solver=taken, tol=1e-5).fit(X, y)
     assert abs(model.trace_[-1] - best) < 1e-8
     assert np.all(np.diff(model.trace_) <= 0)
     smooth = LinearClassifier(loss, solver="fisher").fit(X, y)
@@ -62,7 +66,7 @@ def _minimum(X, y, loss):
 
 
 WEIGHTED = [
-    *({"solver": "uls", "features": features} for features in ("one", "all", "active", 2)),
+    *({"solver": Uls(features)} for features in ("one", "all", "active", 2)),
     *(
         {"solver": solver}
         for solver in ("parallel", "sequential", "sequential2", "confidence", "sphere", "gis", "iis")
@@ -118,3 +122,12 @@ def test_every_solver_that_is_offered_works(small):
     X, y = small
     for solver in SOLVERS:
         assert LinearClassifier(solver=solver, tol=1e-4).fit(X, y).converged_, solver
+
+
+def test_files_of_0_2_have_their_solver_as_a_value():
+    given = {"solver": "uls", "features": "all", "p": 2.0}
+    assert upgraded("LinearClassifier", given, {}) == {"solver": Uls("all")}
+    assert upgraded("LinearClassifier", given | {"solver": "norm", "p": 3.0}, {}) == {"solver": Norm(3)}
+    assert upgraded("LinearClassifier", {"solver": "fisher", "features": "one", "p": 2.0}, {}) == {
+        "solver": "fisher"
+    }

@@ -5,6 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from propriety import losses
 from propriety.linear import LinearClassifier
+from propriety.linear.updates import Norm
 from propriety.separators import bregman, margins
 
 
@@ -81,7 +82,7 @@ def test_a_step_of_improved_scaling_solves_its_equation(make, classes):
 @pytest.mark.parametrize("loss", ["Log", "Exponential"])
 def test_norms_lead_from_the_parallel_to_the_sequential_rule(small, p, rule, loss):
     X, y = small
-    norm = LinearClassifier(loss, solver="norm", p=p, max_iter=20, tol=1e-12)
+    norm = LinearClassifier(loss, solver=Norm(p), max_iter=20, tol=1e-12)
     named = LinearClassifier(loss, solver=rule, max_iter=20, tol=1e-12)
     with pytest.warns(ConvergenceWarning):
         norm.fit(X, y)
@@ -147,4 +148,4 @@ def test_a_column_that_separates_takes_a_finite_step():
 def test_norms_that_are_none_are_refused(small):
     for p in (0.5, "two", True, None):
         with pytest.raises(ValueError, match="p must be a number of at least 1"):
-            LinearClassifier(solver="norm", p=p).fit(*small)
+            LinearClassifier(solver=Norm(p)).fit(*small)

@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from propriety import LinearClassifier, losses
 from propriety.linear import bregman_projection
+from propriety.linear.updates import Uls
 
 LOSSES = ["Exponential()", "Log()", "Matsushita()", "GLog(2)"]
 
@@ -52,7 +53,7 @@ def test_boosting_is_the_projection_of_the_first_weights(loss):
     M = X * (2 * y - 1)[:, None]
     composite = losses.as_composite(loss)
     found = bregman_projection(loss, composite.example_weight(0.0), M)
-    model = LinearClassifier(loss, solver="uls", features="all", fit_intercept=False, tol=1e-12).fit(X, y)
+    model = LinearClassifier(loss, solver=Uls("all"), fit_intercept=False, tol=1e-12).fit(X, y)
     np.testing.assert_allclose(found.multipliers, model.coef_[0], rtol=1e-6)
     np.testing.assert_allclose(M.T @ found.weights, 0, atol=1e-8)
 

@@ -4,6 +4,7 @@ from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_de
 
 from propriety import losses
 from propriety.linear import LinearClassifier
+from propriety.linear.updates import Uls
 from propriety.separators import margins, uls
 
 
@@ -17,7 +18,7 @@ def small(make):
 def test_uls_identity_zero_edges_and_minimum(small, features, loss):
     X, y = small
     best = LinearClassifier(loss, tol=1e-10).fit(X, y).trace_[-1]
-    model = LinearClassifier(loss, solver="uls", features=features).fit(X, y)
+    model = LinearClassifier(loss, solver=Uls(features)).fit(X, y)
     assert abs(model.trace_[-1] - best) < 1e-10
     report = model.report_
     assert report.identity_gap < 1e-12
@@ -66,6 +67,4 @@ def test_uls_with_exponential_loss_is_adaboost():
 @pytest.mark.parametrize("features", ["one", "all", "active"])
 def test_weights_are_copies_where_the_classes_are_separated(features):
     """15 rows of 30 columns in three classes: no minimum, so the rounds themselves must agree."""
-    check_sample_weight_equivalence_on_dense_data(
-        "LinearClassifier", LinearClassifier(solver="uls", features=features)
-    )
+    check_sample_weight_equivalence_on_dense_data("LinearClassifier", LinearClassifier(solver=Uls(features)))

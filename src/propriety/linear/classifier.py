@@ -24,6 +24,7 @@ from propriety.linear.rows import FittedLoss, LinearRows, composite_of
 from propriety.linear.settings import LinearSettings, loss_to_fit
 from propriety.linear.strength import N_FOLDS, cross_fit
 from propriety.linear.text import scorecard
+from propriety.linear.updates import update_of
 from propriety.model.base import shares, squeezed
 from propriety.model.offsets import OffsetClassifier
 from propriety.separators.linalg import Floats
@@ -47,7 +48,7 @@ class LinearClassifier(OffsetClassifier):
         "tailored(5)" has the focus 5 in the place of 10. A loss that is not convex in the score starts from
         the log loss's fit and follows a path of growing focus to its own; "tailored" stops on the way where
         more focus would let the slopes grow without bound (`loss_` says where). "bag", for two classes and
-        the solver "uls", chooses among the losses of `bag` as it goes.
+        the solver "uls", chooses among the losses of a bag as it goes, see ``linear.updates.Uls``.
     link : link or str, optional
         The loss's default link if not given; not together with a composite.
     costs : Costs, default=None
@@ -68,23 +69,13 @@ class LinearClassifier(OffsetClassifier):
           quasi-Newton steps if there are too many columns for a matrix of second derivatives; where these
           weights lead slowly, the Hessian's if it is positive. "newton": with the Hessian; "lbfgs":
           quasi-Newton throughout.
-        - "uls": universal linear separators: boosting of the columns of X, see `features`.
+        - "uls": universal linear separators: boosting of the columns of X;
+          "uls_corrective", which updates all columns used so far. ``linear.updates.Uls`` has parameters.
         - Bregman-distance updates: "parallel", all coefficients at once; "sequential" and "sequential2", one
           at a time; "confidence", one with the step that is best for it; "norm", between the parallel and
-          the second sequential rule by the norm `p`, and "sphere", p = 2; "lp", where a linear program
-          scales the steps (not a norm). "gis", "iis": generalized and improved iterative scaling, for the
+          the second sequential rule by a norm, ``linear.updates.Norm(p)``, and "sphere", p = 2; "lp", where a
+          linear program scales the steps (not a norm). "gis", "iis": generalized and improved iterative scaling, for the
           log loss. These and "uls" take convex losses with a margin form and no penalty.
-    features : {"one", "all", "active"} or int, default="one"
-        Features that a round of "uls" updates: the one of largest edge, all, all used so far and the one of
-        largest edge, or as many of the largest edges.
-    bag, choose : as those of `RuleClassifier`
-        The losses of ``loss="bag"`` [N8 §6], and whether a round takes the one whose step leads to the
-        smallest cost on the training rows ("risk"), the one with the column of largest edge ("edge"), or all
-        rounds are run with each loss and the one of smallest cost is kept ("once"). Of equals the log loss is
-        taken, then the first of the bag.
-    p : float of at least 1, default=2.0
-        Norm of the rows by which "norm" scales its steps: 1 is "parallel", 2 "sphere", infinity
-        "sequential2".
     multiclass : {"auto", "ovr"}, default="auto"
         With more than two classes the loss's own form on the simplex, if it has one, or one class against the
         rest.
@@ -162,11 +153,7 @@ class LinearClassifier(OffsetClassifier):
         alpha: Any = 0.0,
         l1_ratio: float = 0.0,
         fit_intercept: bool = True,
-        solver: str = "fisher",
-        features: str | int = "one",
-        bag: Any = None,
-        choose: str = "risk",
-        p: float = 2.0,
+        solver: Any = "fisher",
         multiclass: str = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
@@ -183,15 +170,15 @@ class LinearClassifier(OffsetClassifier):
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
         self.solver = solver
-        self.features = features
-        self.bag = bag
-        self.choose = choose
-        self.p = p
         self.multiclass = multiclass
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+
+    @staticmethod
+    def _value_of(parameter: str, text: str) -> Any:
+        return update_of(text) if parameter == "solver" else OffsetClassifier._value_of(parameter, text)
 
     # --- fitting ----------------------------------------------------------------------------------
 

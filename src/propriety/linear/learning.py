@@ -300,7 +300,7 @@ def _by_margins(
     if settings.bag is not None:
         return _by_bag(rows, X, settings.bag, settings, columns, begin.ravel())
     weight = rows.weight / (rows.weight.sum() * scale)
-    task = MarginTask(X, rows.codes, K, loss, weight, settings.features, settings.p)
+    task = MarginTask(X, rows.codes, K, loss, weight, settings.update)
     run = separate(settings.solver.rounds(task), begin.ravel(), settings.tol, settings.max_iter)
     coef = run.coef.reshape(n_scores, -1)
     if not isinstance(loss, losses.Composite) and loss.shift_invariant:
@@ -339,7 +339,7 @@ def _by_bag(
     rows: LinearRows, X: Any, bag: Bag, settings: LinearSettings, columns: Moments, begin: Floats
 ) -> LinearFit:
     """Rounds on margins, each for a loss of its own."""
-    booster = BagBooster(X, rows.codes, rows.weight, bag, settings.features)
+    booster = BagBooster(X, rows.codes, rows.weight, bag, settings.update.features)
     run = booster.run(begin, settings.tol, settings.max_iter)
     d, coef = rows.X.shape[1], run.state.coef
     problem = booster.problems[bag.composites.index(run.composite)]

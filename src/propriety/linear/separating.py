@@ -21,15 +21,14 @@ _IDLE = 50  # rounds without any gain after which rounding is all that happens
 
 @dataclass(frozen=True)
 class MarginTask:
-    """Columns, classes, a loss, weights that sum to one unit of it, and how to separate: `features`, `p`."""
+    """Columns, classes, a loss, weights that sum to one unit of it, and a solver's value, if it has one."""
 
     X: Any
     codes: Codes
     n_classes: int
     loss: Composite | SimplexLoss
     weight: Floats
-    features: str | int
-    p: float = 2.0
+    update: Any = None
 
     def margins(self) -> margins.Margins:
         """The problem as one of margins."""
@@ -71,7 +70,7 @@ def universal_separators(task: MarginTask) -> Rounds:
     problem = task.margins()
     return Rounds(
         lambda coef: uls.start(problem, coef),
-        lambda state: uls.step(state, problem, task.features),
+        lambda state: uls.step(state, problem, task.update.features),
         lambda state: uls.report(state, problem),
     )
 
@@ -80,7 +79,7 @@ def bregman_updates(rule: str) -> Callable[[MarginTask], Rounds]:
     """One of the Bregman-distance updates."""
 
     def rounds(task: MarginTask) -> Rounds:
-        updates = bregman.Updates.make(task.margins(), rule, task.p)
+        updates = bregman.Updates.make(task.margins(), rule, getattr(task.update, "p", 2.0))
         return Rounds(updates.start, updates.step)
 
     return rounds

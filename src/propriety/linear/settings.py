@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 from propriety.costs import ResolvedCosts
@@ -13,6 +12,7 @@ from propriety.linear.bags import Bag
 from propriety.linear.row_tailoring import focus_of, tailored_to
 from propriety.linear.rows import FittedLoss
 from propriety.linear.solvers import Solver
+from propriety.linear.updates import Uls, update_of
 from propriety.model.fitted_loss import fitted_loss
 from propriety.separators.bags import read_bag
 
@@ -29,8 +29,7 @@ class LinearSettings:
     intercept: bool
     tol: float
     max_iter: int
-    features: str | int
-    p: float
+    update: Any  # the value of a solver with parameters
     n_jobs: int | None
     flexible: bool = False  # may stop at an earlier station of a loss that runs off
     chosen: bool = False  # alpha is to be chosen by cross-validation, and
@@ -42,7 +41,7 @@ class LinearSettings:
     def read(cls, model: Any, costs: ResolvedCosts | None = None) -> LinearSettings:
         """The parameters of a LinearClassifier; `costs` the mean ones of its training rows."""
         given = Parameters(model)
-        solver = solvers.named(model.solver)
+        solver, update = solvers.named(model.solver), update_of(model.solver)
         bag = _bag(model, solver, costs)
         chosen = isinstance(model.alpha, str) and model.alpha == "cv"
         if chosen and solver.smooth is None:
@@ -58,8 +57,7 @@ class LinearSettings:
             bool(model.fit_intercept),
             given.number("tol", 0, above=True),
             (solver.max_iter if bag is None else _ROUNDS) if max_iter is None else max_iter,
-            _features(model.features),
-            _norm(model.p),
+            update,
             model.n_jobs,
             flexible=focus_of(model.loss) is not None,
             chosen=chosen,
@@ -70,14 +68,14 @@ class LinearSettings:
 
 def _bag(model: Any, solver: Solver, costs: ResolvedCosts | None) -> Bag | None:
     """The losses of loss="bag"; None for any other loss."""
-    choose = Parameters(model).choice("choose", ("risk", "edge", "once"))
+    update = update_of(model.solver)
     if not is_bag(model.loss):
-        if model.bag is not None:
-            raise ValueError(f"bag={model.bag!r} is for loss='bag', and loss is {model.loss!r}")
+        if isinstance(update, Uls):
+            read_bag("auto", None, update.bag, update.choose)  # refuses a bag for another loss
         return None
-    if solver.name != "uls":
+    if not isinstance(update, Uls):
         raise ValueError(f"loss='bag' chooses a loss in every round of solver='uls', got {solver.name!r}")
-    composites = read_bag(model.loss, model.link, model.bag, choose)
+    composites, choose = read_bag(model.loss, model.link, update.bag, update.choose), update.choose
     for composite in composites:
         solvers.check(solver, composite, 0.0, 0.0)
     if costs is None:
@@ -92,20 +90,6 @@ def is_bag(loss: Any) -> bool:
     return isinstance(loss, str) and loss == "bag"
 
 
-def _features(features: Any) -> str | int:
-    if isinstance(features, str) and features in ("one", "all", "active"):
-        return features
-    if isinstance(features, Integral) and not isinstance(features, bool) and int(features) > 0:
-        return int(features)
-    raise ValueError(f"features must be 'one', 'all', 'active' or a positive integer, got {features!r}")
-
-
-def _norm(p: Any) -> float:
-    if isinstance(p, Real) and not isinstance(p, bool) and float(p) >= 1:
-        return float(p)
-    raise ValueError(f"p must be a number of at least 1, or infinite, got {p!r}")
-
-
 def loss_to_fit(model: Any, costs: ResolvedCosts) -> FittedLoss:
     """The composite that a LinearClassifier fits, or for more than two classes the loss on the simplex.
 
@@ -113,7 +97,8 @@ def loss_to_fit(model: Any, costs: ResolvedCosts) -> FittedLoss:
     they differ.
     """
     if is_bag(model.loss):
-        return read_bag(model.loss, model.link, model.bag, model.choose)[0]
+        update = update_of(model.solver)
+        return read_bag(model.loss, model.link, update.bag, update.choose)[0]
     focus = focus_of(model.loss)
     if focus is not None:
         return tailored_to(costs, focus, model.link)

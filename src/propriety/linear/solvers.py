@@ -21,6 +21,7 @@ from propriety.linear.descent import Run
 from propriety.linear.design import NARROW
 from propriety.linear.objective import Objective
 from propriety.linear.separating import MarginTask, Rounds
+from propriety.linear.updates import update_of
 from propriety.losses import Composite
 from propriety.losses.simplex import SimplexLoss
 from propriety.separators import bregman
@@ -151,11 +152,12 @@ SMOOTH = tuple(name for name, solver in SOLVERS.items() if solver.smooth is not 
 
 
 def named(name: Any) -> Solver:
-    """The solver of that name.
+    """The solver of that name, or of a value of `updates`.
 
-    >>> named("lbfgs").max_iter
-    2000
+    >>> named("lbfgs").max_iter, named("uls_corrective").name
+    (2000, 'uls')
     """
+    name = getattr(update_of(name), "name", name)
     if not isinstance(name, str) or name not in SOLVERS:
         raise ArgumentError("solver", f"must be one of {', '.join(SOLVERS)}, got {name!r}")
     return SOLVERS[name]

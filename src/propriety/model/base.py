@@ -104,7 +104,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         plain: dict[str, Any] = {}
         for key, value in params.items():
             name, _, rest = key.partition("__")
-            if rest and name in ("loss", "link", "costs", "algorithm"):
+            if rest and name in ("loss", "link", "costs", "algorithm", "solver"):
                 nested[name][rest] = value
             else:
                 plain[key] = value
@@ -198,8 +198,11 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         self._training_rows = RowSketch.of_training(training)
         self._class_shares = shares(training.class_weights)
         self.__dict__.pop("adaptation_", None)
-        self._fit_context = self._fit_context.afterwards()
-        if self._fit_context.known_classes is None:
+        known_classes = self._fit_context.known_classes
+        self.__dict__.pop("_fit_context", None)  # it is over when the fit is, but for the classes of a search
+        if known_classes is not None:
+            self._fit_context = FitContext(known_classes=known_classes)
+        else:
             warn_of_side(training.classes, training.costs, stated_costs(self).pos_label)
         warn_of_identifiers(training.schema, training.weights.total)
         return self

@@ -47,10 +47,6 @@ class FitContext:
     follower: Follower | None = None
     shared: Any = None
 
-    def afterwards(self) -> FitContext:
-        """What is left of it when the fit is over."""
-        return FitContext(known_classes=self.known_classes)
-
 
 #: The name of an estimator's attribute that holds its context.
 ATTRIBUTE = "_fit_context"

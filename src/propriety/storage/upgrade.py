@@ -96,8 +96,18 @@ def _class_weight(parameters: dict[str, Any], state: dict[str, Any]) -> None:
         parameters.pop(name, None)
 
 
+def _solver(parameters: dict[str, Any], state: dict[str, Any]) -> None:
+    """What one solver reads becomes part of it."""
+    own = {"uls": ("Uls", "features", "one"), "norm": ("Norm", "p", 2.0)}
+    for solver, (value, name, default) in own.items():
+        given = parameters.pop(name, default)
+        if parameters.get("solver") == solver and given != default:
+            parameters["solver"] = decode({"value": value, "parameters": {name: given}})
+
+
 #: What has changed, by estimator; costs have for all.
 UPGRADES: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], None], ...]] = {
     "BoostingClassifier": (_split_gain, _algorithm, _gain, _class_weight),
+    "LinearClassifier": (_solver,),
     "TreeClassifier": (_split_gain,),
 }

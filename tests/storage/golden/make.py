@@ -20,6 +20,7 @@ from propriety import (
     TreeClassifier,
     losses,
 )
+from propriety.linear.updates import Norm, Uls
 
 
 def rows():
@@ -139,11 +140,11 @@ def models_of_0_2(X, two, three):
         "forest": (ForestClassifier(n_estimators=3, fn_cost=4, random_state=0).fit(X, text), X),
         "auto": (AutoClassifier(n_estimators=10, n_folds=3, fn_cost=4, random_state=0).fit(X, text), X),
         "linear-uls": (
-            LinearClassifier(solver="uls", features="all", max_iter=50, tol=1e-3).fit(filled, two),
+            LinearClassifier(solver=Uls("all"), max_iter=50, tol=1e-3).fit(filled, two),
             filled,
         ),
         "linear-norm": (
-            LinearClassifier(solver="norm", p=3.0, max_iter=50, tol=1e-3).fit(filled, two),
+            LinearClassifier(solver=Norm(3.0), max_iter=50, tol=1e-3).fit(filled, two),
             filled,
         ),
         "rules-bag": (RuleClassifier("bag", bag=2, choose="edge", n_rules=3).fit(X, two), X),
