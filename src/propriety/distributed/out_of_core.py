@@ -32,7 +32,7 @@ from propriety.distributed.turns import TurnTaking, take_turns
 from propriety.engine.binning import SAMPLE
 from propriety.engine.layout import CELLS
 from propriety.model.fit_context import ATTRIBUTE as FIT_CONTEXT
-from propriety.model.fit_context import in_context
+from propriety.model.fit_context import end_context, in_context
 
 #: Rows that are read into memory, and fitted as ever; those of workers, if it takes all rows in one place.
 FEW = 50_000
@@ -202,7 +202,7 @@ def fit_parts(model: Any, scan: Scan, given: dict[str, Any], parts: int, bar: Pr
         finally:
             if verbose is not None:
                 model.verbose = verbose
-            model._fit_context = model._fit_context.afterwards()
+            end_context(model)
     learned: dict[str, Any] = {}
     tasks = [
         _task(_copy_of(model, rank), watch.read(piece), given, learned) for rank, piece in enumerate(pieces)

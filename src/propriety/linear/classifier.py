@@ -74,8 +74,8 @@ class LinearClassifier(OffsetClassifier):
         - Bregman-distance updates: "parallel", all coefficients at once; "sequential" and "sequential2", one
           at a time; "confidence", one with the step that is best for it; "norm", between the parallel and
           the second sequential rule by a norm, ``linear.updates.Norm(p)``, and "sphere", p = 2; "lp", where a
-          linear program scales the steps (not a norm). "gis", "iis": generalized and improved iterative scaling, for the
-          log loss. These and "uls" take convex losses with a margin form and no penalty.
+          linear program scales the steps (not a norm). "gis", "iis": generalized and improved iterative
+          scaling, for the log loss. These and "uls" take convex losses with a margin form and no penalty.
     multiclass : {"auto", "ovr"}, default="auto"
         With more than two classes the loss's own form on the simplex, if it has one, or one class against the
         rest.

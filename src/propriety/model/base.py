@@ -38,7 +38,7 @@ from propriety.data.training import NUMBERS, TABLE, Training
 from propriety.losses.value import Value
 from propriety.model import adapt, contract, files
 from propriety.model.adapt import Adaptation
-from propriety.model.fit_context import FitContext
+from propriety.model.fit_context import FitContext, end_context
 from propriety.model.pages import Documented
 from propriety.model.state import Arrays, make, read_shared, shared_state
 from propriety.model.worth import worth
@@ -198,11 +198,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         self._training_rows = RowSketch.of_training(training)
         self._class_shares = shares(training.class_weights)
         self.__dict__.pop("adaptation_", None)
-        known_classes = self._fit_context.known_classes
-        self.__dict__.pop("_fit_context", None)  # it is over when the fit is, but for the classes of a search
-        if known_classes is not None:
-            self._fit_context = FitContext(known_classes=known_classes)
-        else:
+        end_context(self)
+        if self._fit_context.known_classes is None:
             warn_of_side(training.classes, training.costs, stated_costs(self).pos_label)
         warn_of_identifiers(training.schema, training.weights.total)
         return self

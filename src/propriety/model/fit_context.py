@@ -48,6 +48,14 @@ class FitContext:
     shared: Any = None
 
 
+def end_context(model: Any) -> None:
+    """Forget it when the fit is over, but for the classes that a search has told."""
+    known_classes = model._fit_context.known_classes
+    vars(model).pop(ATTRIBUTE, None)
+    if known_classes is not None:
+        setattr(model, ATTRIBUTE, FitContext(known_classes=known_classes))
+
+
 #: The name of an estimator's attribute that holds its context.
 ATTRIBUTE = "_fit_context"
 

@@ -115,7 +115,7 @@ class _Way:
         constant = float(composite.link.link(np.array(base), np.array(1 - base)))
         fits = {0: (np.empty(0, dtype=np.intp), np.empty(0), constant)}
         how = LinearSettings(
-            solvers.named("fisher"), settings.alpha, 0.0, True, 1e-8, 100, "one", 2.0, settings.n_jobs,
+            solvers.named("fisher"), settings.alpha, 0.0, True, 1e-8, 100, None, settings.n_jobs,
             scaled=True,
         )  # fmt: skip
         start = None
