@@ -470,17 +470,17 @@ def test_an_offset_of_columns_is_kept_and_evaluated_by_every_command(place, tmp_
         (
             ("--offset", "amount", "--model", "tree"),
             2,
-            "--offset is for the models boosting, linear, got 'tree'",
+            "--offset is for the models boosting, linear, kernel, got 'tree'",
         ),
         (("--offset", "amount", "--search"), 2, "--search takes no --offset"),
         (("--offset", "amont"), 3, "did you mean 'amount'"),
         (("--offset", "2"), 2, "--offset must be made of columns"),
         (("--offset", "amount*"), 2, "lacking at the end"),
         (("--offset", "1/(years - years)"), 3, "is missing or not finite in row 1"),
-        (("--offset", "amount/1000"), 2, "say --offset-scale probability to start from their log-odds"),
-        (("--offset", "amount", "--offset-scale", "probability"), 3, "between 0 and 1, neither included"),
-        (("--offset", "amount", "--offset-scale", "odds"), 2, "must be log-odds or probability"),
-        (("--offset-scale", "probability"), 2, "there is no --offset"),
+        (("--offset", "amount/1000"), 2, "say --score-scale probability to start from their log-odds"),
+        (("--offset", "amount", "--score-scale", "probability"), 3, "between 0 and 1, neither included"),
+        (("--offset", "amount", "--score-scale", "odds"), 2, "must be probability, log-odds, points"),
+        (("--score-scale", "probability"), 2, "there is no --offset"),
     ],
 )
 def test_a_wrong_offset_is_refused(place, arguments, code, message):
@@ -491,12 +491,12 @@ def test_a_wrong_offset_is_refused(place, arguments, code, message):
 def test_an_offset_of_probabilities_starts_from_their_log_odds(place, tmp_path):
     model, p = tmp_path / "m.propriety", np.array(loans()["amount"]) / 100
     common = ("fit", place / "loans.csv", "-t", "paid", "--model", "linear", "--folds", "2")
-    result = as_json(*common, "--offset", "amount/100", "--offset-scale", "probability", "-o", model)
+    result = as_json(*common, "--offset", "amount/100", "--score-scale", "probability", "-o", model)
     assert result["offset"] == "the log-odds of amount/100"
     table = pa.table(loans())
     fitted = propriety.load(model)
     np.testing.assert_allclose(fitted.offset_for(table), np.log(p / (1 - p)), rtol=1e-12)
-    as_stated = as_json(*common, "--offset", "amount/100", "--offset-scale", "log-odds")
+    as_stated = as_json(*common, "--offset", "amount/100", "--score-scale", "log-odds")
     assert as_stated["offset"] == "amount/100"
 
 
@@ -505,7 +505,7 @@ def test_compare_with_an_offset_holds_the_models_that_take_one_against_each_othe
         "compare", place / "loans.csv", "-t", "paid", "--offset", "amount/10 - 1", "--folds", "2"
     )
     names = [j["model"] for j in result["judgements"]]
-    assert sorted(names[:-2]) == ["propriety boosting", "propriety linear"]
+    assert sorted(names[:-2]) == ["propriety boosting", "propriety kernel", "propriety linear"]
     shown = run(
         "compare", place / "loans.csv", "-t", "paid", "--offset", "amount", "-m", "linear,logistic", code=2
     ).stderr

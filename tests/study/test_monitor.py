@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import propriety
 from propriety.cli.app import app
+from propriety.errors import ArgumentError
 from propriety.storage import ModelFileError
 from propriety.study.monitor import Monitor, _drift
 from propriety.study.reference import Distribution, Reference
@@ -123,5 +124,36 @@ def test_ready_scores_are_judged_as_predictions_are(folder, tmp_path):
     assert "--folds is for models that are fitted" in call(*given, "--folds", "3", code=2)["error"]
     low = call("validate", table, "-t", "y", "-s", "x", "--fn-cost", "4", code=2)["error"]
     assert low.startswith("--score of 'x' must be probabilities between 0 and 1")
-    odds = call("validate", table, "-t", "y", "-s", "x", "--scale", "log-odds", "-s", "x", code=2)["error"]
+    twice = ("validate", table, "-t", "y", "-s", "x", "--score-scale", "log-odds", "-s", "x")
+    odds = call(*twice, code=2)["error"]
     assert "name of another way to decide" in odds
+
+
+def test_scores_may_be_log_odds_or_points(folder, tmp_path):
+    """All scales of the same scores are judged alike, and points start a model as their log-odds do."""
+    table = write(tmp_path / "scores.csv", 400, 3)
+    x, _, _, p, _ = np.genfromtxt(table, delimiter=",", skip_header=1).T
+    labels = np.genfromtxt(table, delimiter=",", skip_header=1, usecols=4, dtype=str)
+    odds = np.log(p / (1 - p))
+    points = 500 - 40 * (odds - np.log(1 / 20)) / np.log(2)
+    rows = zip(p.tolist(), odds.tolist(), points.tolist(), labels, strict=True)
+    table.write_text(
+        "\n".join(["p,odds,points,y", *(f"{a!r},{b!r},{c!r},{d}" for a, b, c, d in rows)]) + "\n"
+    )
+    asked, starts = ("validate", table, "-t", "y", "--fn-cost", "4", "-s"), []
+    known = call(*asked, "p", "--drop", "odds", "--drop", "points")["judgements"][0]["log_loss"]
+    for score, scale in (("odds", "log-odds"), ("points", "points:500,20,40")):
+        told = call(*asked, score, "--score-scale", scale)["judgements"][0]
+        assert told["log_loss"] == pytest.approx(known)
+        few = ("--model", "boosting", "--set", "max_iter=1", "--folds", "2", "-o", tmp_path / score)
+        call("fit", table, "-t", "y", "--offset", score, "--score-scale", scale, *few)
+        starts.append(propriety.load(tmp_path / score))
+    frame = propriety.tables.open_source(str(table)).read()
+    np.testing.assert_allclose(*(model.offset_for(frame) for model in starts), rtol=1e-9)
+    study = propriety.Study.from_predictions(labels, points, scale="points:500,20,40", pos_label="yes")
+    assert study.judgement.log_loss == pytest.approx(known)
+    for wrong in ("odds", "points:1", "points:600,0,20", "log-odds:3"):
+        with pytest.raises(ArgumentError, match="scale must"):
+            propriety.Study.from_predictions(labels, points, scale=wrong, pos_label="yes")
+    with pytest.warns(UserWarning, match="if these are probabilities, give their log-odds"):
+        propriety.LinearClassifier().fit(x[:, None], labels, offset=p)

@@ -15,6 +15,7 @@ from propriety import memory
 from propriety.cli.options import Asking, Meaning, Opening, Showing, prevalence_of
 from propriety.cli.output import Output, UsageError
 from propriety.cli.training import TrainingTable
+from propriety.data.score_scales import LOG_ODDS, PROBABILITY, look_like_probabilities
 from propriety.study.splitting import Role
 from propriety.tables import (
     Findings,
@@ -30,7 +31,6 @@ from propriety.tables.conversion import MISSING, as_text
 from propriety.tables.costs import LabelledMatrix, numbers_in, read_matrix
 from propriety.tables.errors import LongRow, NotNumbers, no_such_column
 from propriety.tables.inference import find_decimal
-from propriety.tables.offsets import LOG_ODDS, PROBABILITY, look_like_probabilities
 from propriety.tables.roles import groups_of, times_of, weights_of
 
 _SHOWN = 30  # columns in the table of columns
@@ -54,7 +54,7 @@ def load_table(
 
     Columns `apart` are numbers that are no features.
     """
-    asking.check()
+    asking.check(scores=bool(apart))
     showing = Showing() if showing is None else showing
     overrides = meaning.overrides
     matrix = None if asking.cost_matrix is None else _matrix(asking)
@@ -94,6 +94,7 @@ def load_table(
         overrides=overrides,
         apart=roles,
         several=not stated.by_side and asking.positive is None,
+        needs_features=not apart,
         n_jobs=jobs,
     )
     if matrix is not None:
@@ -109,7 +110,7 @@ def load_table(
     result = TrainingTable(
         source,
         findings,
-        findings.columns.encode(table)[0],
+        findings.columns.encode(table)[0] if findings.columns.columns else None,
         findings.codes,
         None if asking.weights is None else weights_of(table, asking.weights, findings.rows),
         stated,
@@ -143,16 +144,16 @@ def _numbers(table: Any, name: str, findings: Findings) -> NDArray[np.float64]:
 def _offset(asking: Asking, names: Sequence[str]) -> TableOffset | None:
     if asking.offset is None:
         return None
-    return TableOffset.read(asking.offset, names, asking.offset_scale or LOG_ODDS)
+    return TableOffset.read(asking.offset, names, asking.score_scale or LOG_ODDS)
 
 
 def _offsets(asking: Asking, offset: TableOffset, table: Any, findings: Findings) -> NDArray[np.float64]:
     """The offset of each row; what looks like probabilities is refused unless the user says what it is."""
     values = offset.of_rows(table, findings.columns, rows=findings.rows)
-    if asking.offset_scale is None and look_like_probabilities(values):
+    if asking.score_scale is None and look_like_probabilities(values):
         raise UsageError(
             f"--offset {offset.text} is between 0 and 1 in every row, as probabilities are: say "
-            f"--offset-scale {PROBABILITY} to start from their log-odds, or --offset-scale {LOG_ODDS} if "
+            f"--score-scale {PROBABILITY} to start from their log-odds, or --score-scale {LOG_ODDS} if "
             "these are log-odds"
         )
     return values

@@ -154,8 +154,12 @@ class Asking:
             "from a model to improve upon, or an exposure. For boosting and linear models."
         ),
     ] = None
-    offset_scale: Annotated[
-        Text, typer.Option(help="What --offset holds: log-odds, or probability, whose log-odds are taken.")
+    score_scale: Annotated[
+        Text,
+        typer.Option(
+            help="What the scores of --score and --offset are: probability, log-odds, or points of a "
+            "scorecard, 600 at odds of 50 and 20 more for twice the odds; points:600,50,20 has other numbers."
+        ),
     ] = None
     loss: Annotated[
         Text, typer.Option(help="What to fit, for example 'Beta(6, 14)'; see propriety losses.")
@@ -207,9 +211,9 @@ class Asking:
 
         return {name: text for name in DEFAULTS if (text := getattr(self, name)) is not None}
 
-    def check(self) -> None:
-        """Refuse, before a table is read, what cannot be meant whatever it holds."""
-        from propriety.tables.offsets import SCALES
+    def check(self, *, scores: bool = False) -> None:
+        """Refuse, before a table is read, what cannot be meant; there may be ready `scores`."""
+        from propriety.data.score_scales import ScoreScale
 
         if self.cost_matrix is not None and self.terms:
             given = ", ".join(option(name) for name in self.terms)
@@ -217,12 +221,15 @@ class Asking:
                 f"give --cost-matrix or {given}, not both: the matrix has the cost of each mistake"
             )
         check_budget(self.budget)
-        if self.offset_scale is not None and self.offset_scale not in SCALES:
-            raise UsageError(f"--offset-scale must be {' or '.join(SCALES)}, got {self.offset_scale!r}")
+        if self.score_scale is not None:
+            try:
+                ScoreScale.read(self.score_scale)
+            except ValueError as error:
+                raise UsageError(f"--score-scale {error}") from None
+            if self.offset is None and not scores:
+                raise UsageError("--score-scale says what --offset holds, and there is no --offset")
         if self.gap is not None and (self.time is None or not self.gap >= 0):
             raise UsageError(f"--gap is 0 or more, and needs --time, got {self.gap:g}")
-        if self.offset_scale is not None and self.offset is None:
-            raise UsageError("--offset-scale says what --offset holds, and there is no --offset")
 
 
 @dataclass(frozen=True)

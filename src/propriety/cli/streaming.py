@@ -197,7 +197,7 @@ def check(asking: Asking, opening: Opening, request: FitRequest, spec: ModelSpec
     asking.check()
     given = {
         option(name): getattr(asking, name)
-        for name in ("folds", "groups", "time", "offset", "offset_scale", "cost_matrix", "budget")
+        for name in ("folds", "groups", "time", "offset", "score_scale", "cost_matrix", "budget")
     }
     given |= {"--search": request.search or None, "--sheet": opening.sheet, "--encoding": opening.encoding}
     given |= {"--delimiter": opening.delimiter, "--no-header": opening.no_header or None}

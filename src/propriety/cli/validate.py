@@ -12,6 +12,7 @@ from propriety.cli.loading import load_table, show_table
 from propriety.cli.output import UsageError
 from propriety.cli.paths import check_outputs
 from propriety.cli.study import check_can_report, show_judged, validation
+from propriety.data.score_scales import PROBABILITY
 from propriety.evaluation.judging import MODEL, RIVAL
 from propriety.study import Study
 from propriety.study.candidates import Candidate, scores_of
@@ -30,9 +31,6 @@ def validate_command(
     target: o.TargetOption,
     *,
     score: ScoreOption,
-    scale: Annotated[
-        str, typer.Option("--scale", help="What the scores are: probability, or log-odds.")
-    ] = "probability",
     report: Annotated[
         str | None,
         typer.Option("--report", help="Where to write a report, one HTML page for those who decide."),
@@ -64,7 +62,7 @@ def validate_command(
     if len(training.classes) > 2:
         raise UsageError("validate is for two classes; in Python, Study.from_predictions takes several")
     show_table(out, training, brief=True)
-    question = training.question(asking.budget)
+    question, scale = training.question(asking.budget), asking.score_scale or PROBABILITY
     candidates = [
         Candidate(name, kind, p=scores_of("score", training.apart[name], question, scale, name))
         for name, kind in zip(score, [MODEL, *[RIVAL] * len(score)], strict=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -232,6 +233,13 @@ def _offset_and_groups(
     """What is given by row, of all rows or of some."""
     if offset is not None:
         offset = read_offset(offset, n_given, n_scores)
+        if n_scores == 1 and np.ptp(offset) > 0 and np.all((offset > 0) & (offset < 1)):
+            warnings.warn(
+                "the offset is between 0 and 1 in every row, as probabilities are, and is added to the "
+                "score as it is; if these are probabilities, give their log-odds",
+                UserWarning,
+                stacklevel=5,
+            )
         offset = offset if rows is None else offset[rows]
     return offset, None if groups is None else read_groups(groups, n_given, rows)
 

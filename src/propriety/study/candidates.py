@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
+from propriety.data.score_scales import POINTS, ScoreScale
 from propriety.data.table import is_frame
 from propriety.errors import ArgumentError
 from propriety.evaluation.judging import MODEL
@@ -81,22 +82,24 @@ def scores_of(argument: str, given: Any, question: Question, scale: str, name: s
         raise ArgumentError(
             argument, f"{whose}must have {each} for each of {question.n_rows} rows, got {values.shape}"
         )
-    if scale not in ("probability", "log-odds"):
-        raise ArgumentError("scale", f"must be 'probability' or 'log-odds', got {scale!r}")
+    try:
+        read = ScoreScale.read(scale)
+    except ValueError as error:
+        raise ArgumentError("scale", str(error)) from None
+    if read.name == POINTS and k > 2:
+        raise ArgumentError("scale", f"points are for two classes, and there are {k}")
     if values.ndim == 2:
         sorted_labels = np.sort(question.classes).tolist()
         values = values[:, [sorted_labels.index(label) for label in question.classes.tolist()]]
         values = values[:, 1] if k == 2 else values
-    if scale == "log-odds":
-        with np.errstate(over="ignore"):
-            values = 1 / (1 + np.exp(-values))
+    values = read.probability(values)
     wrong = ~((values >= 0) & (values <= 1))
     if wrong.any():
         row = int(np.argmax(wrong.reshape(question.n_rows, -1).any(axis=1)))
         raise ArgumentError(
             argument,
             f"{whose}must be probabilities between 0 and 1, and is {values[row]} in row {row}; "
-            "scale='log-odds' reads scores",
+            "scale='log-odds' and 'points' read other scores",
         )
     return values
 

@@ -386,7 +386,9 @@ class Study:
             Of the positive class, or of every class in sorted order.
         X : array or data frame, optional
             Columns of the rows, for subgroups and drift.
-        scale : {"probability", "log-odds"}
+        scale : str, default="probability"
+            What `p` is: "probability", "log-odds", or "points" of a scorecard, 600 at the odds 50 against the
+            positive class and 20 more for twice these odds; "points:600,50,20" has other numbers.
         rivals : mapping of names to scores
         **given
             ``budget``, ``prevalence``, ``sample_weight``, ``groups``, ``time``, ``class_names`` and the

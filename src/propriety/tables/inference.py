@@ -66,12 +66,13 @@ def infer(
     overrides: Overrides | None = None,
     apart: Collection[str] = (),
     several: bool = False,
+    needs_features: bool = True,
     n_jobs: int | None = None,
 ) -> Findings:
     """Work out the columns of a training table and the meaning of its target.
 
     Columns that are set `apart`, such as weights, are no features unless the overrides keep them. With
-    `several`, a target of three labels or more has as many classes.
+    `several`, a target of three labels or more has as many classes. Ready scores need no features.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def infer(
         result.notes.append(f"{len(codes) - len(rows)} rows without a value of {target!r} were left out")
         table = table.take(pa.array(rows))
     _find_columns(table, {target, *apart} - (set(overrides.keep) - {target}), overrides, missing, result)
-    if not result.columns.columns:
+    if needs_features and not result.columns.columns:
         reasons = "; ".join(f"{n!r}: {why}" for n, why in list(result.left_out.items())[:5])
         raise TableError(f"no column is left to learn from ({reasons})", "keep one by --keep")
     result.warnings += look_for_leaks(table, result.columns, result.codes, n_jobs)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.data.score_scales import LOG_ODDS, POINTS, PROBABILITY, ScoreScale
 from propriety.errors import Argument, ArgumentError
 from propriety.tables.columns import Columns
 from propriety.tables.costs import numbers_in, read_expression
@@ -16,10 +17,7 @@ from propriety.tables.errors import TableError
 from propriety.tables.expressions import Expression
 
 Floats = NDArray[np.float64]
-#: What the numbers of an offset are.
-LOG_ODDS, PROBABILITY = "log-odds", "probability"
 _OFFSET = Argument("offset")
-SCALES = (LOG_ODDS, PROBABILITY)
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,8 @@ class TableOffset:
     @property
     def words(self) -> str:
         """What the score starts from."""
-        return self.text if self.scale == LOG_ODDS else f"the log-odds of {self.text}"
+        what = {LOG_ODDS: "", PROBABILITY: "the log-odds of ", POINTS: "the log-odds of the points "}
+        return what[ScoreScale.read(self.scale).name] + self.text
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -81,9 +80,8 @@ class TableOffset:
                 [_OFFSET, f" = {self.text} is missing or not finite in row {rows[np.argmax(wrong)] + 1}"],
                 "every row needs one: mend the table, leave such rows out, or state another expression",
             )
-        if self.scale == LOG_ODDS:
-            return offset
-        wrong = (offset <= 0) | (offset >= 1)
+        scale = ScoreScale.read(self.scale)
+        wrong = ((offset <= 0) | (offset >= 1)) & (scale.name == PROBABILITY)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise TableError(
@@ -94,13 +92,4 @@ class TableOffset:
                 ],
                 "mend the table, or keep it away from 0 and 1",
             )
-        return np.log(offset) - np.log1p(-offset)
-
-
-def look_like_probabilities(offset: Floats) -> bool:
-    """Whether all values lie between 0 and 1, as probabilities do and log-odds hardly ever.
-
-    >>> look_like_probabilities(np.array([0.1, 0.8])), look_like_probabilities(np.array([0.1, -0.8]))
-    (True, False)
-    """
-    return bool(np.all((offset >= 0) & (offset <= 1)))
+        return scale.log_odds(offset)

@@ -9,13 +9,14 @@ import numpy as np
 
 from propriety.data.numbers import KINDS as TERMS
 from propriety.data.numbers import Numbers, Term
+from propriety.data.score_scales import LOG_ODDS, ScoreScale
 from propriety.model.base import ProperClassifier
 from propriety.storage.checks import names, require, take
 from propriety.storage.values import decode, encode
 from propriety.tables.columns import KINDS, PARTS, Column, Columns
 from propriety.tables.costs import DEFAULTS, TableCosts
 from propriety.tables.expressions import Expression, ExpressionError
-from propriety.tables.offsets import LOG_ODDS, SCALES, TableOffset
+from propriety.tables.offsets import TableOffset
 from propriety.tables.targets import Target
 
 
@@ -79,7 +80,10 @@ def read_offset(state: dict[str, Any], estimator: ProperClassifier) -> TableOffs
         return None
     require(isinstance(text, str), "its offset is no text")
     scale = state.pop("offset_scale", LOG_ODDS)
-    require(scale in SCALES, "the scale of its offset is none")
+    try:
+        ScoreScale.read(scale)
+    except ValueError:
+        require(False, "the scale of its offset is none")
     return TableOffset.read(text, _columns_in(text), scale)
 
 
