@@ -33,7 +33,7 @@ from propriety.report import figures
 from propriety.report.markup import clean, escape, table, tag
 from propriety.study import Study, checks
 from propriety.study.columns import ColumnFacts
-from propriety.study.study import Effects
+from propriety.study.pieces import Effects
 from propriety.weights import Weights
 
 HOSTILE = "<script>alert('x')</script>\"'&$x_{\x00]]>😀"
