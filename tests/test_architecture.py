@@ -41,7 +41,7 @@ FLOORS = (
     ("linear", "boosting", "forest", "tree", "rules"),
     ("kernel", "scorecard"),
     ("auto",),
-    ("tuning", "interop", "dask"),
+    ("tuning", "interop", "dask", "ray"),
     ("study",),
     ("tables",),
     ("plots",),

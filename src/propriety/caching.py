@@ -42,7 +42,6 @@ SOURCES = (
     "distributed/shared_memory.py",
     "boosting/histograms.py",
     "boosting/leaves.py",
-    "boosting/sweep.py",
     *(f"forest/{name}.py" for name in ("growing", "joining", "sample", "trees", "votes")),
     "linear/kernels.py",
     "losses/kernels.py",

@@ -7,7 +7,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
 
 from propriety import algorithms, losses
-from propriety.boosting import Algorithm, BoostingClassifier, gain_path, paths
+from propriety.boosting import Algorithm, BoostingClassifier, gain_path
 
 
 @pytest.fixture(scope="module")
@@ -126,17 +126,6 @@ def test_probabilities_of_a_path_are_for_two_classes(data):
         gain_path(
             algorithms.make("boostlr", loss="auto", max_iter=2), data[0], y, gains=[2.0], probabilities=True
         )
-
-
-@pytest.mark.parametrize("learner", ["histogram", "stump"])
-def test_rounds_one_by_one_give_the_compiled_path(data, learner, monkeypatch):
-    X, y = data
-    model = algorithms.make(
-        "boostlr", max_iter=5, algorithm__weak_learner=learner, max_bins=10, random_state=0
-    )
-    fast = gain_path(model, X, y, gains=[1.0, 8.0])
-    monkeypatch.setattr(paths._Path, "_compiled", lambda *_: None)
-    np.testing.assert_allclose(gain_path(model, X, y, gains=[1.0, 8.0]).values, fast.values, rtol=1e-12)
 
 
 def test_the_path_over_several_losses_and_the_diagnosis():

@@ -8,7 +8,7 @@
   ``draws`` says by which rows and features, ``leaves`` finds their values, ``coefficients`` their
   coefficients. ``folding`` counts the rounds by folds.
 - ``curves`` and ``shapes`` are additive models.
-- ``paths`` and ``sweep`` try many gains at once.
+- ``paths`` tries many gains at once.
 - ``validation`` follows held-out rows and ``progress`` tells of it.
 """
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from propriety import losses as algebra
-from propriety import parallel
-from propriety.boosting.algorithm import CRITERIA, Algorithm, algorithm_of
+from propriety.boosting.algorithm import Algorithm, algorithm_of
 from propriety.boosting.compatibility import is_asked
-from propriety.boosting.objective import BinaryObjective, derivatives, objective_of
+from propriety.boosting.objective import objective_of
 from propriety.boosting.settings import ROUNDS, settings_of
 from propriety.data.folds import splits_of
 from propriety.data.training import Training
@@ -239,19 +237,8 @@ class _Path:
 
     def __init__(self, lesson: Lesson, multiclass: str, folds: Any, score: Any) -> None:
         self.lesson, self.multiclass, self.folds, self.score = lesson, multiclass, folds, score
-        self.labels, settings = lesson.training.codes, lesson.settings
+        self.labels = lesson.training.codes
         self.offset = lesson.training.offset
-        self.compiled = (
-            settings.algorithm.weak_learner == "histogram"
-            and settings.algorithm.step in ("sign", "gradient", "fisher")
-            and settings.algorithm.curvature == CRITERIA[settings.algorithm.step]
-            and settings.algorithm.coefficient == "fixed"
-            and settings.algorithm.max_intervals is None
-            and settings.subsample >= 1.0
-            and settings.split_features == lesson.training.n_features
-            and isinstance(lesson.objective, BinaryObjective)
-            and not lesson.binned.categorical.any()
-        )
 
     def cells(
         self, base: Sequence[algebra.Composite], gains: Sequence[float], probabilities: bool
@@ -261,22 +248,12 @@ class _Path:
         values = np.empty((*shape, len(self.folds), settings.max_iter))
         kept = tuple(np.empty((*shape, len(test))) for _, test in self.folds) if probabilities else None
 
-        def fill(i: int, j: int, k: int) -> None:
+        for i, j, k in np.ndindex(*values.shape[:3]):
             F = self.staged_scores(base[i], gains[j], k)
             values[i, j, k] = self.means(base[i], gains[j], k, F)
             if kept is not None:
                 kept[k][i, j] = base[i].inverse(F[-1] / gains[j])
-
-        tasks = [partial(fill, i, j, k) for i, j, k in np.ndindex(*values.shape[:3])]
-        # Rounds that are not compiled have threads of their own.
-        parallel.run(tasks, settings.n_jobs if self.compiled else 1)
         return values, kept
-
-    def staged_scores(self, base: algebra.Composite, gain: float, fold: int) -> Floats:
-        """Scores of the held-out rows after each round; for several classes, their probabilities."""
-        train, test = self.folds[fold]
-        F = self._compiled(base, gain, train, test) if self.compiled else None
-        return self._by_rounds(base, gain, train, test) if F is None else F
 
     def means(self, base: algebra.Composite, gain: float, fold: int, F: Floats) -> Floats:
         """How good these are, on average, after each round."""
@@ -299,64 +276,20 @@ class _Path:
     def _score_classes(self, y: Any, P: Floats) -> Floats:
         return algebra.simplex.of(self.score).loss(y, P)
 
-    def _compiled(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats | None:
-        from propriety.boosting import sweep
-        from propriety.boosting.learning import shifted
-        from propriety.engine.fixed_point import row_weights
-
-        loss, lesson = sweep.tabulated(base), self.lesson
-        if loss is None:
-            return None
-        settings, y, weights = lesson.settings, lesson.objective.y, lesson.weights.take(train)
-        objective = BinaryObjective(base.shrunk(gain), y[train])
-        start = shifted(self._start(objective, weights, train), self.offset)
-        most = np.inf if settings.max_step is None else objective.reach(settings.max_step).constant
-        if most is None:
-            return None
-        l2 = settings.l2_regularization
-        rounds = sweep.SweepRounds(
-            np.array(np.broadcast_to(start, (len(y), 1))[:, 0]),
-            float(gain),
-            sweep.STEPS[settings.algorithm.step],
-            settings.learning_rate,
-            l2 * self._unit(objective, start if start.ndim == 1 else start[train], weights) if l2 else 0.0,
-            float(most),
-        )
-        labels = self.labels.astype(np.float64)
-        chosen = train.astype(np.uint32)
-        swept = sweep.SweptRows(labels, row_weights(self._weights(train)), chosen, np.asarray(test))
-        return sweep.held_out_scores(lesson.binned, swept, rounds, loss, settings.max_iter)
-
-    def _start(self, objective: BinaryObjective, weights: Weights, train: Any) -> Floats:
-        """The score before the first round, on top of the offset of the rows to train on."""
-        from propriety.boosting.learning import start_of
-
-        offset = None if self.offset is None else self.offset[train]
-        return start_of(self.lesson.settings, objective, weights, offset)
-
     def _weights(self, train: Any) -> Weights:
         """The weights of all rows, with 0 for those that a fold does not train on."""
         others = np.ones(len(self.labels), dtype=bool)
         others[train] = False
         return self.lesson.weights.without(others)
 
-    def _unit(self, objective: BinaryObjective, start: Floats, weights: Weights) -> float:
-        """Mean curvature at the start, the unit of the ridge."""
-        from propriety.engine.fixed_point import row_weights, weighted_sum
-
-        n = len(weights)
-        G, H = np.empty((1, n)), np.empty((1, n))
-        F = np.array(np.broadcast_to(start, (n, 1)))
-        derivatives(objective, F, self.lesson.settings.algorithm.curvature, G, H, 1)
-        return weighted_sum(H[0], row_weights(weights), 1) / weights.total
-
-    def _by_rounds(self, base: algebra.Composite, gain: float, train: Any, test: Any) -> Floats:
-        """The same by ordinary rounds, for every learner, step and number of classes."""
+    def staged_scores(self, base: algebra.Composite, gain: float, fold: int) -> Floats:
+        """Scores of the held-out rows after each round; for several classes, their probabilities."""
         from propriety.boosting import curves
         from propriety.boosting.learning import shifted, start_of
         from propriety.boosting.rounds import Booster
 
         lesson, settings, n_classes = self.lesson, self.lesson.settings, self.lesson.training.n_classes
+        train, test = self.folds[fold]
         weights = self._weights(train)
         loss = fitted_loss(base.shrunk(gain), None, n_classes, multiclass=self.multiclass)
         objective = objective_of(loss, self.labels, n_classes)

@@ -20,6 +20,15 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
+def is_ray(X: Any) -> bool:
+    """Whether something is a dataset of Ray's.
+
+    >>> is_ray([[1.0, 2.0]])
+    False
+    """
+    return type(X).__module__.startswith("ray.data")
+
+
 def over_partitions(method: Method) -> Method:
     """Let a prediction take Dask collections as well: lazily, a partition at a time, where these are."""
 

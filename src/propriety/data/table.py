@@ -20,7 +20,7 @@ from sklearn.utils import check_array
 
 from propriety.cached_properties import cached_property
 from propriety.communicator import SINGLE, Communicator
-from propriety.data.lazy import is_dask
+from propriety.data.lazy import is_dask, is_ray
 from propriety.data.stream import Stream
 
 _CHUNK = 16384
@@ -397,6 +397,11 @@ def refuse_query(X: Any, name: str = "X") -> None:
             f"X is a Dask {type(X).__name__}, and this takes tables that are in memory: give X.compute(), or "
             "fit an estimator that takes Dask collections, such as BoostingClassifier"
         )
+    if is_ray(X):
+        raise TypeError(
+            "X is a Ray Dataset, and this takes tables that are in memory: give X.to_pandas(), or use "
+            "propriety.ray.predict_proba(model, X) for a fitted model"
+        )
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         kind = type(X).__name__
         how = ".df() or .pl()" if kind.startswith("DuckDB") else ".collect()"
@@ -532,6 +537,8 @@ def _to_float(frame: nw.DataFrame[Any], f: int) -> NDArray[np.float64]:
     name = frame.columns[f]
     series = frame[:, f]
     kind = series.dtype
+    if isinstance(kind, nw.Unknown) and series.null_count() == len(series):  # Arrow's type of nothing
+        return np.full(len(series), np.nan)
     if not (kind.is_numeric() or isinstance(kind, nw.Boolean | nw.Object)):
         raise ValueError(
             f"could not convert column {name!r} of type {kind} to numbers; make it categorical, or name it "

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from propriety import memory
-from propriety.communicator import NotDistributable
 from propriety.data.labels import as_labels
 from propriety.data.lazy import is_dask, partitions, sizes_of
-from propriety.distributed.driver import FitInterrupted, WorkerLost, drive
-from propriety.distributed.estimates import in_words, leaves_of, rounds_of, seconds_of, stops_early, trips
-from propriety.distributed.out_of_core import FEW, in_memory, share
-from propriety.distributed.progress import ProgressBar, step_of
+from propriety.data.table import Stacked
+from propriety.distributed.driver import WorkerLost, fit_on
+from propriety.distributed.estimates import words_of
+from propriety.distributed.out_of_core import in_memory
 from propriety.distributed.scan import Scan
-from propriety.distributed.tree_allreduce import Send, TreeAllreduce
-from propriety.distributed.worker import Status, Worker
-from propriety.model.following import Follower, follower_of, has_callbacks, with_callbacks
+from propriety.distributed.tree_allreduce import Send
+from propriety.distributed.worker import PartOfRows, Worker, joined
+from propriety.model.following import follower_of, has_callbacks, with_callbacks
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -141,6 +137,11 @@ class _DaskPool:
         self._futures = client.compute(list(parts))
         self.rows = 0
 
+    @property
+    def threads(self) -> int:
+        """Of each worker."""
+        return min(self._client.nthreads().values(), default=1)
+
     def workers(self) -> list[_RemoteWorker]:
         """Workers with all rows, when they have been computed."""
         self._await_rows()
@@ -222,10 +223,20 @@ class _DaskPool:
         for worker in workers:
             worker.dismiss()
 
-    def collect(self) -> list[tuple[Any, Any, dict[str, Any]]]:
-        """All rows, here."""
+    def collect(self) -> PartOfRows:
+        """All rows, here, as one table."""
+        from dask.dataframe.dispatch import concat
+        from scipy import sparse
+
         self._await_rows()
-        return self._client.gather(self._futures)
+        X, y, rows = joined(self._client.gather(self._futures))
+        if not isinstance(X, Stacked):
+            return X, y, rows
+        if isinstance(X.parts[0], np.ndarray):
+            return np.concatenate(X.parts), y, rows
+        if sparse.issparse(X.parts[0]):
+            return sparse.vstack(X.parts, format="csr"), y, rows
+        return concat(list(X.parts)), y, rows
 
     def release(self) -> None:
         """Let the partitions go."""
@@ -234,7 +245,7 @@ class _DaskPool:
         self._futures = []
 
 
-def _same(part: tuple[Any, Any, dict[str, Any]]) -> tuple[Any, Any, dict[str, Any]]:
+def _same(part: PartOfRows) -> PartOfRows:
     return part
 
 
@@ -286,11 +297,10 @@ def fit(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Any:
     rows = {name: value for name, value in given.items() if name not in held_out and is_dask(value)}
     plain = {name: value for name, value in given.items() if name not in held_out and name not in rows}
     _refuse_local_rows(plain)
-    words = _scale(model, client, sizes_of(X), X.shape[1])
-    run, parts = partial(_run, follower=follower_of(model, X, y)), _aligned(X, y, rows)
-    return (with_callbacks(run) if has_callbacks(model) else run)(
-        model, client, parts, plain, held_out, words
-    )
+    words = _words(model, client, sizes_of(X), X.shape[1])
+    pool, follower = _DaskPool(client, _aligned(X, y, rows)), follower_of(model, X, y)
+    run = with_callbacks(fit_on) if has_callbacks(model) else fit_on
+    return run(model, pool, plain | held_out, words, follower)
 
 
 def fit_scan(model: Any, scan: Scan, client: Client) -> Any:
@@ -301,58 +311,14 @@ def fit_scan(model: Any, scan: Scan, client: Client) -> Any:
     n, size = scan.n_rows, min(_PARTITION, -(-scan.n_rows // max(1, 2 * len(client.nthreads()))))
     ends = [(start, min(start + size, n)) for start in range(0, n, size)]
     parts = [read(scan, *span) for span in ends]
-    words = _scale(model, client, [stop - start for start, stop in ends], len(scan.features))
-    return _run(model, client, parts, {}, {}, words)
+    words = _words(model, client, [stop - start for start, stop in ends], len(scan.features))
+    return fit_on(model, _DaskPool(client, parts), {}, words)
 
 
-def _read(scan: Scan, start: int, stop: int) -> tuple[Any, Any, dict[str, Any]]:
+def _read(scan: Scan, start: int, stop: int) -> PartOfRows:
     """Some rows of a scan."""
     table, labels, weight = in_memory(scan.part(start, stop))
     return table, labels, {} if weight is None else {"sample_weight": weight}
-
-
-def _run(
-    model: Any,
-    client: Client,
-    parts: Sequence[Any],
-    plain: dict[str, Any],
-    held_out: dict[str, Any],
-    words: str,
-    follower: Follower | None = None,
-) -> Any:
-    """Fit a model to partitions, each a delayed (X, y, what else is given by row)."""
-    pool = _DaskPool(client, parts)
-    bar = ProgressBar(bool(getattr(model, "verbose", 0)))
-    bar.say(words)
-
-    def told(news: Status) -> None:
-        if news.of:
-            bar.draw(step_of(model), news.done, news.of, news.score)
-
-    try:
-        extra = partial(share, plain | held_out)
-        learned = drive(pool, _copy_of(model, client), extra, _rounds, told, follower)
-    except NotDistributable:
-        if pool.rows > FEW:
-            raise
-        X, y, rows = _joined(pool.collect())
-        return model.fit(X, y, **rows, **plain, **held_out)
-    except FitInterrupted as interrupted:
-        vars(model).update(interrupted.learned or {})
-        cause = interrupted.__cause__
-        if not isinstance(cause, Exception):
-            raise KeyboardInterrupt from None
-        if interrupted.learned:
-            cause.add_note("the rounds fitted so far are kept")
-        raise cause from None
-    finally:
-        bar.end()
-        pool.release()
-    vars(model).pop("feature_names_in_", None)
-    vars(model).update(learned)
-    if follower is not None:
-        follower.end()
-    return model
 
 
 def _client() -> Client:
@@ -400,7 +366,7 @@ def _aligned(X: Any, y: Any, rows: dict[str, Any]) -> list[Any]:
     return [together(names, *parts) for parts in zip(*columns.values(), strict=True)]
 
 
-def _together(names: list[str], X: Any, y: Any, *rows: Any) -> tuple[Any, Any, dict[str, Any]]:
+def _together(names: list[str], X: Any, y: Any, *rows: Any) -> PartOfRows:
     if X.shape[0] != len(y) or any(X.shape[0] != len(values) for values in rows):
         raise ValueError(
             f"a partition of X has {X.shape[0]} rows, and those that belong to it have {len(y)} labels"
@@ -409,62 +375,9 @@ def _together(names: list[str], X: Any, y: Any, *rows: Any) -> tuple[Any, Any, d
     return X, as_labels(y), dict(zip(names, map(np.asarray, rows), strict=True))
 
 
-def _joined(parts: list[tuple[Any, Any, dict[str, Any]]]) -> tuple[Any, Any, dict[str, Any]]:
-    """One table of all partitions."""
-    from dask.dataframe.dispatch import concat
-    from scipy import sparse
-
-    parts = [part for part in parts if part[0].shape[0]] or parts[:1]
-    tables = [part[0] for part in parts]
-    if isinstance(tables[0], np.ndarray):
-        X: Any = np.concatenate(tables)
-    elif sparse.issparse(tables[0]):
-        X = sparse.vstack(tables, format="csr")
-    else:
-        X = concat(tables)
-    y = np.concatenate([part[1] for part in parts])
-    return X, y, {name: np.concatenate([part[2][name] for part in parts]) for name in parts[0][2]}
-
-
-def _copy_of(model: Any, client: Client) -> Any:
-    """What the workers fit."""
-    ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
-    ours._fit_context = model._fit_context
-    for name in ("_skl_callbacks", "_parent_callback_ctx"):  # they are called here
-        vars(ours).pop(name, None)
-    if model.n_jobs is None:
-        ours.n_jobs = min(client.nthreads().values(), default=1)
-    if hasattr(model, "verbose"):
-        ours.verbose = 0
-    return ours
-
-
-def _rounds(learned: dict[str, Any]) -> list[Any]:
-    """The learners of a fit that was broken off."""
-    return learned["_forest"].split() if "_forest" in learned else []
-
-
-def _scale(model: Any, client: Client, sizes: Sequence[float], columns: int) -> str:
-    """What the fit will be about, in words."""
-    threads, known = client.nthreads(), not any(np.isnan(sizes))
-    n, of_its_own = int(sum(sizes)) if known else 0, hasattr(model, "_row_bytes")
-    row = model._row_bytes(columns, 2, max(1, n) if known else _PARTITION) if of_its_own else 2 * columns + 56
-    rows = f"{n:,} rows of " if known else ""
-    taken = f"a row takes {row} bytes beside its partition"
-    if not model._grows_in_parts:
-        taken = f"each worker holds the bins of all rows, and a row takes {row} bytes there"
-    told = (
-        f"{rows}{columns} columns in {len(sizes)} partitions on {len(threads)} workers with "
-        f"{sum(threads.values())} threads; {taken}"
-    )
-    if known and model._grows_in_parts:
-        each = memory.in_words(n * row / max(1, len(threads)))
-        told += f", {memory.in_words(n * row)} in all and {each} a worker"
-    if not of_its_own:
-        hosts = {worker["host"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()}
-        often = trips(leaves_of(model), TreeAllreduce.speculative_splits)
-        told += f"; {len(hosts)} machines meet about {often} times a tree" if len(hosts) > 1 else ""
-        lasting = seconds_of(n, columns, rounds_of(model), threads=sum(threads.values()) or 1)
-        most = "at most " if stops_early(model) else ""
-        told += f"; {most}about {in_words(lasting)}" if known else ""
+def _words(model: Any, client: Client, sizes: Sequence[float], columns: int) -> str:
+    """What the fit will be about."""
+    known = client.scheduler_info(n_workers=-1)["workers"].values()
+    machines = len({worker["host"] for worker in known})
+    told = words_of(model, sizes, columns, list(client.nthreads().values()), machines)
     return f"{told}; dashboard: {client.dashboard_link}"

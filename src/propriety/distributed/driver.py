@@ -1,18 +1,25 @@
 """Driving a fit: workers that fit together are begun, watched, and begun again if one is lost.
 
-Knows nothing of Dask: a `WorkerPool` has the workers, wherever they are.
+Knows nothing of Dask or Ray: a `WorkerPool` has the workers, wherever they are.
 """
 
 from __future__ import annotations
 
+import copy
 import pickle
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
+from sklearn.base import clone
+
+from propriety.communicator import NotDistributable
 from propriety.distributed.callbacks import forward
+from propriety.distributed.out_of_core import FEW, share
+from propriety.distributed.progress import ProgressBar, step_of
 from propriety.distributed.tree_allreduce import parent
-from propriety.distributed.worker import Placement, Status
+from propriety.distributed.worker import PartOfRows, Placement, Status
 from propriety.model.fit_context import in_context
 from propriety.model.following import Follower
 
@@ -46,6 +53,21 @@ class RemoteWorker(Protocol):
 class WorkerPool(Protocol):
     """The workers of a fit."""
 
+    rows: int  # of all workers, once there were some
+
+    @property
+    def threads(self) -> int:
+        """Of each worker."""
+        ...
+
+    def collect(self) -> PartOfRows:
+        """All rows, here, as one table."""
+        ...
+
+    def release(self) -> None:
+        """Let the rows go."""
+        ...
+
     def workers(self) -> Sequence[RemoteWorker]:
         """New workers with all rows, none without any: those that were lost are read again."""
         ...
@@ -61,6 +83,72 @@ class FitInterrupted(Exception):
     def __init__(self, learned: dict[str, Any] | None) -> None:
         super().__init__("the fit was broken off")
         self.learned = learned
+
+
+def fit_on(
+    model: Any, pool: WorkerPool, given: dict[str, Any], words: str, follower: Follower | None = None
+) -> Any:
+    """Fit a model to the rows of a pool; bit for bit as in one process.
+
+    Parameters
+    ----------
+    model : estimator
+    pool : WorkerPool
+    given : dict
+        What `fit` is given besides the rows of the pool.
+    words : str
+        What the fit will be about, for ``verbose=1``.
+    follower : Follower, optional
+        Told of each round.
+    """
+    bar = ProgressBar(bool(getattr(model, "verbose", 0)))
+    bar.say(words)
+
+    def told(news: Status) -> None:
+        if news.of:
+            bar.draw(step_of(model), news.done, news.of, news.score)
+
+    try:
+        learned = drive(pool, _copy_of(model, pool), partial(share, given), _rounds, told, follower)
+    except NotDistributable:
+        if pool.rows > FEW:
+            raise
+        X, y, rows = pool.collect()
+        return model.fit(X, y, **rows, **given)
+    except FitInterrupted as interrupted:
+        vars(model).update(interrupted.learned or {})
+        cause = interrupted.__cause__
+        if not isinstance(cause, Exception):
+            raise KeyboardInterrupt from None
+        if interrupted.learned:
+            cause.add_note("the rounds fitted so far are kept")
+        raise cause from None
+    finally:
+        bar.end()
+        pool.release()
+    vars(model).pop("feature_names_in_", None)
+    vars(model).update(learned)
+    if follower is not None:
+        follower.end()
+    return model
+
+
+def _copy_of(model: Any, pool: WorkerPool) -> Any:
+    """What the workers fit."""
+    ours = copy.copy(model) if getattr(model, "warm_start", False) else clone(model)
+    ours._fit_context = model._fit_context
+    for name in ("_skl_callbacks", "_parent_callback_ctx"):  # they are called here
+        vars(ours).pop(name, None)
+    if model.n_jobs is None:
+        ours.n_jobs = pool.threads
+    if hasattr(model, "verbose"):
+        ours.verbose = 0
+    return ours
+
+
+def _rounds(learned: dict[str, Any]) -> list[Any]:
+    """The learners of a fit that was broken off."""
+    return learned["_forest"].split() if "_forest" in learned else []
 
 
 def drive(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from propriety import parallel
+import numpy as np
+
+from propriety import memory, parallel
+from propriety.distributed.tree_allreduce import TreeAllreduce
 
 #: Processor seconds a value: to read it three times from Parquet and bin it; and in a round, for each score.
 _READ, _ROUND = 40e-9, 3e-9
 #: The rounds that are neither given nor found, the most where held-out rows find their number, and leaves.
 _ROUNDS, _MOST, _LEAVES = 100, 500, 31
+_MANY = 1_000_000  # rows, where their number is not known
 _OTHER = 4  # trips of a tree that are not for its splits: the scale, the root, the leaves, and one to spare
 
 
@@ -82,3 +87,45 @@ def in_words(seconds: float) -> str:
     if seconds < 100:
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
+
+
+def words_of(model: Any, sizes: Sequence[float], columns: int, threads: Sequence[int], machines: int) -> str:
+    """What a fit over workers will be about.
+
+    Parameters
+    ----------
+    model : estimator
+    sizes : sequence of float
+        Rows of each partition; NaN where they are not known.
+    columns : int
+    threads : sequence of int
+        Of each worker.
+    machines : int
+
+    Examples
+    --------
+    >>> from propriety import BoostingClassifier
+    >>> words_of(BoostingClassifier(max_iter=10), [1e6, 1e6], 28, [1, 1], 1).split("; ")[1:]
+    ['a row takes 112 bytes beside its partition, 214 MB in all and 107 MB a worker', 'about 2 s']
+    """
+    known = not np.isnan(sizes).any()
+    n, of_its_own = int(sum(sizes)) if known else 0, hasattr(model, "_row_bytes")
+    row = model._row_bytes(columns, 2, max(1, n) if known else _MANY) if of_its_own else 2 * columns + 56
+    rows = f"{n:,} rows of " if known else ""
+    taken = f"a row takes {row} bytes beside its partition"
+    if not model._grows_in_parts:
+        taken = f"each worker holds the bins of all rows, and a row takes {row} bytes there"
+    told = (
+        f"{rows}{columns} columns in {len(sizes)} partitions on {len(threads)} workers with "
+        f"{sum(threads)} threads; {taken}"
+    )
+    if known and model._grows_in_parts:
+        each = memory.in_words(n * row / max(1, len(threads)))
+        told += f", {memory.in_words(n * row)} in all and {each} a worker"
+    if not of_its_own:
+        often = trips(leaves_of(model), TreeAllreduce.speculative_splits)
+        told += f"; {machines} machines meet about {often} times a tree" if machines > 1 else ""
+        lasting = seconds_of(n, columns, rounds_of(model), threads=sum(threads) or 1)
+        most = "at most " if stops_early(model) else ""
+        told += f"; {most}about {in_words(lasting)}" if known else ""
+    return told

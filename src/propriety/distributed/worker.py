@@ -7,6 +7,7 @@ import os
 import pickle
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
@@ -78,6 +79,10 @@ class Status:
     event: Event | None = None
 
 
+#: Features, labels, and what else is given by row.
+PartOfRows = tuple[Any, Any, dict[str, Any]]
+
+
 class Worker:
     """Holds the rows of one process and fits a model to them, together with the others."""
 
@@ -89,7 +94,7 @@ class Worker:
         self._looked = time.monotonic()
         self._progress: tuple[int, int, float | None] = (0, 0, None)
         self._state, self._result = "working", b""
-        self._rows: list[tuple[Any, Any, dict[str, Any]]] = []
+        self._rows: list[PartOfRows] = []
         self._remote_follower = RemoteFollower()
 
     def machine(self) -> tuple[str, ...]:
@@ -101,7 +106,7 @@ class Worker:
             marks.append(os.readlink("/proc/self/ns/pid"))
         return tuple(marks)
 
-    def take(self, rows: list[tuple[Any, Any, dict[str, Any]]]) -> int:
+    def take(self, rows: list[PartOfRows]) -> int:
         """Hold these rows, and say how many there are."""
         self._rows = [part for part in rows if part[0].shape[0]]
         return sum(part[0].shape[0] for part in self._rows)
@@ -152,11 +157,7 @@ class Worker:
         try:
             follower = self._remote_follower if place.followed and place.rank == 0 else None
             in_context(estimator, communicator=self._join(place), follower=follower)
-            X = self._rows[0][0] if len(self._rows) == 1 else Stacked([part[0] for part in self._rows])
-            y = np.concatenate([part[1] for part in self._rows])
-            given = {
-                name: np.concatenate([part[2][name] for part in self._rows]) for name in self._rows[0][2]
-            }
+            X, y, given = joined(self._rows)
             estimator.fit(X, y, **given, **extra)
             state = "done"
         except Disconnected:
@@ -199,6 +200,14 @@ class Worker:
     def result(self) -> bytes:
         """What was learned, or the error, pickled."""
         return self._result
+
+
+def joined(parts: Sequence[PartOfRows]) -> PartOfRows:
+    """The rows of several partitions; their tables stay where they are."""
+    parts = [part for part in parts if part[0].shape[0]] or parts[:1]
+    X = parts[0][0] if len(parts) == 1 else Stacked([part[0] for part in parts])
+    y = np.concatenate([part[1] for part in parts])
+    return X, y, {name: np.concatenate([part[2][name] for part in parts]) for name in parts[0][2]}
 
 
 def _portable(error: BaseException) -> BaseException:
