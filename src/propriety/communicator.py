@@ -10,7 +10,7 @@ nobody asks from inside a thread.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -103,3 +103,29 @@ def total_of(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 SINGLE = Single()
+
+
+def refuse_if_spread(
+    communicator: Communicator,
+    asked: Mapping[str, bool],
+    instead: str = "leave it out",
+    *,
+    parts: bool = False,
+) -> None:
+    """Refuse what needs all rows in one place, if they are spread over processes or read in ``parts``.
+
+    >>> refuse_if_spread(SINGLE, {"groups": True})
+    >>> refuse_if_spread(SINGLE, {"groups": True}, parts=True)
+    Traceback (most recent call last):
+    propriety.communicator.NotDistributable: groups needs all rows in one place, and they are read in parts;
+    leave it out, or give a table that is in memory
+    """
+    if communicator.size == 1 and not parts:
+        return
+    where = "read in parts" if parts else f"spread over {communicator.size} processes"
+    for name, given in asked.items():
+        if given:
+            raise NotDistributable(
+                f"{name} needs all rows in one place, and they are {where}; {instead}, or give a table that "
+                "is in memory"
+            )

@@ -77,9 +77,15 @@ def test_the_bits_of_one_process(name, tmp_path):
     fitted = clone(ESTIMATORS[name]).fit(dataset(df), "y", sample_weight="w")
     assert list(fitted.feature_names_in_) == [*"abc", "kind"]
     assert digest(whole, tmp_path) == digest(fitted, tmp_path)
-    rows = propriety.ray.predict_proba(fitted, dataset(df)).to_pandas()
+
+
+def test_probabilities_stand_beside_the_rows():
+    df = table()
+    X = df.drop(columns=["y", "w"])
+    model = clone(ESTIMATORS["tree"]).fit(X, df["y"])
+    rows = propriety.ray.predict_proba(model, dataset(df)).to_pandas()
     assert len(rows) == N
-    np.testing.assert_array_equal(rows[["p_0", "p_1"]].to_numpy(), whole.predict_proba(rows[X.columns]))
+    np.testing.assert_array_equal(rows[["p_0", "p_1"]].to_numpy(), model.predict_proba(rows[X.columns]))
 
 
 def test_actors_on_several_machines(apart, tmp_path):

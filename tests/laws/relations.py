@@ -236,7 +236,7 @@ def _repeated(case: Case, data: Data, rng: Random) -> tuple[Floats, Floats]:
 
 def _spread(case: Case, data: Data, rng: Random) -> tuple[Floats, Floats] | None:
     """Threads that take turns stand for the places."""
-    if not case.row.type._reads_streams:
+    if not case.row.type.capabilities.scans:
         return None
     n, order = len(data.y), rng.permutation(len(data.y))
     cuts = [n // 2] if n == MANY else np.sort(rng.choice(np.arange(1, n), int(rng.integers(1, 3)), False))
@@ -349,7 +349,7 @@ class Case:
 
 def given_to(row: Entry) -> list[str]:
     """What may be given to ``fit`` of an estimator for each row."""
-    takes = {"groups": row.type.takes_groups, "offset": issubclass(row.type, OffsetClassifier)}
+    takes = {"groups": row.type.capabilities.groups, "offset": issubclass(row.type, OffsetClassifier)}
     return [name for name in GIVEN if takes.get(name, True)]
 
 

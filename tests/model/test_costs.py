@@ -554,7 +554,7 @@ def test_no_fold_of_a_model_parts_a_group(model):
 @every
 def test_an_estimator_says_whether_it_takes_groups_and_an_offset(row):
     parameters = inspect.signature(row.type.fit).parameters
-    assert row.type.takes_groups == ("groups" in parameters)
+    assert row.type.capabilities.groups == ("groups" in parameters)
     if row.key == "auto":
         X, y = data()
         with pytest.raises(ValueError, match=r"AutoClassifier takes no offset.*BoostingClassifier or Linear"):

@@ -20,7 +20,7 @@ from propriety.data.costs import stated_costs
 from propriety.data.table import Table
 from propriety.export import formula
 from propriety.export.formula import Formula, readout_of
-from propriety.model.base import ProperClassifier, shares
+from propriety.model.base import Capabilities, ProperClassifier, shares
 from propriety.model.contract import EFFECTS, TEXT
 from propriety.model.fitted_loss import fitted_loss
 from propriety.storage.checks import Arrays
@@ -90,7 +90,7 @@ class AutoClassifier(ProperClassifier):
     >>> print(model.judgement_)  # doctest: +SKIP
     """
 
-    takes_groups: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities(groups=True)
 
     def __init__(
         self,

@@ -132,7 +132,7 @@ class Task:
         """Fit a model to all rows of a table, or to some of them."""
         training = self.training
         labels, weight = training.classes[training.codes], training.weights.values
-        if training.groups is not None and model.takes_groups and "folds" not in given:
+        if training.groups is not None and model.capabilities.groups and "folds" not in given:
             given["groups"] = training.groups if rows is None else training.groups[rows]
         if rows is not None:
             table, labels = table.take(rows), labels[rows]

@@ -19,7 +19,7 @@ from propriety.data.training import Training
 from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula, readout_of
 from propriety.model import contract
-from propriety.model.base import shares, squeezed_stages
+from propriety.model.base import Capabilities, shares, squeezed_stages
 from propriety.model.fitted_loss import fitted_loss
 from propriety.model.following import CallbackSupportMixin, with_callbacks
 from propriety.model.offsets import OffsetClassifier
@@ -162,9 +162,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     Tailored(0.1, 20).with_link(Logit())
     """
 
-    takes_groups: ClassVar[bool] = True
-    _takes_soft_labels: ClassVar[bool] = True
-    _reads_streams: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities(scans=True, soft_labels=True, groups=True)
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 
 from propriety.boosting.algorithm import Algorithm
 from propriety.boosting.objective import Objective
-from propriety.communicator import NotDistributable
+from propriety.communicator import refuse_if_spread
 from propriety.data.streamed import StreamedTable
 from propriety.data.training import Training
 from propriety.losses import simplex
@@ -90,21 +90,13 @@ def _check_folds(estimator: Any, algorithm: Algorithm) -> None:
 def check_spread(settings: Any, training: Training) -> None:
     """Refuse what needs all rows in one place, if they are spread over processes."""
     streamed = isinstance(training.table, StreamedTable)
-    if training.communicator.size == 1 and not streamed:
-        return
     unfit = {
         "max_iter='cv', as 'auto' is for few rows": settings.rounds_by_folds,
         f"calibrate={settings.calibrate!r}": settings.calibrate is not None,
         "an algorithm with coefficient='corrective'": settings.algorithm.coefficient == "corrective",
         "groups": training.groups is not None,
     }
-    wrong = [name for name, given in unfit.items() if given]
-    if wrong:
-        raise NotDistributable(
-            f"{wrong[0]} needs all rows in one place, and they are "
-            + ("read in parts" if streamed else f"spread over {training.communicator.size} processes")
-            + "; leave it out, or give a table that is in memory"
-        )
+    refuse_if_spread(training.communicator, unfit, parts=streamed)
 
 
 def check_coefficient(settings: Any, objective: Objective) -> None:

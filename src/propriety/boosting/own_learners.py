@@ -27,7 +27,7 @@ from propriety.boosting.compatibility import check_coefficient
 from propriety.boosting.learning import shifted
 from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.reach import Reach
-from propriety.communicator import NotDistributable
+from propriety.communicator import refuse_if_spread
 from propriety.data.parameters import Parameters
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import Schema, Table, encoders
@@ -365,11 +365,9 @@ def slope_bound(objective: Objective) -> float:
 
 def boost_own(model: Any, training: Training, loss: Any, seed: int) -> dict[str, Any]:
     """What a BoostingClassifier with a learner of the user's own keeps."""
-    if training.communicator.size > 1 or isinstance(training.table, StreamedTable):
-        raise NotDistributable(
-            "a weak learner of your own needs all rows in one place; use one of the library's, or give a "
-            "table that is in memory"
-        )
+    streamed = isinstance(training.table, StreamedTable)
+    unfit = {"a weak learner of your own": True}
+    refuse_if_spread(training.communicator, unfit, "use one of the library's", parts=streamed)
     settings = OwnSettings.of(model, seed)
     X = numbers(training.table, training.schema)
     objective = objective_of(loss, training.codes, training.n_classes)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from typing import Any
 
+from propriety.distributed.progress import ProgressBar
 from propriety.model.base import shared_attributes
 from propriety.model.following import follower_of
-
-_WIDTH = 30
 
 
 class Progress:
@@ -19,7 +16,7 @@ class Progress:
         self._lesson, self._fit = lesson, fit
         self._settings = lesson.settings
         self.train_score: list[float] = []
-        self._began = time.perf_counter()
+        self._bar = ProgressBar(bool(self._settings.verbose))
         self._follower = follower_of(estimator, X, y)
         if self._follower is not None:
             self._follower.begin(max(0, self._settings.max_iter - lesson.rounds_done))
@@ -49,8 +46,10 @@ class Progress:
             stop = stop or waited >= settings.n_iter_no_change + settings.patience_growth * best
         score = None if validation is None else validation.history[-1]
         self._communicator.report(number + 1, settings.max_iter, score)
-        if settings.verbose:
-            self._draw(number + 1, validation, last=stop or number + 1 == settings.max_iter)
+        last = stop or number + 1 == settings.max_iter
+        self._bar.draw("round", number + 1, settings.max_iter, score, last=last)
+        if last:
+            self._bar.end()
         return stop
 
     def _train_score(self) -> float:
@@ -72,12 +71,3 @@ class Progress:
         """Tell the callbacks that the fit is over."""
         if self._follower is not None:
             self._follower.end()
-
-    def _draw(self, done: int, validation: Any, *, last: bool) -> None:
-        total = self._settings.max_iter
-        filled = _WIDTH * done // total
-        loss = f", validation {validation.history[-1]:.5f}" if validation is not None else ""
-        seconds = time.perf_counter() - self._began
-        bar = "#" * filled + "." * (_WIDTH - filled)
-        sys.stderr.write(f"\r[{bar}] round {done}/{total}{loss}, {seconds:.1f} s" + ("\n" if last else ""))
-        sys.stderr.flush()

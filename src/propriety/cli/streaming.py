@@ -205,7 +205,7 @@ def check(asking: Asking, opening: Opening, request: FitRequest, spec: ModelSpec
     unfit = [name for name, value in given.items() if value is not None]
     if unfit:
         raise UsageError(f"{unfit[0]} is not available for a table that is read in batches; leave it out")
-    able = [entry.key for entry in ESTIMATORS if entry.type._reads_streams]
+    able = [entry.key for entry in ESTIMATORS if entry.type.capabilities.scans]
     if spec.name not in able:
         raise UsageError(
             f"a table that is read in batches can be fitted by --model {', '.join(able)}, got {spec.name!r}"

@@ -30,7 +30,7 @@ def distributed_fit(fit: Method) -> Method:
     def either(self: Any, *args: Any, **kwargs: Any) -> Any:
         X = args[0] if args else kwargs.get("X")
         backend = next((module for knows, module in BACKENDS if knows(X)), None)
-        if isinstance(X, Stream) and X.whole and self._reads_streams:
+        if isinstance(X, Stream) and X.whole and self.capabilities.scans:
             backend = "propriety.distributed.out_of_core"
         if backend is None:
             return fit(self, *args, **kwargs)

@@ -113,13 +113,13 @@ def words_of(model: Any, sizes: Sequence[float], columns: int, threads: Sequence
     row = model._row_bytes(columns, 2, max(1, n) if known else _MANY) if of_its_own else 2 * columns + 56
     rows = f"{n:,} rows of " if known else ""
     taken = f"a row takes {row} bytes beside its partition"
-    if not model._grows_in_parts:
+    if not model.capabilities.in_turns:
         taken = f"each worker holds the bins of all rows, and a row takes {row} bytes there"
     told = (
         f"{rows}{columns} columns in {len(sizes)} partitions on {len(threads)} workers with "
         f"{sum(threads)} threads; {taken}"
     )
-    if known and model._grows_in_parts:
+    if known and model.capabilities.in_turns:
         each = memory.in_words(n * row / max(1, len(threads)))
         told += f", {memory.in_words(n * row)} in all and {each} a worker"
     if not of_its_own:

@@ -343,7 +343,7 @@ def _refuse_whole(model: Any, n_rows: int) -> None:
 def asked_of(model: Any) -> dict[str, Any]:
     """What decides how much memory and time a fit takes: parameters of boosting, or the model itself."""
     if hasattr(model, "_row_bytes"):
-        return {"row_of": model._row_bytes, "in_parts": model._grows_in_parts}
+        return {"row_of": model._row_bytes, "in_parts": model.capabilities.in_turns}
     return {
         "rounds": rounds_of(model),
         "threads": model.n_jobs,

@@ -27,12 +27,12 @@ class ProgressBar:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
 
-    def draw(self, what: str, done: int, of: int, score: float | None = None) -> None:
-        """Draw it, if the last time was long enough ago."""
+    def draw(self, what: str, done: int, of: int, score: float | None = None, *, last: bool = False) -> None:
+        """Draw it, if it is the last time or the one before was long enough ago."""
         now = time.monotonic()
         if what != self._what:
             self._began, self._what, self._done = now, what, -1
-        if not self._shown or done == self._done or (now - self._drawn < _OFTEN and done < of):
+        if not self._shown or done == self._done or (now - self._drawn < _OFTEN and done < of and not last):
             return
         self._drawn, self._done, seconds = now, done, now - self._began
         filled = min(_WIDTH, _WIDTH * done // max(of, 1))

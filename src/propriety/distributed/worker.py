@@ -153,8 +153,8 @@ class Worker:
             raise Disconnected("nobody has looked at the fit for a long time")
 
     def _run(self, model: bytes, place: Placement, extra: dict[str, Any]) -> None:
-        estimator = pickle.loads(model)
         try:
+            estimator = pickle.loads(model)
             follower = self._remote_follower if place.followed and place.rank == 0 else None
             in_context(estimator, communicator=self._join(place), follower=follower)
             X, y, given = joined(self._rows)

@@ -14,7 +14,7 @@ from propriety.data.table import Table, take_rows
 from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula
 from propriety.forest.settings import settings_of
-from propriety.model.base import ProperClassifier, shares
+from propriety.model.base import Capabilities, ProperClassifier, shares
 from propriety.storage.checks import Arrays
 
 Floats = NDArray[np.float64]
@@ -91,8 +91,7 @@ class ForestClassifier(ProperClassifier):
     (True, (569, 2))
     """
 
-    _reads_streams: ClassVar[bool] = True
-    _grows_in_parts: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = Capabilities(scans=True, in_turns=False)
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from propriety import memory, parallel
-from propriety.communicator import Communicator, NotDistributable
+from propriety.communicator import Communicator, NotDistributable, refuse_if_spread
 from propriety.data.streamed import StreamedTable
 from propriety.data.training import Training
 from propriety.forest.settings import ForestSettings
@@ -44,14 +44,8 @@ def row_bytes(d: int, n_classes: int, n_jobs: int, leaves: float = np.inf) -> in
 def check_spread(training: Training, settings: ForestSettings) -> None:
     """Refuse what cannot be done over spread rows, or not in the memory that there is."""
     communicator, streamed = training.communicator, isinstance(training.table, StreamedTable)
-    if communicator.size == 1 and not streamed:
-        return
-    if settings.out_of_bag:
-        where = "read in parts" if streamed else f"spread over {communicator.size} processes"
-        raise NotDistributable(
-            f"oob_score=True keeps a probability for each row in the model, and the rows are {where}; leave "
-            "it out, and judge the forest by rows that it has not seen, or give a table that is in memory"
-        )
+    instead = "leave it out, and judge the forest by rows that it has not seen"
+    refuse_if_spread(communicator, {"oob_score=True": settings.out_of_bag}, instead, parts=streamed)
     if communicator.size == 1:
         return
     n = int(communicator.sum(np.array([training.n_rows]))[0])

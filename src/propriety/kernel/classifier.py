@@ -21,7 +21,7 @@ from propriety.kernel.learning import fit_kernel
 from propriety.kernel.settings import KernelSettings, settings_of
 from propriety.kernel.shapley import contributions
 from propriety.linear.strength import N_FOLDS
-from propriety.model.base import names_of_classes, shares, squeezed
+from propriety.model.base import Capabilities, names_of_classes, shares, squeezed
 from propriety.model.fitted_loss import fitted_loss
 from propriety.model.offsets import OffsetClassifier
 from propriety.storage.checks import Arrays
@@ -103,7 +103,7 @@ class KernelClassifier(OffsetClassifier):
     (True, (1, 300))
     """
 
-    takes_groups: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities(groups=True)
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ from propriety.linear.settings import LinearSettings, loss_to_fit
 from propriety.linear.strength import N_FOLDS, cross_fit
 from propriety.linear.text import scorecard
 from propriety.linear.updates import update_of
-from propriety.model.base import shares, squeezed
+from propriety.model.base import Capabilities, shares, squeezed
 from propriety.model.offsets import OffsetClassifier
 from propriety.separators.linalg import Floats
 from propriety.separators.separation import SeparationWarning
@@ -132,8 +132,7 @@ class LinearClassifier(OffsetClassifier):
     (array([1.3623, 0.    ]), np.float64(1.3623))
     """
 
-    takes_groups: ClassVar[bool] = True
-    _takes_soft_labels: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities(soft_labels=True, groups=True)
     _reads: ClassVar[str] = NUMBERS
     coef_: Floats
     intercept_: Floats

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from propriety import losses
-from propriety.communicator import NotDistributable
+from propriety.communicator import refuse_if_spread
 from propriety.data.table import is_sparse
 from propriety.linear import solvers
 from propriety.linear.bags import Bag, BagBooster
@@ -92,20 +92,13 @@ def check(rows: LinearRows, loss: FittedLoss, settings: LinearSettings) -> None:
 
 def check_spread(rows: LinearRows, loss: FittedLoss, settings: LinearSettings) -> None:
     """Refuse what needs all rows in one place, if they are spread over processes."""
-    if rows.communicator.size == 1:
-        return
     unfit = {
         "alpha='cv'": settings.chosen,
         f"solver={settings.solver.name!r}": settings.solver.smooth is None,
         "l1_ratio > 0": settings.alpha * settings.l1_ratio > 0,
         "a loss tailored to each row": isinstance(loss, RowTailored),
     }
-    wrong = [name for name, given in unfit.items() if given]
-    if wrong:
-        raise NotDistributable(
-            f"{wrong[0]} needs all rows in one place, and they are spread over {rows.communicator.size} "
-            "processes; leave it out, or give a table that is in memory"
-        )
+    refuse_if_spread(rows.communicator, unfit)
 
 
 def _by_steps(

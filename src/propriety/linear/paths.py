@@ -17,7 +17,7 @@ from propriety.data.training import NUMBERS, Training
 from propriety.linear.classifier import LinearClassifier
 from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.linear.settings import LinearSettings, loss_to_fit
-from propriety.linear.strength import Path, follow, held_out_losses
+from propriety.linear.strength import Path, follow, judged
 from propriety.separators.linalg import Floats
 
 
@@ -160,7 +160,7 @@ class LinearPath(ClassifierMixin, BaseEstimator):
                 continue
             if len(np.unique(rows.codes)) < rows.n_classes:
                 raise ValueError("cv leaves a class without training rows: use fewer or stratified folds")
-            yield held_out_losses(held_out, loss, follow(rows, loss, settings, alphas), settings.n_jobs)
+            yield judged(rows, held_out, loss, settings, alphas)[1]
 
     def _fitted(self) -> LinearClassifier:
         check_is_fitted(self, "estimator_")

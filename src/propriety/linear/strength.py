@@ -103,12 +103,6 @@ def _run(objective: Objective, theta: Floats, weight: Floats, settings: LinearSe
     return settings.solver.minimize(objective, theta, settings.tol, settings.max_iter)
 
 
-def held_out_losses(rows: LinearRows, loss: FittedLoss, way: Path, n_jobs: int | None) -> Floats:
-    """Mean loss of the rows at each alpha."""
-    pairs = zip(way.coefs, way.intercepts, strict=True)
-    return np.array([rows.mean_loss(loss, linear_scores(rows.X, *pair, n_jobs)) for pair in pairs])
-
-
 def _largest(objective: Objective, l1_ratio: float) -> float:
     """Alpha from which the lasso has no slopes: the largest slope of the objective at the base rate."""
     design = objective.design
@@ -162,7 +156,7 @@ def held_out(
     for fold in numbers:
         rows = LinearRows.of(training, loss, np.flatnonzero(folds == fold))
         others = LinearRows.of(training, loss, np.flatnonzero(folds != fold))
-        way, values = _judged(others, rows, loss, settings, alphas, patience)
+        way, values = judged(others, rows, loss, settings, alphas, patience)
         alphas, patience = alphas[: len(values)], None
         ways.append(way)
         losses.append(values)
@@ -178,13 +172,13 @@ def held_out(
     return HeldOut(float(alphas[best]), alphas, curve, scores)
 
 
-def _judged(
+def judged(
     rows: LinearRows,
     held: LinearRows,
     loss: FittedLoss,
     settings: LinearSettings,
     alphas: Floats,
-    patience: int | None,
+    patience: int | None = None,
 ) -> tuple[list[_Step], Floats]:
     """The steps of falling strengths, and the mean loss of held-out rows at each."""
     steps: list[_Step] = []

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
@@ -51,6 +51,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
+class Capabilities(NamedTuple):
+    """What the ``fit`` of an estimator takes besides X, y and weights in memory."""
+
+    scans: bool = False  # a `propriety.scan`, whose rows are read in parts,
+    in_turns: bool = True  # which can take turns, with the arrays of one in memory at a time
+    soft_labels: bool = False  # probabilities, or (successes, trials)
+    groups: bool = False  # which it does not part where it holds rows out
+
+
 class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     """A classifier with a proper loss and stated costs.
 
@@ -61,14 +70,8 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
 
     #: What it reads: tables with missing values and categories, or numbers in every cell.
     _reads: ClassVar[str] = TABLE
-    #: Whether it takes a `propriety.scan`, whose rows are read in parts.
-    _reads_streams: ClassVar[bool] = False
-    #: Whether those parts can take turns, with the arrays of one in memory at a time.
-    _grows_in_parts: ClassVar[bool] = True
-    #: Whether ``fit`` takes soft labels: probabilities, or (successes, trials).
-    _takes_soft_labels: ClassVar[bool] = False
-    #: Whether ``fit`` takes ``groups``, which it does not part where it holds rows out.
-    takes_groups: ClassVar[bool] = False
+    #: What ``fit`` takes.
+    capabilities: ClassVar[Capabilities] = Capabilities()
 
     loss: Any
     link: Any
@@ -158,13 +161,13 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
         groups: Any = None,
     ) -> Training:
         """Check what ``fit`` was given, the costs included."""
-        if self._takes_soft_labels:
+        if self.capabilities.soft_labels:
             soft = X, y, sample_weight
             X, y, sample_weight, others = as_weighted_rows(*soft, offset=offset, groups=groups)
             offset, groups = others["offset"], others["groups"]
             if y is not soft[1] and not (costs is None and fp_cost is None and fn_cost is None):
                 raise ValueError("fit takes no costs of rows beside soft labels; name a column of X")
-        if isinstance(X, Stream) and not self._reads_streams:
+        if isinstance(X, Stream) and not self.capabilities.scans:
             refuse_query(X)
         training = Training.read(
             type(self).__name__,
@@ -243,7 +246,7 @@ class ProperClassifier(Documented, ClassifierMixin, BaseEstimator):
     def _table(self, X: Any) -> Table:
         """A table with the columns of the fit."""
         check_is_fitted(self)
-        if isinstance(X, Stream) and self._reads_streams:
+        if isinstance(X, Stream) and self.capabilities.scans:
             return StreamedTable.of(X, self._schema)
         X = as_numpy(X)
         if self._reads == NUMBERS:

@@ -18,7 +18,7 @@ from propriety.linear.summary import Summary
 from propriety.losses import Composite
 from propriety.losses.simplex import SimplexLoss
 from propriety.model import contract
-from propriety.model.base import ProperClassifier, names_of_classes, shares
+from propriety.model.base import Capabilities, ProperClassifier, names_of_classes, shares
 from propriety.model.fitted_loss import fitted_loss
 from propriety.model.reasons import frame_kind
 from propriety.scorecard.cards import Card, PointScale, cards_state, read_cards
@@ -100,8 +100,7 @@ class ScorecardClassifier(ProperClassifier):
     _cards: tuple[Card, ...]
     cv_loss_: Floats
     _frame_kind: Any
-    _takes_soft_labels: ClassVar[bool] = True
-    takes_groups: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities(soft_labels=True, groups=True)
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from propriety.data.costs import TERMS, Costs, parameters_of
 from propriety.data.numbers import Numbers, summed
 from propriety.data.table import Rows, Schema
 from propriety.errors import ArgumentError
-from propriety.model.base import ProperClassifier
+from propriety.model.base import Capabilities, ProperClassifier
 from propriety.model.catalogue import ESTIMATORS, Entry
 from propriety.model.offsets import OffsetClassifier
 from propriety.study.columns import with_categories
@@ -303,7 +303,8 @@ def _fit(
     known = parameters_of_fit(estimator)
     if given.of_rows and "costs" in known:  # others' models know no costs: theirs come in by the decisions
         arguments |= {"costs": Costs.of_terms(given.of_rows)}
-    if given.groups is not None and "groups" in known and getattr(estimator, "takes_groups", True):
+    takes_groups = getattr(estimator, "capabilities", Capabilities(groups=True)).groups
+    if given.groups is not None and "groups" in known and takes_groups:
         arguments |= {"groups": given.groups}
     if given.offset is not None:
         if "offset" not in known:

@@ -17,6 +17,7 @@ from propriety.data.table import Schema, is_frame
 from propriety.distributed.scan import Scan
 from propriety.distributed.sources import Source
 from propriety.errors import ArgumentError
+from propriety.model.base import Capabilities
 from propriety.study.models import FitRequest, Fitted, ModelSpec
 
 MOST, SHARE = 500_000, 0.25  # rows that judge at most, and their share by default
@@ -136,7 +137,7 @@ class Streamed:
     ) -> Fitted:
         """A model fitted to the rows that do not judge."""
         estimator = spec.make(request, costs, len(self.y))
-        if not getattr(estimator, "_reads_streams", False):
+        if not getattr(estimator, "capabilities", Capabilities()).scans:
             raise ArgumentError(
                 "model",
                 f"must be boosting, a forest or a tree where rows are read in parts, not {spec.title}",

@@ -18,7 +18,7 @@ from propriety.data.table import Table, encoders
 from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula, Trees, Votes
 from propriety.model import contract
-from propriety.model.base import ProperClassifier, shares
+from propriety.model.base import Capabilities, ProperClassifier, shares
 from propriety.storage.checks import Arrays
 from propriety.tree.conditions import Rule, Words
 from propriety.tree.export import as_dot, as_text
@@ -116,8 +116,7 @@ class TreeClassifier(ProperClassifier):
        └─ mean smoothness > 0.0886       n = 147  p = 0.00  → 0
     """
 
-    takes_groups: ClassVar[bool] = True
-    _reads_streams: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities(scans=True, groups=True)
 
     def __init__(
         self,

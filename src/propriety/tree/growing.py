@@ -17,10 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.communicator import Communicator, NotDistributable
-from propriety.data.streamed import StreamedTable
+from propriety.communicator import Communicator
 from propriety.data.table import Table
-from propriety.data.training import Training
 from propriety.engine.layout import SET_WORDS
 from propriety.engine.predictor import TREE_NODE
 from propriety.model.measure import NodeLoss
@@ -48,27 +46,6 @@ _CRITERIA = {"entropy": BY_TABLE, "highest": HIGHEST, "lowest": LOWEST}
 _AWAKE = 30_000  # values to look at from which a second thread pays
 _BATCH = 64  # nodes that are searched together, at most
 _TOTALS = 64 << 20  # bytes of their class sums, about
-
-
-def is_spread(training: Training) -> bool:
-    """Whether the rows are spread over processes, or read in parts."""
-    return training.communicator.size > 1 or isinstance(training.table, StreamedTable)
-
-
-def check_spread(training: Training, settings: TreeSettings) -> None:
-    """Refuse what needs all rows in one place, if they are not."""
-    if not is_spread(training):
-        return
-    exact = "splits='exact', as 'auto' is up to 20,000 rows,"
-    if settings.exact or isinstance(settings.ccp_alpha, str):
-        what = exact if settings.exact else f"ccp_alpha={settings.ccp_alpha!r}, a price chosen by folds,"
-        instead = "splits='histogram'" if settings.exact else "a number"
-        size = training.communicator.size
-        where = f"spread over {size} processes" if size > 1 else "read in parts"
-        raise NotDistributable(
-            f"{what} needs all rows in one place, and they are {where}; give {instead}, or a table that is "
-            "in memory"
-        )
 
 
 class Growth:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory
+from propriety.communicator import refuse_if_spread
 from propriety.data.folds import splits_of
 from propriety.data.parameters import seed_of
+from propriety.data.streamed import StreamedTable
 from propriety.data.table import encoders
 from propriety.data.training import Training
 from propriety.tree.columns import prepare
@@ -44,9 +46,13 @@ def learn(
     training: Training, settings: TreeSettings, random_state: Any
 ) -> tuple[GrownTree, PruningPath, float]:
     """Grow a tree and prune it; returns it with its path and the price of a leaf."""
-    from propriety.tree.growing import check_spread
-
-    check_spread(training, settings)
+    parts = isinstance(training.table, StreamedTable)
+    exact = {"splits='exact', as 'auto' is up to 20,000 rows,": settings.exact}
+    by_folds = {
+        f"ccp_alpha={settings.ccp_alpha!r}, a price chosen by folds,": isinstance(settings.ccp_alpha, str)
+    }
+    refuse_if_spread(training.communicator, exact, "give splits='histogram'", parts=parts)
+    refuse_if_spread(training.communicator, by_folds, "give a number", parts=parts)
     grown = grow(training, settings)
     path, alpha = pruning_path(grown.tree), settings.ccp_alpha
     if isinstance(alpha, str):

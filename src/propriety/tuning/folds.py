@@ -93,8 +93,8 @@ class Task:
     def _hands_on_groups(self, model: Any) -> bool:
         """Whether the classifier has folds of its own, and groups reach it: routing must be told to."""
         owner = self.place.owner(model)
-        if not owner.takes_groups or model is owner or not get_config()["enable_metadata_routing"]:
-            return bool(owner.takes_groups)
+        if not owner.capabilities.groups or model is owner or not get_config()["enable_metadata_routing"]:
+            return bool(owner.capabilities.groups)
         return owner.get_metadata_routing().fit.requests.get("groups") is True
 
     def probabilities(self, model: Any, X: Any) -> Floats:
