@@ -109,7 +109,7 @@ def fit_kernel(
 def _rough(settings: KernelSettings) -> LinearSettings:
     """How fits are made that folds compare: the ridge is that of the coefficients as they are."""
     solver = solvers.named("lbfgs")
-    return LinearSettings(solver, 0.0, 0.0, True, _ROUGH, _STEPS, "one", 2.0, settings.n_jobs)
+    return LinearSettings(solver, 0.0, 0.0, True, _ROUGH, _STEPS, None, settings.n_jobs)
 
 
 def _with_features(
