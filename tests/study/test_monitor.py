@@ -65,9 +65,36 @@ def test_each_change_has_its_finding_and_the_exit_status_is_1(folder, changed, n
         assert (first["name"], first["part"], first["now"]) == ("kind", "c", 0)
 
 
+def test_months_are_counted_and_judged_on_their_own_and_have_a_page(folder, tmp_path):
+    """A month has the numbers of its rows alone; the page has all of them."""
+    rows = []
+    for k, shift in enumerate((0.0, 1.5)):
+        table = write(tmp_path / "m.csv", 400, 20 + k, shift=shift)
+        head, *lines = table.read_text().splitlines()
+        rows += [f"{line},{1 + i % 28:02}/0{k + 2}/2024" for i, line in enumerate(lines)]
+    rows[3] = rows[3].rpartition(",")[0] + ","
+    both = tmp_path / "both.csv"
+    both.write_text("\n".join([f"{head},issued", *rows]) + "\n")
+    asked = ("monitor", folder / "m", both)
+    told = call(*asked, "--month", "issued=%d/%m/%Y", "--report", tmp_path / "r.html", code=1)
+    assert list(told["months"]) == ["2024-02", "2024-03", "no date"]
+    first, second, none = told["months"].values()
+    assert (first["rows"], second["rows"], none["rows"]) == (399, 400, 1)
+    assert (first["status"], second["status"]) == (0, 1)
+    alone = call("monitor", folder / "m", table, code=1)
+    assert second["columns"] == alone["columns"]
+    assert second["judgement"] == alone["judgement"]
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for words in ("By month", "2024-03", "Cost and calibration", f"<b>{second['columns'][0]['psi']:.3g}</b>"):
+        assert words in page
+    assert "no dates of the form" in call(*asked, "--month", "issued", code=3)["error"]
+    assert "there is no column 'nobody'" in call(*asked, "--month", "nobody", code=3)["error"]
+
+
 def test_pieces_count_as_the_whole_and_rows_of_the_fit_are_known_again(folder):
     told = call("monitor", folder / "m", folder / "t.csv")
     assert "fitted to some of these rows" in told["warnings"][0]
+    assert (told["judgement"], told["status"]) == (None, 0)
     assert [drift["psi"] for drift in told["columns"]] == pytest.approx([0, 0, 0], abs=1e-9)
     reference = Reference.read(propriety.load(folder / "m").summary["reference"])
     rng = np.random.default_rng(0)

@@ -144,6 +144,7 @@ class Monitor:
     n_rows: int = 0
     judged: Judgement | None = None
     changes: list[Change] = field(default_factory=list)
+    months: dict[str, Monitor] = field(default_factory=dict)
     _counts: dict[str, Floats] = field(default_factory=dict)
     _decided: Floats = field(default_factory=lambda: np.zeros(2))
 
@@ -166,6 +167,13 @@ class Monitor:
         for known in self.reference.scores:
             self._add(known.name, known.counts(values[known.name]))
         self.n_rows += len(p)
+
+    def of_month(self, name: str) -> Monitor:
+        """That of the rows of a month, which are counted there as well."""
+        if name not in self.months:
+            self.months[name] = Monitor(self.reference, self.labels)
+            self.months = dict(sorted(self.months.items()))
+        return self.months[name]
 
     def decide(self, decided: NDArray[np.intp]) -> None:
         """Count the decisions on all rows."""
@@ -251,6 +259,7 @@ class Monitor:
             "judgement": None if self.judged is None else self.judged.to_dict(),
             "changes": [change.to_dict() for change in self.changes],
             "findings": [{"check": finding.name, "text": finding.text} for finding in self.findings],
+            "months": {name: month.to_dict() for name, month in self.months.items()},
         }
 
 
