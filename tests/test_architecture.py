@@ -23,6 +23,7 @@ FLOORS = (
         "demonstration",
         "cached_properties",
         "errors",
+        "formatting",
     ),
     ("compilation",),
     ("caching",),

@@ -19,7 +19,7 @@ PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTR
 #: Blocks in ``pycon`` are doctests of plots/test_documents.py, on any page.
 ELSEWHERE = {
     ("README.md", "sh"): "test_readme.py",
-    ("README.md", "python"): "test_readme.py",
+    ("README.md", "text"): "test_readme.py",
     ("command-line.md", "console"): "cli/test_document.py",
     ("costs.md", "console"): "cli/test_document.py",
     ("costs.md", "text"): "cli/test_document.py",
@@ -27,7 +27,6 @@ ELSEWHERE = {
     ("workers.md", "python"): "distributed/test_dask.py",
 }
 HERE = {
-    ("README.md", "text"),
     ("command-line.md", "sh"),
     ("command-line.md", "dockerfile"),
     ("other-trainers.md", "python"),
@@ -147,20 +146,3 @@ def test_other_trainers_run_as_their_page_says(tmp_path, monkeypatch):
             ran += 1
     if not ran:
         pytest.skip("none of the trainers is installed")
-
-
-def abridged(printed):
-    """Of what is printed: how it decides, the costs without the last two columns, the savings."""
-    lines = [line.rstrip() for line in printed.splitlines()]
-    first = next(i for i, line in enumerate(lines) if line.startswith("decides "))
-    rows = [re.split("[│┃]", line)[1:-3] for line in lines[first + 1 :] if line[:1] in "│┃"][:4]
-    saved = re.search(r"Propriety auto saves .*?(?=, the better)", " ".join(lines))[0]
-    return [" ".join(line.split()) for line in (*lines[first : first + 2], *map(" ".join, rows), saved)]
-
-
-def test_the_readme_shows_what_the_command_prints(folder, monkeypatch):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.search(r"`propriety (fit [^`]+)` prints.*?```text\n(.*?)```", readme, re.DOTALL)
-    monkeypatch.chdir(folder)
-    printed = run(*shlex.split(shown[1])).stdout
-    assert [" ".join(line.split()) for line in shown[2].splitlines()] == abridged(printed)

@@ -205,7 +205,7 @@ class Weights:
         groups: NDArray[np.intp] | None = None,
         reach: tuple[float, float] | None = None,
     ) -> Estimate:
-        """The mean with its 95% interval, times `scale`; arguments as of `SampledMean.of`.
+        """The mean with its 95% CI, times `scale`; arguments as of `SampledMean.of`.
 
         >>> Weights.read(None, 4).estimate([0.0, 1.0, 1.0, 0.0]).value
         0.5
@@ -335,7 +335,7 @@ def _ends(first: float, second: float, size: float, tail: float) -> tuple[float,
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its 95% interval."""
+    """A mean with its 95% CI."""
 
     value: float
     low: float

@@ -29,7 +29,7 @@ def test_what_cannot_be_meant_is_refused(tmp_path):
     assert "give a table and its --target" in refused("t.csv")
     assert "--fp-cost must be positive" in refused("--fp-cost", "-1")
     assert "--fn-cost must be positive" in refused("--fn-cost", "0")
-    assert "is no number of threads" in refused("--jobs", "0")
+    assert "is not a number of threads" in refused("--jobs", "0")
     three = tmp_path / "t.csv"
     three.write_text("x,y\n" + "".join(f"{k * k % 11},{'abc'[k % 3]}\n" for k in range(30)))
     assert "explore is for two classes, and 'y' has 3" in refused(three, "--target", "y")

@@ -330,7 +330,7 @@ def test_two_classes_may_abstain():
         ({}, {"fn_cost": np.ones(149)}, "149 rows, but there are 150"),
         ({}, {"fn_cost": np.ones(150), "fp_cost": np.ones(10)}, "fp_cost has 10, fn_cost has 150"),
         ({"fn_cost": np.ones(150)}, {}, "give those to fit and predict"),
-        ({"fn_cost": "price"}, {}, "fn_cost='price' names a column that X has not"),
+        ({"fn_cost": "price"}, {}, "fn_cost='price' is not a column of X"),
         ({"fn_cost": lambda X: np.ones(3)}, {}, "3 rows, but there are 150"),
         ({"costs": Costs(matrix=np.ones((3, 3)))}, {}, "cost_matrix is for 3 classes, and there are 2"),
         ({"costs": Costs(matrix=np.ones((2, 4)))}, {}, "must have shape"),
@@ -361,7 +361,7 @@ def test_bad_costs_are_refused_before_the_fit(row, params, given, message):
 def test_a_column_must_be_there_at_prediction():
     X, y = data((0, 1))
     model = small(catalogue.entry("tree"), fn_cost="amount").fit(X, y)
-    with pytest.raises(ValueError, match="fn_cost='amount' names a column that X has not"):
+    with pytest.raises(ValueError, match="fn_cost='amount' is not a column of X"):
         model.predict(X.drop(columns="amount"))
     with pytest.raises(ValueError, match="X has no names: give a data frame"):
         model.predict(X.to_numpy())

@@ -438,7 +438,7 @@ OTHERS = {
     "a rule of no feature": ("rules", None, first_rule(literals=[[9, "0" * 64]]), "no feature"),
     "a rule of feature -1": ("rules", None, first_rule(literals=[[-1, "0" * 64]]), "no feature"),
     "a rule of too many bins": ("rules", None, first_rule(literals=[[0, "f" * 65]]), "no feature"),
-    "a rule that is no number": ("rules", None, first_rule(literals=[[0, "g" * 64]]), "not valid"),
+    "a rule that is not a number": ("rules", None, first_rule(literals=[[0, "g" * 64]]), "not valid"),
     "a rule twice": ("rules", None, twice, "occurs twice"),
     "a rule of share 2": ("rules", None, first_rule(coverage=2.0), "no shares"),
     "a huge coefficient": ("rules", None, first_rule(coefficient=1e300), "too large"),

@@ -190,7 +190,7 @@ def test_costs_of_the_model_are_those_of_the_study():
     ("given", "message"),
     [
         ({"cv": 3, "holdout": 0.2}, "holdout is one way to split"),
-        ({"groups": "nobody"}, "groups names a column that X has not"),
+        ({"groups": "nobody"}, "groups is not a column of X"),
         ({"model": "woods"}, "model 'woods' is none of the models"),
         ({"rivals": {"never 'yes'": TreeClassifier()}}, "name of another way to decide"),
         ({"offset": np.zeros(len(X)), "model": "tree"}, "offset cannot be the start of propriety tree"),

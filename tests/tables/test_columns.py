@@ -62,7 +62,7 @@ def test_numbers_of_any_type_are_floats():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"age": ["1,5", "old"]}, "'age' holds 'old' in row 12, which is no number"),
+        ({"age": ["1,5", "old"]}, "'age' holds 'old' in row 12, which is not a number"),
         ({"age": [[1], [2]]}, "'age' holds values of type list"),
     ],
 )

@@ -122,7 +122,7 @@ def test_the_column_of_abstaining_may_stand_anywhere():
         (matrix([*GOOD, GOOD[0]]), "each label once, got 'a'"),
         (matrix([("a", "0", "1", ""), *GOOD[1:]]), "deciding 'c' for 'a' is missing"),
         (matrix([("a", "0", "1", "-1"), *GOOD[1:]]), "deciding 'c' for 'a' is negative"),
-        (matrix([("a", "0", "1", "x"), *GOOD[1:]]), "'x' in column 'c' is no number"),
+        (matrix([("a", "0", "1", "x"), *GOOD[1:]]), "'x' in column 'c' is not a number"),
         (pa.table({"": ["a"], "a": ["0"]}), "two labels or more"),
     ],
 )

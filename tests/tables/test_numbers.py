@@ -42,7 +42,7 @@ def test_numbers_are_those_of_the_text(tmp_path, missing, middle):
 @pytest.mark.parametrize("quotes", ["", 'say "so"'])
 def test_a_value_that_is_no_number_is_told_with_its_column(tmp_path, quotes):
     path = written(tmp_path / "t.csv", [f"1,{quotes},2", "2,b,1999-12-31", "3,b,7"])
-    with pytest.raises(NotNumbers, match="column 'z' holds '1999-12-31', which is no number") as caught:
+    with pytest.raises(NotNumbers, match="column 'z' holds '1999-12-31', which is not a number") as caught:
         read(path)
     assert (caught.value.column, caught.value.value) == ("z", "1999-12-31")
 

@@ -171,7 +171,7 @@ def test_an_array_of_objects_is_a_table(name, indent, tmp_path):
 
 
 def test_feather_of_version_1_is_refused_with_what_to_do(tmp_path):
-    with pytest.raises(TableError, match=r"version 1.*write it anew"):
+    with pytest.raises(TableError, match=r"version 1.*write it again"):
         read(tmp_path / "t.feather", b"FEA1" + bytes(40) + b"FEA1")
 
 

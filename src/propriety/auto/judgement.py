@@ -24,7 +24,7 @@ class Standing:
     ----------
     name : str
     cost : Estimate
-        Of 1,000 decisions, with its 95% interval.
+        Of 1,000 decisions, with its 95% CI.
     log_loss : float
         Mean log loss of its probabilities; NaN for one that has none.
     weight : float
@@ -57,7 +57,7 @@ class Judgement:
     slope : float
         Of the calibration: 1 is right, less says too much.
     n_rows : int
-        Rows that judged.
+        Evaluationd.
     left_out : tuple of str
         Members for which the time was too short, each with what it would have taken.
     price : Estimate or None
@@ -76,9 +76,9 @@ class Judgement:
     >>> P = np.column_stack([1 - p, p])[np.arange(400) % 8]
     >>> rows = JudgedRows(y, ("paid", "default"), ResolvedCosts.of_mistakes(2, 3), Weights(400))
     >>> print(judgement(rows, {"linear": (P, 1.0, 0.1)}, P, 0.1))
-    1,000 decisions cost 625 (521.5 to 744.8). Deciding 'default' for everyone costs 1,000: 375 (...) less ...
-    Its probabilities have a log loss of 0.5623, and are as sure as they may be: ... calibration is 1.
-    Judged on 400 rows, by models that were not fitted to them.
+    1,000 decisions cost 625 (95% CI ...). Deciding 'default' for everyone costs 1,000: the model ...
+    The probabilities are well calibrated (slope 1.00); their log loss is 0.562.
+    Estimated by cross-validation on 400 rows.
     """
 
     model: Standing
@@ -108,12 +108,9 @@ class Judgement:
                 f"{last.log_loss - before.log_loss:+.2g}."
             )
         if self.left_out:
-            lines.append(
-                f"With more time comes {self.left_out[0]}. What it would save is not known before it is "
-                "fitted."
-            )
+            lines.append(f"Skipped for time: {self.left_out[0]}. Its benefit is unknown until it is fitted.")
         elif self.n_rows:
-            lines.append("All members are there: more time buys nothing, more rows or columns may.")
+            lines.append("All members were fitted: more time would not help; more rows or columns may.")
         return "\n".join(lines)
 
     @classmethod
@@ -131,34 +128,36 @@ class Judgement:
         if self.n_rows == 0:
             return (
                 "No rows of two classes could be held out, because a class lies in one group or is one row "
-                "with its copies: a linear model was fitted, and nobody knows what decisions will cost."
+                "with its copies: a linear model was fitted, without an estimate of its cost."
             )
         cost, saved = self.model.cost, self.saved
         everyone = self.constant.name
         if class_names is not None and 0 <= self.decision < len(class_names):
             everyone = _deciding(class_names[self.decision])
         text = [f"1,000 decisions cost {_with_interval(cost)}. {everyone} costs "]
-        text[0] += f"{_number(self.constant.cost.value)}: "
+        text[0] += f"{_number(self.constant.cost.value)}: the model "
         if saved.low > 0:
-            text[0] += f"{_with_interval(saved)} less is paid."
+            text[0] += f"saves {_with_interval(saved)}."
         else:
             text[0] += (
-                f"this data does not show that any model beats it (saved: {_with_interval(saved)}); it takes "
-                "more rows or better columns."
+                f"is not significantly better (saves {_with_interval(saved)}). More rows or better columns "
+                "may help."
             )
         if len(self.members) > 1:
             alone = ", ".join(
                 f"{s.name} {_number(s.cost.value)} (weight {s.weight:.2f})" for s in self.members
             )
-            text.append(f"Members alone: {alone}.")
+            text.append(f"Cost of each member alone: {alone}.")
         if self.price is not None:
             text.append(
-                f"A model that can be read was kept: {self.members[0].name}. That costs "
-                f"{_with_interval(self.price)} in 1,000 decisions, against all members together."
+                f"An interpretable model was kept: {self.members[0].name}. It costs "
+                f"{_with_interval(self.price)} more per 1,000 decisions than all members together."
             )
-        text.append(f"Its probabilities have a log loss of {self.model.log_loss:.4g}, {_slope(self.slope)}.")
-        text += [f"Left out for want of time: {member}." for member in self.left_out]
-        text.append(f"Judged on {self.n_rows:,} rows, by models that were not fitted to them.")
+        text.append(
+            f"The probabilities are {_slope(self.slope)}; their log loss is {self.model.log_loss:.3g}."
+        )
+        text += [f"Skipped: time budget exceeded ({member})." for member in self.left_out]
+        text.append(f"Estimated by cross-validation on {self.n_rows:,} rows.")
         return "\n".join(text)
 
 
@@ -190,7 +189,7 @@ def judgement(
     price = None
     if readable is not None:
         price, _ = rows.difference(rows.decide(P), decided)
-    whole = standing(rows, "all of them", P, seconds=seconds)
+    whole = standing(rows, "all members", P, seconds=seconds)
     labels = np.arange(P.shape[1]) if P.shape[1] > 2 else None
     return Judgement(
         standing(rows, "model", kept, seconds=seconds),
@@ -218,17 +217,17 @@ def _deciding(label: Any) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _with_interval(estimate: Estimate) -> str:
-    return f"{_number(estimate.value)} ({_number(estimate.low)} to {_number(estimate.high)})"
+    return f"{_number(estimate.value)} (95% CI {_number(estimate.low)} to {_number(estimate.high)})"
 
 
 def _slope(slope: float) -> str:
     """The slope of the calibration in words."""
     if slope < 0.8:
-        return f"and say too much: the slope of their calibration is {slope:.2g}, not 1"
+        return f"overconfident (calibration slope {slope:.2f})"
     if slope > 1.25:
-        return f"and say too little: the slope of their calibration is {slope:.2g}, not 1"
-    return f"and are as sure as they may be: the slope of their calibration is {slope:.2g}"
+        return f"underconfident (calibration slope {slope:.2f})"
+    return f"well calibrated (slope {slope:.2f})"

@@ -8,6 +8,7 @@ from typing import Any
 from propriety.auto.members import READABLE, Member
 from propriety.auto.stacking import Stack
 from propriety.data.table import Schema
+from propriety.formatting import loss_text
 from propriety.linear.text import scorecard
 
 
@@ -24,13 +25,13 @@ def text_of(
     decimals: int,
     class_names: Sequence[str] | None = None,
 ) -> str:
-    """The member, and how its probabilities are restated by what the folds say of them."""
+    """The member, and how its scores are recalibrated."""
     if member.numbers is not None:
         text = scorecard(member.model, schema, member.numbers, decimals=decimals, class_names=class_names)
     else:
         text = member.model.export_text(**({} if class_names is None else {"class_names": class_names}))
     shift = ", ".join(f"{a:+.{decimals}f}" for a in stack.intercept)
     return (
-        f"{text}\nBy the folds these probabilities are restated: a score is {stack.weights[0]:.{decimals}f} "
-        f"times theirs, {shift}, by {loss!r}."
+        f"{text}\nRecalibrated by cross-validation: score = {stack.weights[0]:.{decimals}f} × score above, "
+        f"intercept {shift} ({loss_text(loss)})."
     )

@@ -46,7 +46,7 @@ class Continued:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows that judge when to stop: a table of their own, or rows of the training table.
+    """Evaluation when to stop: a table of their own, or rows of the training table.
 
     ``rows`` are those of the table that was given which have a weight; None: all of them.
     """

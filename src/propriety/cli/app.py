@@ -15,13 +15,12 @@ COMMANDS = (
     (
         "demo",
         "propriety.cli.demo",
-        "Show the main job on 569 tumours: fit for the costs of two mistakes, report, compare, "
-        "decide, explain.",
+        "Demonstrate fit, compare, predict and explain on a dataset of 569 tumours.",
     ),
     (
         "fit",
         "propriety.cli.fit",
-        "Fit a model to a table for the costs of its mistakes, and judge it on rows it has not seen.",
+        "Fit a model to a table for the costs of its mistakes, and evaluate it on unseen rows.",
     ),
     (
         "predict",
@@ -31,17 +30,17 @@ COMMANDS = (
     (
         "compare",
         "propriety.cli.compare",
-        "Compare models by the cost of their decisions: ours, and others' if they are installed.",
+        "Compare models, also from other packages, by the cost of their decisions.",
     ),
     (
         "validate",
         "propriety.cli.validate",
-        "Judge a column of scores that is ready, whatever made it, by the costs of its decisions.",
+        "Evaluate a column of existing scores, from any model, by the costs of its decisions.",
     ),
     (
         "monitor",
         "propriety.cli.monitor",
-        "Hold new rows against what a model remembers of its training rows: drift, and with labels the cost.",
+        "Compare new rows with the training data of a model: drift and, with labels, cost.",
     ),
     (
         "adapt",
@@ -51,21 +50,19 @@ COMMANDS = (
     (
         "explain",
         "propriety.cli.explain",
-        "Say what a model is, or why it decides as it does on one row of a table.",
+        "Describe a model, or explain its decision on one row of a table.",
     ),
-    ("export", "propriety.cli.export", "Write a model in a language that other programs read."),
+    ("export", "propriety.cli.export", "Export a model as ONNX or SQL."),
     ("losses", "propriety.cli.losses_command", "List the losses, describe one, or compare several."),
     (
         "explore",
         "propriety.cli.explore",
-        "Shape a loss on a page and see every face of it, its properties, its code and what models "
-        "make of it.",
+        "Design a loss in the browser: its weight, properties, code and effect on models.",
     ),
     (
         "warm",
         "propriety.cli.warm",
-        "Compile every kernel once and keep the result on disk, for an image of a container or a new "
-        "machine.",
+        "Compile all kernels in advance, for a container image or a new machine.",
     ),
 )
 
@@ -85,11 +82,12 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Classifiers for the mistakes that matter: say what a false alarm and a miss cost, and get a model, "
-    "its probabilities and its decisions.",
-    epilog="Exit codes: 0 done, 1 a change that monitor found, 2 wrong usage, 3 a table that cannot be used, "
-    "4 a model file that cannot be used, 5 a file that cannot be read or written, 130 interrupted, 143 "
-    "terminated. Completion for your shell: propriety --install-completion",
+    help="Classification when mistakes differ in cost: state what a false alarm and a miss cost, and get a "
+    "model, calibrated probabilities and decisions.",
+    epilog="Exit codes: 0 success, 1 change found by monitor, 2 usage error, 3 unusable table, 4 "
+    "unusable model "
+    "file, 5 input or output error, 130 interrupted, 143 terminated. Shell completion for your "
+    "shell: propriety --install-completion",
 )
 
 
@@ -105,4 +103,4 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Classifiers for the mistakes that matter."""
+    """Classification when mistakes differ in cost."""

@@ -16,7 +16,7 @@ from propriety.study.summary import difference_document, threshold_of, title_of
 from propriety.study.verdict import of_intervals, of_models
 
 ModelsOption = Annotated[
-    str, typer.Option("--models", "-m", help="Names separated by commas; all: every one that is installed.")
+    str, typer.Option("--models", "-m", help="Names separated by commas; all means every installed one.")
 ]
 
 
@@ -33,10 +33,10 @@ def compare_command(
     jobs: o.JobsOption = None,
     telling: o.Telling,
 ) -> None:
-    """Compare models by the cost of their decisions: ours, and others' if they are installed.
+    """Compare models, also from other packages, by the cost of their decisions.
 
-    Others are scikit-learn's, LightGBM's and XGBoost's. Every model is fitted with its default settings to
-    the same rows, and decides by the costs.
+    Other packages are scikit-learn, LightGBM and XGBoost, if installed. All models are fitted with their
+    defaults to the same rows and decide at the threshold of the costs.
 
     \b
     Examples:

@@ -26,13 +26,13 @@ def demo_command(
     *,
     folder: Annotated[
         str | None,
-        typer.Option("--folder", help="Where to put the files; by default a new temporary folder."),
+        typer.Option("--folder", help="Folder for the files; by default a new temporary one."),
     ] = None,
     seed: o.SeedOption = 0,
     jobs: o.JobsOption = None,
     telling: o.Telling,
 ) -> None:
-    """Show the main job on 569 tumours: fit for the costs of two mistakes, report, compare, decide, explain.
+    """Demonstrate fit, compare, predict and explain on a dataset of 569 tumours.
 
     \b
     Examples:
@@ -46,20 +46,20 @@ def demo_command(
     table, model, scored, page = (str(place / name) for name in names)
     demonstration.write_table(table)
     out.say("Is a tumour malignant? Missing a malignant one costs nine times a false alarm.", "bold")
-    out.say("The first fit takes some seconds to compile; later ones do not.")
+    out.say("The first fit compiles for some seconds.")
     costs = {"fp_cost": f"{demonstration.FP_COST:g}", "fn_cost": f"{demonstration.FN_COST:g}"}
     shared: dict[str, Any] = {"seed": seed, "jobs": jobs, "quiet": not out.shows}
     target = demonstration.TARGET
     options = f"--target {target} --fp-cost {costs['fp_cost']} --fn-cost {costs['fn_cost']}"
     steps = (
-        ("Fit a model for these costs, and judge it",
+        ("Fit a model for these costs and evaluate it",
          f"fit tumours.csv {options} --model auto --save tumours.propriety --report report.html",
          lambda: fit_command(table, target, model="auto", save=model, report=page, **costs, **shared)),
-        ("Compare it with others on the same rows", f"compare tumours.csv {options} --models {_MODELS}",
+        ("Compare models on the same rows", f"compare tumours.csv {options} --models {_MODELS}",
          lambda: compare_command(table, target, models=_MODELS, **costs, **shared)),
-        ("Decide", "predict tumours.propriety tumours.csv --out scored.csv",
+        ("Predict", "predict tumours.propriety tumours.csv --out scored.csv",
          lambda: predict_command(model, table, out_path=scored, quiet=not out.shows)),
-        ("Explain one decision", "explain tumours.propriety tumours.csv --row 1",
+        ("Explain a decision", "explain tumours.propriety tumours.csv --row 1",
          lambda: explain_command(model, table, quiet=not out.shows)),
     )  # fmt: skip
     for number, (title, line, run) in enumerate(steps, 1):
@@ -68,7 +68,7 @@ def demo_command(
         out.say(f"$ propriety {line}", "dim")
         run()
     seconds = time.perf_counter() - began
-    out.say(f"\nDone in {seconds:.0f} s. The files are in {place}; propriety --help has the rest.", "bold")
+    out.say(f"\nDone in {seconds:.0f} s. The files are in {place}. See also: propriety --help", "bold")
     out.result(
         {"command": "demo", "folder": str(place), "seconds": seconds, "files": [table, model, scored, page]}
     )

@@ -15,7 +15,9 @@ from propriety.cli.output import Output, UsageError, shown
 from propriety.cli.predict import ModelArgument, load_model
 from propriety.cli.words import in_words, stated_by
 from propriety.evaluation.flips import Flip, nearest_flip
+from propriety.formatting import aligned, loss_text
 from propriety.model.reasons import points_of
+from propriety.study.numbers import number
 from propriety.tables import TableCosts, TableError, TableModel
 from propriety.tables.conversion import as_text
 from propriety.tables.errors import no_such_column
@@ -31,34 +33,45 @@ _BASES = {
     "ForestClassifier": "the score of all training rows together, at the roots",
     "AutoClassifier": "the weighted mean of the bases of its members",
 }
+#: Facts of the training: their keys in the file, and their names.
+_FACTS = {
+    "table": "table",
+    "rows": "rows",
+    "positives": "positives",
+    "classes": "classes",
+    "judged_by": "evaluated by",
+    "adapted": "adapted",
+    "budget": "budget",
+    "command": "command",
+}
 
 
 @command
 def explain_command(
     model_path: ModelArgument,
     table: Annotated[
-        str | None, typer.Argument(help="The table with the row; without it the model itself is described.")
+        str | None, typer.Argument(help="The table with the row; without it, the model is described.")
     ] = None,
     *,
     row: Annotated[
-        int, typer.Option("--row", "-n", help="Which row, the first after the header being 1.")
+        int, typer.Option("--row", "-n", help="Number of the row; the first after the header is 1.")
     ] = 1,
     actionable: o.ActionableOption = None,
     reference: Annotated[
         str | None,
-        typer.Option(help="A table of rows to compare with; by default the first 1,000 of the same table."),
+        typer.Option(help="Rows to compare with; by default the first 1,000 of the same table."),
     ] = None,
     opening: o.Opening,
     telling: o.Telling,
 ) -> None:
-    """Say what a model is, or why it decides as it does on one row of a table.
+    """Describe a model, or explain its decision on one row of a table.
 
-    What the columns add up to is the score, and the link of the loss makes a probability of it. For boosting
-    the parts are Shapley values, for a linear model coefficient times distance from the mean, for a tree what
-    each split changes; a tree and rules also say which rules the row meets. Points are what a column adds to
-    the score of the decision, less its average over the rows that are decided otherwise: a refused row is
-    held against the approved ones. Then the least change of actionable columns is looked for with which the
-    model decides otherwise.
+    The contributions of the columns add up to the score, which the link turns into a probability. They are
+    Shapley values for boosting, coefficient times distance from the mean for a linear model, and the change
+    at each split for a tree. Trees and rules also show the rules that the row meets. Points are contributions
+    to the score of the decision, less their average over the rows decided otherwise: a refused row is
+    compared with the approved ones. A counterfactual is the smallest change of actionable columns that
+    reverses the decision.
 
     \b
     Examples:
@@ -112,7 +125,7 @@ def explain_row(
     # The score that is taken apart: of two classes that of the positive, else that of the class decided.
     explained = 1 if two else decided if decided < len(model.classes_) else int(np.argmax(P[0]))
     label, p = str(model.classes_[explained]), float(P[0, explained])
-    out.say(f"row {row}: probability of {label!r} {p:.4g}", "bold")
+    out.say(f"row {row}: probability of {label!r} {_chance(p)}", "bold")
     threshold = _say_decision(out, model, costs, P, decided)
     rules = model.words(one)[0]
     for rule in rules:
@@ -149,16 +162,14 @@ def _say_decision(out: Output, model: TableModel, costs: Any, P: Any, decided: i
     if len(model.classes_) == 2 and not costs.abstains:
         p, threshold = float(P[0, 1]), float(np.ravel(costs.threshold)[0])
         out.say(
-            f"decided {decision}, since {p:.4g} is {'at least' if decided else 'below'} {threshold:.4g}; "
-            f"expected cost {expected[decided]:.4g}"
+            f"decision: {decision!r}, {'at or above' if p >= threshold else 'below'} the threshold "
+            f"{number(threshold)}; expected cost {number(expected[decided])}"
         )
         return threshold
-    out.say(f"decided {decision}, whose expected cost is the least")
+    out.say(f"decision: {decision!r}, which has the least expected cost")
     chances = [*map(float, P[0]), *[float("nan")] * costs.abstains]
     options = zip(model.decisions.tolist(), chances, expected.tolist(), strict=True)
-    out.table(
-        "What may be decided", ("decision", "probability", "expected cost"), list(options), best=decided
-    )
+    out.table("Possible decisions", ("decision", "probability", "expected cost"), list(options), best=decided)
     return None
 
 
@@ -178,15 +189,12 @@ def _parts(
     )
     shown = [(name, "missing" if values[name] is None else values[name], *rest) for name, *rest in ranked]
     score = sum(parts) + base + started
-    start = f"base {base:.4g}" + ("" if offset is None else f", from the offset {started:.4g}")
-    title = f"What the columns add to the score of {label!r}, {score:.4g} ({start})"
-    out.table(title, ("column", "value", "adds", f"points for {decision!r}"), shown[:25])
+    start = f"base {base:.3f}" + ("" if offset is None else f", offset {started:.3f}")
+    title = f"Contributions to the score of {label!r}: {score:.3f} in all, {start}"
+    out.table(title, ("column", "value", "contribution", f"points for {decision!r}"), shown[:25])
     out.say(f"The base is {_BASES.get(type(model.estimator).__name__, _BASE)}.")
-    against = f"the {n:,} that are decided otherwise" if n else "all, as none is decided otherwise"
-    out.say(
-        f"Points are what a column adds for {decision!r} beyond its average over rows to compare with: "
-        f"of {others.num_rows:,}, {against}."
-    )
+    against = f"the {n:,} of {others.num_rows:,} rows" if n else f"all {others.num_rows:,} rows, as none is"
+    out.say(f"Points: contribution to {decision!r}, less its mean over {against} decided otherwise.")
     return {
         "score": score,
         "base_score": base,
@@ -227,32 +235,36 @@ def _say_turned(
 
     if turned is None:
         of = f"columns {', '.join(actionable)}" if actionable else "at most three columns"
-        out.say(f"No change of {of} was found with which {otherwise!r} is decided.")
+        out.say(f"No change of {of} was found that makes the decision {otherwise!r}.")
         return
     out.say(
-        f"{otherwise!r} would be decided with {in_words_of(turned)}: the probability of {label!r} is then "
-        f"{turned.probability:.4g}. This is what the model goes by, not what the change would bring about."
+        f"Counterfactual: {otherwise!r} with {in_words_of(turned)}, where the probability of {label!r} is "
+        f"{_chance(turned.probability)}. This describes the model, not the effect of an intervention."
     )
+
+
+def _chance(p: float) -> str:
+    """A probability, not rounded to 0 or 1."""
+    return "> 0.999" if p > 0.999 else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def describe(out: Output, model: TableModel) -> None:
     """Show what a model file holds."""
     target, stated = model.target, stated_by(model)
-    meaning = ", ".join(map(repr, target.several)) if target.several else f"positive is {target.positive!r}"
+    several = ", ".join(map(repr, target.several))
+    meaning = f"classes {several}" if several else f"positive class {target.positive!r}"
     facts: dict[str, Any] = {
         "model": type(model.estimator).__name__,
-        "loss": repr(model.loss_),
+        "loss": loss_text(model.loss_),
         "target": f"{target.name!r}, {meaning}",
     }
     facts |= _facts_of_costs(model, stated)
     facts |= {} if model.offset is None else {"offset": model.offset.words}
-    known = ("table", "rows", "positives", "classes", "judged_by", "adapted", "budget", "command")
-    facts |= {k: model.summary[k] for k in known if k in model.summary}
+    facts |= {name: model.summary[key] for key, name in _FACTS.items() if key in model.summary}
     judged = model.summary.get("judgement", {})
     if "cost_per_1000" in judged:
-        facts["cost of 1,000 decisions"] = (
-            f"{shown(judged['cost_per_1000'])} ({judged['cost_low']:,.0f} – {judged['cost_high']:,.0f})"
-        )
+        cost, low, high = aligned([judged["cost_per_1000"], judged["cost_low"], judged["cost_high"]])
+        facts["cost per 1,000 decisions"] = f"{cost} (95% CI {low} – {high})"
     out.table("Model", ("", ""), [(k, shown(v)) for k, v in facts.items()])
     if stated.matrix is not None:
         decided = [f"decided {label}" for label in model.decisions]
@@ -261,7 +273,7 @@ def describe(out: Output, model: TableModel) -> None:
     importances = _importances(out, model)
     text = model.export_text()
     if text:
-        out.say("\nThe model in words", "bold")
+        out.say("\nThe model", "bold")
         out.say(shortened(text))
     out.result(
         {
@@ -299,16 +311,16 @@ def _importances(out: Output, model: TableModel) -> dict[str, float]:
         return {name: value for name, (value, _, _) in measured.items()}
     shares, columns = model.importances(), model.columns.columns
     rows = [(columns[i].name, columns[i].kind, float(shares[i])) for i in np.argsort(-shares)]
-    out.table("Columns, by what they count in the model", ("column", "kind", "share"), rows[:40])
+    out.table("Feature importance", ("column", "kind", "importance"), rows[:40])
     return {name: share for name, _, share in rows}
 
 
 def _facts_of_costs(model: TableModel, stated: TableCosts) -> dict[str, Any]:
     """What decisions cost, and from when on the positive class is decided."""
     if model.has_row_costs:
-        return {"costs": in_words(stated), "decides from": "a threshold of each row"}
+        return {"costs": in_words(stated), "threshold": "one for each row"}
     if stated.matrix is not None:
-        return {"costs": "a matrix, cost[true, decided]"}
+        return {"costs": "cost matrix"}
     if len(model.classes_) > 2:
         return {"costs": "every mistake costs 1"}
-    return {"costs": in_words(stated), "decides from": model.threshold}
+    return {"costs": in_words(stated), "threshold": model.threshold}

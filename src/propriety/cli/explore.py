@@ -19,17 +19,15 @@ from propriety.costs import ResolvedCosts
 @command
 def explore_command(
     table: Annotated[
-        str | None, typer.Argument(help="A table to try losses on, as fit takes it; two sets are built in.")
+        str | None, typer.Argument(help="A table to try losses on; two datasets are built in.")
     ] = None,
     *,
     target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="The label that can be missed; worked out if not given.")
-    ] = None,
+    positive: Annotated[str | None, typer.Option(help="Positive class; inferred by default.")] = None,
     fp_cost: Annotated[
-        float | None, typer.Option(help="What a false alarm costs: the threshold that the page begins with.")
+        float | None, typer.Option(help="Cost of a false alarm; sets the initial threshold.")
     ] = None,
-    fn_cost: Annotated[float | None, typer.Option(help="What a miss costs.")] = None,
+    fn_cost: Annotated[float | None, typer.Option(help="Cost of a miss.")] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port to serve on; by default 8777, or any free one.")
     ] = None,

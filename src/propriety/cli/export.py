@@ -21,37 +21,37 @@ def export_command(
     model_path: ModelArgument,
     *,
     onnx: Annotated[
-        bool, typer.Option("--onnx", help="As an ONNX model, for onnxruntime in any language.")
+        bool, typer.Option("--onnx", help="Write ONNX, for onnxruntime in any language.")
     ] = False,
-    sql: Annotated[bool, typer.Option("--sql", help="As an SQL query.")] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Write an SQL query.")] = False,
     out_path: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="Where to; by default beside the model, ending in .onnx or .sql."),
+        typer.Option(
+            "--out", "-o", help="Output file; by default beside the model, ending in .onnx or .sql."
+        ),
     ] = None,
     table: Annotated[
-        str, typer.Option("--table", help="What stands after FROM in the query.", rich_help_panel="SQL")
+        str, typer.Option("--table", help="Table name after FROM in the query.", rich_help_panel="SQL")
     ] = "data",
     dialect: Annotated[
-        str, typer.Option("--dialect", help="Of SQL: duckdb or sqlite.", rich_help_panel="SQL")
+        str, typer.Option("--dialect", help="SQL dialect: duckdb or sqlite.", rich_help_panel="SQL")
     ] = "duckdb",
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            "--keep", help="A column of the table for the result, such as a key.", rich_help_panel="SQL"
+            "--keep", help="A column to keep in the result, such as a key. Repeatable.", rich_help_panel="SQL"
         ),
     ] = None,
-    float32: Annotated[
-        bool, typer.Option("--float32", help="Numbers go in and probabilities come out as float32.")
-    ] = False,
+    float32: Annotated[bool, typer.Option("--float32", help="Use float32 for inputs and outputs.")] = False,
     telling: o.Telling,
 ) -> None:
-    """Write a model in a language that other programs read.
+    """Export a model as ONNX or SQL.
 
-    An ONNX model has one input for each column: numbers, NaN where missing, and text for categories; what is
-    no category is missing. A date comes as its parts. Its outputs are the label that the costs decide, and
-    the probabilities. It needs the package onnx: pip install "propriety[onnx]".
+    An ONNX model has one input for each column: numbers with NaN for missing values, and text for categories;
+    unknown categories are missing. A date is given by its parts. The outputs are the decision by the costs
+    and the probabilities. Needs the package onnx: pip install "propriety[onnx]".
 
-    An SQL query reads the columns of a table, by their names, NULL where missing; its result has the columns
+    An SQL query reads the columns of a table by name, with NULL for missing values, and returns the columns
     to keep, the probabilities and the decision.
 
     \b
@@ -71,17 +71,17 @@ def export_command(
             query = model.to_sql(table, dialect=dialect, keep=keep or [])
             with atomically(path) as temporary:
                 temporary.write_text(query, encoding="utf-8")
-            out.say(f"wrote {path}: a query for {dialect}, of the table {table}")
+            out.say(f"{path} written: a {dialect} query of the table {table}")
         else:
             written = model.to_onnx(path, dtype="float32" if float32 else "float64")
             inputs = [entry.name for entry in written.graph.input]
             outputs = [entry.name for entry in written.graph.output]
-            out.say(f"wrote {path}: inputs {', '.join(inputs)}; outputs {', '.join(outputs)}")
+            out.say(f"{path} written: inputs {', '.join(inputs)}; outputs {', '.join(outputs)}")
             result |= {"inputs": inputs, "outputs": outputs}
     except (ImportError, ValueError) as error:
         raise UsageError(str(error)) from None
     for part in _dates(model):
-        out.warn(f"{part} is made of a date, and must be worked out before it goes in")
+        out.warn(f"{part} is a part of a date: compute it before calling the model")
     out.result(result)
 
 

@@ -40,21 +40,20 @@ def fit_command(
         typer.Option(
             "--model",
             "-m",
-            help=f"{', '.join(_NAMES)}. By default auto: a linear model, a forest and boosting, weighted by "
-            "cross-validation; boosting with a loss, a search, an offset or many files.",
+            help=f"{', '.join(_NAMES)}. Default: auto, a stack of a linear model, a forest and boosting; "
+            "boosting with a loss, a search, an offset or many files.",
         ),
     ] = None,
     rivals: Annotated[
         str | None,
         typer.Option(
-            help="Models to judge beside it, with their default settings, separated by commas: logistic, "
-            "lightgbm, …"
+            help="Models to compare with, separated by commas, with default settings: logistic, lightgbm, …"
         ),
     ] = None,
-    save: Annotated[str | None, typer.Option("--save", "-o", help="Where to write the model file.")] = None,
+    save: Annotated[str | None, typer.Option("--save", "-o", help="Write the model to this file.")] = None,
     report: Annotated[
         str | None,
-        typer.Option("--report", help="Where to write a report, one HTML page for those who decide."),
+        typer.Option("--report", help="Write an HTML report to this file."),
     ] = None,
     settings: o.SettingsOption = None,
     showing: o.Showing,
@@ -66,10 +65,9 @@ def fit_command(
     scheduler: o.SchedulerOption = None,
     telling: o.Telling,
 ) -> None:
-    """Fit a model to a table for the costs of its mistakes, and judge it on rows it has not seen.
+    """Fit a model to a table for the costs of its mistakes, and evaluate it on unseen rows.
 
-    Kinds of columns, missing values, dates and the positive class are worked out and shown; you can set each
-    of them instead.
+    Column types, missing values, dates and the positive class are inferred and shown; options override them.
 
     \b
     Examples:
@@ -118,11 +116,11 @@ def fit_command(
     show_study(out, study, training)
     if save is not None:
         table_model(study, training, **facts).save(save)
-        out.say(f"\nModel written to {save}. Use it: propriety predict {shlex.quote(save)} TABLE")
+        out.say(f"\nModel written to {save}. To predict: propriety predict {shlex.quote(save)} TABLE")
     if report is not None:
         with out.progress("report", 1):
             study.report(report)
-        out.say(f"Report written to {report}: open it in a browser.")
+        out.say(f"Report written to {report}.")
     rows = {name: facts[name] for name in ("rows",) if name in facts}
     out.result(document(study, training) | rows | {"saved": save, "report": report})
 
@@ -130,7 +128,7 @@ def fit_command(
 def _check_together(asking: o.Asking, request: FitRequest, spec: ModelSpec) -> None:
     """Refuse options that do not go together."""
     if request.search and asking.loss is not None:
-        raise UsageError("give --loss or --search, not both")
+        raise UsageError("give either --loss or --search, not both")
     if request.search and asking.offset is not None:
         raise UsageError("--search takes no --offset: give --loss, or leave one of them out")
     if asking.offset is not None:

@@ -83,7 +83,7 @@ def load_table(
         table = _read(source, path, opened, overrides, as_written, no_features)
     for what, used in (("costs use", stated.columns), ("offset uses", of_offset)):
         if target in used:
-            raise TableError(f"the {what} the target {target!r}, which is not known when it is decided")
+            raise TableError(f"the {what} the target {target!r}, which is unknown at prediction time")
     for name in roles:
         if name not in table.column_names:
             raise no_such_column(name, table.column_names)
@@ -100,11 +100,9 @@ def load_table(
     if matrix is not None:
         matrix.check(target, findings.target.classes)
     if asking.budget is not None and (len(findings.target.classes) > 2 or stated.abstains):
-        raise UsageError(
-            "--budget is for two classes and no abstaining: acting is to decide the positive one"
-        )
+        raise UsageError("--budget needs two classes and no abstention")
     if offset is not None and len(findings.target.classes) > 2:
-        raise UsageError("--offset is for two classes: it is the score of the positive one")
+        raise UsageError("--offset needs two classes")
     if len(findings.rows) < table.num_rows:
         table = table.take(pa.array(findings.rows))
     result = TrainingTable(
@@ -136,7 +134,7 @@ def _numbers(table: Any, name: str, findings: Findings) -> NDArray[np.float64]:
         row = findings.rows[np.argmin(np.isfinite(values))] + 1
         raise TableError(
             f"the score in row {row} of column {name!r} is missing",
-            "every row needs a score: mend the table, or leave such rows out",
+            "every row needs a score: fix the table, or leave such rows out",
         )
     return values
 
@@ -169,7 +167,7 @@ def _read(
 ) -> Any:
     """All rows, columns of text that begin with numbers as numbers, but for those wanted `as_written`.
 
-    What the columns are is worked out of this as of text alone: if a later row is no number, or numbers may
+    What the columns are is worked out of this as of text alone: if a later row is not a number, or may
     have a decimal comma, the file is read anew.
     """
     missing = MISSING if overrides.missing is None else ("", *overrides.missing)
@@ -239,16 +237,19 @@ def show_table(out: Output, table: TrainingTable, *, brief: bool = False) -> Non
     """What was worked out of the table; in brief without the list of columns."""
     findings = table.findings
     out.say(
-        f"{table.source.name}: {len(table.y):,} rows, {len(findings.columns.columns)} columns to learn from "
+        f"{table.source.name}: {len(table.y):,} rows, {len(findings.columns.columns)} features "
         f"({table.source.format}{''.join(', ' + n for n in table.source.notes)})",
         "bold",
     )
     out.say(_target(table))
-    for what, role in (("no group on both sides", table.groups), ("before and after", table.time)):
+    for what, role in (
+        ("no group on both sides", table.groups),
+        ("training rows precede test rows", table.time),
+    ):
         if role is not None:
-            out.say(f"rows are split by {role.name!r}: {what}")
+            out.say(f"split by {role.name!r}: {what}")
     if table.stated_offset is not None:
-        out.say(f"scores start from the offset {table.stated_offset.words}")
+        out.say(f"offset of the scores: {table.stated_offset.words}")
     if not brief:
         _show_columns(out, table)
     for note in findings.notes:
@@ -281,6 +282,8 @@ def _show_columns(out: Output, table: TrainingTable) -> None:
         rows.append((column.name, column.kind, share, column.details))
     more = len(findings.columns.columns) - _SHOWN
     title = "Columns" if more <= 0 else f"Columns (the first {_SHOWN} of {more + _SHOWN})"
-    out.table(title, ("column", "kind", "missing", "values"), rows)
+    out.table(title, ("column", "type", "missing", "values"), rows)
     if findings.left_out:
-        out.table("Left out (keep one with --keep)", ("column", "because"), list(findings.left_out.items()))
+        out.table(
+            "Columns left out (--keep overrides)", ("column", "reason"), list(findings.left_out.items())
+        )

@@ -28,7 +28,7 @@ def losses_command(
     ] = None,
     *,
     plot: Annotated[
-        str | None, typer.Option("--plot", help="Draw every face to this file: .png, .svg or .pdf.")
+        str | None, typer.Option("--plot", help="Draw all representations to this file: .png, .svg or .pdf.")
     ] = None,
     telling: o.Telling,
 ) -> None:
@@ -77,11 +77,11 @@ def _list(out: Output) -> None:
         example = losses.examples(name)[0]
         rows.append((name, repr(example), sparkline(example), _claim(getattr(losses, name))))
     out.table(
-        "Losses: weight over the thresholds from 0 to 1",
-        ("name", "for example", "weight", "what it is"),
+        "Losses and their weights over thresholds from 0 to 1",
+        ("name", "example", "weight", "description"),
         rows,
     )
-    out.say("More about one: propriety losses NAME. Sums are losses too: '2 * Log() + Tailored(0.1, 20)'.")
+    out.say("Details: propriety losses NAME. Sums are losses too: '2 * Log() + Tailored(0.1, 20)'.")
     out.result(
         {"command": "losses", "losses": [{"name": r[0], "example": r[1], "claim": r[3]} for r in rows]}
     )

@@ -49,12 +49,11 @@ def monitor_command(
     opening: o.Opening,
     telling: o.Telling,
 ) -> None:
-    """Hold new rows against what a model remembers of its training rows: drift, and with labels the cost.
+    """Compare new rows with the training data of a model: drift and, with labels, cost.
 
-    Columns, scores and decisions are compared with those of the fit by the population stability index. If the
-    table has the target, decisions are judged as well, where it is known: by their cost and calibration.
-    For schedulers, the exit status is 0 if all is as it was and 1 if something has changed; from 2 on nothing
-    was compared, as 2 to 5 are the errors of every command.
+    The population stability index (PSI) compares columns, scores and decisions with those at training. Where
+    the target is known, cost and calibration are compared as well. The exit status is 0 without a significant
+    change and 1 with one; 2 to 5 are errors, as for every command.
 
     \b
     Examples:
@@ -67,7 +66,7 @@ def monitor_command(
     model = load_model(model_path)
     if "reference" not in model.summary:
         raise UsageError(
-            f"{model_path} holds nothing of its training rows, as files of older versions do: fit it again"
+            f"{model_path} has no summary of its training data, like files of older versions: fit it again"
         )
     reference = Reference.read(model.summary["reference"])
     with opening.open(table) as source:
@@ -202,12 +201,14 @@ def _show(out: Output, monitor: Monitor, judged: JudgedRows | None) -> None:
     reference, columns = monitor.reference, monitor.columns
     n_labelled = 0 if judged is None else len(judged.y)
     out.say(
-        f"{monitor.n_rows:,} rows, {n_labelled:,} with a known class, against {reference.n_rows:,} of the fit"
+        f"{monitor.n_rows:,} rows, {n_labelled:,} of them labelled, compared with "
+        f"{reference.n_rows:,} at training"
     )
     found = [*monitor.scores, monitor.decisions, *columns[:_SHOWN]]
     more = "" if len(columns) <= _SHOWN else f"; the first {_SHOWN} of {len(columns)} columns"
-    title = f"Population stability index: {number(0.1)} is some change, {number(0.25)} much{more}"
-    out.table(title, ("what", "index", "p-value (Holm)", "", "most at", "was", "is"), list(map(_row, found)))
+    title = f"Population stability index (PSI): above 0.1 moderate, above 0.25 large{more}"
+    columns = ("", "PSI", "p (Holm)", "", "largest change at", "training", "now")
+    out.table(title, columns, list(map(_row, found)))
     if monitor.changes:
         rows = [
             (
@@ -216,8 +217,8 @@ def _show(out: Output, monitor: Monitor, judged: JudgedRows | None) -> None:
             )
             for change in monitor.changes
         ]
-        title = "Cost of 1,000 decisions, slope of the calibration, and stated less seen share"
-        out.table(title, ("what", "was", "is", "difference"), rows)
+        title = "Cost per 1,000 decisions, calibration slope, and predicted minus observed"
+        out.table(title, ("", "training", "now", "difference"), rows)
         if judged is not None:
             out.say(of_intervals(judged))
     if monitor.months:
@@ -230,7 +231,7 @@ def _show(out: Output, monitor: Monitor, judged: JudgedRows | None) -> None:
         headings = ("month", "rows", "scores", "decisions", "columns that changed", "cost of 1,000")
         out.table("Population stability index by month", headings, lines)
     if not monitor.findings:
-        out.say("Nothing has changed beyond chance.")
+        out.say("No significant change.")
 
 
 def _row(drift: Drift) -> tuple[Any, ...]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from propriety.study.numbers import Scale
     from propriety.tables import Overrides, Source
 
-_READING, _COLUMNS, _RUN = "Reading the table", "What the columns are", "Running"
-_COSTS, _SPLIT, _SHOWN = "What decisions cost", "Rows that judge", "What is shown"
+_READING, _COLUMNS, _RUN = "Reading the table", "Columns", "Running"
+_COSTS, _SPLIT, _SHOWN = "Costs", "Evaluation", "Presentation"
 
 TableArgument = Annotated[
     str,
@@ -35,12 +35,12 @@ SettingsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="A parameter of the model: max_iter=300, 'members=[linear, boosting]'. Repeat for more.",
+        help="A parameter of the model, such as max_iter=300. Repeatable.",
     ),
 ]
 SeedOption = Annotated[
     int,
-    typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.", rich_help_panel=_RUN),
+    typer.Option(min=0, max=2**32 - 1, help="Random seed.", rich_help_panel=_RUN),
 ]
 
 
@@ -50,7 +50,7 @@ def _jobs(value: int | None) -> int | None:
     try:
         parallel.n_threads(value)
     except ValueError:
-        raise typer.BadParameter(f"{value} is no number of threads; leave it out for every core") from None
+        raise typer.BadParameter(f"{value} is not a number of threads; leave it out for every core") from None
     return value
 
 
@@ -58,14 +58,14 @@ JobsOption = Annotated[
     int | None,
     typer.Option(
         callback=_jobs,
-        help="Number of threads; by default every core. The model does not depend on it.",
+        help="Number of threads; all cores by default. The model does not depend on it.",
         rich_help_panel=_RUN,
     ),
 ]
 MemoryOption = Annotated[
     str | None,
     typer.Option(
-        help="Read the table in batches, within this much memory, such as 8GB; many files always are.",
+        help="Memory limit, such as 8GB: read the table in batches. Many files always are.",
         rich_help_panel=_RUN,
     ),
 ]
@@ -111,34 +111,33 @@ ActionableOption = Annotated[
     Texts,
     _shown(
         callback=_columns_named,
-        help="Columns that may change to reverse a decision, such as amount,duration; by default all may.",
+        help="Columns that counterfactuals may change, such as amount,duration; all by default.",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Asking:
-    """What is asked of a model, and how it is judged."""
+    """The task: costs, loss, evaluation."""
 
-    positive: Annotated[Text, typer.Option(help="The label that can be missed; worked out if not given.")] = (
-        None
-    )
+    positive: Annotated[Text, typer.Option(help="Positive class; inferred by default.")] = None
     fp_cost: Annotated[
-        Text, _cost("What a false alarm costs: a number, a range 5..20, columns such as 'amount*0.02'.")
+        Text,
+        _cost("Cost of a false alarm: a number, a range such as 5..20, or columns such as 'amount*0.02'."),
     ] = None
-    fn_cost: Annotated[Text, _cost("What a miss costs, the same way. Without costs, both are 1.")] = None
-    tp_benefit: Annotated[Text, _cost("What a hit brings: a number, or columns.")] = None
-    tn_benefit: Annotated[Text, _cost("What a correct negative brings.")] = None
+    fn_cost: Annotated[Text, _cost("Cost of a miss, in the same form. Both are 1 by default.")] = None
+    tp_benefit: Annotated[Text, _cost("Benefit of a hit: a number, or columns.")] = None
+    tn_benefit: Annotated[Text, _cost("Benefit of a correct negative.")] = None
     cost_matrix: Annotated[
         Text,
         _cost(
-            "A table of costs, for any number of classes: the true class in the first column, decisions in "
-            "the header, abstain among them if you like."
+            "File with the cost matrix, for any number of classes: true classes in the first column, "
+            "decisions in the header, optionally abstain."
         ),
     ] = None
     budget: Annotated[
         float | None,
-        _cost("Judge decisions that act on at most this many rows, or on a share such as 0.1."),
+        _cost("Act on at most this many rows, or on a share such as 0.1."),
     ] = None
     prevalence: Annotated[
         Text,
@@ -150,49 +149,48 @@ class Asking:
     offset: Annotated[
         Text,
         typer.Option(
-            help="A column, or arithmetic on columns, that scores start from: log-odds of the positive class "
-            "from a model to improve upon, or an exposure. For boosting and linear models."
+            help="Offset of the score: a column, or arithmetic on columns, with the log-odds of an earlier "
+            "model. For boosting and linear models."
         ),
     ] = None
     score_scale: Annotated[
         Text,
         typer.Option(
-            help="What the scores of --score and --offset are: probability, log-odds, or points of a "
-            "scorecard, 600 at odds of 50 and 20 more for twice the odds; points:600,50,20 has other numbers."
+            help="Scale of --score and --offset: probability, log-odds, or points of a scorecard, "
+            "600 at odds "
+            "of 50 with 20 points to double the odds; points:600,50,20 sets these numbers."
         ),
     ] = None
     loss: Annotated[
-        Text, typer.Option(help="What to fit, for example 'Beta(6, 14)'; see propriety losses.")
+        Text, typer.Option(help="The loss to fit, such as 'Beta(6, 14)'; see propriety losses.")
     ] = None
     holdout: Annotated[
         float | None,
-        typer.Option(
-            help="Judge on this share of the rows, which the model never sees.", rich_help_panel=_SPLIT
-        ),
+        typer.Option(help="Share of the rows held out for evaluation.", rich_help_panel=_SPLIT),
     ] = None
     folds: Annotated[
         int | None,
-        typer.Option(help="Judge by cross-validation with this many folds.", rich_help_panel=_SPLIT),
+        typer.Option(help="Number of cross-validation folds.", rich_help_panel=_SPLIT),
     ] = None
     groups: Annotated[
         Text,
         typer.Option(
-            help="A column of groups, such as customers: none is both learned from and judged on.",
+            help="A column of groups, such as customers, that are kept on one side of each split.",
             rich_help_panel=_SPLIT,
         ),
     ] = None
     time: Annotated[
         Text,
         typer.Option(
-            help="A column of dates or numbers: learn from earlier rows, judge on later ones.",
+            help="A column of dates or numbers: train on earlier rows, test on later ones.",
             rich_help_panel=_SPLIT,
         ),
     ] = None
     gap: Annotated[
         float | None,
         typer.Option(
-            help="With --time: learn from rows at least this much earlier than those that judge, in the "
-            "column's units, or in days of dates, where labels come late.",
+            help="With --time: gap between training and test rows, in the column's units or in days, for "
+            "labels that arrive late.",
             rich_help_panel=_SPLIT,
         ),
     ] = None
@@ -217,9 +215,7 @@ class Asking:
 
         if self.cost_matrix is not None and self.terms:
             given = ", ".join(option(name) for name in self.terms)
-            raise UsageError(
-                f"give --cost-matrix or {given}, not both: the matrix has the cost of each mistake"
-            )
+            raise UsageError(f"give either --cost-matrix or {given}, not both")
         check_budget(self.budget)
         if self.score_scale is not None:
             try:
@@ -229,28 +225,28 @@ class Asking:
             if self.offset is None and not scores:
                 raise UsageError("--score-scale says what --offset holds, and there is no --offset")
         if self.gap is not None and (self.time is None or not self.gap >= 0):
-            raise UsageError(f"--gap is 0 or more, and needs --time, got {self.gap:g}")
+            raise UsageError(f"--gap must be 0 or more and needs --time, got {self.gap:g}")
 
 
 @dataclass(frozen=True)
 class Showing:
     """How results are told to those who decide."""
 
-    unit: Annotated[str, _shown(help="The unit of the costs, for example €.")] = ""
+    unit: Annotated[str, _shown(help="Unit of the costs, such as €.")] = ""
     cases: Annotated[
         float | None,
-        _shown(help="State numbers for so many cases, for example 120000; by default for 1,000."),
+        _shown(help="Number of cases to report for, such as 120000; by default 1,000."),
     ] = None
-    period: Annotated[Text, _shown(help="In which --cases come, for example year.")] = None
+    period: Annotated[Text, _shown(help="Period of --cases, such as year.")] = None
     capacity: Annotated[
         float | None,
-        _shown(help="How many of --cases can be checked: the report says what that finds."),
+        _shown(help="How many of --cases can be checked."),
     ] = None
     subgroup: Annotated[
         Texts,
         _shown(
             callback=_columns_named,
-            help="Columns, even ones left out, whose values split the rows into subgroups: region,sex.",
+            help="Columns that split the rows into subgroups, such as region,sex; they need not be features.",
         ),
     ] = None
     actionable: ActionableOption = None
@@ -284,14 +280,14 @@ class Opening:
     """How a table is opened."""
 
     format_: Annotated[Text, _reading("--format", help="csv, tsv, parquet, arrow, excel or jsonl.")] = None
-    delimiter: Annotated[Text, _reading(help="Between the fields of a text file.")] = None
-    encoding: Annotated[Text, _reading(help="The encoding of a text file, for example cp1252.")] = None
+    delimiter: Annotated[Text, _reading(help="Field delimiter of a text file.")] = None
+    encoding: Annotated[Text, _reading(help="Encoding of a text file, such as cp1252.")] = None
     no_header: Annotated[
-        bool, _reading("--no-header", help="The first row is data; columns are column_1, column_2, …")
+        bool, _reading("--no-header", help="The file has no header; columns are called column_1, column_2, …")
     ] = False
-    sheet: Annotated[Text, _reading(help="The sheet of an Excel file.")] = None
+    sheet: Annotated[Text, _reading(help="Sheet of an Excel file.")] = None
     max_expansion: Annotated[
-        float, _reading(help="How many times its size a file may unpack to, beyond 1 GB.")
+        float, _reading(help="Maximum ratio of unpacked to packed size, beyond 1 GB.")
     ] = EXPANSION
 
     def open(self, path: str, chunk_bytes: int = 8 << 20, jobs: int | None = None) -> Source:
@@ -323,14 +319,16 @@ class Meaning:
     """What the user says of the columns."""
 
     missing: Annotated[
-        Texts, _reading(help="Text that means missing, instead of ?, NA, null, … Repeat for more.")
+        Texts, _reading(help="Text that means missing, instead of ?, NA, null, … Repeatable.")
     ] = None
     decimal: Annotated[Text, _reading(help="Decimal sign, '.' or ','.")] = None
-    numeric: Annotated[Texts, _columns("A column of numbers.")] = None
-    category: Annotated[Texts, _columns("A column of categories, even if they look like numbers.")] = None
-    date: Annotated[Texts, _columns("A column of dates, or NAME=FORMAT, for example when=%d/%m/%Y.")] = None
-    drop: Annotated[Texts, _columns("A column to leave out.")] = None
-    keep: Annotated[Texts, _columns("A column to keep that would be left out.")] = None
+    numeric: Annotated[Texts, _columns("Read a column as numbers. Repeatable.")] = None
+    category: Annotated[Texts, _columns("Read a column as categories. Repeatable.")] = None
+    date: Annotated[
+        Texts, _columns("Read a column as dates: NAME or NAME=FORMAT, such as when=%d/%m/%Y. Repeatable.")
+    ] = None
+    drop: Annotated[Texts, _columns("Leave a column out. Repeatable.")] = None
+    keep: Annotated[Texts, _columns("Keep a column that would be left out. Repeatable.")] = None
 
     @property
     def overrides(self) -> Overrides:
@@ -356,9 +354,7 @@ class Telling:
 
     as_json: Annotated[
         bool,
-        typer.Option(
-            "--json", help="One JSON document on standard output, nothing else.", rich_help_panel=_RUN
-        ),
+        typer.Option("--json", help="Print one JSON document on standard output.", rich_help_panel=_RUN),
     ] = False
     quiet: Annotated[
         bool,

@@ -13,14 +13,17 @@ from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from propriety.formatting import aligned
 from propriety.progress import heard_by
 
-_WIDTH = 110  # of tables where there is no terminal
+_SHORT = 24  # characters of a cell that is not broken
+_WIDTH = 80  # where there is no terminal
 #: Control characters, marks of direction, invisible characters and halves of surrogate pairs: they would move
 #: the cursor, change what was written before, or show something that is not in the file.
 _UNSEEN = re.compile(
@@ -68,17 +71,31 @@ class Output:
     def table(
         self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, best: int | None = None
     ) -> None:
-        """A table for people; numbers to the right, the row `best` in bold."""
+        """A table for people: numbers to the right with the same digits, the row `best` in bold."""
         if not self.shows:
             return
+        self.say(title, "bold")
         table = Table(
-            title=Text(harmless(title)), title_justify="left", title_style="bold", header_style="bold"
-        )
+            box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False,
+            header_style="bold", show_header=any(columns),
+        )  # fmt: skip
+        cells: list[list[str]] = []
         for j, name in enumerate(columns):
-            numeric = bool(rows) and all(isinstance(row[j], Real) for row in rows)
-            table.add_column(Text(harmless(name)), justify="right" if numeric else "left", overflow="fold")
-        for i, row in enumerate(rows):
-            table.add_row(*(Text(harmless(shown(v))) for v in row), style="bold green" if i == best else None)
+            values = [row[j] for row in rows]
+            numeric = bool(rows) and all(isinstance(value, Real) for value in values)
+            cells.append(aligned(values) if numeric else [harmless(shown(value)) for value in values])
+            longest = max(map(len, cells[j]), default=0)
+            # A number is never broken; a heading longer than its numbers takes several lines.
+            broken = name.replace(" ", "\n") if longest < len(name) else name
+            compact = numeric or any("–" in cell and len(cell) < _SHORT for cell in cells[j])
+            table.add_column(
+                Text(harmless(broken, keep="\n")),
+                justify="right" if numeric else "left",
+                overflow="fold",
+                no_wrap=compact,
+            )
+        for i, row in enumerate(zip(*cells, strict=True)):
+            table.add_row(*map(Text, row), style="bold green" if i == best else None)
         self.console.print(table)
 
     def result(self, document: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ from propriety.model.seen import RowsAsked
 from propriety.tables import Source, TableError, TableModel
 
 ModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model file that propriety fit --save wrote.")
+    str, typer.Argument(metavar="MODEL", help="Model file written by propriety fit --save.")
 ]
 
 
@@ -52,41 +52,41 @@ def predict_command(
         typer.Option(
             "--out",
             "-o",
-            help="CSV, TSV, Parquet, Arrow or JSON lines, by its ending; .gz and others compress. A folder, "
-            "ending in /, gets one file for each file of the table; those that are newer than the model and "
-            "the file they are made of are kept. Without it CSV is written to standard output.",
+            help="Output file: CSV, TSV, Parquet, Arrow or JSON lines, by its ending; .gz and others "
+            "compress. "
+            "A folder, ending in /, gets one file for each input file; files that are up to date are kept. "
+            "Default: CSV on standard output.",
         ),
     ] = None,
-    only_scores: Annotated[
-        bool, typer.Option("--only-scores", help="Leave out the columns of the table.")
-    ] = False,
+    only_scores: Annotated[bool, typer.Option("--only-scores", help="Write the new columns only.")] = False,
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Decide the positive class for at most this many rows, or for a share such as 0.1: those "
-            "with the largest expected saving. The table is read twice."
+            help="Decide the positive class for at most this many rows, or a share such as 0.1: "
+            "those with the "
+            "largest expected saving. Reads the table twice."
         ),
     ] = None,
-    prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",
+    prefix: Annotated[str, typer.Option(help="Prefix of the names of the new columns.")] = "",
     spreadsheet_safe: Annotated[
         bool,
         typer.Option(
             "--spreadsheet-safe",
-            help="In CSV, put an apostrophe before text that a spreadsheet would take for a formula.",
+            help="In CSV, quote text that a spreadsheet would run as a formula with an apostrophe.",
         ),
     ] = False,
     opening: o.Opening,
     jobs: o.JobsOption = None,
     chunk_mb: Annotated[
-        int, typer.Option(min=0, max=1024, help="About how much of the table is in memory at once.")
+        int, typer.Option(min=0, max=1024, help="Megabytes of the table in memory at a time.")
     ] = 8,
     telling: o.Telling,
 ) -> None:
     """Add probability, decision and expected cost to each row of a table.
 
-    The table is read and written in pieces, so it may be larger than the memory. Costs that are stated by
-    columns are made of those of this table. With several classes, each has its probability. With --json the
-    summary is printed as JSON; it needs --out.
+    The table is read and written in chunks, so it may be larger than memory. Costs by row are computed from
+    the columns of this table. With several classes, each has a probability. --json prints the summary as
+    JSON and needs --out.
 
     \b
     Examples:
@@ -127,11 +127,11 @@ def predict_command(
     summary = _summary(model, totals, out_path, besides) | {"budget": budget}
     if many:
         summary |= {"files": len(pairs), "files_kept": kept}
-        out.say(f"{len(pairs) - kept} files written, {kept} were there already")
+        out.say(f"{len(pairs) - kept} files written, {kept} up to date")
     if totals.rows:
         decided = ", ".join(f"{totals.decided[label]:,} decided {label!r}" for label in _told(model))
         cost = shown(summary["expected_cost_per_1000"])
-        out.say(f"{totals.rows:,} rows, {decided}; expected cost {cost} per 1,000. Written to {out_path}")
+        out.say(f"{totals.rows:,} rows, {decided}; expected cost per 1,000: {cost}. Written to {out_path}")
     out.result(summary)
 
 
@@ -153,12 +153,12 @@ def _warn(out: Output, model: TableModel, totals: Totals, unknown: Counter[str])
     """Of values that were taken as missing, and of rows that the model was fitted to."""
     dates = {column.name for column in model.columns.columns if column.kind == "date"}
     for name, times in unknown.items():
-        what = "are no dates as it was fitted with" if name in dates else "the model has not seen"
-        out.warn(f"column {name!r} has values in {times:,} rows that {what}; taken as missing")
+        what = "are not dates in the format at training" if name in dates else "were not seen at training"
+        out.warn(f"column {name!r} has values in {times:,} rows that {what}; treated as missing")
     seen = totals.asked.answer
     if seen is not None and seen.some:
         share = "these rows" if seen.share == 1 else f"about {seen.share:.0%} of these rows"
-        out.warn(f"the model was fitted to {share}: the expected cost looks better than it is on new ones")
+        out.warn(f"the model was fitted to {share}: the expected cost is too optimistic")
 
 
 @dataclass

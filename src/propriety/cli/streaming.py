@@ -1,7 +1,7 @@
 """``propriety fit`` over many files, or over a table that does not fit in memory.
 
 Kinds of columns are worked out from a sample of the rows; then every batch is read by them as ``predict``
-would. Rows that judge are taken at random, by their number, and have no weight in the fit.
+would. Evaluation are taken at random, by their number, and have no weight in the fit.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def fit_streamed(
 ) -> tuple[TrainingTable, Study, dict[str, Any]]:
     """Fit a model to files that are read in batches, and judge it on rows that were kept from it.
 
-    Returns the judging rows, the study, and what the model file says of all rows.
+    Returns the test rows, the study, and what the model file says of all rows.
     """
     check(asking, opening, request, spec)
     if memory_asked is not None and scheduler is not None:
@@ -186,7 +186,7 @@ def fit_streamed(
         fitted = fitted.adapted(judging.shares, judging.shares)
     dates = [c.name for c in findings.columns.columns if c.kind == "date"]
     for name in rows.unknown:
-        what = "values that are no dates" if name in dates else "categories that are not in the sample"
+        what = "values that are not dates" if name in dates else "categories that are not in the sample"
         out.warn(f"column {name!r} has {what}: they are taken as missing")
     facts = {"rows": files.n_rows, "rows_fitted": files.n_rows - len(judging.y)}
     return judging, _study(judging, rows, request, fitted, showing), facts
@@ -329,7 +329,7 @@ def _study(
     """What is known of the model, as of any other."""
     split = Split(
         [(np.empty(0, dtype=np.intp), np.arange(len(judging.y)))],
-        f"{len(judging.y):,} of {rows.n_rows:,} rows, which the model has not seen",
+        f"{len(judging.y):,} of {rows.n_rows:,} rows held out",
     )
     first = Candidate(fitted.spec.title, fitted=fitted, request=request)
     told = judging.facts, showing.scale, showing.capacity, showing.actionable

@@ -18,6 +18,7 @@ from propriety.cli.words import deciding
 from propriety.evaluation.companions import companions
 from propriety.evaluation.judging import MODEL, RIVAL, Judgement
 from propriety.evaluation.subgroups import Subgroup
+from propriety.formatting import intervals, loss_text
 from propriety.study import Study
 from propriety.study.candidates import Candidate
 from propriety.study.models import FitRequest, ModelSpec
@@ -28,6 +29,7 @@ from propriety.tables import TableModel
 from propriety.version import __version__
 from propriety.weights import Estimate
 
+_LISTED = 5  # columns without an effect that are named
 _COUNTED = 4000  # rows on which it is looked which columns go together
 
 
@@ -135,7 +137,7 @@ def _summary(study: Study, table: TrainingTable) -> dict[str, Any]:
 def show_study(out: Output, study: Study, table: TrainingTable) -> None:
     """The model, what its decisions cost, and what it goes by."""
     out.say()
-    out.say(f"{study.name}, fitted to {study.loss!r}", "bold")
+    out.say(f"{study.name}, fitted by the loss {loss_text(study.loss)}", "bold")
     members = _members(study)
     if members:
         out.say(members)
@@ -192,7 +194,7 @@ def _members(study: Study) -> str:
     if not isinstance(model, AutoClassifier):
         return ""
     weights = ", ".join(f"{name} {weight:.2f}" for name, weight in model.weights_.items())
-    return f"weights of its members: {weights}"
+    return f"members and their weights: {weights}"
 
 
 def show_importances(
@@ -200,22 +202,24 @@ def show_importances(
 ) -> None:
     """What the model relies on, most first; the table says which columns go together."""
     ranked = sorted(importances.items(), key=lambda pair: -pair[1].value)
-    rows = [(name, float(f"{e.value:.3g}"), f"{e.low:.2g} – {e.high:.2g}") for name, e in ranked if e.low > 0]
-    if rows:
-        title = "What the model relies on: how much its log loss rises if the column is shuffled"
-        out.table(title, ("column", "rises by", "95% interval"), rows[:most])
-        out.say(_going_together(table, [name for name, _, _ in rows[:most]]))
-    chance = len(ranked) - len(rows)
-    if chance:
-        names = ", ".join(name for name, e in ranked if not e.low > 0) if chance <= 5 else ""
-        told = f": {names}" if names else ""
-        out.say(f"For {chance} of {len(ranked)} columns no effect can be told from chance{told}.")
+    sure = [(name, e) for name, e in ranked if e.low > 0]
+    if sure:
+        names, estimates = zip(*sure[:most], strict=True)
+        ends = intervals([(e.low, e.high) for e in estimates])
+        title = "Permutation importance: increase in log loss when a column is shuffled"
+        rows = zip(names, [e.value for e in estimates], ends, strict=True)
+        out.table(title, ("column", "increase", "95% CI"), list(rows))
+        out.say(_going_together(table, names))
+    unsure = [name for name, e in ranked if not e.low > 0]
+    if unsure:
+        told = f": {', '.join(unsure)}" if len(unsure) <= _LISTED else ""
+        out.say(f"No significant effect for {len(unsure)} of {len(ranked)} columns{told}.")
 
 
 def _going_together(table: TrainingTable | None, names: Sequence[str]) -> str:
     """What the importances do not say of columns that go with others."""
     if table is None:
-        return "A model fitted without a column may be nearly as good, if others go with it."
+        return "A model without a column may be nearly as good if others are correlated with it."
     few = np.unique(np.linspace(0, len(table.y) - 1, min(len(table.y), _COUNTED)).astype(np.intp))
     frame = table.frame.take(pa.array(few))
     plain = [name for name in frame.column_names if not pa.types.is_dictionary(frame.column(name).type)]
@@ -224,8 +228,8 @@ def _going_together(table: TrainingTable | None, names: Sequence[str]) -> str:
     if not close:
         return ""
     return (
-        f"Columns that go together ({', '.join(close[:3])}{', …' if len(close) > 3 else ''}): a model fitted "
-        "without one of them may be nearly as good."
+        f"Correlated columns ({', '.join(close[:3])}{', …' if len(close) > 3 else ''}): a model without one "
+        "of them may be nearly as good."
     )
 
 
@@ -239,18 +243,18 @@ def _summed_up(study: Study) -> list[str]:
     """The total, what is saved, and what a budget allows, in sentences; nothing of two plain costs."""
     rows, model, lines = study.rows, study.judgement, []
     if rows.costs.by_row or len(rows.labels) > 2:
-        lines.append(f"In all, {shown(model.total)} on {rows.weights.total:,.0f} rows.")
+        lines.append(f"Total cost: {shown(model.total)} on {rows.weights.total:,.0f} rows.")
         if model.savings is not None:
             lines[-1] += (
-                f" Savings against the cheapest decision for everyone: {model.savings.value:.1%} "
-                f"(95% interval {model.savings.low:.1%} to {model.savings.high:.1%})."
+                f" Savings compared with the cheapest rule without a model: {model.savings.value:.1%} "
+                f"(95% CI {model.savings.low:.1%} to {model.savings.high:.1%})."
             )
     if rows.budget is not None and study.p is not None:
         acted = int(np.sum(study.decided == rows.costs.positive))
         without = int(np.sum(rows.costs.decide(study.p) == rows.costs.positive))
         lines.append(
-            f"Within the budget {acted:,} of {len(rows.y):,} judging rows are acted on; without it, "
-            f"{without:,} would be."
+            f"The model acts on {acted:,} of {len(rows.y):,} test rows within the budget, and on {without:,} "
+            "without it."
         )
     return lines
 

@@ -20,7 +20,7 @@ from propriety.study.study import judged_as_given
 
 ScoreOption = Annotated[
     list[str],
-    typer.Option("--score", "-s", help="A column of scores; repeat for others to compare with the first."),
+    typer.Option("--score", "-s", help="A column of scores. Repeat it to compare several."),
 ]
 _OF_FITS = ("loss", "offset", "folds", "holdout", "gap")
 
@@ -33,7 +33,7 @@ def validate_command(
     score: ScoreOption,
     report: Annotated[
         str | None,
-        typer.Option("--report", help="Where to write a report, one HTML page for those who decide."),
+        typer.Option("--report", help="Write an HTML report to this file."),
     ] = None,
     asking: o.Asking,
     showing: o.Showing,
@@ -42,9 +42,9 @@ def validate_command(
     jobs: o.JobsOption = None,
     telling: o.Telling,
 ) -> None:
-    """Judge a column of scores that is ready, whatever made it, by the costs of its decisions.
+    """Evaluate a column of existing scores, from any model, by the costs of its decisions.
 
-    Nothing is fitted, and all rows judge: they should be rows that the scores were not made from.
+    Nothing is fitted and all rows are test rows: the model behind the scores should not have seen them.
 
     \b
     Examples:
@@ -73,5 +73,5 @@ def validate_command(
     if report is not None:
         with out.progress("report", 1):
             study.report(report)
-        out.say(f"Report written to {report}: open it in a browser.")
+        out.say(f"Report written to {report}.")
     out.result({"command": "validate", "scores": score} | validation(study, training) | {"report": report})

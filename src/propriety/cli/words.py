@@ -23,24 +23,24 @@ def has_threshold(costs: ResolvedCosts) -> bool:
 
 
 def deciding(classes: Sequence[str], stated: TableCosts, costs: ResolvedCosts) -> str:
-    """By what a decision is made.
+    """How decisions are made.
 
     >>> deciding(("no", "yes"), TableCosts(), ResolvedCosts.of_mistakes())
-    "decides 'yes' at a probability of 0.5 or more: a false alarm costs 1, a miss 1"
+    "threshold for 'yes': 0.5 (a false alarm costs 1, a miss 1)"
     """
     if has_threshold(costs):
-        said = "by the cost matrix" if stated.matrix is not None else in_words(stated)
-        return f"decides {classes[-1]!r} at a probability of {costs.threshold:.3g} or more: {said}"
+        said = "from the cost matrix" if stated.matrix is not None else in_words(stated)
+        return f"threshold for {classes[-1]!r}: {costs.threshold:.3g} ({said})"
     if costs.by_row:
         low, middle, high = np.quantile(np.minimum(costs.threshold, 1.0), [0.05, 0.5, 0.95])
-        spread = f", {middle:.3g} in the middle and {low:.3g} to {high:.3g} for nine in ten"
+        spread = f"per row, median {middle:.3g}, 90% within {low:.3g} – {high:.3g}"
         if f"{low:.3g}" == f"{high:.3g}":
-            spread = f", about {middle:.3g} in almost all"
-        return f"decides {classes[-1]!r} at a threshold of each row's own{spread}: {in_words(stated)}"
+            spread = f"{middle:.3g} for almost all rows"
+        return f"threshold for {classes[-1]!r}: {spread} ({in_words(stated)})"
     if stated.matrix is None:
-        return "decides the most probable class: every mistake costs 1"
-    rest = ", or abstains where that costs less" if costs.abstains else ""
-    return f"decides the class of least expected cost by the cost matrix{rest}"
+        return "decision: the most probable class (every mistake costs 1)"
+    rest = ", or abstention where that is cheaper" if costs.abstains else ""
+    return f"decision: the class of least expected cost by the cost matrix{rest}"
 
 
 def in_words(stated: TableCosts) -> str:
@@ -55,7 +55,7 @@ def in_words(stated: TableCosts) -> str:
         for name, words in _WORDS.items()
         if name.endswith("cost") or texts[name] != "0"
     ]
-    return ", ".join(said) + (" (ranges stand for their means)" if stated.roughly else "")
+    return ", ".join(said) + ("; the mean of a range is used" if stated.roughly else "")
 
 
 def stated_by(model: TableModel) -> TableCosts:

@@ -50,7 +50,7 @@ def _is_strange(dtype: Any) -> bool:
 
 
 def _text_columns(X: Any) -> list[Any]:
-    """Columns of a table, not sparse, that have a value which is no number."""
+    """Columns of a table, not sparse, that have a value which is not a number."""
     if is_sparse(X) or not hasattr(X, "__len__") or _num_samples(X) == 0:
         return []
     names = list(_types(X))

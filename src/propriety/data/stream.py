@@ -13,7 +13,7 @@ class Stream(ABC):
     Attributes
     ----------
     features : tuple of str
-        The columns to learn from.
+        The features.
     target, weight : str or None
         The columns of labels and of weights.
     n_rows : int

@@ -169,7 +169,7 @@ def first_pass(stream: Stream, categorical: Any, communicator: Communicator = SI
     chosen = sorted(categorical_columns(frame, names, len(names), categorical))
     plain = Table(frame, Schema((None,) * len(names), names))
     for f in set(range(len(names))) - set(chosen):
-        plain.column(f)  # refuses what is no number
+        plain.column(f)  # refuses what is not a number
     seen: list[set[Any]] = [set() for _ in chosen]
     labels, weights = CodedLabels(stream.target, _MOST_LABELS), []
     read = [stream.target, *([] if stream.weight is None else [stream.weight])]

@@ -571,5 +571,5 @@ def named_column(X: Any, column: str, term: str) -> NDArray[np.float64]:
         )
     frame = nw.from_native(X, eager_only=True)
     if column not in frame.columns:
-        raise ValueError(f"{term}={column!r} names a column that X has not; it has {list(frame.columns)}")
+        raise ValueError(f"{term}={column!r} is not a column of X; it has {list(frame.columns)}")
     return _to_float(frame, frame.columns.index(column))

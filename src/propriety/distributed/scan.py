@@ -25,7 +25,7 @@ class Scan(Stream):
     Attributes
     ----------
     features : tuple of str
-        The columns to learn from.
+        The features.
     target, weight : str or None
     memory : int or None
         Bytes that a fit may take; None: what is free when it begins.
@@ -145,7 +145,7 @@ def scan(
     weight : str, optional
         The column of weights, as ``sample_weight``.
     columns : list of str, optional
-        The columns to learn from; by default all but target and weight.
+        The features; by default all but target and weight.
     memory : int or str, optional
         How many bytes a fit may take, such as "8GB"; by default what is free. Bins and scores that do not fit
         are kept in files of the folder for temporary files.

@@ -168,7 +168,7 @@ def largest_of(g, h, start, stop):
 
 
 def largest(g: Floats, h: Floats, n_jobs: int, communicator: Communicator = SINGLE) -> tuple[float, float]:
-    """The largest |gradient| and curvature ≥ 0 of all rows; ∞ if one of them is no number."""
+    """The largest |gradient| and curvature ≥ 0 of all rows; ∞ if one of them is not a number."""
     tops: list[tuple[float, float]] = []
     parallel.for_blocks(lambda s, e: tops.append(largest_of(g, h, s, e)), len(g), n_jobs=n_jobs, block=_ROWS)
     top_g, top_h = tops[0] if len(tops) == 1 else map(max, zip(*tops, strict=True))

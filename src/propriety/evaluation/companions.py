@@ -17,9 +17,9 @@ from scipy import stats
 TOGETHER = 0.8
 #: What the rise of the loss is when a column is shuffled, and what it is not.
 RELIES = (
-    "This is how much the model relies on a column: by how much its log loss rises when the values of the "
-    "column are shuffled among the judging rows. It is not what the column is worth: a model fitted without "
-    "a column that goes with others may be nearly as good, however much this one relies on it."
+    "The increase in log loss when the values of a column are shuffled among the test rows: how much this "
+    "model relies on it. A model fitted without a column that is correlated with others may be "
+    "nearly as good."
 )
 _MOST = 4000  # rows that are looked at, evenly spaced
 

@@ -62,7 +62,7 @@ class Importance:
 
     @property
     def estimates(self) -> dict[str, Estimate]:
-        """Mean increase of the loss for each column, with its 95% interval."""
+        """Mean increase of the loss for each column, with its 95% CI."""
         rows = zip(self.names, self.increases, strict=True)
         return {name: self.weights.estimate(values, groups=self.groups) for name, values in rows}
 

@@ -63,7 +63,7 @@ class DecisionRule:
 
 @dataclass(frozen=True, eq=False)
 class JudgedRows:
-    """Rows that judge: their classes, what decisions on them cost, and how they count.
+    """Evaluation: their classes, what decisions on them cost, and how they count.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ class Judgement:
     name, kind : str
         Of the rule.
     cost : Estimate
-        Of 1,000 decisions, with its 95% interval.
+        Of 1,000 decisions, with its 95% CI.
     total : float
         Of all judged rows.
     dearer : Estimate or None
@@ -379,7 +379,7 @@ def savings_estimate(
     mean_costs: Floats | None = None,
     decision: int = 0,
 ) -> Estimate:
-    """The share saved of what one decision for everyone costs, with its 95% interval.
+    """The share saved of what one decision for everyone costs, with its 95% CI.
 
     The interval holds the shares R for which that of the mean of (1 − R) constant − cost holds 0 [Fieller].
     `mean_costs` are those of decisions on rows of a class, and `decision` is the one for everyone.

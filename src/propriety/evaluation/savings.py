@@ -24,8 +24,8 @@ class CostSummary:
     Attributes
     ----------
     mean, total : Estimate
-        Cost of a decision, and of all of them, with 95% intervals. The total is over rows; weights that are
-        not whole numbers count relative to their mean.
+        Cost of a decision, and of all of them, with 95% confidence intervals. The total is over rows;
+        weights that are not whole numbers count relative to their mean.
     constant : label
         The one decision that would have cost least if it had been made for every row.
     constant_mean : float
@@ -82,7 +82,7 @@ def cost_summary(
     pos_label: Any = None,
     prevalence: Any = None,
 ) -> CostSummary:
-    """Mean and total cost of decisions with 95% intervals, and what they save; arguments as in `mean_cost`.
+    """Mean and total cost of decisions, and savings, with 95% intervals; arguments as in `mean_cost`.
 
     With ``prevalence``, the share of the positive class in a population (of several classes a dictionary by
     label, or an array), rows that were drawn by class are weighted to stand for that population.

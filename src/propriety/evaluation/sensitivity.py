@@ -26,7 +26,7 @@ class CostSensitivity:
     low, high : float, or array of shape (n,)
         The thresholds that the range of the costs allows.
     changed : Estimate
-        Share of rows whose decision changes within the range, with its 95% interval.
+        Share of rows whose decision changes within the range, with its 95% CI.
     regret : Estimate
         Expected cost a row of deciding for the mean costs, over deciding with the true ones known.
 

@@ -17,7 +17,7 @@ from propriety.weights import Z95, Estimate, Weights
 
 @dataclass(frozen=True)
 class Subgroup:
-    """Decisions about some of the rows; each number with its 95% interval.
+    """Decisions about some of the rows; each number with its 95% CI.
 
     Attributes
     ----------

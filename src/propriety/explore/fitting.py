@@ -33,7 +33,7 @@ _PER = 1000  # cases that costs are counted for
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One model: what it says of the judging rows, and of the plane if the rows lie in one."""
+    """One model: what it says of the test rows, and of the plane if the rows lie in one."""
 
     p: Floats
     plane: Floats | None

@@ -70,7 +70,7 @@ class Explorer:
         fn_cost: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        parallel.n_threads(n_jobs)  # refuses what is no number of threads, before a model is asked for
+        parallel.n_threads(n_jobs)  # refuses what is not a number of threads, before a model is asked for
         self.n_jobs = n_jobs
         self.data = {one.name: one for one in data}
         rows = choices.thresholds(fp_cost, fn_cost)

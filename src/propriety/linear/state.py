@@ -45,7 +45,7 @@ def restore(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
     model.report_ = None
     # Files of 0.1.0 do not say the strength of the penalty, which then is the parameter.
     model.alpha_ = take(state, "alpha", float) if "alpha" in state else float(model.alpha)
-    require(0 <= model.alpha_ < np.inf, "its penalty is no number")
+    require(0 <= model.alpha_ < np.inf, "its penalty is not a number")
     if "alphas" in arrays or "cv_loss" in arrays:
         model.alphas_ = arrays.take("alphas", "f8", (None,), finite=True)
         model.cv_loss_ = arrays.take("cv_loss", "f8", (len(model.alphas_),))

@@ -48,7 +48,7 @@ class Adaptation:
     shares : tuple of float, or None
         Shares of the classes in the population that the new probabilities are for; None if not known.
     intervals : tuple of pairs, or None
-        95% intervals of these shares, where they were estimated from rows without labels.
+        95% confidence intervals of these shares, where they were estimated from rows without labels.
     p_value : float or None
         Of the test that nothing but the shares differs, where it was made.
     text : str

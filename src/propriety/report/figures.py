@@ -32,7 +32,7 @@ def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: floa
     """Mean cost-weighted loss of each model at every threshold, the one asked for marked."""
     with drawing():
         ax = _axes(_WIDE)
-        _mark(ax, threshold, "the costs asked for, c = {:.3g}")
+        _mark(ax, threshold, "stated costs, c = {:.3g}")
         for i, (name, p) in enumerate(models.items()):
             plots.MurphyDisplay(
                 evaluation.murphy_curve(y, p, weight, pos_label=1),
@@ -62,7 +62,7 @@ def reliability(y: Floats, p: Floats, weight: Floats, label: str | None = None) 
             ax=ax,
         )
         if label is not None:
-            ax.set_xlabel(f"stated probability of {shortened(label, 40)}")
+            ax.set_xlabel(f"predicted probability of {shortened(label, 40)}")
     return ax.figure
 
 
@@ -78,10 +78,10 @@ def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, ...], thresh
                 height, _ = np.histogram(p[rows], edges, weights=weight[rows] / weight[rows].sum())
                 ax.stairs(100 * height, edges, color=colour, linewidth=1.6, linestyle=dashes, label=label)
                 ax.stairs(100 * height, edges, color=colour, alpha=0.15, fill=True)
-        _mark(ax, threshold, "decided from {:.3g} on")
+        _mark(ax, threshold, "threshold {:.3g}")
         ax.set(
-            xlabel=f"stated probability of {labels[1]}",
-            ylabel="share of the rows of a class (%)",
+            xlabel=f"predicted probability of {labels[1]}",
+            ylabel="share of class (%)",
             xlim=(0, 1),
         )
         ax.set_ylim(bottom=0)
@@ -103,9 +103,12 @@ def weights(loss: Any, threshold: float | None) -> Any | None:
             # In log-odds, where equal steps are equal factors of the odds.
             height = one.weight(p) * p * (1 - p)
             ax.plot(p, height / height.max(), color=colour, linestyle=dashes, linewidth=1.5, label=name)
-        _mark(ax, threshold, "the costs asked for")
+        _mark(ax, threshold, "stated costs")
         ax.set(
-            xlabel="cost c of a false alarm (a miss: 1 − c)", ylabel="attention", xlim=(0, 1), ylim=(0, 1.1)
+            xlabel="cost c of a false alarm (a miss: 1 − c)",
+            ylabel="relative weight",
+            xlim=(0, 1),
+            ylim=(0, 1.1),
         )
         legend(ax)
     return ax.figure
@@ -115,10 +118,10 @@ def budget(curve: BudgetCurve, right: float, marked: int, given: bool) -> Any:
     """Total cost against the number of rows acted on; `right` is what right decisions cost."""
     k = _thinned(len(curve.costs))
     with drawing(), canvas(_axes(_SMALL)) as ax:
-        label = f"the budget, {marked:,}" if given else f"the model's own, {marked:,}"
+        label = f"budget: {marked:,}" if given else f"without a budget: {marked:,}"
         ax.axvline(marked, color=GREY, linewidth=0.9, linestyle=":", label=label)
         ends = right + curve.costs[[0, -1]]
-        ax.plot(k[[0, -1]], ends, color="#D55E00", linewidth=1.2, linestyle="--", label="at random")
+        ax.plot(k[[0, -1]], ends, color="#D55E00", linewidth=1.2, linestyle="--", label="random order")
         ax.plot(k, right + curve.costs[k], color="#0072B2", linewidth=1.5, label="best first")
         ax.set(xlabel="rows acted on", ylabel="total cost", xlim=(0, k[-1]))
         legend(ax)
@@ -129,7 +132,7 @@ def lift(curve: BudgetCurve) -> Any:
     """Lift against the number of rows acted on."""
     k = _thinned(len(curve.costs))[1:]
     with drawing(), canvas(_axes(_SMALL)) as ax:
-        ax.axhline(1, color="#D55E00", linewidth=1.2, linestyle="--", label="at random")
+        ax.axhline(1, color="#D55E00", linewidth=1.2, linestyle="--", label="random order")
         ax.plot(k, curve.lift(k), color="#0072B2", linewidth=1.5, label="best first")
         ax.set(xlabel="rows acted on", ylabel="lift", xlim=(0, k[-1]))
         ax.set_ylim(bottom=0)
@@ -141,12 +144,12 @@ def gains(curve: RankingCurve, positive: str) -> Any:
     """The share of positives found against the share of rows checked."""
     at = _thinned(len(curve.checked))
     with drawing(), canvas(_axes(_SMALL)) as ax:
-        ax.plot([0, 1], [0, 1], color="#D55E00", linewidth=1.2, linestyle="--", label="at random")
+        ax.plot([0, 1], [0, 1], color="#D55E00", linewidth=1.2, linestyle="--", label="random order")
         best = [0, curve.rate, 1], [0, 1, 1]
-        ax.plot(*best, color=GREY, linewidth=0.9, linestyle=":", label="at best")
+        ax.plot(*best, color=GREY, linewidth=0.9, linestyle=":", label="perfect order")
         checked, found = curve.checked[at], curve.found[at]
         ax.plot(checked, found, color="#0072B2", linewidth=1.5, label="most probable first")
-        ax.set(xlabel="share checked", ylabel=f"share of {shortened(positive, 30)} found")
+        ax.set(xlabel="share checked", ylabel=f"recall of {shortened(positive, 30)}")
         ax.set(xlim=(0, 1), ylim=(0, 1.02))
         legend(ax, loc="lower right")
     return ax.figure
@@ -156,10 +159,10 @@ def precision_recall(curve: RankingCurve) -> Any:
     """Precision against recall."""
     at = _thinned(len(curve.checked))[1:]
     with drawing(), canvas(_axes(_SMALL)) as ax:
-        ax.axhline(curve.rate, color="#D55E00", linewidth=1.2, linestyle="--", label="at random")
+        ax.axhline(curve.rate, color="#D55E00", linewidth=1.2, linestyle="--", label="random order")
         precision = curve.precision(curve.checked[at])
         ax.plot(curve.found[at], precision, color="#0072B2", linewidth=1.5, label="most probable first")
-        ax.set(xlabel="recall: share found", ylabel="precision: share of those checked")
+        ax.set(xlabel="recall", ylabel="precision")
         ax.set(xlim=(0, 1), ylim=(0, 1.02))
         legend(ax)
     return ax.figure
@@ -203,7 +206,7 @@ def effects(features: dict[str, Any], rows: Any, parts: Floats, chosen: list[str
                 (_numbers if values.dtype.kind == "f" else _levels)(ax, values, part)
                 ax.set_xlabel(shortened(name, 34))
                 if i % columns == 0:
-                    ax.set_ylabel("adds to the score")
+                    ax.set_ylabel("contribution to the score")
                 else:
                     ax.tick_params(labelleft=False)
     return figure

@@ -26,14 +26,14 @@ def flips(study: Study) -> Markup | None:
             )
         )
     text = (
-        "For some of the rows whose decision was close, the smallest change that would have reversed it: "
-        "first in one column, then in up to three. New values are ones that other rows have, and a change is "
-        "small if few rows lie in between. This says what the model goes by, not what would happen if "
-        "somebody made the change."
+        "For some close decisions, the smallest change that reverses them, in one to three columns. New "
+        "values occur in other rows; a change is small if few rows lie in between. This describes the model: "
+        "it does not predict the effect of an intervention."
     )
-    columns = ("row", "probability", "decided", "would be decided otherwise with", "probability then")
+    columns = ("row", "probability", "decided", "decision changes with", "new probability")
     return join(
-        tag("p", text), table("The smallest change that reverses each", columns, rows, numeric=(1, 4))
+        tag("p", text),
+        table("Counterfactuals: the smallest change that reverses a decision", columns, rows, numeric=(1, 4)),
     )
 
 

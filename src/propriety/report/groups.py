@@ -40,15 +40,15 @@ def subgroups(study: Study) -> Markup | None:
 
 
 def over_time(study: Study) -> Markup | None:
-    """The same over consecutive parts of the judging rows, where their order is a time."""
+    """The same over consecutive parts of the test rows, where their order is a time."""
     if not study.time_name or not study.sided:
         return None
     found = study.over_time()
     if len(found) < 2:
         return None
     text = (
-        f"The judging rows in order of {study.time_name!r}, in parts of equal size: if the cost or the gap "
-        "between stated and seen grows, the model is ageing."
+        f"The test rows in order of {study.time_name!r}, in parts of equal size. If the cost or the "
+        "calibration error grows, the model is ageing."
     )
     return join(
         tag("p", text),
@@ -60,17 +60,17 @@ def over_time(study: Study) -> Markup | None:
 def _figures(study: Study, name: str, over: str, parts: Sequence[Subgroup]) -> Markup:
     """The cost of a decision and the calibration of parts, side by side."""
     names, unit = [part.name for part in parts], f", {study.scale.unit}" if study.scale.unit else ""
-    costs = figures.parts(names, [part.cost for part in parts], f"cost of a decision{unit}")
-    gaps = figures.parts(names, [part.gap for part in parts], "stated less seen share", 0.0)
+    costs = figures.parts(names, [part.cost for part in parts], f"cost per decision{unit}")
+    gaps = figures.parts(names, [part.gap for part in parts], "predicted minus observed", 0.0)
     return tag(
         "div",
         figure(
-            f"{name}-cost", costs, f"Mean cost of a decision {over}, with 95% intervals.",
-            f"The mean cost of a decision {over}, with its 95% interval.",
+            f"{name}-cost", costs, f"Mean cost per decision {over}, with 95% confidence intervals.",
+            f"Mean cost per decision {over}, with 95% confidence intervals.",
         ),
         figure(
-            f"{name}-gap", gaps, f"Stated less seen share {over}, with 95% intervals.",
-            "The mean of the stated probabilities less the share that was seen: above 0 they are too high.",
+            f"{name}-gap", gaps, f"Predicted minus observed share {over}, with 95% confidence intervals.",
+            "Mean predicted probability minus observed share: above 0, the probabilities are too high.",
         ),
         class_="pair",
     )  # fmt: skip
@@ -98,7 +98,7 @@ def _differences(study: Study, caption: str, parts: Sequence[Subgroup]) -> Marku
         f"of {study.positive!r}, missed",
         f"of {study.negative!r}, alarmed",
     )
-    return table(f"{caption}, with 95% intervals", columns, rows, numeric=range(1, 6))
+    return table(f"{caption}, with 95% confidence intervals", columns, rows, numeric=range(1, 6))
 
 
 def _table(study: Study, caption: str, parts: Sequence[Subgroup]) -> Markup:
@@ -121,16 +121,16 @@ def _table(study: Study, caption: str, parts: Sequence[Subgroup]) -> Markup:
     columns = (
         "",
         "rows",
-        f"of them {study.positive!r}",
-        f"cost of {scale.cases:,.0f}",
-        f"{study.positive!r} seen",
-        "stated",
+        f"{study.positive!r}",
+        f"cost per {scale.cases:,.0f}",
+        f"{study.positive!r} observed",
+        "predicted",
         f"decided {study.positive!r}",
-        f"of {study.positive!r}, missed",
-        f"of {study.negative!r}, alarmed",
+        "miss rate",
+        "false-alarm rate",
         *(["threshold by the mean costs"] if by_row else []),
     )
-    return table(f"{caption}, with 95% intervals", columns, rows, numeric=range(1, len(columns)))
+    return table(f"{caption}, with 95% confidence intervals", columns, rows, numeric=range(1, len(columns)))
 
 
 def _thousand(estimate: Estimate) -> Estimate:

@@ -137,7 +137,7 @@ def _controls(study: Study) -> Markup:
         tag("td", ""),
         *(tag("th", f"decided {label!r}", scope="col", class_="number") for label in labels),
     )
-    caption = f"Of {scale.name}"
+    caption = f"Per {scale.name}"
     content = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *rows))
     confusion = tag(
         "div",
@@ -148,9 +148,7 @@ def _controls(study: Study) -> Markup:
         aria_label=f"Decisions, {caption.lower()}",
     )
     threshold = (
-        join("decided ", repr(study.positive), " from ", tag("b", "", id="costs-threshold"), " on; ")
-        if not study.costs.by_row
-        else None
+        join("threshold ", tag("b", "", id="costs-threshold"), "; ") if not study.costs.by_row else None
     )
     told = tag(
         "p",
@@ -159,7 +157,7 @@ def _controls(study: Study) -> Markup:
         tag("b", "", id="costs-cost"),
         ", and the model saves ",
         tag("b", "", id="costs-saved"),
-        " against ",
+        " compared with ",
         tag("span", "", id="costs-against"),
         ".",
         aria_live="polite",
@@ -168,7 +166,7 @@ def _controls(study: Study) -> Markup:
         "div",
         tag("h3", "Move the costs", id="costs-title"),
         *inputs,
-        tag("button", "Back to the costs asked for", type="button", id="costs-reset"),
+        tag("button", "Reset to the stated costs", type="button", id="costs-reset"),
         told,
         confusion,
         id="costs-slider",
@@ -193,15 +191,15 @@ def _others(study: Study) -> Markup:
             name, c = amount(costs.fn_cost, study.scale.unit), number(costs.threshold)
         rows.append(
             (
-                f"{name}{' (as asked)' if factor == 1 else ''}",
+                f"{name}{' (as stated)' if factor == 1 else ''}",
                 c,
                 scale.cost(1000 * cost),
                 scale.count(1000 * weight.mean(decided > true)),
                 scale.count(1000 * weight.mean(decided < true)),
             )
         )
-    columns = ("a miss costs", "decided from", f"cost of {scale.cases:,.0f}", "false alarms", "misses")
-    return table("If a miss costs something else, and decisions follow", columns, rows, numeric=(1, 2, 3, 4))
+    columns = ("cost of a miss", "threshold", f"cost per {scale.cases:,.0f}", "false alarms", "misses")
+    return table("Other costs of a miss, at their thresholds", columns, rows, numeric=(1, 2, 3, 4))
 
 
 def script() -> str:

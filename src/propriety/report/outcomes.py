@@ -31,7 +31,7 @@ def decisions(study: Study) -> Markup:
         rows.append((f"is {label!r}", *cells))
     columns = ("", *(f"decided {label!r}" for label in study.labels), *(("undecided",) * costs.abstains))
     return join(
-        table(f"Decisions at the costs asked for, and what they cost on {study.scale.name}", columns, rows),
+        table(f"Decisions at the stated costs, per {study.scale.name}", columns, rows),
         _best_threshold(study),
     )
 
@@ -65,10 +65,10 @@ def _best_threshold(study: Study) -> Markup | None:
     )
     cost = study.weights.mean(excess.of_rows(study.y, study.decided))
     text = (
-        f"The threshold {number(threshold)} follows from the costs. The one that would have been "
-        "cheapest on these very "
-        f"rows is {number(best.value)}; it would have saved "
-        f"{study.scale.cost(1000 * max(cost - best.cost, 0.0))} on {study.scale.name}, chance included."
+        f"The threshold {number(threshold)} follows from the costs. In hindsight, "
+        f"{number(best.value)} was the "
+        f"cheapest on these rows; it would have saved "
+        f"{study.scale.cost(1000 * max(cost - best.cost, 0.0))} per {study.scale.name}, partly by chance."
     )
     return tag("p", text)
 
@@ -83,13 +83,11 @@ def other_costs(study: Study) -> Markup | None:
         if not np.any(weight):
             return None
     drawn = figures.murphy(study.y, {study.name: study.p, **study.rivals}, weight, threshold_of(study))
-    text = (
-        "The costs may be uncertain, or change. This judges the same probabilities at every ratio of costs."
-    )
+    text = "If the costs are uncertain or change: the same probabilities, evaluated at every ratio of costs."
     if by_stake:
         text += (
-            " Each row counts by what is at stake in it, the sum of both costs: the curve is the "
-            "mean cost per unit at stake."
+            " Each row is weighted by its stakes, the sum of both costs: the curve is the mean cost per unit "
+            "at stake."
         )
     return join(
         tag("p", text),
@@ -97,11 +95,10 @@ def other_costs(study: Study) -> Markup | None:
             "murphy", drawn,
             f"Murphy diagram: mean cost of decisions at every cost of a false alarm, of {study.name} and "
             "others.",
-            "Murphy diagram: lower is better. At each c, a false alarm costs c and a miss 1 − c, and "
-            "decisions are made "
-            "for just these costs. A model whose line is nowhere above another's is the better one "
-            "whatever the costs. "
-            "The band is the 95% interval at each c; the grey line is one constant probability for everyone.",
+            "Murphy diagram: lower is better. At each c, a false alarm costs c, a miss costs 1 − c, and the "
+            "threshold is c. A model whose line is nowhere above another's is at least as good for "
+            "all costs. "
+            "The band is the pointwise 95% confidence interval; the grey line is the base rate for everyone.",
             mark=threshold_of(study) if interaction.possible(study) else None,
         ),
         interaction.sliders(study),
@@ -123,18 +120,16 @@ def roughly_known(study: Study) -> Markup | None:
     one = np.ndim(result.threshold) == 0
     text = (
         f"Within the range, the threshold lies between {number(low)} and {number(high)}"
-        f"{'' if one else ' for the row in the middle'}; decisions are made for the mean costs, at "
+        f"{'' if one else ' for the median row'}; decisions use the mean costs, threshold "
         f"{number(middle)}. "
         f"{percent(changed.value)} of the rows ({percent(changed.low)} to {percent(changed.high)}) "
-        "would be decided "
-        "otherwise somewhere within it; the rest do not depend on it."
+        "would be decided otherwise somewhere in the range; the others do not depend on it."
     )
     more = (
-        "Deciding for the mean instead of the true costs is expected to cost "
-        f"{number(1000 * regret.value)} per 1,000 "
-        f"cases ({number(1000 * regret.low)} to {number(1000 * regret.high)}): that is what "
-        "knowing them would be worth. It is worked out from the probabilities, with every order of magnitude "
-        "in the range equally likely, and is as good as they are."
+        "The expected value of knowing the true costs is "
+        f"{number(1000 * regret.value)} per 1,000 cases ({number(1000 * regret.low)} to "
+        f"{number(1000 * regret.high)}), if the costs are log-uniform in the range and the probabilities are "
+        "calibrated."
     )
     return join(tag("p", text), tag("p", more))
 
@@ -168,27 +163,26 @@ def budget(study: Study) -> Markup | None:
         "acted on",
         "share",
         "total cost",
-        "if chosen at random",
-        f"{study.positive!r} among them",
+        "at random",
+        f"{study.positive!r} found",
         "lift",
     )
     text = (
-        f"Rows are acted on in order of the saving expected. The model itself would act on "
-        f"{curve.worth:,} of {n:,} rows; {curve.best:,} would have been cheapest on these very "
-        "rows. Lift is the "
-        f"share of {study.positive!r} among those acted on, divided by their share among all."
+        f"Rows are acted on in order of expected saving. Without a budget the model acts on "
+        f"{curve.worth:,} of {n:,} rows; in hindsight, {curve.best:,} was the cheapest number. Lift "
+        "is the share "
+        f"of {study.positive!r} among the rows acted on, divided by their share among all."
     )
     if np.any(study.weights.array != 1):
-        text += " Every row counts once here, whatever its weight."
+        text += " Row weights are not used here."
     drawn = figures.budget(curve, right, curve.worth if acted is None else acted, acted is not None)
     pair = tag(
         "div",
         figure("budget", drawn, "Total cost against the number of rows that are acted on.",
-               "Cost: the total over the judging rows if that many are acted on, the best first. "
-               "The dashed line is rows chosen at random."),
+               "Total cost over the test rows by the number acted on. The dashed line is a random choice."),
         figure("lift", figures.lift(curve), "Lift against the number of rows that are acted on.",
-               "Lift: how much denser the positives are among the first rows than among all."),
+               "Lift: share of positives among the rows acted on, relative to all rows."),
         class_="pair",
     )  # fmt: skip
-    caption = "Acting on some rows only"
+    caption = "Acting on part of the rows"
     return join(tag("p", text), pair, table(caption, columns, rows, numeric=(1, 2, 3, 4, 5)))

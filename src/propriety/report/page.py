@@ -20,27 +20,27 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-ur
 #: The sections in the order of the page: a name, the heading, and a function from a study to what it says,
 #: or None where it has nothing to say.
 SECTIONS: tuple[tuple[str, str, Callable[[Study], Markup | None]], ...] = (
-    ("asked", "What the model was asked", sections.asked),
-    ("costs", "What its decisions cost", sections.costs),
-    ("decisions", "Its decisions", outcomes.decisions),
-    ("ranking", "If only so many can be checked", ranking.ranking),
-    ("budget", "If only some can be acted on", outcomes.budget),
-    ("roughly", "Costs known only roughly", outcomes.roughly_known),
-    ("other-costs", "If costs change", outcomes.other_costs),
-    ("probabilities", "Are its probabilities right?", sections.probabilities),
-    ("subgroups", "Who it works for", groups.subgroups),
-    ("over-time", "Does it last?", groups.over_time),
-    ("matters", "What it goes by", sections.matters),
-    ("flips", "What would change a decision", flipping.flips),
+    ("asked", "The question", sections.asked),
+    ("costs", "Cost of decisions", sections.costs),
+    ("decisions", "Decisions", outcomes.decisions),
+    ("ranking", "Limited capacity", ranking.ranking),
+    ("budget", "Limited budget", outcomes.budget),
+    ("roughly", "Uncertain costs", outcomes.roughly_known),
+    ("other-costs", "Other costs", outcomes.other_costs),
+    ("probabilities", "Calibration and discrimination", sections.probabilities),
+    ("subgroups", "Subgroups", groups.subgroups),
+    ("over-time", "Stability over time", groups.over_time),
+    ("matters", "Feature importance and effects", sections.matters),
+    ("flips", "Counterfactuals", flipping.flips),
     ("data", "The data", sections.data),
-    ("again", "How to reproduce this", sections.again),
+    ("again", "Reproducibility", sections.again),
 )
 
 
 def page(study: Study) -> str:
     """The whole document."""
     if study.p is None:
-        raise ArgumentError("model", "has no predict_proba, and a page is about probabilities")
+        raise ArgumentError("model", "has no predict_proba, which a report needs")
     title = f"{study.facts.target}: {study.positive}?" if study.p.ndim == 1 else study.facts.target
     written = []
     for k, (name, heading, write) in enumerate(SECTIONS):
@@ -78,7 +78,7 @@ def document(*, title: str, header: Markup, main: Markup, skip: str, script: str
         tag("a", skip, class_="skip", href="#main"),
         tag("header", header),
         tag("main", main, id="main", tabindex="-1"),
-        tag("footer", tag("p", f"Written by propriety {__version__}. The page loads nothing from anywhere.")),
+        tag("footer", tag("p", f"Written by propriety {__version__}. The page loads no external content.")),
         tag("script", Markup(script)) if script else None,
     )
     return clean("<!DOCTYPE html>\n" + tag("html", head, "\n", body, lang="en") + "\n")

@@ -37,14 +37,14 @@ def ranking(study: Study) -> Markup | None:
         f"checked{scale.often}",
         "share",
         f"{study.positive!r} found",
-        "of all there are",
-        "of those checked",
+        "recall",
+        "precision",
         "lift",
     )
     text = (
-        f"If only some cases can be checked, the most probable come first. This is how many "
-        f"{study.positive!r} are then found. Lift is how much more frequent they are among those checked "
-        f"than among all, where they are {percent(curve.rate)}."
+        f"If only some cases can be checked, the most probable come first. The table shows how many "
+        f"{study.positive!r} are found. Lift is their share among the cases checked, relative to "
+        f"{percent(curve.rate)} among all."
     )
     if capacity is not None:
         found, there = curve.gain(capacity) * curve.rate * scale.cases, curve.rate * scale.cases
@@ -57,18 +57,18 @@ def ranking(study: Study) -> Markup | None:
         "div",
         figure(
             "gains", figures.gains(curve, study.positive),
-            f"Gains: the share of {study.positive} that is found against the share of cases checked.",
-            "Gains: the share found of all there are. The dashed line is checking at random, the dotted one "
-            "knowing them all.",
+            f"Gains: the share of {study.positive} found, against the share of cases checked.",
+            "Cumulative gains: recall by the share checked. The dashed line is a random order, the dotted "
+            "line a perfect one.",
         ),
         figure(
             "precision", figures.precision_recall(curve),
             "Precision against recall.",
-            f"Precision and recall: the share of those checked that is {study.positive!r}, against the "
-            f"share found. Average precision {number(curve.average_precision)}; the dashed line is checking "
-            f"at random. Area under the ROC curve {number(curve.area)}.",
+            f"Precision against recall for {study.positive!r}. Average precision "
+            f"{number(curve.average_precision)}; the dashed line is a random order. ROC AUC "
+            f"{number(curve.area)}.",
         ),
         class_="pair",
     )  # fmt: skip
-    caption = f"Checking some of {scale.name}, the most probable first"
+    caption = f"Checking part of {scale.name}, the most probable first"
     return join(tag("p", text), table(caption, columns, rows, numeric=(1, 2, 3, 4, 5)), pair)

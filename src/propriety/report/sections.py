@@ -11,6 +11,7 @@ import numpy as np
 
 from propriety.evaluation.companions import RELIES, Companion, companions
 from propriety.evaluation.judging import Judgement
+from propriety.formatting import loss_text
 from propriety.model import contract
 from propriety.model.base import ProperClassifier
 from propriety.report import figures, words
@@ -39,7 +40,7 @@ def asked(study: Study) -> Markup:
             tag(
                 "p",
                 "The probabilities were fitted by minimizing the loss ",
-                tag("code", repr(study.loss)),
+                tag("code", loss_text(study.loss)),
                 ". ",
                 why,
             ),
@@ -50,11 +51,9 @@ def asked(study: Study) -> Markup:
             parts.append(
                 figure(
                     "loss", drawn,
-                    "How much the fitted loss attends to each ratio of costs; the costs asked for are "
-                    "marked.",
-                    "Where the loss looks: a proper loss is a weight over costs, drawn here beside the "
-                    "log loss, each divided by its largest value. Where it is high, it asks for the most "
-                    "exact probabilities.",
+                    "Weight of the fitted loss over cost ratios; the stated costs are marked.",
+                    "A proper loss is a weight over cost ratios, shown here with the log loss, each divided "
+                    "by its largest value. Where it is high, probabilities need to be most exact.",
                 )
             )  # fmt: skip
     return join(*parts)
@@ -77,11 +76,11 @@ def costs(study: Study) -> Markup:
     ]
     kinds: tuple[str, ...] = ("false alarms", "misses") if study.sided else ("mistakes",)
     kinds += ("undecided",) if study.costs.abstains else ()
-    columns = ("decided by", "cost", "", *kinds, "the model saves")
+    columns = ("decision rule", "cost", "", *kinds, "model saves")
     note = (
-        f"In brackets are 95% intervals. {of_intervals(study.rows)} What the model saves is "
-        "worked out row by row, so its interval is narrower than those of two costs; where it includes 0, "
-        "the difference may be chance."
+        f"In brackets are 95% confidence intervals. {of_intervals(study.rows)} Savings are paired row by "
+        "row, so their intervals are narrower than those of the two costs; an interval that includes 0 means "
+        "no significant difference."
     )
     if study.groups is not None:
         note += " Rows of a group count as one observation."
@@ -90,28 +89,28 @@ def costs(study: Study) -> Markup:
         note += f" {study.rows.left_out}"
     numeric = (1, *range(3, len(columns)))
     return join(
-        table(f"Cost of {scale.name}, and mistakes among them", columns, rows, numeric=numeric),
+        table(f"Cost and mistakes per {scale.name}", columns, rows, numeric=numeric),
         _total(study),
         tag("p", note, class_="quiet"),
     )
 
 
 def _total(study: Study) -> Markup | None:
-    """What the judging rows cost in all, where each has its own costs."""
+    """What the test rows cost in all, where each has its own costs."""
     if not study.costs.by_row:
         return None
     costs = study.rows.row_costs(study.decided)
     total = study.rows.cost(costs, study.weights.total)
     text = (
-        f"The {len(study.y):,} judging rows cost {amount(total.value, study.scale.unit)} in all "
-        f"(95% interval {amount(total.low)} to {amount(total.high, study.scale.unit)}), "
+        f"The {len(study.y):,} test rows cost {amount(total.value, study.scale.unit)} in all "
+        f"(95% CI {amount(total.low)} to {amount(total.high, study.scale.unit)}), "
         f"{amount(study.weights.mean(costs), study.scale.unit)} a row."
     )
     share = study.judgements[0].savings
     if share is not None:
         text += (
-            " Against "
-            f"{'never' if study.budget is not None else 'the better of always and never'}, the savings "
+            " Compared with "
+            f"{'never' if study.budget is not None else 'the cheaper of always and never'}, the savings "
             f"are {percent(share.value)} ({percent(share.low)} to {percent(share.high)}) of its cost"
             f"{'' if share.value >= 0 else ': below 0, the model costs more'}."
         )
@@ -139,15 +138,14 @@ def probabilities(study: Study) -> Markup:
         "div",
         figure(
             "reliability", reliability,
-            "Reliability diagram: the observed share of positives against the stated probability.",
-            "Reliability: where the model says 30%, does it happen in 30% of cases? On the diagonal it "
-            "does; the band is "
-            "what chance allows a model that is right. MCB is the loss due to miscalibration, DSC the gain "
-            "from telling cases apart, UNC the loss of knowing only the base rate.",
+            "Reliability diagram: observed share against predicted probability.",
+            "Reliability diagram: of the cases predicted at 30%, do 30% occur? On the diagonal they do; the "
+            "band covers the deviations expected by chance if calibrated. MCB is miscalibration, DSC "
+            "discrimination, UNC the loss of the base rate.",
         ),
         figure(
-            "scores", scores, "Histograms of the stated probabilities of the two classes.",
-            "How well the classes are told apart: the stated probabilities of the rows of either class.",
+            "scores", scores, "Histograms of the predicted probabilities of the two classes.",
+            "Discrimination: predicted probabilities of the rows of each class.",
         ),
         class_="pair",
     )  # fmt: skip
@@ -168,10 +166,8 @@ def _probabilities_of_several(study: Study) -> Markup:
         figure(
             f"reliability-{k}",
             figures.reliability((true == k).astype(np.float64), P[:, k], study.weights.array, label),
-            f"Reliability diagram of {label}: its observed share against its stated probability.",
-            f"{label}: where the model says 30%, is it in 30% of cases? The band is what chance "
-            "allows a model "
-            "that is right.",
+            f"Reliability diagram of {label}: observed share against predicted probability.",
+            f"{label}: of the cases predicted at 30%, do 30% occur? The band covers chance deviations.",
         )
         for k, label in enumerate(study.labels[:_CLASSES])
     ]
@@ -185,10 +181,10 @@ def _probabilities_of_several(study: Study) -> Markup:
         )
         for k, label in enumerate(study.labels)
     ]
-    columns = ("class", "share of the rows", "mean of the stated probabilities", "their range")
+    columns = ("class", "observed share", "mean prediction", "range")
     return join(
         tag("div", *pictures, class_="pair"),
-        table("Shares and stated probabilities", columns, rows, numeric=(1, 2, 3)),
+        table("Observed shares and predicted probabilities", columns, rows, numeric=(1, 2, 3)),
         tag("p", f"{_scores(study.judgements[0])}, the sum over the classes.", class_="quiet"),
     )
 
@@ -211,7 +207,7 @@ def _shares(importances: dict[str, Any]) -> Markup:
     unused = sum(share <= 0 for _, share in ranked)
     return join(
         table(
-            "How much each column counts in the model",
+            "Feature importance",
             ("column", "share", ""),
             shown[:_COUNTED],
             numeric=(1,),
@@ -239,10 +235,10 @@ def _rises(importances: dict[str, Estimate], study: Study) -> Markup:
     chance = sum(not e.low > 0 for _, e in ranked)
     note = RELIES
     if chance:
-        note += f" For {chance} of {len(ranked)} columns, no effect can be told from chance."
-    columns = ("column", "log loss rises by", "95% interval", "goes with", "")
+        note += f" No significant effect for {chance} of {len(ranked)} columns."
+    columns = ("column", "increase in log loss", "95% CI", "correlated with", "")
     return join(
-        table("How much the model relies on each column", columns, shown, numeric=(1, 2)),
+        table("Permutation importance", columns, shown, numeric=(1, 2)),
         tag("p", note, class_="quiet"),
     )
 
@@ -269,9 +265,7 @@ def _tree(study: Study) -> Markup:
             meaning = f"p has the probabilities of {', '.join(map(repr, study.of_model))}, in this order."
         return join(_text(study), tag("p", meaning, class_="quiet"))
     of = f"probability of {study.of_model[1]!r}" if study.p.ndim == 1 else "probabilities of the classes"
-    caption = (
-        f"The tree itself. A box has the {of} and the training rows that reach it; leaves, in bold, decide."
-    )
+    caption = f"The decision tree. Each box shows the {of} and its training rows; leaves, in bold, decide."
     drawn = figures.tree(study.shown, tuple(study.of_model))
     return figure("tree", drawn, "The decision tree.", caption, paper=True)
 
@@ -281,20 +275,19 @@ def _text(study: Study) -> Markup:
 
 
 def _in_words(text: str) -> Markup:
-    return join(tag("h3", "The model in words"), tag("pre", text, tabindex="0"))
+    return join(tag("h3", "The model"), tag("pre", text, tabindex="0"))
 
 
 def _curves(study: Study) -> Markup | None:
     if study.p.ndim == 2:
         return None
     caption = (
-        "The model itself: the score is the sum of these curves, one for each column, and of surfaces where "
-        f"two columns meet. Above 0 a value speaks for {study.of_model[1]!r}, below against; the "
-        "grey bars are "
-        "where the training rows lie."
+        "The model itself: the score is the sum of these curves, one for each column, and of surfaces for "
+        f"pairs of columns. Values above 0 favour {study.of_model[1]!r}; the grey bars show the "
+        "training rows."
     )
     drawn = figures.shapes(study.shown.shape_functions())
-    return figure("shapes", drawn, "What each column adds to the score.", caption)
+    return figure("shapes", drawn, "Contribution of each column to the score.", caption)
 
 
 def _effects(study: Study) -> Markup | None:
@@ -307,11 +300,11 @@ def _effects(study: Study) -> Markup | None:
         return None
     drawn = figures.effects(dict(study.features), study.effects.rows, study.effects.parts, chosen)
     caption = (
-        "What the columns that count most add to the score, over their values: above 0 they speak for "
-        f"{study.of_model[1]!r}, below against. The line is the mean, the band holds 80% of the rows: it is "
-        "wide where a column's effect depends on others."
+        "Contributions of the most important columns to the score, by value: above 0 they favour "
+        f"{study.of_model[1]!r}. The line is the mean and the band holds 80% of the rows: it is wide where a "
+        "column interacts with others."
     )
-    return figure("effects", drawn, f"What {', '.join(chosen)} add to the score.", caption)
+    return figure("effects", drawn, f"Contributions of {', '.join(chosen)} to the score.", caption)
 
 
 _VIEWS: dict[str, Callable[[Study], Markup | None]] = {
@@ -324,7 +317,7 @@ _VIEWS: dict[str, Callable[[Study], Markup | None]] = {
 
 def data(study: Study) -> Markup:
     """What the table holds."""
-    facts = dict(study.facts.about) | {"judging rows": f"{len(study.y):,}"}
+    facts = dict(study.facts.about) | {"test rows": f"{len(study.y):,}"}
     pairs = [piece for key, value in facts.items() for piece in (tag("dt", key), tag("dd", value))]
     parts: list[Any] = [tag("dl", *pairs)]
     if study.columns:
@@ -332,12 +325,12 @@ def data(study: Study) -> Markup:
             (c.name, c.kind, f"{c.missing:.1%}" if c.missing else "", c.values)
             for c in study.columns[:_SHOWN]
         ]
-        caption = "Columns that the model may use"
+        caption = "Features"
         if len(study.columns) > _SHOWN:
             caption += f" (the first {_SHOWN} of {len(study.columns):,})"
-        parts.append(table(caption, ("column", "kind", "missing", "values"), rows, numeric=(2,)))
+        parts.append(table(caption, ("column", "type", "missing", "values"), rows, numeric=(2,)))
     if study.facts.left_out:
-        parts.append(table("Columns left out", ("column", "because"), list(study.facts.left_out.items())))
+        parts.append(table("Columns left out", ("column", "reason"), list(study.facts.left_out.items())))
     if study.facts.notes:
         parts.append(tag("ul", *(tag("li", note) for note in study.facts.notes)))
     return join(*parts)

@@ -16,18 +16,21 @@ def summary(study: Study) -> Markup:
     model, simple = study.judgements[0], study.best_constant
     scale = study.scale
     text = (
-        f"Decided by {study.name}, {scale.name} cost {scale.cost(model.cost.value)} "
-        f"(95% interval {scale.between(model.cost)}); without a model, {simple.name}, they cost "
+        f"With {study.name}, {scale.name} cost {scale.cost(model.cost.value)} "
+        f"(95% CI {scale.between(model.cost)}); without a model ({simple.name}), they cost "
         f"{scale.cost(simple.cost.value)}."
     )
     assert simple.dearer is not None
     cards = [
         (scale.cost(model.cost.value), f"cost of {scale.name}"),
-        (scale.cost(simple.dearer.value), f"saved{scale.often} against {simple.name}, {best_of(study)}"),
+        (
+            scale.cost(simple.dearer.value),
+            f"saved{scale.often} compared with {simple.name}, {best_of(study)}",
+        ),
     ]
     share = model.savings
     if share is not None and (study.costs.by_row or not study.sided):
-        said = f"of that cost is saved (95% interval {percent(share.low)} to {percent(share.high)})"
+        said = f"of that cost is saved (95% CI {percent(share.low)} to {percent(share.high)})"
         cards.append((percent(share.value), said))
     cards += _mistakes(study, model)
     items = [tag("li", tag("b", value), tag("span", what)) for value, what in cards]
@@ -44,14 +47,18 @@ def _mistakes(study: Study, model: Judgement) -> list[tuple[str, str]]:
     of = f"of {scale.cases:,.0f}{scale.often}"
     if model.misses is not None and model.false_alarms is not None:
         cards = [
-            (scale.count(model.misses), f"{of} are missed: {study.positive!r}, decided otherwise"),
+            (
+                scale.count(model.misses),
+                f"misses per {scale.cases:,.0f}{scale.often}: {study.positive!r}, decided otherwise",
+            ),
             (
                 scale.count(model.false_alarms),
-                f"{of} are false alarms: {study.negative!r}, decided {study.positive!r}",
+                f"false alarms per {scale.cases:,.0f}{scale.often}: {study.negative!r}, decided "
+                f"{study.positive!r}",
             ),
         ]
     else:
-        cards = [(scale.count(model.mistakes), f"{of} are decided wrongly")]
+        cards = [(scale.count(model.mistakes), f"{of} are wrong decisions")]
         if model.abstained is not None:
             cards.append((scale.count(model.abstained), f"{of} are left undecided"))
     if study.budget is not None:
@@ -69,8 +76,8 @@ def _judged(study: Study) -> str:
         of_classes = ", ".join(f"{n:,} {label!r}" for n, label in zip(counts, study.labels, strict=True))
     rows = f"{len(study.y):,} rows, {of_classes}"
     if not study.split.text:
-        return f"Judged by {rows}. It is not known whether the model has seen these rows."
-    return f"Judged by {study.split.text}: {rows}."
+        return f"Evaluated on {rows}. It is not known whether the model has seen these rows."
+    return f"Evaluated by {study.split.text}: {rows}."
 
 
 def warnings(study: Study) -> Markup | None:

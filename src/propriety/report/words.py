@@ -35,8 +35,8 @@ def started(study: Study) -> Markup | None:
     spread = f"{number(study.offset.min())} to {number(study.offset.max())}"
     return tag(
         "p",
-        f"The score of each row starts from an offset of its own, {spread} here: the model was "
-        "fitted to what has to be added to it. What columns are said to add comes on top of the offset.",
+        f"Scores include an offset for each row ({spread} here): the model was fitted to the rest, and the "
+        "contributions of columns come on top of the offset.",
     )
 
 
@@ -46,15 +46,15 @@ def asked(study: Study) -> Markup:
     if matrix is not None and np.ndim(matrix) == 2:
         return _matrix(study)
     if study.p.ndim == 2 and study.terms["cost_matrix"] is None:
-        return tag("p", "Every mistake costs the same, so the most probable class is decided.")
+        return tag("p", "All mistakes cost the same: the most probable class is decided.")
     if study.costs.by_row:
         return _of_rows(study)
     c, benefits = study.costs, bool(study.terms["tp_benefit"] or study.terms["tn_benefit"])
-    said = f"{number(c.fp_cost)} for deciding {study.positive!r} wrongly, {number(c.fn_cost)} for missing it"
+    said = f"{number(c.fp_cost)} for a false alarm, {number(c.fn_cost)} for a miss"
     text = (
         f"{times(c.fn_cost / c.fp_cost)} "
-        f"({said}{', against the right decision' if benefits else ''}). So "
-        f"{study.positive!r} is the cheapest decision at a probability of {number(c.threshold)} or more."
+        f"({said}{', relative to the right decision' if benefits else ''}). So "
+        f"{study.positive!r} is decided at a probability of {number(c.threshold)} or more."
     )
     parts: list[Any] = [tag("p", text)]
     if benefits or any(uncertain.is_uncertain(study.terms[name]) for name in _TERMS):
@@ -67,18 +67,19 @@ def asked(study: Study) -> Markup:
 def _of_rows(study: Study) -> Markup:
     """Costs that differ by row: each term, and the thresholds that follow."""
     if study.terms["cost_matrix"] is not None:
-        return tag("p", "Each row has its own cost matrix; the decision of least expected cost is taken.")
+        return tag(
+            "p", "Each row has its own cost matrix; the decision with the least expected cost is taken."
+        )
     low, middle, high = np.quantile(np.clip(study.costs.threshold, 0, 1), [0.05, 0.5, 0.95])
     if number(low) == number(high):
         text = (
-            "Each row has its own costs, almost all in the same proportion: "
+            "Costs differ by row, almost all in the same proportion: "
             f"{study.positive!r} is decided at a probability of {number(middle)} or more."
         )
     else:
         text = (
-            f"Each row has its own costs, so each is decided at its own threshold: {study.positive!r} at "
-            f"a probability of {number(middle)} or more for the row in the middle; the threshold is "
-            f"{number(low)} to {number(high)} for nine rows in ten."
+            f"Costs, and so the threshold for {study.positive!r}, differ by row: median {number(middle)}, "
+            f"90% within {number(low)} – {number(high)}."
         )
     budget = None if study.budget is None else tag("p", _budget(study))
     return join(tag("p", text), _terms(study), budget)
@@ -96,11 +97,11 @@ def _terms(study: Study) -> Markup:
         elif uncertain.is_uncertain(value):
             ends = uncertain.ends(uncertain.read(name, value))
             spread = number(uncertain.mean(name, value))
-            shown = f"{number(ends[0])} to {number(ends[1])}, known only roughly"
+            shown = f"{number(ends[0])} to {number(ends[1])}, uncertain"
         else:
             shown, spread = study.stated.get(name, number(float(value))), number(float(value))
         rows.append((meaning, shown, spread))
-    return table("What decisions cost and bring", ("", "stated as", "on average"), rows, numeric=(2,))
+    return table("Costs and benefits", ("", "stated", "mean"), rows, numeric=(2,))
 
 
 def _budget(study: Study) -> str:
@@ -110,8 +111,8 @@ def _budget(study: Study) -> str:
     else:
         most = f"{study.budget:,.0f}"
     return (
-        f"At most {most} of the {len(study.y):,} judging rows may be acted on: those with the largest "
-        "expected saving, and only where there is one."
+        f"At most {most} of the {len(study.y):,} test rows are acted on: those with the largest positive "
+        "expected saving."
     )
 
 
@@ -126,10 +127,10 @@ def _matrix(study: Study) -> Markup:
         *(f"decided {label!r}" for label in study.labels),
         *(("undecided",) * study.costs.abstains),
     )
-    text = "Each decision has a cost for each class, and the one with the least expected cost is taken"
-    text += ", which may be to abstain." if study.costs.abstains else "."
+    text = "Each decision has a cost for each class; the one with the least expected cost is taken"
+    text += ", including abstention." if study.costs.abstains else "."
     if study.sided:
         text += f" That is {study.positive!r} at a probability of {number(study.costs.threshold)} or more."
     budget = None if study.budget is None else tag("p", _budget(study))
     numeric = tuple(range(1, len(columns)))
-    return join(tag("p", text), table("What each decision costs", columns, rows, numeric=numeric), budget)
+    return join(tag("p", text), table("Cost matrix", columns, rows, numeric=numeric), budget)

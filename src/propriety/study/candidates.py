@@ -105,7 +105,7 @@ def scores_of(argument: str, given: Any, question: Question, scale: str, name: s
 
 
 def stacked_of(X: Any, y: Any, weight: Any, test: Any) -> tuple[Any, Any, Any, int]:
-    """Training and judging rows in one table, and the number of the training rows."""
+    """Training and test rows in one table, and the number of the training rows."""
     if not isinstance(test, tuple) or not 2 <= len(test) <= 3:
         raise ArgumentError("test", "must be (X, y) or (X, y, sample_weight)")
     other, labels = test[0], test[1]

@@ -29,15 +29,15 @@ def no_better(simple: Judgement) -> list[str]:
     saved = simple.dearer
     if saved is None or saved.low > 0:
         return []
-    interval = f"95% interval {between(saved)}"
+    interval = f"95% CI {between(saved)}"
     if saved.high < 0:
         return [
-            f"the model is worse than none: 1,000 cases cost {number(-saved.value)} more than with "
-            f"{simple.name} (it saves {number(saved.value)}, {interval})"
+            f"the model is worse than none: it costs {number(-saved.value)} more per 1,000 cases than "
+            f"{simple.name} (saving {number(saved.value)}, {interval})"
         ]
     return [
-        f"the model cannot be told apart from {simple.name}: it saves {number(saved.value)} on 1,000 cases, "
-        f"{interval}"
+        f"the model is not significantly better than {simple.name}: it saves {number(saved.value)} per "
+        f"1,000 cases, {interval}"
     ]
 
 
@@ -45,7 +45,7 @@ def worse_than_base_rate(y: Floats, p: Floats, weights: Weights, groups: Any = N
     """Warn of probabilities that are worse than the base rate for everyone, by the log loss.
 
     >>> worse_than_base_rate(np.repeat([0.0, 1.0], 50), np.repeat([0.9, 0.1], 50), Weights(100))
-    ['its probabilities are worse than stating the share 50.0% for everyone: log loss 2.3 against 0.693']
+    ['its probabilities are worse than the base rate of 50.0% for everyone: log loss 2.3 against 0.693']
     """
     rate = weights.mean(y)
     if not 0 < rate < 1:
@@ -55,11 +55,11 @@ def worse_than_base_rate(y: Floats, p: Floats, weights: Weights, groups: Any = N
     if not weights.estimate(stated - constant, groups=groups).low > 0:
         return []
     means = f"log loss {number(weights.mean(stated))} against {number(weights.mean(constant))}"
-    return [f"its probabilities are worse than stating the share {percent(rate)} for everyone: {means}"]
+    return [f"its probabilities are worse than the base rate of {percent(rate)} for everyone: {means}"]
 
 
 def miscalibrated(y: Floats, p: Floats, weights: Weights) -> list[str]:
-    """Warn of probabilities that say too much or too little, or too high or too low a share on the whole."""
+    """Warn of overconfident or underconfident probabilities, or too high or too low ones on average."""
     rate, stated = weights.mean(y), weights.mean(p)
     if not 0 < rate < 1:
         return []
@@ -67,19 +67,19 @@ def miscalibrated(y: Floats, p: Floats, weights: Weights) -> list[str]:
     slope = evaluation.calibration_slope(y, p, sample_weight=weights.values, pos_label=1)
     if np.isfinite(slope.value) and not slope.low <= 1 <= slope.high and abs(slope.value - 1) > _OFF:
         says = (
-            "too extreme: large ones happen less often than stated and small ones more often"
+            "overconfident: too close to 0 and 1"
             if slope.value < 1
-            else "too timid: large ones happen more often than stated and small ones less often"
+            else "underconfident: not close enough to 0 and 1"
         )
         warnings.append(
-            f"its probabilities are {says} (calibration slope {slope.value:.2f}, 95% interval "
-            f"{slope.low:.2f} to {slope.high:.2f}; 1 is right)"
+            f"its probabilities are {says} (calibration slope {slope.value:.2f}, 95% CI "
+            f"{slope.low:.2f} to {slope.high:.2f}; 1 is ideal)"
         )
     gap = weights.estimate(p - y)
     if gap.sure and abs(gap.value) > _OFF * rate:
         warnings.append(
-            f"its probabilities are too {'high' if gap.value > 0 else 'low'} overall: {percent(stated)} "
-            f"stated on average, {percent(rate)} seen"
+            f"its probabilities are too {'high' if gap.value > 0 else 'low'} on average: {percent(stated)} "
+            f"predicted, {percent(rate)} observed"
         )
     return warnings
 
@@ -88,11 +88,11 @@ def rare_classes(y: Floats, labels: tuple[str, ...]) -> list[str]:
     """Warn of a class with few rows among those that judge.
 
     >>> rare_classes(np.array([1.0] * 60 + [0.0] * 3), ("no", "yes"))
-    ["only 3 of the 63 judging rows are 'no': every number about them is rough"]
+    ["only 3 of the 63 test rows are 'no': estimates for this class are imprecise"]
     """
     counts = [int(np.sum(y == k)) for k in range(len(labels))]
     return [
-        f"only {count} of the {len(y):,} judging rows are {label!r}: every number about them is rough"
+        f"only {count} of the {len(y):,} test rows are {label!r}: estimates for this class are imprecise"
         for count, label in zip(counts, labels, strict=True)
         if count < _FEW
     ]
@@ -103,10 +103,8 @@ def few_mistakes(y: Floats, decided: Any) -> list[str]:
     mistakes = int(np.sum(decided != y))
     if mistakes >= _MISTAKES:
         return []
-    made = {0: "no mistake was", 1: "one mistake was"}.get(mistakes, f"{mistakes} mistakes were")
-    return [
-        f"{made} made on {len(y):,} rows, so the interval of the cost is rough; its upper end may be too low"
-    ]
+    made = {0: "no mistakes", 1: "only one mistake"}.get(mistakes, f"only {mistakes} mistakes")
+    return [f"{made} on {len(y):,} rows: the confidence interval of the cost is approximate"]
 
 
 def parts_differ(parts: Any, costs_of_rows: Floats, weights: Weights) -> list[str]:
@@ -122,8 +120,8 @@ def parts_differ(parts: Any, costs_of_rows: Floats, weights: Weights) -> list[st
     if chance >= _SURE:
         return []
     return [
-        f"the {len(groups)} parts that judge the model differ by more than chance: their costs of 1,000 "
-        f"cases range from {1000 * means.min():.0f} to {1000 * means.max():.0f}"
+        f"the cost per 1,000 cases differs significantly between the {len(groups)} test parts: "
+        f"{1000 * means.min():,.0f} to {1000 * means.max():,.0f}"
     ]
 
 
@@ -143,12 +141,12 @@ def share_drifts(y: Floats, order: Any, positive: str, time: str = "") -> list[s
     shares = early.mean(), late.mean()
     if time:
         return [
-            f"{positive!r} makes up {shares[0]:.1%} of the earlier half of the judging rows by {time!r} and "
-            f"{shares[1]:.1%} of the later one: the share drifts"
+            f"the share of {positive!r} drifts: {shares[0]:.1%} in the earlier half of the test rows by "
+            f"{time!r}, {shares[1]:.1%} in the later half"
         ]
     return [
-        f"{positive!r} makes up {shares[0]:.1%} of the first half of the table and {shares[1]:.1%} of "
-        "the second: if rows are in order of time, the share drifts, and judging at random is too optimistic"
+        f"the share of {positive!r} is {shares[0]:.1%} in the first half of the table and {shares[1]:.1%} "
+        "in the second; if the rows are in order of time, random splits are too optimistic: split by time"
     ]
 
 

@@ -29,9 +29,9 @@ _LEVEL = 0.01  # of all tests, so that a model that is watched daily seldom rais
 _NAMED = 5  # columns named in a warning
 _SLOPE, _GAP = 0.15, 0.01  # off a slope of 1, and between stated and seen shares, that is worth a warning
 _WORDS = {
-    "cost": "the cost of 1,000 decisions is",
-    "slope": "the slope of the calibration, which should be 1, is",
-    "gap": "the mean of the probabilities less the share seen, which should be 0, is",
+    "cost": "the cost per 1,000 decisions is",
+    "slope": "the calibration slope, ideally 1, is",
+    "gap": "the predicted minus the observed share, ideally 0, is",
 }
 
 
@@ -111,8 +111,8 @@ class Change:
         """In a sentence."""
         what = _WORDS[self.name]
         return (
-            f"{what} {number(self.now.value)} ({between(self.now)}), and was {number(self.was.value)} "
-            f"({between(self.was)}) when the model was judged"
+            f"{what} {number(self.now.value)} (95% CI {between(self.now)}); it was {number(self.was.value)} "
+            f"({between(self.was)}) at training"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -240,7 +240,9 @@ class Monitor:
                 yield what, f"{len(changed)} of {len(drifts)} {what} changed: {named}{more}"
         if self.decisions.changed:
             d = self.decisions
-            text = f"{d.part!r} is decided for {percent(d.now)} of the rows, and was for {percent(d.was)}"
+            text = (
+                f"{d.part!r} is decided for {percent(d.now)} of the rows; it was {percent(d.was)} at training"
+            )
             yield "decisions", text
 
     @property

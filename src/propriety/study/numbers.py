@@ -12,12 +12,16 @@ from propriety.weights import Estimate
 def number(value: float) -> str:
     """A number for people.
 
-    >>> number(1234.5), number(12.34), number(-0.1234), number(0)
-    ('1,234', '12.3', '−0.123', '0')
+    >>> number(1234.5), number(12.34), number(-0.1234), number(0), number(0.0000123)
+    ('1,234', '12.3', '−0.123', '0', '0.0000123')
     """
     if value == 0:
         return "0"
-    text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    if abs(value) >= 100:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:.3g}"
+        text = f"{float(text):.12f}".rstrip("0") if "e" in text else text
     return text.replace("-", "−")
 
 

@@ -56,10 +56,10 @@ def in_words(name: str, at_random: Judgement, by_time: Judgement) -> str:
     random, later = at_random.cost, by_time.cost
     verb = "more" if later.value > random.value else "less"
     apart = later.low > random.high or later.high < random.low
-    chance = "" if apart else ", which may be chance"
+    chance = "" if apart else "; the difference may be chance"
     return (
-        f"rows are in order of {name!r} and were judged at random. Judged on the latest {LATEST:.0%} "
-        f"by a model of those before, 1,000 decisions cost {number(later.value)} ({between(later)}), {verb} "
-        f"than {number(random.value)} ({between(random)}){chance}; splitting by {name!r} as the time judges "
-        "that way"
+        f"the rows are in order of {name!r}, but were split at random. On the latest {LATEST:.0%}, by a "
+        f"model of the rows before, 1,000 decisions cost {number(later.value)} (95% CI {between(later)}), "
+        f"{verb} than {number(random.value)} ({between(random)}){chance}. To split this way, "
+        f"give {name!r} as the time"
     )

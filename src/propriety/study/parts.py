@@ -1,4 +1,4 @@
-"""Parts of the judging rows: subgroups by a column, and consecutive parts by time."""
+"""Parts of the test rows: subgroups by a column, and consecutive parts by time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def as_parts(values: Any, n: int) -> NDArray[Any]:
     """Numbers or text for each judging row."""
     given = as_column(values)
     if given.shape != (n,):
-        raise ArgumentError("by", f"must have one entry for each of {n} judging rows, got {given.shape}")
+        raise ArgumentError("by", f"must have one entry for each of {n} test rows, got {given.shape}")
     return np.asarray(given)
 
 

@@ -246,7 +246,7 @@ class _Reader:
             raise ArgumentError(argument, f"names a column, {given!r}, and X is no data frame")
         if given not in self.frame.columns:
             names = list(self.frame.columns)
-            raise ArgumentError(argument, f"names a column that X has not, {given!r}; it has {names}")
+            raise ArgumentError(argument, f"is not a column of X, {given!r}; it has {names}")
         self.used.append(given)
         return self.frame[given].to_numpy()
 

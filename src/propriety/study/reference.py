@@ -96,7 +96,7 @@ class Reference:
         Dates are left out: they differ in all new rows. Scores are out of sample, one for each class; of two
         classes that of the positive one.
     decided : dict
-        The share of the judging rows that each decision was taken for.
+        The share of the test rows that each decision was taken for.
     cost : Estimate
         Of 1,000 decisions.
     slope, gap : Estimate or None

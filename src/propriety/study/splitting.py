@@ -35,7 +35,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Split:
-    """Pairs of training and judging rows, and how they came about."""
+    """Pairs of training and test rows, and how they came about."""
 
     pairs: Sequence[Pair]
     text: str
@@ -47,7 +47,7 @@ class Split:
 
     @property
     def rows(self) -> NDArray[np.intp]:
-        """The judging rows, in the order of the probabilities."""
+        """The test rows, in the order of the probabilities."""
         return np.concatenate([test for _, test in self.pairs])
 
     @property
@@ -94,7 +94,7 @@ def split_rows(
     judges = _held_out(y, holdout, seed)
     return Split(
         [(np.flatnonzero(~judges), np.flatnonzero(judges))],
-        f"{holdout:.0%} of the rows, which the model has not seen",
+        f"{holdout:.0%} of the rows held out",
     )
 
 
@@ -117,7 +117,7 @@ def _by_splitter(splitter: Any, y: NDArray[np.intp], groups: Role | None) -> Spl
     if len(np.unique(np.concatenate([test for _, test in pairs]))) < sum(len(test) for _, test in pairs):
         raise ArgumentError("cv", f"must judge each row once at most, and {splitter} judges some repeatedly")
     if any(np.intersect1d(train, test).size for train, test in pairs):
-        raise ArgumentError("cv", f"must keep judging rows from the fit, and {splitter} does not")
+        raise ArgumentError("cv", f"must keep test rows from the fit, and {splitter} does not")
     if not all(_has_all(y, train) for train, _ in pairs):
         raise ArgumentError("cv", f"must leave rows of every class to each fit, and {splitter} does not")
     return Split(pairs, f"{len(pairs)} parts of {type(splitter).__name__}")
@@ -156,7 +156,7 @@ def _by_groups(
         for train, test in splitter.split(y, y, groups.values):
             if _has_all(y, train) and _has_all(y, test):
                 share = len(test) / len(y)
-                return Split([(train, test)], f"{share:.0%} of the rows, {apart}")
+                return Split([(train, test)], f"{share:.0%} of the rows held out, {apart}")
     raise ArgumentError(
         "groups",
         f"{groups.name!r} cannot split the rows so that the training rows have every class: some class is in "

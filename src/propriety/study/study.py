@@ -74,14 +74,14 @@ class Study(StudyPieces):
         Weights of the rows; where scores start; what is never on both sides of a split; and what splits
         earlier rows from later ones. Columns that are named are no features.
     gap : float, default=0.0
-        How much earlier than the judging rows the training rows are, in units of `time` or in days, where
+        How much earlier than the test rows the training rows are, in units of `time` or in days, where
         labels come late.
     cv : int or splitter, optional
         Folds of cross-validation. By default 5 below 5,000 rows, else a quarter is held out.
     holdout : float, optional
         The share that is held out.
     test : tuple (X, y) or (X, y, sample_weight), optional
-        Rows that judge in the place of a split.
+        Evaluation in the place of a split.
     rivals : mapping of names to classifiers, or sequence of names, optional
         Other models, fitted to the same rows and judged on the same rows.
     name : str, optional
@@ -310,7 +310,7 @@ class Study(StudyPieces):
 
     @property
     def predictions(self) -> Any:
-        """A data frame of the judging rows: row, part, class, probability, decision and cost; of X's kind."""
+        """A data frame of the test rows: row, part, class, probability, decision and cost; of X's kind."""
         return predictions_frame(self)
 
     @property

@@ -10,54 +10,48 @@ import numpy as np
 
 from propriety.data.table import Rows, is_frame
 from propriety.evaluation.judging import Difference, Judgement
+from propriety.formatting import aligned, intervals
 from propriety.study.verdict import of_intervals
 
 if TYPE_CHECKING:
     from propriety.study.study import Study
 
-#: What is shown of a judgement: the key, the heading, and the digits after the point.
+#: What is shown of a judgement: the key and the heading.
 COLUMNS = (
-    ("false_alarms_per_1000", "false alarms", 1),
-    ("misses_per_1000", "misses", 1),
-    ("mistakes_per_1000", "mistakes", 1),
-    ("abstained_per_1000", "abstained", 1),
-    ("log_loss", "log loss", None),
-    ("area_under_roc", "ROC area", None),
+    ("false_alarms_per_1000", "false alarms"),
+    ("misses_per_1000", "misses"),
+    ("mistakes_per_1000", "mistakes"),
+    ("abstained_per_1000", "abstained"),
+    ("log_loss", "log loss"),
+    ("area_under_roc", "AUC"),
 )
 
 
 def rows_of(judged: Sequence[Judgement]) -> tuple[tuple[str, ...], list[tuple[Any, ...]], int]:
     """Headings and rows of the table of costs, mistakes and quality, and the row of least cost."""
     numbers = [j.to_dict() for j in judged]
+    ends = intervals([(n["cost_low"], n["cost_high"]) for n in numbers])
     columns = [column for column in COLUMNS if any(n.get(column[0]) is not None for n in numbers)]
     rows = []
-    for n in numbers:
-        values = [float("nan") if n.get(key) is None else n[key] for key, _, _ in columns]
-        rows.append(
-            (
-                n["model"],
-                round(n["cost_per_1000"], 1),
-                f"{n['cost_low']:,.0f} – {n['cost_high']:,.0f}",
-                *(
-                    v if digits is None else round(v, digits)
-                    for v, (_, _, digits) in zip(values, columns, strict=True)
-                ),
-            )
-        )
-    headings = ("model", "cost", "95% interval", *(heading for _, heading, _ in columns))
+    for n, interval in zip(numbers, ends, strict=True):
+        values = [float("nan") if n.get(key) is None else n[key] for key, _ in columns]
+        rows.append((n["model"], n["cost_per_1000"], interval, *values))
+    headings = ("model", "cost", "95% CI", *(heading for _, heading in columns))
     return headings, rows, int(np.argmin([n["cost_per_1000"] for n in numbers]))
 
 
 def title_of(study: Study) -> str:
     """Of the table."""
-    by = study.split.text or f"{len(study.y):,} rows given"
-    return f"Cost of 1,000 decisions, judged by {by}"
+    by = study.split.text or f"{len(study.y):,} rows"
+    return f"Cost per 1,000 decisions: {by}"
 
 
 def text(study: Study) -> str:
     """The table and the verdict in plain text."""
     headings, rows, _ = rows_of(study.judgements)
-    shown = [headings, *(tuple(map(_shown, row)) for row in rows)]
+    columns = zip(*rows, strict=True)
+    cells = [list(column) if isinstance(column[0], str) else aligned(column) for column in columns]
+    shown = [headings, *zip(*cells, strict=True)]
     widths = [max(len(row[j]) for row in shown) for j in range(len(headings))]
     lines = [
         "  ".join(
@@ -67,12 +61,6 @@ def text(study: Study) -> str:
         for row in shown
     ]
     return "\n".join([title_of(study), *lines, of_intervals(study.rows), study.verdict])
-
-
-def _shown(value: Any) -> str:
-    if not isinstance(value, float):
-        return str(value)
-    return "–" if np.isnan(value) else f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
 
 
 def _backend(study: Study) -> Any:

@@ -49,7 +49,7 @@ def read_arrow(stream: Any, how: Reading) -> Read:
         # Arrow's reader of this format does not check what it reads: a damaged file ends the process.
         raise TableError(
             f"{how.name} is a Feather file of version 1, which is not read any more",
-            "write it anew: pandas.read_feather(old).to_feather(new)",
+            "write it again: pandas.read_feather(old).to_feather(new)",
         )
     stream = in_memory(stream)
     size = _size(stream)

@@ -125,7 +125,7 @@ class Columns:
             where = first_bad(array, self.missing, self.decimal)
             row, value = (f"row {first_row + where[0]}", repr(where[1])) if where else ("a row", "a value")
             raise TableError(
-                f"column {name!r} holds {value} in {row}, which is no number",
+                f"column {name!r} holds {value} in {row}, which is not a number",
                 "correct it, or leave the cell empty if the value is missing",
             ) from None
         except pa.ArrowNotImplementedError:

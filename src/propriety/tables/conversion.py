@@ -74,7 +74,7 @@ def _encoded(array: Any) -> Any:
 
 
 def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
-    """The values as float64, or pyarrow's error if one is no number."""
+    """The values as float64, or pyarrow's error if one is not a number."""
     if not (pa.types.is_dictionary(array.type) and is_text(array.type)):
         array = _plain(array)
     if pa.types.is_float64(array.type):
@@ -165,7 +165,7 @@ def is_usable(kind: Any) -> bool:
 
 
 def first_bad(array: Any, markers: Sequence[str], decimal: str) -> tuple[int, str] | None:
-    """Position and text of the first value that is no number."""
+    """Position and text of the first value that is not a number."""
     text = text_or_missing(array, markers)
     for i, value in enumerate(text.to_pylist()):
         if value is None:

@@ -291,7 +291,7 @@ def _check(name: str, term: Expression, amounts: Floats, rows: NDArray[np.intp])
         row = rows[np.argmax(wrong)] + 1
         raise TableError(
             [Argument(name), f" = {term.text} {what} in row {row}"],
-            "every row needs a cost: mend the table, leave such rows out, or state another expression",
+            "every row needs a cost: fix the table, leave such rows out, or state another expression",
         )
 
 
@@ -333,7 +333,9 @@ def _matrix_column(array: Any, decided: str, labels: tuple[str, ...], name: str)
         values = as_numpy(as_number(array, ("",))).astype(np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         bad = first_bad(array, ("",), ".")
-        raise TableError(f"{name}: {bad[1]!r} in column {decided!r} is no number" if bad else name) from None
+        raise TableError(
+            f"{name}: {bad[1]!r} in column {decided!r} is not a number" if bad else name
+        ) from None
     wrong = ~np.isfinite(values) | (values < 0)
     if wrong.any():
         true = int(np.argmax(wrong))

@@ -32,7 +32,7 @@ class NotNumbers(TableError):
     """A column that was asked for as numbers holds something else, after rows that were numbers."""
 
     def __init__(self, column: str, value: str) -> None:
-        super().__init__(f"column {column!r} holds {value!r}, which is no number")
+        super().__init__(f"column {column!r} holds {value!r}, which is not a number")
         self.column, self.value = column, value
 
     def __reduce__(self) -> tuple[Any, ...]:

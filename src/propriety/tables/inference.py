@@ -102,7 +102,7 @@ def infer(
     _find_columns(table, {target, *apart} - (set(overrides.keep) - {target}), overrides, missing, result)
     if needs_features and not result.columns.columns:
         reasons = "; ".join(f"{n!r}: {why}" for n, why in list(result.left_out.items())[:5])
-        raise TableError(f"no column is left to learn from ({reasons})", "keep one by --keep")
+        raise TableError(f"no column is left to train on ({reasons})", "keep one by --keep")
     result.warnings += look_for_leaks(table, result.columns, result.codes, n_jobs)
     return result
 
@@ -156,7 +156,7 @@ def _find(
         if column is not None:
             return column, "" if column.parts else "constant"
         if forced:
-            raise TableError(f"column {name!r} has values that are no dates", "give --date NAME=FORMAT")
+            raise TableError(f"column {name!r} has values that are not dates", "give --date NAME=FORMAT")
     values = sorted(conversion.different(text).to_pylist(), key=in_order)
     return Column(name, "category", tuple(values)), _useless_text(name, text, len(values))
 
@@ -173,7 +173,7 @@ def _forced(name: str, overrides: Overrides) -> str | None:
 
 
 def try_number(array: Any, missing: Sequence[str], decimal: str) -> Any | None:
-    """The values as numbers, null where missing; None if one is no number."""
+    """The values as numbers, null where missing; None if one is not a number."""
     if pa.types.is_temporal(array.type):
         return None
     try:

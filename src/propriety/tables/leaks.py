@@ -40,7 +40,7 @@ def look_for_leaks(
         area = max(areas[f] for f in column.features)
         if area >= _LEAK:
             warnings.append(
-                f"column {column.name!r} alone nearly tells the target (area under the curve {area:.3f}): is "
+                f"column {column.name!r} alone nearly determines the target (AUC {area:.3f}): is "
                 f"it known when the model is used? If not, --drop '{column.name}'"
             )
     return warnings

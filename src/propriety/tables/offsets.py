@@ -78,7 +78,7 @@ class TableOffset:
         if wrong.any():
             raise TableError(
                 [_OFFSET, f" = {self.text} is missing or not finite in row {rows[np.argmax(wrong)] + 1}"],
-                "every row needs one: mend the table, leave such rows out, or state another expression",
+                "every row needs one: fix the table, leave such rows out, or state another expression",
             )
         scale = ScoreScale.read(self.scale)
         wrong = ((offset <= 0) | (offset >= 1)) & (scale.name == PROBABILITY)
@@ -90,6 +90,6 @@ class TableOffset:
                     f" = {self.text} is {offset[row]:g} in row {rows[row] + 1}, and the log-odds of a "
                     "probability need one between 0 and 1, neither included",
                 ],
-                "mend the table, or keep it away from 0 and 1",
+                "fix the table, or keep it away from 0 and 1",
             )
         return scale.log_odds(offset)

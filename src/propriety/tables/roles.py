@@ -47,7 +47,7 @@ def groups_of(table: Any, name: str, rows: NDArray[np.intp], missing: Sequence[s
         )
     _, codes = np.unique(np.array(text.to_pylist(), dtype=object).astype(str), return_inverse=True)
     if codes.max() == 0:
-        raise TableError(f"column {name!r} has one group only, so that nothing can be judged on another")
+        raise TableError(f"column {name!r} has one group only, so that no other group can be tested on")
     return codes.astype(np.intp)
 
 
@@ -65,7 +65,7 @@ def times_of(
         column = try_date(name, array, missing, overrides.dates.get(name), findings)
         if column is None:
             raise TableError(
-                f"column {name!r} has neither numbers nor dates, so rows have no order of time",
+                f"column {name!r} has neither numbers nor dates, so rows cannot be ordered by time",
                 f"say how dates are written by --date '{name}=FORMAT'",
             )
         when = conversion.as_date(array, missing, column.form)
@@ -74,10 +74,10 @@ def times_of(
     if not known.all():
         raise TableError(
             f"the time in row {rows[np.argmin(known)] + 1} of column {name!r} is missing",
-            "every row needs its time: mend the table, or leave such rows out",
+            "every row needs its time: fix the table, or leave such rows out",
         )
     if values.min() == values.max():
-        raise TableError(f"column {name!r} has one time only, so that nothing can be judged after it")
+        raise TableError(f"column {name!r} has one time only, so no rows come after others")
     return np.asarray(values, dtype=np.float64)
 
 

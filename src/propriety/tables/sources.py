@@ -191,7 +191,7 @@ def _open(path: str, name: str) -> BinaryIO:
     except FileNotFoundError:
         raise TableError(f"there is no file {name}") from None
     except PermissionError:
-        raise TableError(f"{name} may not be read", "check its permissions") from None
+        raise TableError(f"{name} cannot be read", "check its permissions") from None
 
 
 class _Unclosed(io.RawIOBase):
