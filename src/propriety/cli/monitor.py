@@ -28,7 +28,7 @@ from propriety.study.verdict import of_intervals
 from propriety.tables import Source, TableError, TableModel
 from propriety.tables.conversion import ISO, dates_and_others
 from propriety.tables.errors import no_such_column
-from propriety.weights import Weights
+from propriety.weights import Estimate, Weights
 
 _SHOWN = 10  # columns in the table of drift
 _SEEN = 0.5  # of the rows, from where on they cannot judge: the model was fitted to them
@@ -213,7 +213,7 @@ def _show(out: Output, monitor: Monitor, judged: JudgedRows | None) -> None:
         rows = [
             (
                 change.name,
-                *(f"{number(e.value)} ({between(e)})" for e in (change.was, change.now, change.difference)),
+                *(_shown(change.name, e) for e in (change.was, change.now, change.difference)),
             )
             for change in monitor.changes
         ]
@@ -232,6 +232,14 @@ def _show(out: Output, monitor: Monitor, judged: JudgedRows | None) -> None:
         out.table("Population stability index by month", headings, lines)
     if not monitor.findings:
         out.say("No significant change.")
+
+
+def _shown(name: str, estimate: Estimate) -> str:
+    """A number with its interval; predicted minus observed is a share."""
+    if name != "gap":
+        return f"{number(estimate.value)} ({between(estimate)})"
+    value, low, high = map(percent, (estimate.value, estimate.low, estimate.high))
+    return f"{value} ({low} to {high})"
 
 
 def _row(drift: Drift) -> tuple[Any, ...]:

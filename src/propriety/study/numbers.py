@@ -9,13 +9,16 @@ from propriety.errors import ArgumentError
 from propriety.weights import Estimate
 
 
+_TINY = 1e-6  # shown as 0
+
+
 def number(value: float) -> str:
     """A number for people.
 
     >>> number(1234.5), number(12.34), number(-0.1234), number(0), number(0.0000123)
     ('1,234', '12.3', '−0.123', '0', '0.0000123')
     """
-    if value == 0:
+    if abs(value) < _TINY:
         return "0"
     if abs(value) >= 100:
         text = f"{value:,.0f}"
