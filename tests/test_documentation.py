@@ -24,7 +24,7 @@ ELSEWHERE = {
     ("costs.md", "console"): "cli/test_document.py",
     ("costs.md", "text"): "cli/test_document.py",
     ("deploying.md", "python"): "export/test_document.py",
-    ("workers.md", "python"): "distributed/test_dask.py",
+    ("scale.md", "python"): "distributed/test_dask.py",
 }
 HERE = {
     ("command-line.md", "sh"),

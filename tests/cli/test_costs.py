@@ -98,7 +98,7 @@ def test_predict_makes_the_costs_of_a_new_table(place, tmp_path):
 def test_explain_says_how_the_costs_were_stated(place):
     shown = run("explain", place / "rows.propriety").stdout
     assert "0.5 + 0.1*amount" in shown
-    assert "a threshold of each row" in shown
+    assert "one for each row" in shown
 
 
 def test_a_column_of_the_costs_may_be_no_feature_and_is_needed_all_the_same(place, tmp_path):
@@ -302,7 +302,7 @@ def test_the_report_says_which_split_judged_it(place, tmp_path):
     )  # fmt: skip
     text = page.read_text(encoding="utf-8")
     assert "Judged by the latest 30% of the rows by &#x27;opened&#x27;" in text
-    assert "Costs known only roughly" in text
+    assert "Uncertain costs" in text
     assert "would be decided otherwise" in text
 
 
@@ -443,7 +443,7 @@ def test_an_offset_of_columns_is_kept_and_evaluated_by_every_command(place, tmp_
     assert alone["misses_per_1000"] == pytest.approx(1000 * np.mean((champion < 0) & bad))
     names = [c["name"] for c in result["columns"]]
     assert "amount" not in names  # as weights are no feature
-    assert "starts from an offset" in page.read_text(encoding="utf-8")
+    assert "Scores include an offset" in page.read_text(encoding="utf-8")
     run("predict", model, place / "loans.csv", "-o", tmp_path / "s.parquet")
     fitted = propriety.load(model)
     table = pq.read_table(tmp_path / "s.parquet")

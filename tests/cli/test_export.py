@@ -52,7 +52,7 @@ def test_by_default_it_is_written_beside_the_model_and_dates_are_told(folder, tm
     result = run("export", path, "--onnx")
     assert (tmp_path / "tree.onnx").exists()
     dates = [c for c in propriety.load(path).columns.columns if c.kind == "date"]
-    assert ("is made of a date" in result.stderr) == bool(dates)
+    assert ("is a part of a date" in result.stderr) == bool(dates)
 
 
 @pytest.mark.parametrize("kind", ["boosting", "linear"])

@@ -420,10 +420,10 @@ def test_the_page_on_many_machines_runs(client, tmp_path, monkeypatch):
         loans.to_parquet(tmp_path / "loans" / f"{k}.parquet")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(propriety.dask, "local", lambda n_workers: client)
-    page = (Path(__file__).parents[2] / "docs" / "workers.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
     names = {}
     for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
-        exec(compile(block, "workers.md", "exec"), names)
+        exec(compile(block, "scale.md", "exec"), names)
     assert names["model"].n_features_in_ == 4
     assert names["p"].compute().shape == (1600, 2)
     assert (tmp_path / "loans.propriety").exists()

@@ -52,14 +52,14 @@ def test_the_cost_of_rows_is_that_of_the_library():
     )
     text = text_of(report)
     for part in (
-        "Each row has its own costs",
-        "stated as",
+        "Costs, and so the threshold",
+        "stated",
         "amount",
-        "judging rows cost",
+        "test rows cost",
         "in all",
-        "better of always and never",
-        "Each row counts by what is at stake",
-        "If only some can be acted on",
+        "cheaper of always and never",
+        "Each row is weighted by its stakes",
+        "Limited budget",
         "lift",
     ):
         assert part in text, part
@@ -122,13 +122,13 @@ def test_what_hangs_on_costs_known_roughly_is_told():
     result = evaluation.cost_sensitivity(P, 1, (2, 20))
     text = text_of(report)
     assert f"{result.changed.value:.1%} of the rows" in text
-    assert "2 to 20, known only roughly" in text
-    assert "Costs known only roughly" not in text_of(page_of(Y, P, fn_cost=4))
+    assert "2 to 20, uncertain" in text
+    assert "Uncertain costs" not in text_of(page_of(Y, P, fn_cost=4))
 
 
 def test_a_range_beside_costs_of_rows_is_told_too():
     report = page_of(Y, P, fp_cost=0.1 * AMOUNT, fn_cost=(2, 20))
-    assert "for the row in the middle" in text_of(report)
+    assert "for the median row" in text_of(report)
     np.testing.assert_allclose(report.costs.fn_cost, 18 / np.log(10))
 
 
@@ -150,7 +150,7 @@ def test_a_matrix_has_its_page():
     assert report.judgements[0].cost.value == pytest.approx(1000 * mean)
     assert report.labels == ("a", "b", "c")
     text = text_of(report)
-    for part in ("What each decision costs", "undecided", "is 'c'", "logistic", "The tree itself", "stated"):
+    for part in ("Cost matrix", "undecided", "is 'c'", "logistic", "The decision tree", "predicted"):
         assert part in text, part
     assert "Murphy" not in text
     assert not re.search("nan|None", text)
@@ -160,7 +160,7 @@ def test_the_confusion_of_a_page_counts_every_row():
     x, y = three()
     model = LinearClassifier(alpha=0.01).fit(x, y)
     text = text_of(Study.from_estimator(model, x, y))
-    assert "Every mistake costs the same" in text
+    assert "All mistakes cost the same" in text
     assert sum(int(n) for n in re.findall(r"\((\d+) rows?\)", text)) == N
 
 
@@ -242,7 +242,7 @@ def test_costs_of_columns_within_another_are_those_of_the_rows(wrap):
     np.testing.assert_allclose(report.costs.fn_cost, X["amount"])
     assert report.stated == {"fn_cost": "amount"}
     if wrap is FrozenEstimator:
-        assert "Each row has its own costs" in text_of(report)
+        assert "differ by row" in text_of(report)
 
 
 def test_positive_says_from_which_side_the_same_costs_are_seen():
@@ -312,7 +312,7 @@ def test_a_model_with_an_offset_is_judged_on_top_of_it():
     np.testing.assert_allclose(report.rivals["the offset alone"], 1 / (1 + np.exp(-offset)))
     turned = Study.from_estimator(model, X, y, offset=offset, pos_label=0)
     np.testing.assert_allclose(turned.rivals["the offset alone"], 1 / (1 + np.exp(offset)))
-    assert "The score of each row starts from an offset" in text_of(report)
+    assert "Scores include an offset" in text_of(report)
     assert "offset" not in text_of(Study.from_estimator(plain, X, y))
     with pytest.raises(ValueError, match="offset is needed: LinearClassifier was fitted with one"):
         Study.from_estimator(model, X, y)
@@ -350,12 +350,12 @@ def test_decisions_for_everyone_that_are_not_shown_are_counted():
 def test_the_first_sentence_says_what_deciding_without_a_model_costs():
     sure = text_of(page_of(Y, P, fn_cost=4, positive="bad"))
     assert re.search(
-        r"The model saves [\d.,]+ on every 1,000 cases \(95% interval [\d.,]+ to [\d.,]+\) against "
-        r"(never|always) 'bad'.*; without a model, (never|always) 'bad', they cost [\d.,]+\.",
+        r"The model saves [\d.,]+ per 1,000 cases \(95% CI [\d.,]+ to [\d.,]+\) compared with "
+        r"(never|always) 'bad'.*; without a model \((never|always) 'bad'\), they cost [\d.,]+\.",
         sure,
     )
     constant = text_of(page_of(Y, np.full(N, 0.5) + 1e-9 * P, positive="bad"))
-    assert "Whether the model saves anything cannot be told from chance" in constant
+    assert "No significant saving" in constant
 
 
 def test_a_missing_group_of_a_report_is_named():
@@ -411,7 +411,7 @@ def test_subgroups_have_their_numbers_and_intervals():
     assert FAIRNESS in text
     assert FAIRNESS.count(". ") + 1 == 4
     assert "By p" in text
-    assert "The judging rows in order of 'day'" in text
+    assert "The test rows in order of 'day'" in text
     assert "part 6, latest" in text
     with pytest.raises(ValueError, match="by must have an entry for each of 300 rows, and 'side'"):
         page_of(Y, P, by={"side": by[:3]})

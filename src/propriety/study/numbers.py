@@ -8,7 +8,6 @@ from typing import Any
 from propriety.errors import ArgumentError
 from propriety.weights import Estimate
 
-
 _TINY = 1e-6  # shown as 0
 
 
