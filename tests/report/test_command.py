@@ -51,7 +51,7 @@ def test_the_command_writes_a_report(table, tmp_path, model):
         *(("logistic regression", "propriety tree", "significantly cheaper than") if rivals else ()),
         "A miss costs 5 times",
         "2-fold cross-validation: 240 rows",
-        "Column &#x27;leak&#x27; alone nearly tells the target",
+        "Column &#x27;leak&#x27; alone nearly determines the target",
         "in the earlier half of the test rows by",
         "constant: 1",
         "14.6%",  # of the numbers are missing
@@ -134,7 +134,7 @@ def test_a_calibrated_log_loss_is_called_the_default(table, tmp_path):
     result = fit(table, "--model", "boosting", "--report", str(tmp_path / "r.html"))
     assert result.exit_code == 0, result.stderr
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "Recalibrated(Logit()" in page
+    assert "Log(), logit link, recalibrated" in page
     assert "It is the default: the costs enter" in page
     assert "looks where the decision is made" not in page
 

@@ -373,7 +373,7 @@ def test_headline_and_tiles_are_in_the_unit_and_for_the_period():
     saved = amount(120 * line.dearer.value, "€")
     assert f"The model saves {saved} on 120,000 cases a year" in text
     assert f"{amount(120 * report.judgements[0].cost.value, '€')} cost of 120,000 cases a year" in text
-    assert f"{number(120 * report.judgements[0].misses)} of 120,000 a year are missed" in text
+    assert f"{number(120 * report.judgements[0].misses)} misses per 120,000 a year" in text
     assert "1,000 cases" not in text
     with pytest.raises(ValueError, match="cases must be a period and a number of cases"):
         page_of(Y, P, per=("year", 0))

@@ -61,7 +61,7 @@ def make(n=400, seed=0, **facts):
         "columns": [ColumnFacts("x", "number", 0.25, "-3 to 3"), ColumnFacts("size", "category")],
         "left_out": {"id": "counts the rows"},
         "notes": ["3 rows were left out"],
-        "warnings": ["column 'z' alone nearly tells the target"],
+        "warnings": ["column 'z' alone nearly determines the target"],
         "about": {"table": "t.csv"},
         "command": "propriety fit t.csv --report r.html",
     }
@@ -226,7 +226,7 @@ def test_a_model_no_better_than_none_is_called_so_first():
     assert "worse than none" in wrong[0]
     assert "worse than the base rate" in wrong[1]
     useless = warnings_of(page_of(y, rng.uniform(0.29, 0.31, 2000), order=rng.permutation(2000)))
-    assert "cannot be told apart from never" in useless[0]
+    assert "not significantly better than never" in useless[0]
     assert not any("worse than" in text for text in useless)
 
 
@@ -241,9 +241,9 @@ def test_a_slope_is_told_with_its_interval(factor, says):
         assert texts == []
         return
     assert says in texts[0]
-    low, high = map(float, re.search(r"interval ([0-9.]+) to ([0-9.]+)", texts[0]).groups())
+    low, high = map(float, re.search(r"CI ([0-9.]+) to ([0-9.]+)", texts[0]).groups())
     assert low < 1 / factor < high
-    assert "too high overall" in checks.miscalibrated(y.astype(float), p**0.3, Weights(4000))[-1]
+    assert "too high on average" in checks.miscalibrated(y.astype(float), p**0.3, Weights(4000))[-1]
 
 
 # --- the page -----------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def test_the_page_says_everything_it_should(page):
         "at a probability of 0.2 or more",
         "Tailored(0.2)",
         "It was given by name.",
-        "Cost of 1,000 cases",
+        "Cost and mistakes per 1,000 cases",
         "never 'sick'",
         "always 'sick'",
         "a coin",
@@ -267,7 +267,7 @@ def test_the_page_says_everything_it_should(page):
         "Columns left out",
         "counts the rows",
         "3 rows were left out",
-        "Column 'z' alone nearly tells the target",
+        "Column 'z' alone nearly determines the target",
         "1 of 3 columns are not used",
         "propriety fit t.csv --report r.html",
         "numpy",
@@ -489,7 +489,7 @@ def test_a_readable_model_is_shown_in_words_with_the_names_of_its_columns():
     y = (X["age"] / 9 + rng.normal(size=160) > 50 / 9).astype(int).to_numpy()
     model = AutoClassifier(members=("linear",), interpretable=True, random_state=0).fit(X, y)
     page = Study.from_estimator(model, X, y).report()
-    assert "<h3>The model</h3>" in page
+    assert "The model in words" in page
     assert "Recalibrated by cross-validation" in page
     assert "age" in model.export_text()
 

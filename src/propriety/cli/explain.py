@@ -273,7 +273,7 @@ def describe(out: Output, model: TableModel) -> None:
     importances = _importances(out, model)
     text = model.export_text()
     if text:
-        out.say("\nThe model", "bold")
+        out.say("\nThe model in words", "bold")
         out.say(shortened(text))
     out.result(
         {

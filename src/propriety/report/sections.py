@@ -275,7 +275,7 @@ def _text(study: Study) -> Markup:
 
 
 def _in_words(text: str) -> Markup:
-    return join(tag("h3", "The model"), tag("pre", text, tabindex="0"))
+    return join(tag("h3", "The model in words"), tag("pre", text, tabindex="0"))
 
 
 def _curves(study: Study) -> Markup | None:
