@@ -47,7 +47,7 @@ def loss_text(loss: Any) -> str:
     'Tailored(0.1667, 20), logit link'
     """
     link, note = getattr(loss, "link", None), ""
-    if link is None:
+    if link is None or callable(loss.loss):  # no composite: one of several classes has its own link
         return _rounded(loss)
     while hasattr(link, "base"):
         link, note = link.base, ", recalibrated"

@@ -195,7 +195,7 @@ def test_predict_warns_of_dates_that_are_none(folder, tmp_path):
     table = write(tmp_path / "new.csv", data)
     out = tmp_path / "s.csv"
     [warning] = as_json("predict", folder / "linear.propriety", table, "--out", out)["warnings"]
-    assert warning.startswith("column 'when' has values in 2 rows that are no dates")
+    assert warning.startswith("column 'when' has values in 2 rows that are not dates")
 
 
 def test_no_warning_of_random_splits_for_rows_split_by_time(tmp_path):
@@ -269,7 +269,7 @@ def test_new_categories_are_counted_and_taken_as_missing(folder, tmp_path):
     data["color"] = ["violet"] * 3 + data["color"][3:]
     table = write(tmp_path / "t.csv", data)
     result = run("predict", folder / "boosting.propriety", table, "--out", tmp_path / "s.csv")
-    assert "'color' has values in 3 rows that the model has not seen" in result.stderr
+    assert "'color' has values in 3 rows that were not seen at training" in result.stderr
 
 
 MISMATCHES = {
@@ -488,7 +488,7 @@ def test_a_leak_and_an_identifier_are_pointed_out(tmp_path):
     }
     table = write(tmp_path / "t.csv", data)
     result = as_json("fit", table, *COSTS, "--model", "linear", "--folds", "2")
-    assert any("'outcome_code' alone nearly tells the target" in w for w in result["warnings"])
+    assert any("'outcome_code' alone nearly determines the target" in w for w in result["warnings"])
     assert "identifier" in result["left_out"]["patient_id"]
 
 

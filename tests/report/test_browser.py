@@ -44,7 +44,7 @@ def made(n=400, **facts):
         "order": np.arange(n),
         "rivals": {"another model": np.clip(p + 0.1, 0, 1)},
         "flips": [Flipped(3, flip), Flipped(4, None)],
-        "warnings": ["column 'z' alone nearly tells the target"],
+        "warnings": ["column 'z' alone nearly determines the target"],
         "command": "propriety fit loans.csv --report loans.html",
     }
     return page_of(y, p, **(known | facts))

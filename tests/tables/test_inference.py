@@ -105,6 +105,6 @@ def test_useless_columns_are_left_out_with_the_reason(name):
 )
 def test_a_column_that_tells_the_target_is_pointed_out(values):
     result = inferred({"leak": values, "x": [1, 2, 3, 4] * 10, "y": Y})
-    assert "'leak' alone nearly tells the target" in result.warnings[0]
+    assert "'leak' alone nearly determines the target" in result.warnings[0]
     harmless = {"x": [1, 2, 2, 1] * 10, "noise": ["a", "b", "b", "a"] * 10}
     assert not inferred({**harmless, "y": Y}).warnings

@@ -37,7 +37,7 @@ def explore_command(
     meaning: o.Meaning,
     telling: o.Telling,
 ) -> None:
-    """Shape a loss on a page and see every face of it, its properties, its code and what models make of it.
+    """Design a loss in the browser: its weight, properties, code and effect on models.
 
     The page is served to this machine only, until Ctrl-C. It needs the extra "explore".
 

@@ -18,7 +18,7 @@ from propriety.cli.output import UsageError
 
 @command
 def warm_command(*, jobs: o.JobsOption = None, telling: o.Telling) -> None:
-    """Compile every kernel once and keep the result on disk, for an image of a container or a new machine.
+    """Compile all kernels in advance, for a container image or a new machine.
 
     The first fit on a machine compiles for some seconds otherwise. Kernels are kept in the folder that
     NUMBA_CACHE_DIR names, or beside the package.
