@@ -18,7 +18,7 @@ _POOL = 2000  # rows whose values are tried
 
 @dataclass(frozen=True)
 class Flipped:
-    """What would change the decision on the judging row ``row``; None if nothing was found that would."""
+    """What would change the decision on the test row ``row``; None if nothing was found that would."""
 
     row: int
     flip: Flip | None

@@ -237,17 +237,17 @@ class JudgedStudy:
 
     @cached_property
     def judging(self) -> Question:
-        """The judging rows."""
+        """The test rows."""
         return self.question.take(self.split.rows)
 
     @cached_property
     def rows(self) -> JudgedRows:
-        """The judging rows, as decisions on them are counted."""
+        """The test rows, as decisions on them are counted."""
         return self.judging.judged
 
     @cached_property
     def y(self) -> Floats:
-        """The class of each judging row as a number: of two classes 1 is the positive one."""
+        """The class of each test row as a number: of two classes 1 is the positive one."""
         return self.rows.y.astype(np.float64)
 
     @property
@@ -267,12 +267,12 @@ class JudgedStudy:
 
     @property
     def costs(self) -> ResolvedCosts:
-        """What decisions on the judging rows cost."""
+        """What decisions on the test rows cost."""
         return self.rows.costs
 
     @property
     def terms(self) -> dict[str, Any]:
-        """The terms of the costs as they were stated, for the judging rows."""
+        """The terms of the costs as they were stated, for the test rows."""
         return {known: getattr(Costs(), name) for name, known in TERMS.items()} | self.judging.costs.terms
 
     @property
@@ -282,17 +282,17 @@ class JudgedStudy:
 
     @property
     def weights(self) -> Weights:
-        """Of the judging rows: a row of weight k is k rows."""
+        """Of the test rows: a row of weight k is k rows."""
         return self.rows.weights
 
     @property
     def groups(self) -> NDArray[np.intp] | None:
-        """Of the judging rows: rows of a group are one observation in intervals."""
+        """Of the test rows: rows of a group are one observation in intervals."""
         return self.rows.groups
 
     @property
     def offset(self) -> Floats | None:
-        """Where the scores of the judging rows start."""
+        """Where the scores of the test rows start."""
         return self.judging.offset
 
     @property
@@ -302,7 +302,7 @@ class JudgedStudy:
 
     @property
     def budget(self) -> float | None:
-        """How many judging rows may be acted on, or which share."""
+        """How many test rows may be acted on, or which share."""
         return self.question.budget
 
     @property
@@ -312,7 +312,7 @@ class JudgedStudy:
 
     @cached_property
     def rules(self) -> tuple[DecisionRule, ...]:
-        """What is decided on the judging rows: by the model, the offset, no model, and the rivals."""
+        """What is decided on the test rows: by the model, the offset, no model, and the rivals."""
         self._fit_models()
         model, *rivals = (self._rule(c) for c in range(len(self._candidates)))
         started = []
@@ -338,7 +338,7 @@ class JudgedStudy:
 
     @property
     def decided(self) -> NDArray[np.intp]:
-        """What the model decides for each judging row."""
+        """What the model decides for each test row."""
         return self.rules[0].decided
 
     @cached_property

@@ -35,7 +35,7 @@ def columns_of_people(names: Iterable[str]) -> list[str]:
 
 
 def as_parts(values: Any, n: int) -> NDArray[Any]:
-    """Numbers or text for each judging row."""
+    """Numbers or text for each test row."""
     given = as_column(values)
     if given.shape != (n,):
         raise ArgumentError("by", f"must have one entry for each of {n} test rows, got {given.shape}")

@@ -39,24 +39,24 @@ _SAMPLE = 1000  # rows that effects are worked out for
 
 @dataclass(frozen=True)
 class Effects:
-    """What each feature adds to the score: ``parts[i, j]`` of feature j for the judging row ``rows[i]``."""
+    """What each feature adds to the score: ``parts[i, j]`` of feature j for the test row ``rows[i]``."""
 
     rows: NDArray[np.intp]
     parts: Floats
 
 
 class StudyPieces(JudgedStudy):
-    """The judging rows by column, and the pieces of a report that are made of them."""
+    """The test rows by column, and the pieces of a report that are made of them."""
 
     # --- rows and columns ------------------------------------------------------------------------------
 
     @cached_property
     def features(self) -> dict[str, Any]:
-        """Columns of the judging rows: floats, or text for categories."""
+        """Columns of the test rows: floats, or text for categories."""
         return self.features_of(np.arange(len(self.y)))
 
     def features_of(self, places: NDArray[np.intp]) -> dict[str, Any]:
-        """The same of some of the judging rows."""
+        """The same of some of the test rows."""
         return self.columns_of_rows(self.split.rows[places])
 
     def columns_of_rows(self, rows: NDArray[np.intp]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class StudyPieces(JudgedStudy):
 
     @property
     def order(self) -> NDArray[Any]:
-        """The place of each judging row in the table, or its time."""
+        """The place of each test row in the table, or its time."""
         role = self._time
         return self.split.rows if role is None else role.values[self.split.rows]
 
@@ -85,7 +85,7 @@ class StudyPieces(JudgedStudy):
 
     @property
     def places(self) -> NDArray[np.intp]:
-        """The number of each judging row in its file, from 0."""
+        """The number of each test row in its file, from 0."""
         rows = self.split.rows
         return rows if self.facts.places is None else self.facts.places[rows]
 
@@ -132,7 +132,7 @@ class StudyPieces(JudgedStudy):
 
     @cached_property
     def effects(self) -> Effects | None:
-        """What the features add to the scores of some judging rows, by the models that judged them."""
+        """What the features add to the scores of some test rows, by the models that judged them."""
         if len(self.labels) != 2 or self.shown is None:
             return None
         few, part = sample(len(self.y)), self.split.parts
@@ -158,7 +158,7 @@ class StudyPieces(JudgedStudy):
         return self.by_names(names, order)
 
     def by_names(self, names: NDArray[Any], order: Sequence[str]) -> list[Subgroup]:
-        """The same of parts of the judging rows that have names."""
+        """The same of parts of the test rows that have names."""
         if not self.sided:
             raise ArgumentError("by", "is for two classes and two decisions")
         found = evaluation.subgroups(
@@ -176,7 +176,7 @@ class StudyPieces(JudgedStudy):
         return [known[name] for name in order if name in known]
 
     def over_time(self, n: int = 6) -> list[Subgroup]:
-        """The same over consecutive parts of the judging rows, in the order of their time."""
+        """The same over consecutive parts of the test rows, in the order of their time."""
         names, order = parting.in_time(self.order, n)
         return self.by_names(names, order)
 

@@ -52,7 +52,7 @@ class Split:
 
     @property
     def parts(self) -> NDArray[np.intp]:
-        """The part that each judging row was judged in."""
+        """The part that each test row was judged in."""
         return np.repeat(np.arange(len(self.pairs)), [len(test) for _, test in self.pairs])
 
 

@@ -65,7 +65,7 @@ class Study(StudyPieces):
         What mistakes cost; of the model if it states its own. `fp_cost`, `fn_cost` and `pos_label` are the
         short form.
     budget : int, or float in (0, 1), optional
-        How many judging rows may be acted on, or which share of them.
+        How many test rows may be acted on, or which share of them.
     prevalence : float, or dictionary or array of K shares, optional
         Shares of the classes, of two that of the positive one, in the population that rows drawn by class
         stand for. Judging rows are weighted to it, and models that the study fits are adapted to it; fitted

@@ -79,7 +79,7 @@ def judgements_frame(study: Study) -> Any:
 
 
 def predictions_frame(study: Study) -> Any:
-    """A row for each judging row."""
+    """A row for each test row."""
     labels, p = np.array([*study.labels, "abstain"]), study.p
     columns: dict[str, Any] = {"row": study.split.rows, "part": study.split.parts, "y": labels[study.rows.y]}
     if p is not None and p.ndim == 1:
