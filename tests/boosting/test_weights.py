@@ -146,3 +146,11 @@ def test_a_path_does_not_depend_on_the_scale_of_weights():
     np.testing.assert_array_equal(one.values, other.values)
     plain, equal = (gain_path(model, X, y, gains=[4.0], sample_weight=c) for c in (None, np.full(N, 0.1)))
     np.testing.assert_array_equal(plain.values, equal.values)
+
+
+def test_a_row_that_outweighs_all_others_may_be_in_another_fold():
+    y, weight = np.arange(40) % 2, np.ones(40)
+    weight[7] = 1e16
+    X = np.arange(40.0)[:, None]
+    model = BoostingClassifier().fit(X, y, weight)
+    assert np.all(model.predict_proba(X)[:, 1] > 0.5)

@@ -195,6 +195,13 @@ def test_what_a_column_adds(data):
     assert np.corrcoef(parts[:, 0], X[:, 0])[0, 1] > 0.7
 
 
+def test_parts_of_a_start_near_one_are_finite():
+    X, y, weight = np.zeros((40, 1)), np.arange(40) % 2, np.ones(40)
+    weight[7] = 1e12
+    model = ForestClassifier(n_estimators=3, random_state=0).fit(X, y, weight)
+    np.testing.assert_allclose(model.contributions(X).sum(axis=1), model.decision_function(X), rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     "loss", [simplex.Log(), simplex.PairwiseExponential(), simplex.OneVsRest("Tailored(0.3, 5)")]
 )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _NO_LIMIT = 2**30
 _ROUNDING = 1e-7  # of a leaf's weight, relative; a leaf that holds just enough rows must not miss by it
+_MOST = 2.0**62  # units of weight: more than rows of a fold have together, where one row outweighs all others
 _SET_SMOOTHING = 10.0  # average rows added to each category when categories are put in order
 _NO_SALT = np.uint64(0)
 Floats = NDArray[np.float64]
@@ -191,7 +192,7 @@ class TreeLearner:
         return Rules(
             max_leaves=self._max_leaves,
             max_depth=_NO_LIMIT if settings.max_depth is None else settings.max_depth,
-            min_weight=int(np.ceil(settings.min_samples_leaf / weight_unit * (1 - _ROUNDING))),
+            min_weight=int(min(np.ceil(settings.min_samples_leaf / weight_unit * (1 - _ROUNDING)), _MOST)),
             min_curvature=settings.min_weight_leaf * unit,
             min_gain=settings.min_gain * float(units.gain[k]),
             l2=settings.l2_regularization * unit,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-_NEAR = 1e-9  # probabilities that differ by less have a slope instead of a difference quotient
+_NEAR = 1e-9  # probabilities that differ by less, relative to 4p(1 − p), have a slope, no difference quotient
 _STEP = 1e-6
 
 
@@ -23,7 +23,8 @@ def score_parts(measure: Any, start: Floats, P: Floats, parts: Floats) -> Floats
     result = np.empty((*parts.shape[:2], parts.shape[2] + 1))
     result[:, :, -1] = first
     if parts.shape[1] == 1:
-        low, high = (np.clip(start[:, 1] + step, 0, 1) for step in (-_STEP, _STEP))
+        step = np.minimum(_STEP, 0.5 * np.min(start, axis=1))  # or the ends would have infinite scores
+        low, high = start[:, 1] - step, start[:, 1] + step
         ends = measure.score(np.concatenate([np.column_stack([1 - p, p]) for p in (low, high)]))
         rate = _quotient(scores, first, P[:, 1:], start[:, 1:], (ends[1] - ends[0]) / (high - low))
         result[:, :, :-1] = rate[:, :, None] * parts
@@ -47,5 +48,5 @@ def score_parts(measure: Any, start: Floats, P: Floats, parts: Floats) -> Floats
 def _quotient(F: Floats, F0: Floats, P: Floats, P0: Floats, slope: Any) -> Floats:
     """(F − F0)/(P − P0), or the slope where that is 0/0."""
     way = P - P0
-    near = np.abs(way) < _NEAR
+    near = np.abs(way) <= _NEAR * 4 * P0 * (1 - P0)
     return np.where(near, slope, (F - F0) / np.where(near, 1.0, way))
