@@ -25,7 +25,7 @@ FLOORS = (
         "errors",
         "formatting",
     ),
-    ("compilation",),
+    ("compilation", "numba_import"),
     ("caching",),
     ("losses",),
     ("weights", "costs"),

@@ -80,6 +80,33 @@ def test_a_compilation_survives(script):
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+IMPORTED = """
+import os, signal, sys
+import propriety
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba.core.config":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+try:
+    import propriety.engine
+except KeyboardInterrupt:
+    pass
+else:
+    raise AssertionError("the interrupt came to nothing")
+from propriety.engine import compiling
+assert "numba" in sys.modules
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_an_import_of_the_compiler_survives_an_interrupt():
+    done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 @pytest.mark.skipif(not FAMILIAR, reason="Numba's own compiler keeps its lock")
 def test_who_leaves_the_lock_of_the_compiler_holds_none_that_compilers_need(monkeypatch):
     unlocked, holds = aside._unlocked, []

@@ -23,6 +23,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from propriety import numba_import  # noqa: F401  before the others
+
+# isort: split
 import llvmlite
 import numba
 import numpy as np

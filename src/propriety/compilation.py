@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager, nullcontext
 from types import FunctionType
 from typing import Any
@@ -24,7 +23,6 @@ from numba.core.dispatcher import Dispatcher
 
 from propriety import parallel
 
-_TURN = 0.1  # seconds: on Windows an interrupt does not end a wait, so each is short
 _STACK = 66_000  # entries of eight bytes: more than 512 KiB, so the chunk has 1 MiB
 _here = threading.local()
 _idle = threading.Condition()  # whose lock a fork holds
@@ -40,7 +38,7 @@ def guarded(kernel: Any) -> Any:
     def compile_once(kinds: Any) -> Any:
         if global_compiler_lock.is_locked():  # by this thread, for a kernel that calls this one
             return compile_(kinds)
-        return _uninterrupted(work, kinds)
+        return parallel.uninterrupted(work, kinds)
 
     def work(kinds: Any) -> Any:
         with _without_fork(), lock:
@@ -59,23 +57,6 @@ def _call(function: Callable[[Any], Any], value: Any) -> Any:
 #: a compilation did so 60,000 times, for up to a second. A frame that says it needs more gets a chunk that is
 #: larger by far than itself.
 _with_stack = FunctionType(_call.__code__.replace(co_stacksize=_STACK), globals())
-
-
-def _uninterrupted(function: Callable[[Any], Any], value: Any) -> Any:
-    """Call a function in a thread that nothing interrupts."""
-    outcome: Future[Any] = Future()
-    threading.Thread(target=_settle, args=(outcome, function, value), name="propriety-kernel").start()
-    while not wait([outcome], _TURN).done:
-        if parallel.is_given_up():
-            raise KeyboardInterrupt
-    return outcome.result()
-
-
-def _settle(outcome: Future[Any], function: Callable[[Any], Any], value: Any) -> None:
-    try:
-        outcome.set_result(function(value))
-    except BaseException as error:
-        outcome.set_exception(error)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache, partial
-from threading import Event, Lock, local
+from threading import Event, Lock, Thread, local
 from typing import Any, TypeVar
 
 import joblib
@@ -22,6 +22,7 @@ from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_TURN = 0.1  # seconds: on Windows an interrupt does not end a wait, so each is short
 _pool: ThreadPoolExecutor | None = None
 _lock = Lock()
 _here = local()
@@ -111,6 +112,23 @@ def is_given_up() -> bool:
     """Whether nobody wants any more what this thread works on: the caller was interrupted, or has failed."""
     over: Event | None = getattr(_here, "over", None)
     return over is not None and over.is_set()
+
+
+def uninterrupted(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in a thread that no interrupt reaches; an interrupt ends the wait, not the call."""
+    outcome: Future[Result] = Future()
+    Thread(target=_settle, args=(outcome, function, *arguments), name="propriety-uninterrupted").start()
+    while not wait([outcome], _TURN).done:
+        if is_given_up():
+            raise KeyboardInterrupt
+    return outcome.result()
+
+
+def _settle(outcome: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:
+    try:
+        outcome.set_result(function(*arguments))
+    except BaseException as error:
+        outcome.set_exception(error)
 
 
 @contextmanager

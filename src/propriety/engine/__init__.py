@@ -8,3 +8,5 @@ split of a node) → ``grower`` (a tree, on the threads of a ``team``; ``drawing
 arrays, ``fixed_point`` has the one rule for weights and scales, and every total over rows passes through a
 :class:`~propriety.communicator.Communicator`. Nothing here knows a loss; importing it imports Numba.
 """
+
+from propriety import numba_import  # noqa: F401
