@@ -22,6 +22,7 @@ from propriety import (
     BoostingClassifier,
     Costs,
     ForestClassifier,
+    LinearClassifier,
     RuleClassifier,
     TreeClassifier,
     evaluation,
@@ -146,6 +147,15 @@ def test_trees_and_forests(client, estimator, tmp_path):
     whole.save(tmp_path / "whole")
     fitted.save(tmp_path / "part")
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "part").read_bytes()
+
+
+def test_linear_models(client):
+    X, y, _ = arrays(14)
+    X = np.nan_to_num(X)
+    whole = LinearClassifier(alpha=0.01).fit(X, y)
+    fitted = LinearClassifier(alpha=0.01).fit(da.from_array(X, (500, 4)), da.from_array(y, 500))
+    np.testing.assert_allclose(fitted.coef_, whole.coef_, rtol=1e-9)
+    np.testing.assert_allclose(fitted.intercept_, whole.intercept_, rtol=1e-9)
 
 
 def test_callbacks_are_called_here(client):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from propriety.data.folds import read_folds, with_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
-from propriety.data.training import NUMBERS, Training
+from propriety.data.training import NUMBERS, Training, n_scores_of
 from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula, Linear, readout_of
 from propriety.linear import state, summary
@@ -270,6 +270,10 @@ class LinearClassifier(OffsetClassifier):
         if warning is not None:
             warnings.warn(warning, stacklevel=2)
         return self
+
+    def _row_bytes(self, d: int, n_classes: int, n_rows: int) -> int:
+        """Bytes that a row takes in a fit: its columns as floats, and scores with their derivatives."""
+        return 8 * d + 8 + 32 * n_scores_of(n_classes)
 
     def _start(self, d: int, n_classes: int) -> tuple[Floats, Floats] | None:
         """Coefficients of the last fit, if they are to be gone on from and are of this shape."""
