@@ -287,6 +287,13 @@ def test_class_weights_of_files_of_0_2_are_in_the_model(k):
     assert_same(model, X)
 
 
+@pytest.mark.parametrize("estimator", [LinearClassifier, BoostingClassifier])
+def test_ordered_classes(estimator):
+    X, y = rows(3, missing=estimator is BoostingClassifier)
+    small = SMALL["linear" if estimator is LinearClassifier else "boosting"]
+    assert_same(estimator(multiclass="ordinal", **small).fit(X, y), X)
+
+
 @pytest.mark.parametrize("row", catalogue.ESTIMATORS, ids=lambda row: row.key)
 def test_an_adapted_model_is_written_as_it_is(row):
     X, y = rows(3, missing=row.key != "linear")

@@ -88,6 +88,15 @@ def test_every_estimator_gives_the_same_in_a_database(row, n_classes, dialect):
     assert_same(model, X, dialect)
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("estimator", [LinearClassifier, BoostingClassifier])
+def test_ordered_classes(estimator, dialect):
+    X, y = rows(3, mixed=estimator is BoostingClassifier)
+    small = {"alpha": 0.01} if estimator is LinearClassifier else SMALL["boosting"]
+    model = estimator(multiclass="ordinal", **small).fit(X, y)
+    assert_same(model, X, dialect)
+
+
 @pytest.mark.parametrize("calibrate", ["platt", "beta", "isotonic"])
 def test_calibration_is_in_the_query(calibrate):
     X, y = rows(2)

@@ -21,6 +21,13 @@ ALL = [
 PROPER = [loss for loss in ALL if loss.one_vs_rest is None]
 
 
+def in_order(loss, F):
+    """Scores of ordered classes fall from threshold to threshold: others state what the least so far does."""
+    if not isinstance(loss, simplex.OrderedLoss):
+        return F
+    return np.column_stack([F[:, 0], np.minimum.accumulate(F[:, 1:], axis=1)])
+
+
 @dataclass(frozen=True, repr=False)
 class Ours(simplex.SimplexLoss):
     """A user's loss: twice the log loss, by its first derivatives alone."""
@@ -54,6 +61,8 @@ BINARY = [
     (simplex.Power(0.5), losses.DensityPower(0.5).composite(), 1.0),
     (simplex.Power(2.0), losses.DensityPower(2).composite(), 1.0),
     (simplex.PairwiseExponential(), losses.Exponential().composite(), 1.0),
+    (simplex.Cumulative("Tailored(0.3, 5)"), losses.Tailored(0.3, 5).composite(), 1.0),
+    (simplex.RankedProbability(), losses.Squared().composite(), 1.0),
     (
         simplex.Recalibrated(simplex.Log(), (0.5, 1.5), (0, 0.25)),
         losses.Log().with_link(links.Recalibrated(links.Logit(), 1.5, 0.5, 0.25)),
@@ -119,6 +128,7 @@ def test_derivatives_against_differences(loss, F, y):
 @pytest.mark.parametrize("loss", [*PROPER, Ours()], ids=repr)
 @given(F=scores)
 def test_fisher_is_the_mean_hessian(loss, F):
+    F = in_order(loss, F)
     P, labels = loss.inverse(F), np.arange(4)
     mean = sum(P[:, [k]] * loss.derivatives(np.full(6, k), F, curvature="newton")[1] for k in labels)
     np.testing.assert_allclose(loss.derivatives(np.zeros(6, int), F)[1], mean, rtol=1e-9, atol=1e-12)
@@ -130,7 +140,7 @@ def test_fisher_is_the_mean_hessian(loss, F):
 @pytest.mark.parametrize("loss", ALL, ids=repr)
 @given(F=scores, y=st.integers(0, 3))
 def test_matrices_are_differences_of_the_gradient(loss, F, y):
-    labels = np.full(6, y)
+    labels, F = np.full(6, y), in_order(loss, F)
     hessian, fisher = loss.hessian(labels, F), loss.fisher(F)
     numeric = simplex.SimplexLoss._hessian(loss, np.eye(4)[labels], F)
     scale = 1 + np.abs(numeric).max(axis=(1, 2), keepdims=True)
@@ -143,7 +153,7 @@ def test_matrices_are_differences_of_the_gradient(loss, F, y):
     for matrix, kind in ((hessian, "newton"), (fisher, "fisher")):
         diagonal = loss.derivatives(labels, F, curvature=kind)[1]
         np.testing.assert_allclose(np.diagonal(matrix, axis1=1, axis2=2), diagonal, rtol=1e-12, atol=1e-14)
-    if loss.one_vs_rest is None:
+    if loss.one_vs_rest is None and not isinstance(loss, simplex.OrderedLoss):  # whose ties are kinks
         numeric = simplex.SimplexLoss._fisher(loss, F)
         assert np.all(np.abs(fisher - numeric) <= 1e-6 * (1 + np.abs(numeric)))
     if loss.shift_invariant:
@@ -260,9 +270,10 @@ def test_estimators_read_the_text_of_a_loss_on_the_simplex(loss):
 @pytest.mark.parametrize("loss", PROPER, ids=repr)
 @given(F=scores, G=scores)
 def test_proper(loss, F, G):
+    F = in_order(loss, F)
     truth = loss.inverse(F)
     assert np.all(loss.value(truth, F) <= loss.value(truth, G) + 1e-9 * (1 + loss.value(truth, G)))
-    np.testing.assert_allclose(loss.inverse(loss.link(truth)), truth, rtol=1e-9)
+    np.testing.assert_allclose(loss.inverse(loss.link(truth)), truth, rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(loss.entropy(truth), loss.value(truth, F), rtol=1e-9)
 
 
@@ -347,7 +358,20 @@ def test_huge_scores_have_their_limit_probabilities(loss):
     P = loss.inverse(F)
     assert np.all((P >= 0) & (P <= 1))
     np.testing.assert_allclose(P.sum(axis=1), 1)
-    np.testing.assert_allclose(P[[2, 3]], 1 / 3)
+    if isinstance(loss, simplex.OrderedLoss):
+        np.testing.assert_allclose(P[[2, 3], 2], loss.threshold_loss.inverse(0.0))
+    else:
+        np.testing.assert_allclose(P[[2, 3]], 1 / 3)
+
+
+@given(F=scores)
+def test_classes_in_order_have_probabilities_that_are_none_below_0(F):
+    for loss in simplex.examples("Cumulative"):
+        assert np.all(loss.inverse(F) >= 0)
+        ordered = in_order(loss, F)
+        above = np.cumsum(loss.inverse(ordered)[:, ::-1], axis=1)[:, 2::-1]
+        each = loss.threshold_loss.inverse(ordered[:, 1:] - ordered[:, :1])
+        np.testing.assert_allclose(above, each, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

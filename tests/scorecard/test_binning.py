@@ -30,7 +30,7 @@ def loss_of(x, y, edges, sign):
     if len(edges) and (np.any(count < 0.1 * len(x)) or np.any(sign * np.diff(rates) < 0)):
         return np.inf
     shares = ones / count
-    return float(count @ LOG.entropy_of_shares(shares, 1 - shares)) + 2.0 * len(edges)
+    return float(count @ LOG.entropy_of_shares(shares, 1 - shares)) + 1.0 * len(edges)
 
 
 @pytest.mark.parametrize("sign", [0, 1, -1])

@@ -201,7 +201,7 @@ class AutoClassifier(ProperClassifier):
 
     def _formula(self) -> Formula:
         readout = readout_of(self.loss_, len(self.classes_))
-        if isinstance(readout, formula.Bent):
+        if isinstance(readout, formula.Bent | formula.Ordered):
             raise ValueError(
                 f"the scores of {self.loss_!r} have no closed form, so that a stack of them cannot be "
                 "exported; fit with its base loss"

@@ -18,6 +18,7 @@ from propriety.data.table import Table
 from propriety.data.training import Training
 from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula, readout_of
+from propriety.losses.simplex import OrderedLoss
 from propriety.model import contract
 from propriety.model.base import Capabilities, shares, squeezed_stages
 from propriety.model.fitted_loss import fitted_loss
@@ -116,8 +117,10 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     monotonic_cst : list or dict, default=None
         Per column −1, 0 or 1; for more than two classes a dict from class to such a list or dict.
     interaction_cst : "pairwise", "no_interactions" or list of groups of columns, default=None
-    multiclass : {"auto", "ovr"}, default="auto"
-        With "ovr" every loss is taken one class against the rest.
+    multiclass : {"auto", "ovr", "ordinal"}, default="auto"
+        With "ovr" every loss is taken one class against the rest. "ordinal", for classes whose sorted order
+        means something: at each threshold between two neighbours, by one model in which the probability of
+        being above it can only fall from each to the next. Costs are then |i − j| if none are stated.
     early_stopping : bool or "auto", default="auto"
         Stop when the validation score has not risen for ``n_iter_no_change`` rounds, and keep the best.
         "auto" does so where ``max_iter="auto"`` is left with more rows than folds are for; the rows held out
@@ -300,6 +303,15 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         )
         if algorithm_of(self.algorithm).has_own_learner:
             return self._fit_own(training, X_val=X_val, folds=folds)
+        loss = fitted_loss(self.stated_loss, self.link, training.n_classes, multiclass=self.multiclass)
+        if isinstance(loss, OrderedLoss):
+            from propriety.boosting.ordinal import boost_ordinal
+
+            loss, learned = boost_ordinal(
+                self, training, loss, {"folds": folds}, (X_val, y_val, sample_weight_val)
+            )
+            self.__dict__.pop("oof_decision_function_", None)  # of an earlier fit
+            return self._keep(training, loss, **learned)
         again = bool(self.warm_start) and hasattr(self, "_forest")
         if again:
             self._check_same(X, training)

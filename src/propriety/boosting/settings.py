@@ -127,7 +127,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     some = drawn and not random_cuts
     features = given.number_or_auto("max_features", drawn_share if some else 1.0, 0, 1, above=True)
     bins = given.number_or_auto("max_bins", _bins_of(algorithm), 2, 255, whole=True)
-    given.choice("multiclass", ("auto", "ovr"))
+    given.choice("multiclass", ("auto", "ovr", "ordinal"))
     check_learner(model, algorithm, rate, max_step)
     return BoostingSettings(
         algorithm=algorithm,

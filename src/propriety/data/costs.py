@@ -32,6 +32,8 @@ TERMS = {
 }
 #: What ``fit``, ``predict`` and ``score`` take of rows.
 OF_ROWS = ("costs", "fp_cost", "fn_cost")
+#: The cost matrix |i − j| of classes in order.
+DISTANCE = "distance"
 #: Parameters of an estimator that are the short form of `Costs`, with their defaults.
 SHORT = {"fp_cost": 1.0, "fn_cost": 1.0, "pos_label": None}
 
@@ -56,7 +58,7 @@ class Costs(Value):
         ``matrix[true, decided]`` in the place of those, for any number of classes; of shape (n, K, K) with
         one for each row. One more column is what it costs to abstain, and then ``predict`` may return
         `abstain_label`. A frame with labels, or ``{true: {decided: cost}}``, serves rows that lack a class
-        too, as those of a fold may.
+        too, as those of a fold may. "distance" is |i − j|, of classes in order.
     pos_label : label, default=None
         The class whose miss costs `fn`; None: the last of two in sorted order.
     abstain_label : label, default="abstain"
@@ -221,7 +223,7 @@ class Costs(Value):
     @property
     def by_row(self) -> bool:
         """Whether they cannot be known without the rows."""
-        return any(_needs_rows(getattr(self, name)) for name in TERMS)
+        return any(_needs_rows(name, getattr(self, name)) for name in TERMS)
 
     def refuse_arrays(self) -> None:
         """Refuse terms with an entry for each row, which only those who have the rows may give."""
@@ -243,6 +245,11 @@ class Costs(Value):
         positive = self.positive_of(classes)
         given = {known_as: self._resolved(name, known_as, X) for name, known_as in TERMS.items()}
         matrix = given["cost_matrix"]
+        if isinstance(matrix, str):
+            places = np.arange(float(len(classes if known is None else known)))
+            matrix = given["cost_matrix"] = (
+                None if len(classes) == 2 else np.abs(places[:, None] - places[None, :])
+            )
         if len(classes) > 2 and matrix is None:
             if any(
                 np.ndim(given[known_as]) or given[known_as] != DEFAULTS[name] for name, known_as in _SIDED
@@ -289,7 +296,7 @@ class Costs(Value):
         value = getattr(self, name)
         if _is_plain(value):
             return value
-        if _needs_rows(value):
+        if _needs_rows(name, value):
             if X is None:
                 raise CostsOfRowsError(
                     f"{known_as}={value!r} differs by row, so costs are known only for rows: see costs_for(X)"
@@ -364,6 +371,8 @@ def stated_costs(estimator: Any) -> Costs:
     costs = getattr(estimator, "costs", None)
     if costs is None:
         terms = Costs(short["fp_cost"], short["fn_cost"], pos_label=short["pos_label"])
+        if getattr(estimator, "multiclass", None) == "ordinal" and terms == Costs(pos_label=terms.pos_label):
+            terms = terms.replace(matrix=DISTANCE)
     else:
         if not isinstance(costs, Costs):
             raise TypeError(f"costs must be a propriety.Costs or None, got {costs!r:.80}")
@@ -504,6 +513,6 @@ def _is_plain(value: Any) -> bool:
     return value is None or type(value) is float or type(value) is int
 
 
-def _needs_rows(value: Any) -> bool:
+def _needs_rows(name: str, value: Any) -> bool:
     """Whether a term is a column or a function of the rows."""
-    return isinstance(value, str) or callable(value)
+    return (isinstance(value, str) and (name, value) != ("matrix", DISTANCE)) or callable(value)

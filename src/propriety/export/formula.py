@@ -113,6 +113,13 @@ class Linked:
 
 
 @dataclass(frozen=True)
+class Ordered:
+    """Each score but the first, less the first, through its link: the probability of its class or above."""
+
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
 class Softmax:
     """p ∝ exp(rate · F)."""
 
@@ -148,12 +155,12 @@ class Formula:
     """Scores, and what makes probabilities of them: p_k ∝ (that of the readout)^power · factor_k."""
 
     scores: Linear | Kernel | Trees | Stack
-    readout: Linked | Softmax | Bent | Votes
+    readout: Linked | Ordered | Softmax | Bent | Votes
     power: float = 1.0
     factors: Floats | None = None
 
 
-def readout_of(loss: Any, n_classes: int) -> Linked | Softmax | Bent:
+def readout_of(loss: Any, n_classes: int) -> Linked | Ordered | Softmax | Bent:
     """How the scores of a fitted loss become probabilities.
 
     >>> from propriety.losses import simplex
@@ -164,6 +171,8 @@ def readout_of(loss: Any, n_classes: int) -> Linked | Softmax | Bent:
     """
     if n_classes == 2:
         return Linked((loss.link,))
+    if isinstance(loss, simplex.OrderedLoss):
+        return Ordered((loss.threshold_loss.link,) * (n_classes - 1))
     if isinstance(loss, simplex.Recalibrated):
         return Bent(loss.slopes, loss.shifts)
     inner = loss.one_vs_rest

@@ -18,7 +18,18 @@ from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
 from propriety.data.numbers import Numbers
 from propriety.export.columns import kind_of
-from propriety.export.formula import Bent, Formula, Kernel, Linear, Linked, Softmax, Stack, Trees, Votes
+from propriety.export.formula import (
+    Bent,
+    Formula,
+    Kernel,
+    Linear,
+    Linked,
+    Ordered,
+    Softmax,
+    Stack,
+    Trees,
+    Votes,
+)
 from propriety.export.links import LinkTable, link_table
 from propriety.export.writing import Export
 from propriety.losses.links import Identity, Interpolated, Link, Logit, Recalibrated, Shifted
@@ -202,7 +213,7 @@ class _Query:
             P = self.add(f"{p} / ({_sum(P)})" for p in P)
         return P
 
-    def read_out(self, readout: Linked | Softmax | Bent | Votes, scores: list[str]) -> list[str]:
+    def read_out(self, readout: Linked | Ordered | Softmax | Bent | Votes, scores: list[str]) -> list[str]:
         """Scores to probabilities."""
         if isinstance(readout, Votes):
             each = scores * len(readout.sign) if len(scores) == 1 else scores
@@ -215,6 +226,10 @@ class _Query:
             logs = [f"LN({p})" for p in self.softmax(scores)]
             bends = zip(logs, readout.slopes, readout.shifts, strict=True)
             return self.softmax([f"{_literal(a)} * {x} + {_literal(b)}" for x, a, b in bends])
+        if isinstance(readout, Ordered):
+            pairs = zip(readout.links, scores[1:], strict=True)
+            above = [self.inverse(link, f"({s} - {scores[0]})")[1] for link, s in pairs]
+            return self.add(f"{a} - {b}" for a, b in zip(["1e0", *above], [*above, "0e0"], strict=True))
         if len(scores) == 1:
             return self.inverse(readout.links[0], scores[0])
         each = [self.inverse(link, s)[1] for link, s in zip(readout.links, scores, strict=True)]

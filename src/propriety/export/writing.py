@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,18 @@ from propriety.data.numbers import Numbers
 from propriety.data.table import Schema
 from propriety.export import links
 from propriety.export.columns import Columns, read_columns
-from propriety.export.formula import Bent, Formula, Kernel, Linear, Linked, Softmax, Stack, Trees, Votes
+from propriety.export.formula import (
+    Bent,
+    Formula,
+    Kernel,
+    Linear,
+    Linked,
+    Ordered,
+    Softmax,
+    Stack,
+    Trees,
+    Votes,
+)
 from propriety.export.graph import ML, ML_OPSET, OPSET, Graph, Value, onnx_package
 from propriety.export.trees import write_trees
 from propriety.storage.atomic import atomically
@@ -99,7 +111,7 @@ class Export:
     def error(self) -> float:
         """The largest error of a probability that the table of a link makes; 0 where there is none."""
         used = self.formula.readout
-        return max(map(links.error_of, used.links)) if isinstance(used, Linked) else 0.0
+        return 2 * max(map(links.error_of, used.links)) if isinstance(used, Linked | Ordered) else 0.0
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -190,7 +202,7 @@ def _on_scale(graph: Graph, stack: Stack, P: Value) -> Value:
     )
 
 
-def _read_out(graph: Graph, readout: Linked | Softmax | Bent | Votes, scores: Value) -> Value:
+def _read_out(graph: Graph, readout: Linked | Ordered | Softmax | Bent | Votes, scores: Value) -> Value:
     if isinstance(readout, Votes):
         votes = readout.sign[None, :] * scores + readout.base[None, :] + readout.smoothing[None, :]
         return votes / readout.total
@@ -199,6 +211,13 @@ def _read_out(graph: Graph, readout: Linked | Softmax | Bent | Votes, scores: Va
         return graph.apply("Softmax", logs * np.array(readout.slopes) + np.array(readout.shifts), axis=1)
     if isinstance(readout, Softmax):
         return graph.apply("Softmax", scores if readout.rate == 1 else scores * readout.rate, axis=1)
+    if isinstance(readout, Ordered):
+        first = scores.columns([0])
+        above = [
+            links.write_inverse(graph, link, scores.columns([k]) - first)
+            for k, link in enumerate(readout.links, 1)
+        ]
+        return graph.join([1 - above[0], *(a - b for a, b in pairwise(above)), above[-1]])
     if len(readout.links) == 1:
         p = links.write_inverse(graph, readout.links[0], scores)
         return graph.join([1 - p, p])

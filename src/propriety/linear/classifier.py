@@ -19,12 +19,14 @@ from propriety.distributed.dispatch import distributed_fit
 from propriety.export.formula import Formula, Linear, readout_of
 from propriety.linear import state, summary
 from propriety.linear.learning import LinearFit, check_spread, complaint, learn, linear_scores
+from propriety.linear.ordinal import learn_ordinal
 from propriety.linear.row_tailoring import RowTailored, focus_of
 from propriety.linear.rows import FittedLoss, LinearRows, composite_of
 from propriety.linear.settings import LinearSettings, loss_to_fit
 from propriety.linear.strength import N_FOLDS, cross_fit
 from propriety.linear.text import scorecard
 from propriety.linear.updates import update_of
+from propriety.losses.simplex import OrderedLoss
 from propriety.model.base import Capabilities, shares, squeezed
 from propriety.model.offsets import OffsetClassifier
 from propriety.separators.linalg import Floats
@@ -76,9 +78,10 @@ class LinearClassifier(OffsetClassifier):
           the second sequential rule by a norm, ``linear.updates.Norm(p)``, and "sphere", p = 2; "lp", where a
           linear program scales the steps (not a norm). "gis", "iis": generalized and improved iterative
           scaling, for the log loss. These and "uls" take convex losses with a margin form and no penalty.
-    multiclass : {"auto", "ovr"}, default="auto"
+    multiclass : {"auto", "ovr", "ordinal"}, default="auto"
         With more than two classes the loss's own form on the simplex, if it has one, or one class against the
-        rest.
+        rest. "ordinal", for classes whose sorted order means something: one vector of slopes, and a threshold
+        between each two neighbours, at which the loss is taken. Costs are then |i − j| if none are stated.
     tol : float, default=1e-8
         Largest violation of the optimality conditions that is left, for features of unit variance.
     max_iter : int, optional
@@ -249,13 +252,16 @@ class LinearClassifier(OffsetClassifier):
         if folds is not None and groups is not None:
             raise ValueError("give groups or folds, not both")
         curve: dict[str, Any] = {}
-        if settings.chosen:
+        looked_at, at_cuts = rows, None
+        if isinstance(loss, OrderedLoss):
+            looked_at, at_cuts, fit = learn_ordinal(rows, loss, settings)
+        elif settings.chosen:
             fit, settings, curve = _by_folds(training, loss, settings, folds, start)
         elif folds is not None:
             raise ValueError("folds choose the penalty, so they need alpha='cv'")
         else:
             fit = learn(rows, loss, replace(settings, found=self._fit_context.shared), start)
-        warning = complaint(rows, fit, settings)
+        warning = complaint(looked_at, at_cuts or fit, settings)
         for name in ("alphas_", "cv_loss_", "oof_decision_function_", "chosen_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._keep(
@@ -265,7 +271,7 @@ class LinearClassifier(OffsetClassifier):
             **_attributes(fit),
             **curve,
             _separated=str(warning) if isinstance(warning, SeparationWarning) else None,
-            _training=rows if rows.communicator.size == 1 else None,
+            _training=rows if rows.communicator.size == 1 and at_cuts is None else None,
         )
         if warning is not None:
             warnings.warn(warning, stacklevel=2)
@@ -353,6 +359,10 @@ class LinearClassifier(OffsetClassifier):
             Coverage of the confidence intervals.
         """
         check_is_fitted(self)
+        if isinstance(self.loss_, OrderedLoss):
+            raise ValueError(
+                "summary is not for ordered classes: what a row says at several thresholds is not independent"
+            )
         rows: LinearRows | None = self.__dict__.get("_training")
         if X is not None:
             rows = self._rows_of(X, y, sample_weight, offset)

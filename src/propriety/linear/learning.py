@@ -71,7 +71,7 @@ def learn(
     if settings.solver.smooth is None:
         return _by_margins(rows, composite_of(loss), settings, columns, start)
     design = Design(rows.X, settings.intercept, settings.n_jobs, columns, rows.communicator)
-    penalty = Penalty.make(design, settings.alpha, settings.l1_ratio, settings.scaled)
+    penalty = Penalty.make(design, settings.alpha, settings.l1_ratio, settings.scaled, settings.thresholds)
     theta = None if start is None else design.pack(*start)
     fit = _by_steps(design, rows, loss, penalty, settings, theta, columns)
     # Scores with an offset are not those of the runs.

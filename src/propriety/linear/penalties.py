@@ -25,12 +25,15 @@ class Penalty:
     l2: Floats
 
     @classmethod
-    def make(cls, design: Design, alpha: float, l1_ratio: float, scaled: bool = False) -> Penalty:
-        """The penalty, written for the standardized coefficients."""
+    def make(
+        cls, design: Design, alpha: float, l1_ratio: float, scaled: bool = False, free: int = 0
+    ) -> Penalty:
+        """The penalty, written for the standardized coefficients; none of the last `free` columns."""
         l1, l2 = np.zeros((design.p, 1)), np.zeros((design.p, 1))
         inverse = (design.inverse_scale > 0).astype(np.float64) if scaled else design.slopes
-        l1[: design.d, 0] = alpha * l1_ratio * inverse
-        l2[: design.d, 0] = alpha * (1 - l1_ratio) * inverse**2
+        d = design.d - free
+        l1[:d, 0] = alpha * l1_ratio * inverse[:d]
+        l2[:d, 0] = alpha * (1 - l1_ratio) * inverse[:d] ** 2
         return cls(l1, l2)
 
     @cached_property

@@ -35,6 +35,7 @@ class LinearSettings:
     chosen: bool = False  # alpha is to be chosen by cross-validation, and
     scaled: bool = False  # is the penalty of columns of unit standard deviation
     bag: Bag | None = None  # losses to choose from
+    thresholds: int = 0  # last columns that are thresholds between classes, and not penalized
     found: dict[Any, Any] | None = None  # where the ways of other losses on the same rows led, kept
 
     @classmethod
@@ -49,7 +50,7 @@ class LinearSettings:
                 f"alpha='cv' needs one of the solvers {', '.join(solvers.SMOOTH)}, got {solver.name!r}"
             )
         max_iter = given.number_or_none("max_iter", 1, whole=True)
-        given.choice("multiclass", ("auto", "ovr"))
+        given.choice("multiclass", ("auto", "ovr", "ordinal"))
         return cls(
             solver,
             0.0 if chosen else given.number("alpha", 0),

@@ -8,6 +8,7 @@ from typing import Any
 
 from propriety.data.numbers import Numbers, Term
 from propriety.data.table import Schema
+from propriety.losses.simplex import OrderedLoss
 
 
 def scorecard(
@@ -23,6 +24,8 @@ def scorecard(
     `numbers` are what the model reads of the columns of `schema`; without them it reads these themselves.
     """
     classes = model.classes_.tolist() if class_names is None else list(class_names)
+    if isinstance(model.loss_, OrderedLoss):
+        return _ordered(model, classes, _own(schema) if numbers is None else numbers.terms, schema, decimals)
     of = classes[1:] if len(classes) == 2 else classes
     terms = _own(schema) if numbers is None else numbers.terms
     blocks = []
@@ -36,6 +39,17 @@ def scorecard(
     if len(classes) == 2:
         link = f"probability of {of[0]} = {model.loss_.link!r}.inverse(score)"
     return "\n\n".join([*blocks, link])
+
+
+def _ordered(model: Any, classes: Sequence[Any], terms: Sequence[Term], schema: Schema, decimals: int) -> str:
+    """Of ordered classes: the slopes once, and what each threshold adds."""
+    pairs = list(zip(terms, model.coef_[1].tolist(), strict=False))
+    moved = sum(c * t.centre / t.scale for t, c in pairs)
+    lines = ["score =", *(f"  {_points(t, c / t.scale, schema, decimals)}" for t, c in pairs if c != 0)]
+    inverse = f"{model.loss_.threshold_loss.link!r}.inverse"
+    for label, cut in zip(classes[1:], model.intercept_[1:].tolist(), strict=True):
+        lines.append(f"probability of {label} or above = {inverse}(score {cut - moved:+.{decimals}f})")
+    return "\n".join(lines)
 
 
 def _own(schema: Schema) -> tuple[Term, ...]:

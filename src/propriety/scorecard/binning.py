@@ -11,7 +11,7 @@ from propriety.engine.binning import distinct_values, quantile_edges
 from propriety.scorecard.columns import BinnedColumn, Codes, Floats, drawn_rates
 
 _FINE = 20  # bins of equal weight that numbers are merged from
-_BIN = 2.0  # log loss that a bin must save: 1.92 is the 5% point of a likelihood ratio
+_BIN = 1.0  # log loss that a bin must save, as much as another parameter saves by chance
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class BinRules:
     def _cuts(self, sums: Floats, least: float, sign: int) -> Codes:
         """Where bins begin, but the first, if neighbours are merged to the smallest loss.
 
-        A bin costs two units, in which stating ½ costs log 2: what it must save to be significant. With a
-        `sign` the rates rise, or fall, from each to the next.
+        A bin costs a unit, in which stating ½ costs log 2. With a `sign` the rates rise, or fall, from each
+        to the next.
         """
         n, total = len(sums), sums.sum()
         if n < 2 or total == 0:

@@ -56,7 +56,7 @@ class ScorecardClassifier(ProperClassifier):
     monotonic_cst : list of {-1, 0, 1}, or dict from column to one, default=None
         Whether the probability of ``classes_[1]`` rises (1) or falls (−1) with a numeric column, bin by bin.
     alpha : float or "auto", default="auto"
-        Strength of the ridge penalty on the weights of evidence; "auto" is 1/rows.
+        Strength of the ridge penalty on the weights of evidence; "auto" is 15/rows.
     pdo : float, default=20
         Points that double the odds against the positive class.
     base_odds : float, default=50
@@ -86,14 +86,15 @@ class ScorecardClassifier(ProperClassifier):
     >>> X = np.repeat([[20.0], [30.0], [40.0], [50.0]], 25, axis=0)
     >>> y = np.repeat([1, 0, 1, 0, 1, 0], [20, 5, 10, 15, 5, 45])
     >>> print(ScorecardClassifier(fn_cost=4).fit(X, y).export_text())
-    450 points for every row
+    476 points for every row
     x0
       ≤ 25      +0
-      25 to 45  +63
-      > 45      +136
+      25 to 35  +24
+      35 to 45  +37
+      > 45      +65
     <BLANKLINE>
-    600.3 points are odds of 50 to 1 against 1; 20 points more double them
-    1 is decided up to 527.5 points, from a probability of 0.2 on
+    599.9 points are odds of 50 to 1 against 1; 20 points more double them
+    1 is decided up to 527.0 points, from a probability of 0.2 on
     """
 
     _reads: ClassVar[str] = TABLE

@@ -19,6 +19,7 @@ from propriety.scorecard.binning import BinRules
 from propriety.scorecard.columns import BinnedColumn, Codes, Floats, columns_of
 
 N_FOLDS = 5
+_SHRINKAGE = 15.0  # of the coefficients: the evidence of a bin is that of the rows that it was cut by
 _EQUAL = 1e-6  # relative: what differs by less is equal, and the order of rows does not decide
 
 
@@ -46,7 +47,7 @@ class ScorecardSettings:
             composite,
             given.number("max_columns", 1, whole=True),
             monotone_signs(model.monotonic_cst, training.schema).astype(np.intp),
-            given.number_or_auto("alpha", 1 / training.weights.total, 0),
+            given.number_or_auto("alpha", _SHRINKAGE / training.weights.total, 0),
             model.n_jobs,
         )
 

@@ -18,6 +18,7 @@ from propriety.losses.composite import Composite
 from propriety.losses.links import Logit
 from propriety.losses.point import at_log_odds
 from propriety.losses.simplex.base import MarginForm, SimplexLoss, examples, names, register
+from propriety.losses.simplex.cumulative import Cumulative, OrderedLoss, RankedProbability
 from propriety.losses.simplex.one_vs_rest import MH, OneVsRest
 from propriety.losses.simplex.pairwise import PairwiseExponential
 from propriety.losses.simplex.recalibrated import Recalibrated
@@ -26,11 +27,14 @@ from propriety.losses.simplex.softmax import Brier, Log, Power
 __all__ = [
     "MH",
     "Brier",
+    "Cumulative",
     "Log",
     "MarginForm",
     "OneVsRest",
+    "OrderedLoss",
     "PairwiseExponential",
     "Power",
+    "RankedProbability",
     "Recalibrated",
     "SimplexLoss",
     "examples",
