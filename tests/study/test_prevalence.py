@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.cli.running import as_json, run
@@ -131,3 +132,17 @@ def test_commands_adapt_and_know_the_prevalence(tmp_path):
         (("--prevalence", "x"), "yes=0.5"),
     ):
         assert says in run("adapt", plain, *wrong, "--save", tmp_path / "x.propriety", code=2).stderr
+
+
+@pytest.mark.parametrize("search", [False, True], ids=["model", "search"])
+def test_models_and_pages_say_in_the_users_words_to_what_they_are_adapted(search):
+    X, y = drawn(400, 0.5, 0)
+    model = GridSearchCV(LinearClassifier(), {"alpha": [0.01]}, cv=2) if search else LinearClassifier()
+    study = Study(model, X, y, cv=2, prevalence=SHARE, class_names=["paid", "late"])
+    told = "shares of the classes 95% of paid, 5% of late"
+    assert study.adapted == told
+    assert told in study.report()
+    fitted = LinearClassifier().fit(X, y).adapt(prevalence=SHARE)
+    assert f"probabilities adapted: {told}" in fitted.export_text(class_names=["paid", "late"])
+    few = Study.from_estimator(fitted.adapt(X[:200], y[:200]), X[200:], y[200:])
+    assert "slope of the log-odds" in few.adapted

@@ -266,7 +266,7 @@ class AutoClassifier(ProperClassifier):
                 f"{len(self._members)} members together have no text; interpretable=True keeps one that has"
             )
         text = text_of(self._members[0], self._stack, self._schema, self.loss_, decimals, class_names)
-        return self._as_adapted(text)
+        return self._as_adapted(text, class_names)
 
     def _contributions(self, table: Table) -> Floats:
         total = np.zeros((table.n_rows, len(self._stack.intercept), self.n_features_in_ + 1))

@@ -84,7 +84,7 @@ def adapt_command(
         raise UsageError(str(error)) from None
     found = adapted.estimator.adaptation_
     assert found is not None
-    adapted = replace(adapted, summary=adapted.summary | {"adapted": found.text})
+    adapted = replace(adapted, summary=adapted.summary | {"adapted": found.text, "adapted_after": True})
     adapted.save(save)
     out.say(f"probabilities adapted: {found.text}", "bold")
     if found.p_value is not None and found.p_value < 0.01:

@@ -77,7 +77,7 @@ def monitor_command(
         what = "their labels say nothing" if seen.share > _SEEN else "they are no news"
         out.warn(f"the model was fitted to some of these rows, so that {what}")
     _show(out, monitor, rows.judged)
-    if "adapted" in model.summary:
+    if model.summary.get("adapted_after"):
         out.say("The model was adapted after it was judged: its scores and decisions differ by that, too.")
     for finding in monitor.findings:
         out.warn(finding.text)

@@ -183,7 +183,7 @@ def fit_streamed(
     memory.trim()
     fitted = _fit(out, rows, stated, request, spec, budget, scheduler)
     if judging.shares is not None:
-        fitted = fitted.adapted(judging.shares, judging.shares)
+        fitted = fitted.adapted(judging.shares, judging.shares, judging.classes)
     dates = [c.name for c in findings.columns.columns if c.kind == "date"]
     for name in rows.unknown:
         what = "values that are not dates" if name in dates else "categories that are not in the sample"

@@ -123,6 +123,7 @@ def _summary(study: Study, table: TrainingTable) -> dict[str, Any]:
         "loss": repr(study.loss),
         "chosen": fitted.verdict if request.search else "",
         "judged_by": study.split.text,
+        **({"adapted": study.adapted} if study.adapted else {}),
         "judgement": {k: v for k, v in study.judgement.to_dict().items() if k not in ("model", "seconds")},
         "importances": {name: [e.value, e.low, e.high] for name, e in study.importance.items()},
         **({} if study.budget is None else {"budget": study.budget}),

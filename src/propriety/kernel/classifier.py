@@ -304,7 +304,7 @@ class KernelClassifier(OffsetClassifier):
         link = "probabilities = softmax of the scores"
         if len(names) == 1:
             link = f"probability of {names[0]} = {self.loss_.link!r}.inverse(score)"
-        return self._as_adapted("\n".join([*lines, link]))
+        return self._as_adapted("\n".join([*lines, link]), class_names)
 
     # --- keeping it -------------------------------------------------------------------------------
 

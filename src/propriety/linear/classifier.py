@@ -330,7 +330,7 @@ class LinearClassifier(OffsetClassifier):
         """
         check_is_fitted(self)
         text = scorecard(self, self._schema, decimals=decimals, class_names=class_names)
-        return self._as_adapted(text)
+        return self._as_adapted(text, class_names)
 
     def summary(
         self,

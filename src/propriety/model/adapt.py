@@ -7,7 +7,7 @@ more: p′_k ∝ p_k^slope · exp(shift_k), Platt's scaling for two classes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -81,6 +81,12 @@ class Adaptation:
         text = f"{earlier.text}; then {self.text}"
         return replace(self, slope=self.slope * earlier.slope, shifts=tuple(shifts.tolist()), text=text)
 
+    def in_words(self, names: Sequence[Any]) -> str:
+        """The same of classes that have these names."""
+        slope = "" if self.slope == 1 else f"slope of the log-odds {self.slope:.3g}"
+        shares = "" if self.shares is None else f"shares of the classes {_share_texts(self, names)}"
+        return "; ".join(filter(None, (shares, slope)))
+
     def __str__(self) -> str:
         return self.text
 
@@ -92,7 +98,7 @@ def adapted(
     prevalence: Any,
     reference: Any,
     sample_weight: Any,
-    names: NDArray[Any],
+    names: Sequence[Any],
 ) -> Any:
     """As `ProperClassifier.adapt` has it; texts call the classes by `names`."""
     if (prevalence is None) == (X is None):
@@ -129,7 +135,7 @@ def adapted(
     return result
 
 
-def _share_texts(found: Adaptation, names: NDArray[Any]) -> str:
+def _share_texts(found: Adaptation, names: Sequence[Any]) -> str:
     assert found.shares is not None
     ends = [""] * len(names)
     if found.intervals is not None:

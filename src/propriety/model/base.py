@@ -448,11 +448,14 @@ class ProperClassifier(KeptModel, Documented, ClassifierMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        return adapt.adapted(self, X, y, prevalence, reference, sample_weight, self.classes_)
+        return adapt.adapted(self, X, y, prevalence, reference, sample_weight, self.classes_.tolist())
 
-    def _as_adapted(self, text: str) -> str:
+    def _as_adapted(self, text: str, class_names: Sequence[str] | None = None) -> str:
         """A model's text, with what `adapt` has made of its probabilities."""
-        return text if self.adaptation_ is None else f"{text}\n\nprobabilities adapted: {self.adaptation_}"
+        if self.adaptation_ is None:
+            return text
+        told = self.adaptation_.in_words(names_of_classes(self.classes_, class_names))
+        return f"{text}\n\nprobabilities adapted: {told}"
 
     # --- reading it -------------------------------------------------------------------------------
 

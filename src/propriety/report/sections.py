@@ -45,6 +45,7 @@ def asked(study: Study) -> Markup:
                 why,
             ),
             *(tag("p", line) for line in more),
+            tag("p", f"They are adapted to another population: {study.adapted}.") if study.adapted else None,
         ]
         drawn = figures.weights(study.loss, threshold_of(study))
         if drawn is not None:

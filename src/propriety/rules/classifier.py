@@ -295,7 +295,8 @@ class RuleClassifier(ProperClassifier):
         check_is_fitted(self)
         rest = "" if len(self._lists) == 1 else ", divided by the sum over the classes"
         lists = self._named(class_names)
-        return self._as_adapted("\n\n".join(text(rule_list, rest, digits) for rule_list in lists))
+        texts = [text(rule_list, rest, digits) for rule_list in lists]
+        return self._as_adapted("\n\n".join(texts), class_names)
 
     # --- keeping it -------------------------------------------------------------------------------
 

@@ -275,7 +275,7 @@ class ScorecardClassifier(ProperClassifier):
             text_of(card, name, self._schema, composite, threshold)
             for card, name in zip(self._cards, self._names(class_names), strict=True)
         ]
-        return self._as_adapted("\n\n".join(texts))
+        return self._as_adapted("\n\n".join(texts), class_names)
 
     def summary(self, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> Summary:
         """Coefficients of the columns' weights of evidence at these rows, with errors and p values.

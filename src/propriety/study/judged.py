@@ -187,7 +187,7 @@ class JudgedStudy:
         if shares is None:
             return fitted
         old = part.weights.by_class(part.codes, len(shares))
-        return fitted.adapted(shares, old / old.sum())
+        return fitted.adapted(shares, old / old.sum(), part.labels)
 
     def _fit_rows(self, candidate: Candidate, part: Question) -> Fitted:
         assert candidate.spec is not None
@@ -464,6 +464,12 @@ class JudgedStudy:
             return _DEFAULT_LOSS
         default = isinstance(owner.loss, str) and owner.loss == "auto"
         return "It is the default of this kind of model." if default else "It is a parameter of the model."
+
+    @property
+    def adapted(self) -> str:
+        """For which population the probabilities of a model of this library are, if not for its training."""
+        found = None if self._owner is None else self._owner.adaptation_
+        return "" if found is None else found.in_words(self.of_model)
 
     @property
     def of_model(self) -> tuple[str, ...]:

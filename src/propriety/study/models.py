@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -22,6 +22,7 @@ from propriety.data.costs import TERMS, Costs, parameters_of
 from propriety.data.numbers import Numbers, summed
 from propriety.data.table import Rows, Schema
 from propriety.errors import ArgumentError
+from propriety.model import adapt
 from propriety.model.base import Capabilities, ProperClassifier
 from propriety.model.catalogue import ESTIMATORS, Entry
 from propriety.model.offsets import OffsetClassifier
@@ -137,12 +138,13 @@ class Fitted:
     classes: NDArray[Any]
     factors: Floats | None = None
 
-    def adapted(self, shares: Floats, old: Floats) -> Fitted:
+    def adapted(self, shares: Floats, old: Floats, labels: Sequence[str]) -> Fitted:
         """The same with probabilities for other shares of the classes than in training.
 
         Our models are adapted themselves; of others the probabilities are, in the study.
         """
-        estimator = _adapted(self.estimator, dict(zip(self.classes.tolist(), shares.tolist(), strict=True)))
+        of_classes = zip(self.classes.tolist(), shares.tolist(), labels, strict=True)
+        estimator = _adapted(self.estimator, {label: (share, name) for label, share, name in of_classes})
         if estimator is not None:
             return replace(self, estimator=estimator)
         return replace(self, factors=shares / old)
@@ -220,15 +222,16 @@ class Fitted:
         return frame if self.reader is None else self.reader(frame)
 
 
-def _adapted(estimator: Any, prevalence: dict[Any, float]) -> Any:
-    """A fitted classifier with our model within it adapted; None of another model."""
+def _adapted(estimator: Any, known: dict[Any, tuple[float, str]]) -> Any:
+    """A fitted classifier with our model within it adapted to shares of named classes; None of another."""
     if isinstance(estimator, ProperClassifier):
-        return estimator.adapt(prevalence=prevalence)
+        shares, names = zip(*(known[label] for label in estimator.classes_.tolist()), strict=True)
+        return adapt.adapted(estimator, None, None, np.array(shares), None, None, names)
     within, found = None, copy(estimator)
     if "best_estimator_" in vars(estimator):
-        within = found.best_estimator_ = _adapted(estimator.best_estimator_, prevalence)
+        within = found.best_estimator_ = _adapted(estimator.best_estimator_, known)
     elif isinstance(estimator, Pipeline):
-        within = _adapted(estimator[-1], prevalence)
+        within = _adapted(estimator[-1], known)
         found.steps = [*estimator.steps[:-1], (estimator.steps[-1][0], within)]
     return None if within is None else found
 

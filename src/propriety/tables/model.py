@@ -173,7 +173,7 @@ class TableModel:
         if isinstance(prevalence, Mapping):
             prevalence = [prevalence[label] for label in self.classes_.tolist()]
         codes = None if y is None else encode_known(y, self.classes_, len(y))
-        adapted = adapt.adapted(self.estimator, X, codes, prevalence, old, None, self.classes_)
+        adapted = adapt.adapted(self.estimator, X, codes, prevalence, old, None, self.classes_.tolist())
         return replace(self, estimator=adapted)
 
     def predict(self, table: Any, *, budget: float | None = None) -> NDArray[np.str_]:
@@ -223,7 +223,7 @@ class TableModel:
         """The model in words, if it can be read: a scorecard, a tree or rules; else nothing."""
         names, model = self.target.classes, self.estimator
         if self.numbers is not None and isinstance(model, LinearClassifier):
-            return scorecard(model, self._schema, self.numbers, class_names=names)
+            return model._as_adapted(scorecard(model, self._schema, self.numbers, class_names=names), names)
         if model.view in (contract.TREE, contract.TEXT):
             return model.export_text(class_names=names)
         return ""

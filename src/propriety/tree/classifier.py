@@ -384,7 +384,7 @@ class TreeClassifier(ProperClassifier):
         `class_names` are what it calls the classes; by default the labels themselves.
         """
         check_is_fitted(self, "tree_")
-        return self._as_adapted(as_text(self, self._words(), decimals, max_depth, class_names))
+        return self._as_adapted(as_text(self, self._words(), decimals, max_depth, class_names), class_names)
 
     def export_dot(self, *, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
         """The tree in Graphviz's language, for ``dot -Tsvg``."""
