@@ -109,7 +109,7 @@ def test_many_files_have_a_report(folder, tmp_path):
     asked = ("--subgroup", "kind,when", "--drop", "when", "--actionable", "size", "--unit", "€")
     run("fit", folder, "-t", "late", "--fn-cost", "3", "--set", "max_iter=5", *asked, "--report", page)
     text = page.read_text(encoding="utf-8")
-    for words in ("Decisions by kind", "Decisions by when", "What would change a decision", "€"):
+    for words in ("Decisions by kind", "Decisions by when", "Counterfactuals", "€"):
         assert words in text
 
 

@@ -40,7 +40,7 @@ def adapt_command(
     opening: o.Opening,
     telling: o.Telling,
 ) -> None:
-    """Write a copy of a model with probabilities, and so decisions, for another population.
+    """Write a copy of a model with probabilities for another population.
 
     Give the known share of the positive class, or new rows. Of rows without labels the shares are estimated
     by maximum likelihood; this and --prevalence are right where only the shares differ, not what rows of a

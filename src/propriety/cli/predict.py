@@ -202,9 +202,7 @@ def check_can_choose(model: TableModel, table: str, budget: float) -> None:
     """Refuse a budget that cannot be kept, before the table is read."""
     o.check_budget(budget)
     if len(model.decisions) != 2:
-        raise UsageError(
-            "--budget is for two classes and no abstaining: acting is to decide the positive one"
-        )
+        raise UsageError("--budget needs two classes and no abstention")
     if table == "-":
         raise UsageError("--budget needs the table twice, so it cannot be standard input: give a file")
 
