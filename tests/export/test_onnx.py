@@ -35,7 +35,7 @@ from propriety.export.links import error_of, write_inverse, write_link  # noqa: 
 from propriety.export.trees import _attributes  # noqa: E402
 
 SMALL = {
-    "auto": {"members": ("linear", "forest", "boosting"), "n_estimators": 10, "random_state": 0},
+    "auto": {"members": ("linear", "forest", "boosting", "kernel"), "n_estimators": 10, "random_state": 0},
     "boosting": {"max_iter": 10, "min_samples_leaf": 3},
     "forest": {"n_estimators": 10, "random_state": 0},
     "kernel": {"n_landmarks": 40, "width": 1.0, "alpha": 0.01},

@@ -20,7 +20,7 @@ from propriety.model import catalogue
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 
 SMALL = {
-    "auto": {"members": ("linear", "forest", "boosting"), "n_estimators": 10, "random_state": 0},
+    "auto": {"members": ("linear", "forest", "boosting", "kernel"), "n_estimators": 10, "random_state": 0},
     "boosting": {"max_iter": 10, "min_samples_leaf": 3},
     "forest": {"n_estimators": 10, "random_state": 0},
     "kernel": {"n_landmarks": 40, "width": 1.0, "alpha": 0.01},

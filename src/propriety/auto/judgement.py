@@ -31,6 +31,9 @@ class Standing:
         Its part in the model; NaN for one that is none.
     seconds : float
         Since the fit began, when it was there.
+    adds : float
+        By how much the log loss of all members together would be higher without it, with weights of their
+        own for the others; NaN for one that is none.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Standing:
     log_loss: float = np.nan
     weight: float = np.nan
     seconds: float = np.nan
+    adds: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Judgement:
     >>> y, p = np.array([0, 0, 0, 1, 0, 1, 1, 1] * 50), np.array([0.25] * 4 + [0.75] * 4)
     >>> P = np.column_stack([1 - p, p])[np.arange(400) % 8]
     >>> rows = JudgedRows(y, ("paid", "default"), ResolvedCosts.of_mistakes(2, 3), Weights(400))
-    >>> print(judgement(rows, {"linear": (P, 1.0, 0.1)}, P, 0.1))
+    >>> print(judgement(rows, {"linear": (P, 1.0, 0.1, 0.0)}, P, 0.1))
     1,000 decisions cost 625 (95% CI ...). Deciding 'default' for everyone costs 1,000: the model ...
     The probabilities are well calibrated (slope 1.00); their log loss is 0.562.
     Estimated by cross-validation on 400 rows.
@@ -145,7 +149,7 @@ class Judgement:
             )
         if len(self.members) > 1:
             alone = ", ".join(
-                f"{s.name} {_number(s.cost.value)} (weight {s.weight:.2f})" for s in self.members
+                f"{s.name} {_number(s.cost.value)} (weight {s.weight:.2f}{_adding(s)})" for s in self.members
             )
             text.append(f"Cost of each member alone: {alone}.")
         if self.price is not None:
@@ -162,22 +166,27 @@ class Judgement:
 
 
 def standing(
-    rows: JudgedRows, name: str, P: Floats, weight: float = np.nan, seconds: float = np.nan
+    rows: JudgedRows,
+    name: str,
+    P: Floats,
+    weight: float = np.nan,
+    seconds: float = np.nan,
+    adds: float = np.nan,
 ) -> Standing:
     """Of decisions by these probabilities."""
-    return Standing(name, rows.cost(rows.row_costs(rows.decide(P))), rows.log_loss(P), weight, seconds)
+    return Standing(name, rows.cost(rows.row_costs(rows.decide(P))), rows.log_loss(P), weight, seconds, adds)
 
 
 def judgement(
     rows: JudgedRows,
-    members: dict[str, tuple[Floats, float, float]],
+    members: dict[str, tuple[Floats, float, float, float]],
     P: Floats,
     seconds: float,
     left_out: tuple[str, ...] = (),
     readable: Floats | None = None,
     ladder: tuple[Standing, ...] = (),
 ) -> Judgement:
-    """Of a model with probabilities P and its members: name → probabilities, weight and seconds.
+    """Of a model with probabilities P and its members: name → what `standing` takes.
 
     `ladder` is what the first members together were worth, and when; the whole model comes last in it.
     `readable` are the probabilities of a model that is kept in its place because it can be read.
@@ -214,6 +223,11 @@ def _for_everyone(rows: JudgedRows, decision: int) -> str:
 
 def _deciding(label: Any) -> str:
     return f"Deciding {label!r} for everyone"
+
+
+def _adding(member: Standing) -> str:
+    """What a member adds to the others; nothing in models of older files."""
+    return "" if np.isnan(member.adds) else f"; without it the log loss changes by {member.adds:+.2g}"
 
 
 def _number(value: float) -> str:

@@ -152,7 +152,7 @@ class Ladder:
         held = np.flatnonzero(few.folds >= 0)
         scores, codes = on_scale(fitted.P[held], self.loss)[None], few.training.codes[held]
         weights = few.training.weights.take(held)
-        return (1 + self.settings.n_folds) * _timed(
+        return (2 + self.settings.n_folds) * _timed(
             lambda: fit_stack(scores, codes, weights, self.loss, self.settings.n_jobs)
         )[1]
 
@@ -176,8 +176,10 @@ class Ladder:
         scores = self._scores(list(self.fitted))
         stack = fit_stack(scores, self.judged.y, self._weights, self.loss, self.settings.n_jobs)
         parts = {
-            name: (fitted.P[self.rows], float(weight), seconds)
-            for (name, (fitted, seconds)), weight in zip(self.fitted.items(), stack.weights, strict=True)
+            name: (fitted.P[self.rows], float(weight), seconds, adds)
+            for (name, (fitted, seconds)), weight, adds in zip(
+                self.fitted.items(), stack.weights, self._additions(scores, stack), strict=True
+            )
         }
         judged = judgement(
             self.judged,
@@ -189,6 +191,24 @@ class Ladder:
         )
         members = tuple(fitted.member for fitted, _ in self.fitted.values())
         return Learned(members, stack, judged)
+
+    def _additions(self, scores: Floats, stack: Stack) -> list[float]:
+        """By how much the log loss is higher without each member, whose place the others then take."""
+        if len(scores) == 1:
+            return [np.nan]
+        whole, losses = self.judged.log_loss(self._inverse(stack(scores))), []
+        for k in range(len(scores)):
+            others = np.delete(scores, k, axis=0)
+            fitted = fit_stack(others, self.judged.y, self._weights, self.loss, self.settings.n_jobs)
+            losses.append(self.judged.log_loss(self._inverse(fitted(others))) - whole)
+        return losses
+
+    def _inverse(self, F: Floats) -> Floats:
+        """Probabilities of scores of the stack."""
+        if F.shape[1] > 1:
+            return np.asarray(self.loss.inverse(F))
+        p = np.asarray(self.loss.inverse(F[:, 0]))
+        return np.column_stack([1 - p, p])
 
     def _steps(self, scores: Floats) -> tuple[Standing, ...]:
         """What the first member, the first two together, and so on are worth; all together are not in it."""
@@ -211,7 +231,7 @@ class Ladder:
         scores = self._scores([best])
         stack = fit_stack(scores, self.judged.y, self._weights, self.loss, self.settings.n_jobs)
         fitted, seconds = self.fitted[best]
-        alone = {best: (fitted.P[self.rows], float(stack.weights[0]), seconds)}
+        alone = {best: (fitted.P[self.rows], float(stack.weights[0]), seconds, np.nan)}
         honest = self._honest(scores)
         judged = judgement(self.judged, alone, whole, self.seconds, tuple(self.left_out), honest)
         return Learned((fitted.member,), stack, judged)
@@ -228,10 +248,7 @@ class Ladder:
         """Probabilities by weights to which each row has not contributed."""
         folds = self.task.folds[self.rows]
         F = cross_fitted(scores, self.judged.y, self._weights, self.loss, folds, self.settings.n_jobs)
-        if F.shape[1] > 1:
-            return np.asarray(self.loss.inverse(F))
-        p = np.asarray(self.loss.inverse(F[:, 0]))
-        return np.column_stack([1 - p, p])
+        return self._inverse(F)
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:

@@ -18,6 +18,7 @@ from propriety.data.numbers import Numbers
 from propriety.data.table import Schema, Table
 from propriety.data.training import Training
 from propriety.forest import ForestClassifier
+from propriety.kernel import KernelClassifier
 from propriety.linear import LinearClassifier
 from propriety.model.base import ProperClassifier, shares
 from propriety.model.fit_context import in_context
@@ -209,6 +210,17 @@ def fit_shrunken(training: Training, n_jobs: int) -> Member:
     return Member("linear", model.fit(X, training.classes[training.codes], training.weights.values), numbers)
 
 
+def fit_kernel(task: Task) -> Fitted:
+    """A kernel machine, its width and its ridge chosen by the folds."""
+    training = task.training
+    model = KernelClassifier(
+        "Log", categorical_features=_categorical(task), random_state=task.seed, n_jobs=task.n_jobs
+    )
+    task.fit(model, training.table, folds=task.folds)
+    scores = model.oof_decision_function_.reshape(training.n_rows, -1)
+    return Fitted(Member("kernel", model), model._probabilities(scores))
+
+
 def fit_forest(task: Task) -> Fitted:
     """Extra trees on drawn rows; what they say out of bag stands for the folds, if rows stand alone."""
     model = ForestClassifier(
@@ -226,20 +238,11 @@ def fit_forest(task: Task) -> Fitted:
 
 
 def fit_boosting(task: Task) -> Fitted:
-    """Boosted trees, the number of rounds chosen by the folds."""
+    """Boosting with its defaults, the number of rounds chosen by the folds."""
     model = BoostingClassifier(
         "Log",
         max_iter="cv",
         calibrate=None,  # which the weights of the stack do
-        n_iter_no_change=10,
-        learning_rate=0.1,
-        max_depth=6,
-        max_leaf_nodes=31,
-        min_samples_leaf=1,
-        l2_regularization=3.0,
-        max_features=0.6,
-        splitter="best",
-        subsample=0.8,
         categorical_features=_categorical(task),
         random_state=task.seed,
         n_jobs=task.n_jobs,
@@ -291,6 +294,7 @@ def _categorical(task: Task) -> list[int] | None:
 #: How each is fitted.
 MEMBERS: dict[str, Callable[[Task], Fitted]] = {
     "linear": fit_linear,
+    "kernel": fit_kernel,
     "tree": fit_tree,
     "rules": fit_rules,
     "scorecard": fit_scorecard,

@@ -21,7 +21,7 @@ LARGEST = 12.0
 #: The probability there.
 LEAST = float(1.0 / (1.0 + np.exp(LARGEST)))
 #: How many rows the wish for equal weights is worth.
-PRIOR = 3.0
+PRIOR = 6.0
 _POLISHINGS, _SMALL = 5, 1e-5
 
 

@@ -84,9 +84,12 @@ def _judgement(given: Any) -> Judgement:
 def _standing(given: Any) -> Standing:
     require(isinstance(given, dict), "a judgement has no numbers")
     name, cost = take(given, "name", str), _estimate(given.pop("cost", None))
-    numbers = [float(take(given, key, (int, float))) for key in ("log_loss", "weight", "seconds")]
+    loss, weight, seconds = (
+        float(take(given, key, (int, float))) for key in ("log_loss", "weight", "seconds")
+    )
+    adds = float(take(given, "adds", (int, float))) if "adds" in given else np.nan  # not in older files
     require(not given, "a judgement has more than it should")
-    return Standing(name, cost, *numbers)
+    return Standing(name, cost, loss, weight, seconds, adds)
 
 
 def _estimate(given: Any) -> Estimate:

@@ -45,7 +45,7 @@ class KernelFit:
     fit : LinearFit
         In the coordinates of the features.
     curve : ndarray of shape (widths, alphas), or None
-        Mean loss of held-out rows, of those that chose the width; NaN for ridges that were not tried.
+        Mean loss of held-out rows, of those that chose the width; NaN for pairs that were not tried.
     scores : ndarray of shape (n, S), or None
         Of training rows by models that were not fitted to them.
     """
@@ -70,26 +70,21 @@ def fit_kernel(
     hashes = content_hashes(training, settings.seed)
     most = max(1, min(settings.n_landmarks, _VALUES // training.n_rows))
     landmarks, Z = Landmarks.of(training, hashes, most)
-    width, alphas, curve = float(settings.widths[-1]), settings.alphas, None
+    width, alphas, curve = float(settings.widths[0]), settings.alphas, None
     kept: HeldOut | None = None
     if folds is not None and settings.chosen:
         few = _few(training, hashes, folds)
         part, part_folds, part_Z = training, folds, Z
         if few is not None:
             part, part_folds, part_Z = training.take(few), folds[few], Z[few]
-        tried = [
-            held_out(
-                _with_features(part, part_Z, landmarks, each)[0],
-                loss,
-                _rough(settings),
-                part_folds,
-                alphas,
-                _PATIENCE,
-            )
-            for each in settings.widths
-        ]
-        curve = np.full((len(tried), len(alphas)), np.nan)
-        for row, held in zip(curve, tried, strict=True):
+        tried: list[HeldOut] = []
+        for each in settings.widths:
+            featured, _ = _with_features(part, part_Z, landmarks, each)
+            tried.append(held_out(featured, loss, _rough(settings), part_folds, alphas, _PATIENCE))
+            if len(tried) > 1 and tried[-1].curve.min() > tried[-2].curve.min():
+                break  # narrower ones would lose more
+        curve = np.full((len(settings.widths), len(alphas)), np.nan)
+        for row, held in zip(curve, tried, strict=False):
             row[: len(held.curve)] = held.curve
         best = int(np.argmin([held.curve.min() for held in tried]))
         width, kept = float(settings.widths[best]), tried[best] if few is None else None

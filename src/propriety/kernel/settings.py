@@ -12,7 +12,7 @@ from propriety.data.parameters import Parameters, seed_of
 
 Floats = NDArray[np.float64]
 #: Widths and strengths that folds choose from. A strength is that of the kernel's norm beside the mean loss.
-WIDTHS = np.array([0.25, 0.5, 1.0, 2.0])
+WIDTHS = np.array([2.0, 1.0, 0.5, 0.25])
 ALPHAS = np.logspace(-1.0, -6.6, 9)
 
 

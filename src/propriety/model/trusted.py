@@ -28,6 +28,7 @@ _PARTS = (
     "forest.trees.GrownTrees",
     "forest.trees.StoredTrees",
     "forest.votes.GrownForest",
+    "kernel.features.Landmarks",
     "model.measure.BinaryMeasure",
     "model.measure.SimplexMeasure",
     "rules.monomials.WeightedRule",
