@@ -32,7 +32,7 @@ def test_the_numbers_are_those_of_the_decisions(positive):
     model, never, always = judge(rows, [rows.rule("m", [0.1, 0.9, 0.2, 0.1, 0.1]), *rows.constants])
     assert model.cost.value == pytest.approx(1000 * (4 + 1) / 5)
     assert (model.false_alarms, model.misses, model.mistakes) == (200, 200, 400)
-    assert (model.total, model.roc_auc) == (pytest.approx(5.0), pytest.approx(2 / 3))
+    assert (model.total, model.quality["area_under_roc"]) == (pytest.approx(5.0), pytest.approx(2 / 3))
     assert model.log_loss == pytest.approx(-np.mean(np.log([0.1, 0.9, 0.8, 0.9, 0.9])))
     assert (never.name, never.cost.value) == ("never 'sick'", pytest.approx(1600))
     assert (always.name, always.cost.value) == ("always 'sick'", pytest.approx(600))

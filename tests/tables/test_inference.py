@@ -34,7 +34,7 @@ def test_each_kind_can_be_said_instead():
     assert kinds(inferred(data, missing=("x",)))["n"] == "number"
     with pytest.raises(TableError, match=r"'n' is not all numbers: 'x' in row 2"):
         inferred(data, number=("n",))
-    with pytest.raises(TableError, match="no dates"):
+    with pytest.raises(TableError, match="not dates"):
         inferred(data, date=("text",))
     with pytest.raises(TableError, match=r"no column 'cod'; did you mean 'code'"):
         inferred(data, drop=("cod",))

@@ -279,7 +279,12 @@ class Showing:
 class Opening:
     """How a table is opened."""
 
-    format_: Annotated[Text, _reading("--format", help="csv, tsv, parquet, arrow, excel or jsonl.")] = None
+    format_: Annotated[
+        Text,
+        _reading(
+            "--format", help="The format of the table, instead of what it looks like: csv, tsv, parquet, …"
+        ),
+    ] = None
     delimiter: Annotated[Text, _reading(help="Field delimiter of a text file.")] = None
     encoding: Annotated[Text, _reading(help="Encoding of a text file, such as cp1252.")] = None
     no_header: Annotated[

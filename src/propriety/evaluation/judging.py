@@ -7,7 +7,7 @@ would differ on other rows, not how much they would differ had the models been f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -241,8 +241,9 @@ class Judgement:
         Wrong decisions of 1,000.
     abstained, acted_on : float or None
         Cases of 1,000 that were left undecided, if that has a cost; that were acted on, within a budget.
-    log_loss, brier, roc_auc : float or None
-        Of the probabilities; the area is of two classes.
+    quality : dict
+        What `METRICS` say of the probabilities: ``log_loss``, ``brier``, and ``area_under_roc`` of two
+        classes; None without probabilities.
     seconds : float
     positives : float
         Rows of the positive one of two classes, or of the rarest of several, on which the intervals rest.
@@ -259,10 +260,14 @@ class Judgement:
     mistakes: float
     abstained: float | None
     acted_on: float | None
-    log_loss: float | None
-    brier: float | None
-    roc_auc: float | None
+    quality: Mapping[str, float | None]
     seconds: float
+
+    @property
+    def log_loss(self) -> float | None:
+        """Of the probabilities."""
+        return self.quality["log_loss"]
+
     positives: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -282,8 +287,7 @@ class Judgement:
         if self.savings is not None:
             result |= {"savings": self.savings.value}
             result |= {"savings_low": self.savings.low, "savings_high": self.savings.high}
-        quality = {"log_loss": self.log_loss, "brier": self.brier, "area_under_roc": self.roc_auc}
-        return result | quality | {"seconds": self.seconds}
+        return result | dict(self.quality) | {"seconds": self.seconds}
 
 
 @dataclass(frozen=True)
@@ -323,7 +327,7 @@ def judge(rows: JudgedRows, rules: Sequence[DecisionRule]) -> tuple[Judgement, .
                 dearer,
                 None if rule.kind == CONSTANT else rows.savings(row_costs),
                 **_counts(rows, rule.decided),
-                **_quality(rows, rule.p),
+                quality={name: None if rule.p is None else metric(rows, rule.p) for name, metric in METRICS},
                 seconds=rule.seconds,
                 positives=rows.positives,
             )
@@ -422,19 +426,29 @@ def _counts(rows: JudgedRows, decided: NDArray[np.intp]) -> dict[str, Any]:
     }
 
 
-def _quality(rows: JudgedRows, p: Floats | None) -> dict[str, Any]:
-    if p is None:
-        return {"log_loss": None, "brier": None, "roc_auc": None}
-    area = None
+def _log_loss(rows: JudgedRows, p: Floats) -> float:
+    return float(rows.weights.mean(rows.log_losses(p)))
+
+
+def _brier(rows: JudgedRows, p: Floats) -> float:
     if p.ndim == 1:
-        y = rows._positives
-        squares = (p - y) ** 2
-        if 0 < y.sum() < len(y):
-            area = float(roc_auc_score(y, p, sample_weight=rows.weights.values))
-    else:
-        squares = ((p - np.eye(p.shape[1])[rows.y]) ** 2).sum(axis=1)
-    mean = rows.weights.mean
-    return {"log_loss": mean(rows.log_losses(p)), "brier": mean(squares), "roc_auc": area}
+        return float(rows.weights.mean((p - rows._positives) ** 2))
+    return float(rows.weights.mean(((p - np.eye(p.shape[1])[rows.y]) ** 2).sum(axis=1)))
+
+
+def _area_under_roc(rows: JudgedRows, p: Floats) -> float | None:
+    y = rows._positives
+    if p.ndim > 1 or not 0 < y.sum() < len(y):
+        return None
+    return float(roc_auc_score(y, p, sample_weight=rows.weights.values))
+
+
+#: What is said of probabilities: a name, and a function of the rows and probabilities of class 1, or of all.
+METRICS: tuple[tuple[str, Callable[[JudgedRows, Floats], float | None]], ...] = (
+    ("log_loss", _log_loss),
+    ("brier", _brier),
+    ("area_under_roc", _area_under_roc),
+)
 
 
 def _possible(decided: NDArray[np.intp], n_decisions: int) -> list[int]:

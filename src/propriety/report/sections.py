@@ -156,8 +156,7 @@ def probabilities(study: Study) -> Markup:
 def _scores(line: Judgement) -> str:
     """Log loss and Brier score of the probabilities."""
     assert line.log_loss is not None
-    assert line.brier is not None
-    return f"Log loss {number(line.log_loss)}, Brier score {number(line.brier)}"
+    return f"Log loss {number(line.log_loss)}, Brier score {number(line.quality['brier'] or 0.0)}"
 
 
 def _probabilities_of_several(study: Study) -> Markup:

@@ -206,10 +206,38 @@ def _is_number(text: str) -> bool:
     return True
 
 
-READERS: dict[str, Callable[[Any, Reading], Read]] = {
-    "csv": read_csv,
-    "jsonl": read_json,
-    "parquet": read_parquet,
-    "arrow": read_arrow,
-    "excel": read_excel,
-}
+@dataclass(frozen=True)
+class Format:
+    """A format of tables: its name, its reader, ends of names, and what its files begin with."""
+
+    name: str
+    read: Callable[[Any, Reading], Read]
+    endings: tuple[str, ...]
+    begins: str = ""  # a regular expression of bytes
+
+
+_ARROW = r"ARROW1|\xff{4}|FEA1"
+#: An object or an array of objects, perhaps after the mark of UTF-8.
+_OBJECTS = r'(\xef\xbb\xbf)?\s*(\[\s*\{|\{\s*")'
+#: The formats; the first is that of a table of which nothing is known.
+FORMATS = (
+    Format("csv", read_csv, ("csv", "txt", "data", "tsv", "tab")),
+    Format("parquet", read_parquet, ("parquet", "pq"), "PAR1"),
+    Format("arrow", read_arrow, ("arrow", "feather", "ipc", "arrows"), _ARROW),
+    Format("excel", read_excel, ("xlsx", "xlsm"), r"PK\x03\x04"),
+    Format("jsonl", read_json, ("jsonl", "ndjson", "json"), _OBJECTS),
+)
+READERS = {known.name: known.read for known in FORMATS}
+#: What may be asked for by name; "tsv" is "csv" with another delimiter.
+NAMES = ("csv", "tsv", *list(READERS)[1:])
+
+
+def format_of(head: bytes, ending: str) -> str:
+    """The format of a table by its first bytes, or by the end of its name.
+
+    >>> format_of(b"PAR1", "csv"), format_of(b"a,b", "tsv"), format_of(b"a,b", "")
+    ('parquet', 'csv', 'csv')
+    """
+    begun = (known for known in FORMATS if known.begins and re.match(known.begins.encode("latin-1"), head))
+    ended = (known for known in FORMATS if ending in known.endings)
+    return next((known.name for known in (*begun, *ended)), FORMATS[0].name)

@@ -6,7 +6,6 @@ import bz2
 import gzip
 import io
 import lzma
-import re
 import struct
 import sys
 import zipfile
@@ -21,18 +20,10 @@ import pyarrow as pa
 
 from propriety import memory
 from propriety.tables.errors import TableError
-from propriety.tables.formats import READERS
+from propriety.tables.formats import NAMES, READERS, format_of
 from propriety.tables.limits import EXPANSION, Counted, Limit, Unpacked
 from propriety.tables.reading import Numbers, Reading, in_memory
 
-_ENDINGS = {
-    "csv": "csv", "txt": "csv", "data": "csv", "tsv": "csv", "tab": "csv",
-    "parquet": "parquet", "pq": "parquet",
-    "arrow": "arrow", "feather": "arrow", "ipc": "arrow", "arrows": "arrow",
-    "xlsx": "excel", "xlsm": "excel",
-    "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl",
-}  # fmt: skip
-FORMATS = ("csv", "tsv", "parquet", "arrow", "excel", "jsonl")
 _PACKED = {"gz": "gzip", "bz2": "bz2", "xz": "xz", "zst": "zstd", "lz4": "lz4", "zip": "zip"}
 _ROWS = 1 << 17  # of chunks that are joined
 #: What reading a damaged file may raise.
@@ -40,8 +31,6 @@ _DAMAGE = (
     pa.ArrowException, OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, struct.error,
     NotImplementedError, RuntimeError, MemoryError, OverflowError, ValueError,
 )  # fmt: skip
-#: An object or an array of objects, perhaps after the mark of UTF-8.
-_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*\{|\{\s*")')
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -116,8 +105,8 @@ def open_source(
         Threads that parse text; by default as many as there are cores.
     """
     name = "standard input" if path == "-" else path
-    if format is not None and format not in FORMATS:
-        raise TableError(f"there is no format {format!r}", f"the formats are {', '.join(FORMATS)}")
+    if format is not None and format not in NAMES:
+        raise TableError(f"there is no format {format!r}", f"the formats are {', '.join(NAMES)}")
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
         raise TableError(f"{delimiter!r} cannot be a delimiter", "give one ASCII character")
     limit = Limit(name, max_expansion)
@@ -233,7 +222,7 @@ def _unpack(
     if format is not None:
         kind = "csv" if format == "tsv" else format
     else:
-        kind = _by_content(head) or (_ENDINGS.get(parts[-1]) if parts else None) or "csv"
+        kind = format_of(head, parts[-1] if parts else "")
         if parts and parts[-1] == "xls":
             raise TableError(f"{limit.name} is an old Excel file", "save it as .xlsx or .csv")
     if delimiter is None and kind == "csv" and (format == "tsv" or parts[-1:] in (["tsv"], ["tab"])):
@@ -267,13 +256,3 @@ def _decompressed(
     if not buffered.peek(1):
         raise TableError(f"{limit.name} is empty")
     return buffered, rest
-
-
-def _by_content(head: bytes) -> str | None:
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff", b"FEA1")):
-        return "arrow"
-    if head.startswith(b"PK\x03\x04"):
-        return "excel"
-    return "jsonl" if _JSON.match(head) else None
