@@ -30,7 +30,7 @@ def test_a_warning(study, monkeypatch):
 def test_a_metric(study, monkeypatch):
     row = ("sharpness", lambda rows, p: float(rows.weights.mean(np.abs(p - 0.5))))
     monkeypatch.setattr(judging, "METRICS", (*judging.METRICS, row))
-    monkeypatch.setattr(summary, "COLUMNS", (*summary.COLUMNS, ("sharpness", "sharpness", None)))
+    monkeypatch.setattr(summary, "COLUMNS", (*summary.COLUMNS, ("sharpness", "sharpness")))
     assert study.to_dict()["judgements"][0]["sharpness"] == pytest.approx(np.mean(np.abs(study.p - 0.5)))
     assert "sharpness" in study.summary()
     assert "sharpness" in study.to_frame().columns
