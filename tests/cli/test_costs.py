@@ -195,6 +195,21 @@ def test_the_judgement_of_a_matrix_is_the_mean_cost_of_its_decisions(place):
     assert result["target"]["classes"] == ["cancer", "healthy", "polyp"]
 
 
+def test_subgroups_are_printed_of_two_classes_and_refused_aloud_of_several(place):
+    few = ("--model", "tree", "--folds", "2")
+    told = as_json(
+        "fit", place / "loans.csv", "-t", "paid", "--fn-cost", "amount", *few, "--subgroup", "years"
+    )
+    parts = told["subgroups"]["years"]
+    assert sum(part["n"] for part in parts) == told["rows"]
+    assert sum(part["positives"] for part in parts) == told["positives"]
+    more, low, high = parts[0]["differences"]["cost"]
+    assert low < more < high
+    assert len({part["threshold"] for part in parts}) > 1
+    shown = run("fit", place / "patients.csv", "-t", "state", *few, "--subgroup", "state")
+    assert "--subgroup is for two classes" in shown.stderr
+
+
 def test_explain_of_three_classes_shows_the_class_decided(place):
     result = as_json("explain", place / "matrix.propriety", place / "patients.csv", "--row", "2")
     assert set(result["probabilities"]) == {"cancer", "healthy", "polyp"}

@@ -154,6 +154,8 @@ def show_judged(out: Output, study: Study, table: TrainingTable) -> None:
             out.say(line)
     out.say(of_intervals(study.rows))
     show_importances(out, study.importance, table)
+    if study.judging.by and not study.sided:
+        out.warn("--subgroup is for two classes and two decisions: no subgroups are shown")
     for name, parts in _subgroups(study).items():
         _show_subgroups(out, study, name, parts)
     out.say(study.headline)
