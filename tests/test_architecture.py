@@ -28,7 +28,7 @@ FLOORS = (
     ("compilation", "numba_import"),
     ("caching",),
     ("losses",),
-    ("weights", "costs"),
+    ("weights", "costs", "solve"),
     ("data",),
     ("storage",),
     ("export",),

@@ -11,6 +11,7 @@ about no change: few rows hardly bend the link, many do as they say. Sums depend
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from propriety.engine.fixed_point import RowWeights, row_weights, weighted_sum
 from propriety.losses import Composite, simplex
 from propriety.losses.links import Interpolated, Recalibrated
 from propriety.losses.point import at_log_odds
+from propriety.solve import damped_newton
 from propriety.weights import Weights
 
 #: Columns of the design of a kind, made of log p, −log q and 1, one row for each of its coefficients.
@@ -75,21 +77,13 @@ def _fit(design: Floats, y: Floats, weights: RowWeights) -> Floats:
         own = -np.where(y > 0, x.lp, x.lq)
         return total(own) + 0.5 * float(np.sum((theta - unchanged) ** 2)) / _SPREAD**2
 
-    theta, now = unchanged, value(unchanged)
-    for _ in range(_STEPS):
+    def step_of(theta: Floats) -> Floats:
         x = at_log_odds(theta @ design)
         gradient = np.array([total((x.p - y) * z) for z in design]) + (theta - unchanged) / _SPREAD**2
         curvature = np.array([[total(x.p * x.q * a * b) for a in design] for b in design])
-        step = np.linalg.solve(curvature + np.eye(len(theta)) / _SPREAD**2, gradient)
-        while np.max(np.abs(step)) > 1e-10:
-            following = np.maximum(theta - step, least)
-            if (then := value(following)) <= now:
-                break
-            step = step / 2
-        else:
-            break
-        theta, now = following, then
-    return theta
+        return np.asarray(np.linalg.solve(curvature + np.eye(len(theta)) / _SPREAD**2, gradient), float)
+
+    return damped_newton(unchanged, value, step_of, within=partial(np.maximum, least), steps=_STEPS)[0]
 
 
 def _isotonic(t: Floats, y: Floats, weight: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:

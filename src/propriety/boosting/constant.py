@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from propriety.boosting.objective import Objective
 from propriety.engine.fixed_point import row_weights, weighted_sum
+from propriety.solve import damped_newton
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
-_STEPS = 100
 _SMALL = 1e-14  # a step that changes nothing
 _ROUNDING = 8 * np.finfo(float).eps
 
@@ -41,22 +41,19 @@ def best_constant(objective: Objective, weights: Weights, offset: Floats, n_jobs
     means = [total(np.ascontiguousarray(column)) for column in offset.T]
     constant = objective.start(weights) - np.array(means)
     G, H = np.empty((2, *offset.T.shape))
-    value = total(objective.values(offset + constant, n_jobs))
     # Of several classes each goes its own way, and their steps add up: (K − 1)/K of them is exact where the
     # classes are alike.
     share = 1.0 if objective.n_scores == 1 else 1 - 1 / objective.n_scores
-    for _ in range(_STEPS):
+
+    def step_of(constant: Floats) -> Floats:
         objective.derivatives(offset + constant, "fisher", G, H, n_jobs)
         g, h = (np.array([total(row) for row in rows]) for rows in (G, H))
-        step = share * np.divide(g, h, out=np.zeros_like(g), where=h > 0)
-        new, found = constant - step, np.inf
-        while np.any(np.abs(step) > _SMALL * (1 + np.abs(constant))):
-            new = constant - step
-            found = total(objective.values(offset + new, n_jobs))
-            if found <= value + _ROUNDING * abs(value):
-                break
-            step = step / 2
-        if not np.isfinite(found):  # no step is left
-            break
-        constant, value = new, found
-    return constant
+        return share * np.divide(g, h, out=np.zeros_like(g), where=h > 0)
+
+    return damped_newton(
+        constant,
+        lambda constant: total(objective.values(offset + constant, n_jobs)),
+        step_of,
+        least=lambda constant: _SMALL * (1 + np.abs(constant)),
+        slack=_ROUNDING,
+    )[0]

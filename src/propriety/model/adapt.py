@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from propriety.data.costs import stated_costs
 from propriety.data.namespaces import as_numpy
 from propriety.data.training import encode_known
 from propriety.losses.value import number
+from propriety.solve import damped_newton
 from propriety.weights import Weights
 
 if TYPE_CHECKING:
@@ -315,21 +317,16 @@ def _posterior(
         H[1:, 1:] = np.diag(weighted.sum(axis=0)) - weighted.T @ Q
         return gradient[free], (H + np.diag(precision))[np.ix_(free, free)]
 
-    theta, now = unchanged, value(unchanged)
     if not len(free):
-        return -now, 1.0, theta[1:]
-    for _ in range(50):
+        return -value(unchanged), 1.0, unchanged[1:]
+
+    def step_of(theta: Floats) -> Floats:
         gradient, H = derivatives(theta)
         step = np.zeros(k + 1)
         step[free] = np.linalg.solve(H, gradient)
-        while np.max(np.abs(step)) > 1e-10:
-            following = theta - step
-            following[0] = max(following[0], _LOWEST)
-            if (then := value(following)) <= now:
-                break
-            step = step / 2
-        else:
-            break
-        theta, now = following, then
+        return step
+
+    lowest = np.array([_LOWEST, *np.full(k, -np.inf)])
+    theta, now = damped_newton(unchanged, value, step_of, within=partial(np.maximum, lowest), steps=50)
     curvature = np.linalg.slogdet(derivatives(theta)[1] / precision[free])[1]
     return -now - 0.5 * float(curvature), float(theta[0]), theta[1:]

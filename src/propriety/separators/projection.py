@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from propriety import losses
 from propriety.separators.linalg import Floats, inverse_of
+from propriety.solve import newton_on_margins
 
 _STEPS = 200
 _ROUNDING = 8 * np.finfo(float).eps
@@ -93,30 +94,22 @@ def bregman_projection(
 
 def _dual(composite: losses.Composite, start: Floats, M: Floats, b: Floats, enough: Floats) -> Any:
     """λ by Newton's method with a line search, and the weights there."""
-    ones, coef = np.ones(len(start)), np.zeros(M.shape[1])
+    ones = np.ones(len(start))
 
-    def value(v: Floats, coef: Floats) -> float:
-        return float(np.sum(composite.values(ones, v)) + b @ coef)
+    def direction(v: Floats, gradient: Floats) -> Floats:
+        bend = composite.derivatives(ones, v, curvature="newton")[1]
+        return -inverse_of(M.T @ (M * np.maximum(bend, 0.0)[:, None]))(gradient)
 
-    v, now = start, value(start, coef)
-    for _ in range(_STEPS):
-        slope, bend = composite.derivatives(ones, v, curvature="newton")[:2]
-        gradient = M.T @ slope + b
-        if np.all(np.abs(gradient) <= enough):
-            return coef, -slope
-        with np.errstate(over="ignore", invalid="ignore"):
-            direction = -inverse_of(M.T @ (M * np.maximum(bend, 0.0)[:, None]))(gradient)
-            fall, change = float(gradient @ direction), M @ direction
-        if not (fall < 0 and np.isfinite(fall)):
-            break
-        t = min(1.0, 30.0 / max(float(np.max(np.abs(change))), 1e-300))
-        while (new := value(v + t * change, coef + t * direction)) > now + 1e-4 * t * fall:
-            near = M.T @ composite.derivatives(ones, v + t * change)[0] + b
-            flat = new <= now + _ROUNDING * abs(now)  # where rounding decides, the gradient tells
-            if t < 1e-12 or (flat and np.max(np.abs(near)) < 0.5 * np.max(np.abs(gradient))):
-                break
-            t *= 0.5
-        v, coef, now = v + t * change, coef + t * direction, new
+    found = newton_on_margins(
+        M,
+        start,
+        lambda v, coef: float(np.sum(composite.values(ones, v)) + b @ coef),
+        lambda v: M.T @ composite.derivatives(ones, v)[0] + b,
+        direction,
+        enough,
+    )
+    if found.met:
+        return found.delta, -composite.derivatives(ones, found.margins)[0]
     raise ValueError(
         "no weights were found that meet the constraints Mᵀp = target: none of the loss's range may do, or "
         "only ones at its end"

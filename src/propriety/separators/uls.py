@@ -12,10 +12,10 @@ import numpy as np
 
 from propriety.separators.linalg import Floats, inverse_of
 from propriety.separators.margins import Margins, largest
+from propriety.solve import OnMargins, newton_on_margins
 
 _EXACT = 1e-10
 _NOTHING = 1e-13
-_ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def step(state: UlsState, problem: Margins, features: str | int) -> UlsState:
     w = problem.weights(state.margins)
     chosen = _choose(state, features)
     M = problem.columns(list(chosen))
-    delta, v = _corrective(problem, M, state.margins)
+    delta, v, value, _ = _corrective(problem, M, state.margins)
     total = float(np.abs(w).sum())
     edge = abs(float(np.mean(state.edges[list(chosen)]))) / total if total > 0 else 0.0
-    value, after = problem.values(v), problem.weights(v)
+    after = problem.weights(v)
     # D(w₂‖w₁) = φ(v₁) − φ(v₂) + w₂ (v₁ − v₂) for the generator φ*(−w) of the loss.
     drop = state.value - value
     divergence = drop + float(after @ (state.margins - v))
@@ -89,38 +89,20 @@ def _choose(state: UlsState, features: str | int) -> tuple[int, ...]:
     return tuple(sorted({*state.used, *chosen})) if features == "active" else tuple(chosen)
 
 
-def _corrective(problem: Margins, M: Floats, v: Floats) -> tuple[Floats, Floats]:
+def _corrective(problem: Margins, M: Floats, v: Floats) -> OnMargins:
     """δ that minimizes the loss of v + Mδ, and the new margins."""
-    delta, value = np.zeros(M.shape[1]), problem.values(v)
     # Edges that are nothing beside those of the first weights w₀ end the search where there is no minimum,
     # before rounding decides; where there is one, they are met at coefficients exact to about 1e-12.
     nothing = _NOTHING * (np.abs(M).T @ problem.weights(np.zeros_like(v)))
-    for _ in range(100):
-        gradient = -(M.T @ problem.weights(v))
-        if np.all(np.abs(gradient) <= nothing):
-            break
-        direction = _direction(problem, M, v, gradient)
-        size = float(np.max(np.abs(direction), initial=0.0))
-        slope = float(gradient @ direction)
-        if not slope < 0:
-            break
-        change = M @ direction
-        t, near = min(1.0, 30.0 / max(float(np.max(np.abs(change))), 1e-300)), float(np.max(np.abs(gradient)))
-        while t > 1e-12:
-            new = problem.values(v + t * change)
-            if new <= value + 1e-4 * t * slope:
-                break
-            # At the minimum the loss is flat to rounding, and the edges tell whether a step is one.
-            flat = new <= value + _ROUNDING * abs(value)
-            if flat and np.max(np.abs(M.T @ problem.weights(v + t * change))) < 0.5 * near:
-                break
-            t *= 0.5
-        else:
-            break
-        delta, v, value = delta + t * direction, v + t * change, new
-        if size * t <= _EXACT:
-            break
-    return delta, v
+    return newton_on_margins(
+        M,
+        v,
+        lambda v, delta: problem.values(v),
+        lambda v: -(M.T @ problem.weights(v)),
+        lambda v, gradient: _direction(problem, M, v, gradient),
+        nothing,
+        _EXACT,
+    )
 
 
 def _direction(problem: Margins, M: Floats, v: Floats, gradient: Floats) -> Floats:
