@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.inside import forest_of
 
 from propriety.boosting import Algorithm, BoostingClassifier
 
@@ -144,8 +145,8 @@ def test_counting_columns_or_rows_is_the_same(monkeypatch):
     by_column = BoostingClassifier(subsample=0.6, **settings).fit(X, y)
     monkeypatch.setattr("propriety.boosting.histograms._FEW", 1000)
     by_row = BoostingClassifier(subsample=0.6, **settings).fit(X, y)
-    np.testing.assert_array_equal(by_column._forest.values, by_row._forest.values)
-    assert len(np.unique(by_column._forest.values[0])) <= 3 + 1  # and 0 for bins that are not there
+    np.testing.assert_array_equal(forest_of(by_column).values, forest_of(by_row).values)
+    assert len(np.unique(forest_of(by_column).values[0])) <= 3 + 1  # and 0 for bins that are not there
 
 
 @pytest.mark.parametrize("step", ["fisher", "sign"])
@@ -161,8 +162,8 @@ def test_histogram_weights_are_copies(step):
     }
     weighted = BoostingClassifier(**settings).fit(X, y, weight)
     copied = BoostingClassifier(**settings).fit(X[copies], y[copies])
-    np.testing.assert_array_equal(weighted._forest.features, copied._forest.features)
-    np.testing.assert_allclose(weighted._forest.values, copied._forest.values, atol=1e-12)
+    np.testing.assert_array_equal(forest_of(weighted).features, forest_of(copied).features)
+    np.testing.assert_allclose(forest_of(weighted).values, forest_of(copied).values, atol=1e-12)
     uneven = BoostingClassifier(**settings).fit(X, y, 0.3 * weight)
     np.testing.assert_allclose(uneven.predict_proba(X), weighted.predict_proba(X), atol=1e-9)
 
@@ -178,7 +179,7 @@ def test_histogram_models_do_not_depend_on_the_number_of_threads():
         "random_state": 0,
     }
     models = [BoostingClassifier(n_jobs=n, **settings).fit(X, y) for n in (1, 3)]
-    np.testing.assert_array_equal(models[0]._forest.values, models[1]._forest.values)
+    np.testing.assert_array_equal(forest_of(models[0]).values, forest_of(models[1]).values)
 
 
 def test_histogram_scale_of_the_loss_does_not_matter():

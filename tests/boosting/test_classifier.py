@@ -12,6 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import log_loss
+from tests.inside import forest_of, start_of
 
 from propriety import losses
 from propriety.boosting import Algorithm, BoostingClassifier
@@ -103,7 +104,7 @@ def test_gradient_step_is_the_weighted_mean_of_the_labels(data):
     model = BoostingClassifier(
         "Exponential()", algorithm=Algorithm(step="gradient"), max_iter=1, learning_rate=1.0, max_leaf_nodes=2
     ).fit(X, y)
-    F0 = model._start_score[0]
+    F0 = start_of(model)[0]
     added = model.decision_function(X) - F0
     w = np.exp(-(2 * y - 1) * F0)
     for value in np.unique(added):
@@ -120,7 +121,7 @@ def test_contributions_add_up_and_are_the_shapley_values(data):
     model = BoostingClassifier(max_iter=6, max_leaf_nodes=6).fit(X, y)
     parts = model.predict_contributions(X)
     np.testing.assert_allclose(parts.sum(axis=1), model.decision_function(X), atol=1e-12)
-    nodes, roots = model._forest.nodes, model._forest.roots[:-1]
+    nodes, roots = forest_of(model).nodes, forest_of(model).roots[:-1]
 
     def worth(x, known, at):
         node = nodes[at]
@@ -238,7 +239,7 @@ def test_warm_start_goes_on_where_it_stopped(data, parameters):
     model = BoostingClassifier(max_iter=8, random_state=0, warm_start=True, **parameters).fit(X, y)
     assert model.n_iter_ == 8
     model.set_params(max_iter=20).fit(X, y)
-    assert model._forest.nodes.tolist() == whole._forest.nodes.tolist()
+    assert forest_of(model).nodes.tolist() == forest_of(whole).nodes.tolist()
 
 
 def test_staged_predictions_end_at_the_prediction(three_classes):
@@ -254,7 +255,7 @@ def test_staged_predictions_end_at_the_prediction(three_classes):
 def test_subsampling_uses_the_seed(data):
     X, y = data
     models = [BoostingClassifier(max_iter=5, subsample=0.5, random_state=s).fit(X, y) for s in (0, 0, 1)]
-    nodes = [m._forest.nodes.tolist() for m in models]
+    nodes = [forest_of(m).nodes.tolist() for m in models]
     assert nodes[0] == nodes[1]
     assert nodes[0] != nodes[2]
 

@@ -7,6 +7,7 @@ from scipy import special
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.inside import start_of
 
 from propriety import BoostingClassifier, TreeClassifier
 from propriety.boosting import Algorithm, gain_path
@@ -55,7 +56,7 @@ def test_a_constant_offset_changes_the_start_alone(table, learner):
     plain = BoostingClassifier(**SMALL, algorithm=Algorithm(weak_learner=learner)).fit(X, y)
     constant = np.full(len(y), 1.5)
     model = BoostingClassifier(**SMALL, algorithm=Algorithm(weak_learner=learner)).fit(X, y, offset=constant)
-    np.testing.assert_allclose(model._start_score, plain._start_score - 1.5, atol=1e-12)
+    np.testing.assert_allclose(start_of(model), start_of(plain) - 1.5, atol=1e-12)
     np.testing.assert_allclose(model.predict_proba(X, offset=constant), plain.predict_proba(X), atol=1e-9)
 
 
@@ -67,7 +68,7 @@ def test_without_splits_it_is_the_best_constant_on_top(table):
     assert weight @ (p - y) == pytest.approx(0, abs=1e-10)  # what the log loss's minimum means
     copies = np.repeat(np.arange(len(y)), weight)
     again = BoostingClassifier(max_iter=0).fit(X[copies], y[copies], offset=offset[copies])
-    assert again._start_score == model._start_score
+    assert start_of(again) == start_of(model)
 
 
 @pytest.mark.parametrize(

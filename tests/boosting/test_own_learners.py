@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.inside import forest_of
 
 from propriety import BoostingClassifier, algorithms, evaluation, losses
 from propriety.boosting import Algorithm, gain_path
@@ -42,7 +43,7 @@ def test_discrete_adaboost_is_that_of_scikit_learn(data):
     ours = algorithms.make("discrete_adaboost", algorithm__weak_learner=STUMP, max_iter=15).fit(X, y)
     theirs = AdaBoostClassifier(STUMP, n_estimators=15, random_state=0).fit(X, y)
     alpha = theirs.estimator_weights_ / 2  # its weights of learners are log((1 − ε)/ε)
-    np.testing.assert_allclose([item.factor for item in ours._forest.items], alpha, rtol=1e-6)
+    np.testing.assert_allclose([item.factor for item in forest_of(ours).items], alpha, rtol=1e-6)
     signs = [2 * learner.predict(X) - 1 for learner in theirs.estimators_]
     score = alpha @ signs
     np.testing.assert_allclose(ours.decision_function(X), score, atol=1e-6)
@@ -79,7 +80,7 @@ def test_corrective_coefficients_have_no_edge_left(data):
     X, y = data
     model = own(STUMP, step="sign", coefficient="corrective", max_iter=6, plain=True).fit(X, y)
     g = model.predict_proba(X)[:, 1] - y
-    for item in model._forest.items:
+    for item in forest_of(model).items:
         assert abs(np.mean(g * (2 * item.estimator.predict(X).clip(0) - 1))) < 1e-8
 
 
@@ -102,7 +103,7 @@ def test_several_classes_and_what_is_asked_of_a_classifier():
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     rule = {"step": "sign", "coefficient": "bregman", "sequential": True}
     moved = own(STUMP, losses.simplex.Log(), max_iter=10, **rule).fit(X, y)
-    factors = np.array([item.factor for item in moved._forest.items]).reshape(-1, 3)
+    factors = np.array([item.factor for item in forest_of(moved).items]).reshape(-1, 3)
     assert np.all(np.count_nonzero(factors, axis=1) == 1)
     assert moved.score(X, y) > 0.85
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.inside import forest_of
 
 from propriety import algorithms
 from propriety.boosting import Algorithm, BoostingClassifier, gain_path
@@ -58,7 +59,7 @@ def scores(*arguments, **parameters):
 
 
 def structure(model):
-    forest = model._forest
+    forest = forest_of(model)
     if hasattr(forest, "nodes"):
         return forest.nodes[["feature", "bin", "left", "missing_left"]].tolist()
     return forest.features.tolist()

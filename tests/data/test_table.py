@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from tests.inside import forest_of
 
 from propriety import BoostingClassifier, LinearClassifier, RuleClassifier, TreeClassifier
 from propriety.data import table as tables
@@ -90,8 +91,8 @@ def test_every_kind_of_frame_gives_the_same_model(columns, make):
     c, y = columns
     expected = BoostingClassifier(max_iter=10).fit(as_pandas(c), y)
     model = BoostingClassifier(max_iter=10).fit(make(c), y)
-    assert model._forest.nodes.tolist() == expected._forest.nodes.tolist()
-    assert (model._forest.nodes["set"] >= 0).any()
+    assert forest_of(model).nodes.tolist() == forest_of(expected).nodes.tolist()
+    assert (forest_of(model).nodes["set"] >= 0).any()
     np.testing.assert_array_equal(model.predict_proba(make(c)), expected.predict_proba(as_pandas(c)))
     assert model.feature_names_in_.tolist() == ["number", "size", "flag", "city"]
 

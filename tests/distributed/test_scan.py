@@ -12,6 +12,7 @@ import pyarrow.parquet as pq  # noqa: E402
 from pyarrow import csv, feather  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from tests import many_rows  # noqa: E402
+from tests.inside import forest_of, schema_of  # noqa: E402
 
 import propriety  # noqa: E402
 from propriety import (  # noqa: E402
@@ -154,7 +155,7 @@ def test_rows_of_weight_zero_do_not_matter(estimator, table, always):
     for n_parts in (1, 4):
         rows = scan(table, target="y", weight="share", columns=FEATURES)
         model = out_of_core.fit_parts(clone(estimator), rows, {}, n_parts, ProgressBar(shown=False))
-        assert model._schema == expected._schema
+        assert schema_of(model) == schema_of(expected)
         np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(plain(table)))
 
 
@@ -225,7 +226,7 @@ def test_csv_files(table, tmp_path, always):
         csv.write_csv(numbers, tmp_path / name)
     model = BoostingClassifier(max_iter=2).fit(scan(str(tmp_path / "*.csv"), target="y"))
     assert list(model.feature_names_in_) == ["size", "copies"]
-    assert model._forest.split()[0] is not None
+    assert forest_of(model).split()[0] is not None
 
 
 def test_few_rows_are_fitted_as_ever(table, tmp_path):

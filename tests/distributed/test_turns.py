@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests.inside import forest_of
 
 from propriety import BoostingClassifier, LinearClassifier
 from propriety.boosting import Algorithm, learning
@@ -186,7 +187,7 @@ def test_an_interrupted_fit_goes_on_from_its_rounds():
     whole = clone(estimator).fit(data.X, data.y)
     first = clone(estimator).set_params(max_iter=3).fit(data.X, data.y)
     again = clone(estimator)
-    in_context(again, known_rounds=first._forest.split())
+    in_context(again, known_rounds=forest_of(first).split())
     again.fit(data.X, data.y)
     np.testing.assert_array_equal(again.decision_function(data.X), whole.decision_function(data.X))
     np.testing.assert_array_equal(again.train_score_, whole.train_score_)

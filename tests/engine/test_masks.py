@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.inside import forest_of
 
 from propriety import BoostingClassifier
 from propriety.engine import predictor
@@ -34,7 +35,7 @@ def fitted(leaves, classes, categorical, seed=0):
     X[rng.random(X.shape) < 0.05] = -np.inf
     X[:, 3] = rng.integers(0, 12, 700)
     X[rng.random(X.shape) < 0.1] = np.nan
-    return model._forest, X
+    return forest_of(model), X
 
 
 @pytest.mark.parametrize(

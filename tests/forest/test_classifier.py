@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
+from tests.inside import grown_of, read_by
 
 from propriety import ForestClassifier, losses
 from propriety.losses import simplex
@@ -23,7 +24,7 @@ def data():
 def test_one_tree_speaks_of_the_rows_that_it_has_not_seen(data):
     X, y = data
     model = ForestClassifier(n_estimators=1, oob_score=True, random_state=0).fit(X, y)
-    inside = np.all(np.isclose(model.oob_decision_function_, model._grown.base_rates, atol=1e-12), axis=1)
+    inside = np.all(np.isclose(model.oob_decision_function_, grown_of(model).base_rates, atol=1e-12), axis=1)
     assert 0.55 < inside.mean() < 0.72  # 1 − 1/e
     np.testing.assert_allclose(
         model.oob_decision_function_[~inside], model.predict_proba(X)[~inside], atol=1e-9
@@ -77,7 +78,7 @@ def test_copies_are_weights_out_of_bag_too(data):
 def test_many_copies_are_drawn_in_proportion(data):
     X, y = data
     model = ForestClassifier(n_estimators=5, random_state=0, max_depth=2)
-    roots = model.fit(X, y, np.full(300, 50) + y)._grown.forest
+    roots = grown_of(model.fit(X, y, np.full(300, 50) + y)).forest
     weights = roots.nodes["weight"][roots.roots[:-1]]
     assert np.all(np.abs(weights / (50 * 300 + y.sum()) - 1) < 0.05)
     huge = model.fit(X, y, (np.full(300, 50) + y) * 10**6).predict_proba(X)
@@ -92,7 +93,7 @@ def test_the_number_of_threads_changes_nothing_out_of_bag(data):
     )
     for model in others:
         np.testing.assert_array_equal(model.oob_decision_function_, one.oob_decision_function_)
-        np.testing.assert_array_equal(model._grown.forest.nodes, one._grown.forest.nodes)
+        np.testing.assert_array_equal(grown_of(model).forest.nodes, grown_of(one).forest.nodes)
 
 
 @pytest.mark.parametrize("loss", ["Log", "Squared", "CostWeighted(0.3)"])
@@ -110,7 +111,7 @@ def test_no_probability_is_0_or_1(data, params):
     X = data[0]
     model = ForestClassifier(n_estimators=10, random_state=0, **params).fit(X, X[:, 0] > 0)
     P = model.predict_proba(X)
-    assert P.min() == pytest.approx(0.5 * model._grown.base_rates.min() / 10.5, rel=0.5)
+    assert P.min() == pytest.approx(0.5 * grown_of(model).base_rates.min() / 10.5, rel=0.5)
     assert P.min() > 0
     assert np.all(np.isfinite(model.decision_function(X)))
     smoother = ForestClassifier(n_estimators=10, random_state=0, smoothing=20, **params).fit(X, X[:, 0] > 0)
@@ -176,12 +177,12 @@ def test_rows_take_the_same_way_by_bins_and_by_values(params):
     y = np.nan_to_num(X[:, 0]) + (frame["kind"].cat.codes > 2) > 0.5
     model = ForestClassifier(n_estimators=9, random_state=0, **params).fit(frame, y)
     frame.loc[:5, "a"], frame.loc[3:9, "b"], frame.loc[4:6, "kind"] = np.inf, -np.inf, None
-    grown, votes = model._grown, np.zeros((203, 1))
-    for start, stop, values in model._table(frame).chunks(grown.encoders()):
+    grown, votes = grown_of(model), np.zeros((203, 1))
+    for start, stop, values in read_by(model, frame).chunks(grown.encoders()):
         grown.forest.add_scores(values, votes[start:stop], 1)
     expected = grown.smoothed(np.hstack([9 - votes, votes]), 9)
     for jobs in (1, 3):
-        np.testing.assert_array_equal(grown.probabilities(model._table(frame), jobs), expected)
+        np.testing.assert_array_equal(grown.probabilities(read_by(model, frame), jobs), expected)
 
 
 def test_what_a_column_adds(data):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.inside import grown_of, read_by
 
 from propriety import ForestClassifier, TreeClassifier, losses
 from propriety.forest import joining, spread
@@ -26,7 +27,7 @@ def data(n, n_classes, missing=False, categories=False):
 
 def shares_of(model, X):
     """What the only tree says, without the smoothing."""
-    return model.predict_proba(X) * 1.5 - 0.5 * model._grown.base_rates
+    return model.predict_proba(X) * 1.5 - 0.5 * grown_of(model).base_rates
 
 
 @pytest.mark.parametrize("n", [150, 700], ids=["few rows", "many rows"])
@@ -104,7 +105,7 @@ def test_nodes_hold_the_rows_that_pass_them(splitter, weights, n_classes):
     weight = rng.integers(1, 3, 400).astype(float)
     weight[7] = {"copies": 2, "many copies": 300, "relative": 0.7}[weights]
     given = {"n_estimators": 3, "bootstrap": False, "random_state": 0, "splitter": splitter}
-    forest = ForestClassifier(**given, max_features=8, max_depth=6).fit(X, y, weight)._grown.forest
+    forest = grown_of(ForestClassifier(**given, max_features=8, max_depth=6).fit(X, y, weight)).forest
     held, share = sums_of_nodes(forest, X, y, weight)
     assert len(held) > 60
     assert np.any(forest.nodes["feature"] >= 32)
@@ -124,8 +125,8 @@ def test_missing_categories_go_where_their_split_says(splitter):
     y = (score > 1.5).astype(int)
     given = {"n_estimators": 5, "bootstrap": False, "random_state": 0, "splitter": splitter}
     model = ForestClassifier(**given).fit(frame, y)
-    forest = model._grown.forest
-    ((_, _, values),) = model._table(frame).chunks(model._grown.encoders())
+    forest = grown_of(model).forest
+    ((_, _, values),) = read_by(model, frame).chunks(grown_of(model).encoders())
     held, share = sums_of_nodes(forest, values, y, np.ones(400))
     assert len(forest.sets) > 20
     np.testing.assert_allclose(forest.nodes["weight"], held)
@@ -136,11 +137,11 @@ def test_missing_categories_go_where_their_split_says(splitter):
 def test_limits_hold(splitter):
     X, y = data(300, 2)
     given = {"n_estimators": 5, "random_state": 0, "splitter": splitter}
-    assert ForestClassifier(max_depth=3, **given).fit(X, y)._grown.forest.nodes["depth"].max() == 3
-    forest = ForestClassifier(max_leaf_nodes=6, **given).fit(X, y)._grown.forest
+    assert grown_of(ForestClassifier(max_depth=3, **given).fit(X, y)).forest.nodes["depth"].max() == 3
+    forest = grown_of(ForestClassifier(max_leaf_nodes=6, **given).fit(X, y)).forest
     leaves = np.add.reduceat(forest.nodes["feature"] < 0, forest.roots[:-1])
     np.testing.assert_array_equal(leaves, 6)
-    nodes = ForestClassifier(min_samples_leaf=12, **given).fit(X, y)._grown.forest.nodes
+    nodes = grown_of(ForestClassifier(min_samples_leaf=12, **given).fit(X, y)).forest.nodes
     assert nodes["weight"].min() >= 12
     assert len(nodes) > 20
 
@@ -150,7 +151,7 @@ def test_a_split_looks_at_as_many_columns_as_it_may():
     given = {"n_estimators": 40, "random_state": 0, "max_depth": 1, "bootstrap": False}
 
     def roots(max_features):
-        nodes = ForestClassifier(max_features=max_features, **given).fit(X, y)._grown.forest
+        nodes = grown_of(ForestClassifier(max_features=max_features, **given).fit(X, y)).forest
         return np.bincount(nodes.nodes["feature"][nodes.roots[:-1]], minlength=4)
 
     assert np.count_nonzero(roots(None)) == 1
@@ -165,7 +166,7 @@ def test_a_split_looks_at_as_many_columns_as_it_may():
 def test_random_cuts_differ_from_tree_to_tree():
     X, y = data(300, 2)
     given = {"n_estimators": 20, "max_features": None, "max_depth": 1, "bootstrap": False, "random_state": 0}
-    nodes = ForestClassifier(splitter="random", **given).fit(X, y)._grown.forest.nodes
+    nodes = grown_of(ForestClassifier(splitter="random", **given).fit(X, y)).forest.nodes
     assert len(np.unique(nodes["threshold"][nodes["feature"] >= 0])) > 10
 
 
@@ -232,7 +233,7 @@ def test_random_cuts_are_even_in_the_range_of_their_node(missing, bootstrap):
     if missing:
         X[rng.random(400) < 0.05, 1] = np.nan
     given = {"n_estimators": 4000, "max_features": 1, "max_depth": 2, "random_state": 0}
-    forest = ForestClassifier(splitter="random", bootstrap=bootstrap, **given).fit(X, y)._grown.forest
+    forest = grown_of(ForestClassifier(splitter="random", bootstrap=bootstrap, **given).fit(X, y)).forest
     nodes, shares = forest.nodes, []
     for root in forest.roots[:-1]:
         if nodes["feature"][root] == 0:
@@ -254,7 +255,7 @@ def test_trees_are_joined_in_their_order(n_classes, monkeypatch):
     X, y = data(200, n_classes, missing=True, categories=True)
 
     def forest():
-        grown = ForestClassifier(n_estimators=7, random_state=0, n_jobs=1).fit(X, y)._grown
+        grown = grown_of(ForestClassifier(n_estimators=7, random_state=0, n_jobs=1).fit(X, y))
         shares = grown.shares if n_classes > 2 else np.empty(0)
         return grown.forest.nodes, grown.forest.roots, grown.forest.sets, shares
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.inside import schema_of
 
 import propriety
 from propriety import RuleClassifier
@@ -49,7 +50,7 @@ def test_a_rule_holds_as_far_as_it_does_for_the_rows_of_its_other_literals(model
     assert any(len(rule.literals) == 2 for rule in model.rules_)
     expected = model.intercept_
     for rule in model.rules_:
-        holds = {c.name: c.holds(model._schema.read(X).column(c.column)) for c in rule.literals}
+        holds = {c.name: c.holds(schema_of(model).read(X).column(c.column)) for c in rule.literals}
         degree = 1.0
         for name, held in holds.items():
             others = np.prod([h for other, h in holds.items() if other != name], axis=0).astype(bool)

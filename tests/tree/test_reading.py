@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from tests.inside import schema_of
 
 from propriety import TreeClassifier, losses
 from propriety.linear import LinearClassifier
@@ -35,7 +36,7 @@ def model(table):
 
 def test_every_row_obeys_the_one_rule_of_its_leaf(model, table):
     X, _ = table
-    leaf, read = model.apply(X), model._schema.read(X)
+    leaf, read = model.apply(X), schema_of(model).read(X)
     covered = np.array([rule.covers(read.column, len(X)) for rule in model.rules()])
     assert np.all(covered.sum(axis=0) == 1)
     np.testing.assert_array_equal([model.rules()[k].node for k in covered.argmax(axis=0)], leaf)

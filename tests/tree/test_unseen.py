@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.inside import read_by
 
 import propriety
 from propriety import TreeClassifier
@@ -57,7 +58,7 @@ def test_at_a_split_of_categories_it_gets_the_mean_of_both_sides(smoothing):
 
 def test_without_training_rows_that_are_missing_nothing_else_is_unseen(model):
     X, _ = table(50, 12, 3)
-    reached = model._reached(model._table(X))
+    reached = model._reached(read_by(model, X))
     assert len(reached.rows) == 0
     np.testing.assert_array_equal(model.predict_proba(X), model.node_probabilities_[model.apply(X)])
 
