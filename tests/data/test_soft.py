@@ -5,12 +5,20 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from propriety import BoostingClassifier, LinearClassifier, TreeClassifier
+from propriety import (
+    BoostingClassifier,
+    Costs,
+    LinearClassifier,
+    ScorecardClassifier,
+    TreeClassifier,
+    evaluation,
+)
 
 ESTIMATORS = [
     pytest.param(LinearClassifier(alpha=0.1), id="linear"),
     pytest.param(BoostingClassifier(max_iter=10, min_samples_leaf=3, random_state=0), id="boosting"),
     pytest.param(BoostingClassifier(max_iter="cv", random_state=0), id="boosting-cv"),
+    pytest.param(ScorecardClassifier(), id="scorecard"),
 ]
 
 
@@ -47,6 +55,24 @@ def test_successes_of_trials_are_copies(model):
     frame = pl.DataFrame(X)
     soft = model.fit(frame, (successes, trials), offset=np.zeros(len(X)))
     np.testing.assert_allclose(soft.predict_proba(frame, offset=np.zeros(len(X))), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_soft_labels_judge_as_the_weighted_rows(k):
+    X, P, rng = rows(k)
+    weight = rng.random(len(X))
+    place, codes = np.nonzero(P)
+    shares = (P * weight[:, None])[place, codes]
+    model = LinearClassifier(alpha=0.1, costs=Costs(matrix=np.arange(k * k).reshape(k, k) % (k + 1))).fit(
+        X, P
+    )
+    assert model.score(X, P, weight) == pytest.approx(model.score(X[place], codes, shares))
+    stated = model.predict_proba(X)
+    for loss in ("Log", "Squared"):
+        expected = evaluation.mean_loss(codes, stated[place], loss, sample_weight=shares)
+        assert evaluation.mean_loss(P, stated, loss, sample_weight=weight) == pytest.approx(expected)
+    if k == 2:
+        assert model.score(X, P[:, 1], weight) == model.score(X, P, weight)
 
 
 def test_soft_labels_that_make_no_sense_are_refused():

@@ -65,7 +65,7 @@ def test_rare_levels_and_missing_values_have_bins_of_their_own():
 def test_without_missing_values_what_is_unknown_is_rare_or_says_nothing():
     y = np.repeat([0.0, 1.0], 50)
     unknown = np.array([np.nan])
-    codes = np.concatenate([np.zeros(48), np.ones(49), np.full(3, 2.0)])
+    codes = np.concatenate([np.zeros(48), np.ones(51), np.full(1, 2.0)])
     rare = RULES.bins_of(0, codes, 3, 0, np.ones(100), y)
     assert rare.place(unknown) == rare.rare == 2
     whole = RULES.bins_of(0, np.repeat([0.0, 1.0], 50), 2, 0, np.ones(100), y)

@@ -56,16 +56,29 @@ def as_weighted_rows(
            [5.],
            [6.]]), array([0, 1, 1]), array([0.75, 0.25, 1.  ]))
     """
-    shares = soft_labels(y)
-    if shares is None:
+    if soft_labels(y) is None:
         return X, y, sample_weight, by_row
     if not (is_frame(X) or is_sparse(X)):
         X = as_array(X)
-    if X.shape[0] != len(shares):
-        raise ValueError(f"y has {len(shares)} soft labels, and X {X.shape[0]} rows")
+    rows, classes, weight = soft_rows(y, X.shape[0], sample_weight)
+    others = {name: None if value is None else np.asarray(value)[rows] for name, value in by_row.items()}
+    return take_rows(X, rows), classes, weight, others
+
+
+def soft_rows(
+    y: Any, n_rows: int, sample_weight: Any = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """The weighted rows of one class that soft labels stand for: which row, its class, and its weight.
+
+    >>> soft_rows([0.25, 1.0], 2)
+    (array([0, 0, 1]), array([0, 1, 1]), array([0.75, 0.25, 1.  ]))
+    """
+    shares = soft_labels(y)
+    assert shares is not None, "labels of one class each"
+    if n_rows != len(shares):
+        raise ValueError(f"y has {len(shares)} soft labels, and X {n_rows} rows")
     if sample_weight is not None:
         weight = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), len(shares))
         shares = shares * weight[:, None]
     rows, classes = np.nonzero(shares)
-    others = {name: None if value is None else np.asarray(value)[rows] for name, value in by_row.items()}
-    return take_rows(X, rows), classes, shares[rows, classes], others
+    return rows, classes, shares[rows, classes]

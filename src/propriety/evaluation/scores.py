@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from propriety import losses
 from propriety.data.lazy import is_dask
+from propriety.data.soft import soft_labels, soft_rows
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import condensed, refuse_collections
 from propriety.evaluation.routing import Scorer
@@ -64,7 +65,8 @@ def mean_loss(
     ----------
     y : array of labels
         0 and 1, or any two labels, of which the last in sorted order is class 1. Of several classes, labels
-        0 … K−1 or any labels whose sorted order is that of the columns of p.
+        0 … K−1 or any labels whose sorted order is that of the columns of p. Soft labels, which are
+        probabilities or (successes, trials) as in ``fit``, are the weighted rows that they stand for.
     p : array of shape (n,), (n, 2) or (n, K)
         Probabilities of class 1, or ``predict_proba``.
     loss : loss, composite, loss for several classes or str
@@ -83,7 +85,13 @@ def mean_loss(
     0.07
     >>> mean_loss([0, 1, 1], [0.2, 0.6, 0.0], "CostWeighted(0.1)")
     0.3333333333333333
+    >>> mean_loss([0.5, 0.0], [0.5, 0.2], "Squared"), mean_loss(([1, 0], [2, 2]), [0.5, 0.2], "Squared")
+    (0.14500000000000002, 0.14500000000000002)
     """
+    if soft_labels(y) is not None:
+        p = np.asarray(p)
+        rows, y, sample_weight = soft_rows(y, len(p), sample_weight)
+        p = p[rows]
     y, p, sample_weight = condensed(y=y, p=p, sample_weight=sample_weight).values()
     values = losses_of(y, p, loss, clip=clip, pos_label=pos_label)
     weight = inputs.weights(sample_weight, len(values))

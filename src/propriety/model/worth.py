@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.costs import ResolvedCosts
+from propriety.data.soft import soft_labels, soft_rows
 from propriety.weights import Weights
 
 
@@ -21,12 +22,16 @@ def worth(
 ) -> float:
     """1 − (cost − least possible)/(most possible − least possible) of decisions by given probabilities.
 
-    It is the accuracy where every mistake costs the same.
+    It is the accuracy where every mistake costs the same. Soft labels are the weighted rows that they stand
+    for.
 
     >>> P = np.array([[0.7, 0.3], [0.9, 0.1]])
     >>> worth(np.array([0, 1]), P, ResolvedCosts.of_mistakes(1, 4), [0, 1], None)
     0.0
     """
+    if soft_labels(y) is not None:
+        rows, y, sample_weight = soft_rows(y, len(probabilities), sample_weight)
+        probabilities, costs = probabilities[rows], costs.take(rows)
     decided = costs.decide(probabilities)
     labels = np.asarray(y)
     true = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)

@@ -10,7 +10,8 @@ import numpy as np
 from propriety.engine.binning import distinct_values, quantile_edges
 from propriety.scorecard.columns import BinnedColumn, Codes, Floats, drawn_rates
 
-_FINE = 20  # bins of equal weight that numbers are merged from
+_FINE = 50  # bins of equal weight that numbers are merged from
+_RARE = 0.2  # of the least share of a bin: levels with fewer rows are rare
 _BIN = 1.0  # log loss that a bin must save, as much as another parameter saves by chance
 
 
@@ -46,8 +47,9 @@ class BinRules:
         else:
             codes = column[~lost].astype(np.intp)
             sums = _sums(codes, n_categories, weight[~lost], labels[~lost])
-            frequent = np.flatnonzero(sums.sum(axis=1) >= max(least, np.finfo(float).tiny))
-            order = frequent[np.argsort(sums[frequent, 1] / sums[frequent].sum(axis=1), kind="stable")]
+            frequent = np.flatnonzero(sums.sum(axis=1) >= max(_RARE * least, np.finfo(float).tiny))
+            rates = drawn_rates(sums[frequent], float(labels @ weight / weight.sum()))
+            order = frequent[np.argsort(rates, kind="stable")]
             cuts = self._cuts(sums[order], least, 0) if len(order) else np.empty(0, dtype=np.intp)
             edges, n = None, (len(cuts) + 1 if len(order) else 0)
             groups = np.full(n_categories, n, dtype=np.intp)

@@ -52,7 +52,7 @@ class ScorecardClassifier(ProperClassifier):
     max_bins : int, default=5
         Of a column, besides those of missing values and rare levels.
     min_bin_share : float in [0, 0.5], default=0.05
-        Share of the rows that a bin has at least; levels with fewer are rare.
+        Share of the rows that a bin has at least; levels of less than a fifth of it are rare.
     monotonic_cst : list of {-1, 0, 1}, or dict from column to one, default=None
         Whether the probability of ``classes_[1]`` rises (1) or falls (−1) with a numeric column, bin by bin.
     alpha : float or "auto", default="auto"
