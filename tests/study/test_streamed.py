@@ -62,6 +62,6 @@ def test_a_study_of_a_scan_boosts_unless_asked_otherwise(table):
 def test_what_needs_all_rows_is_refused_by_its_argument(table, argument, given):
     X, late, _ = table
     rows = scan(pa.Table.from_pandas(X.assign(late=late)), target="late")
-    with pytest.raises(ArgumentError) as refused:
+    with pytest.raises(ArgumentError, match=argument) as refused:
         Study(**{"model": "tree", "X": rows} | given).run()
     assert refused.value.argument == argument

@@ -17,7 +17,6 @@ from propriety.cli.words import in_words, stated_by
 from propriety.evaluation.flips import Flip, nearest_flip
 from propriety.formatting import aligned, loss_text
 from propriety.model.reasons import points_of
-from propriety.study.numbers import number
 from propriety.tables import TableCosts, TableError, TableModel
 from propriety.tables.conversion import as_text
 from propriety.tables.errors import no_such_column
@@ -158,6 +157,8 @@ def explain_row(
 
 def _say_decision(out: Output, model: TableModel, costs: Any, P: Any, decided: int) -> float | None:
     """Say what is decided and why; returns the threshold, if there is one."""
+    from propriety.study.numbers import number
+
     decision, expected = str(model.decisions[decided]), costs.expected(P)[0]
     if len(model.classes_) == 2 and not costs.abstains:
         p, threshold = float(P[0, 1]), float(np.ravel(costs.threshold)[0])
