@@ -36,7 +36,7 @@ def test_a_scan_is_judged_as_rows_in_memory_are(table, costs):
     assert study.best_constant.cost == inside.best_constant.cost
     assert study.judgement.log_loss == inside.judgement.log_loss
     assert f"{judges.sum()} of 2,000 rows" in study.summary()
-    assert "What would change a decision" in study.report()
+    assert "Counterfactuals" in study.report()
 
 
 def test_a_study_of_a_scan_boosts_unless_asked_otherwise(table):
