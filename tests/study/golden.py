@@ -88,12 +88,17 @@ def measured(name, folder):
     command, _, target, *rest = CASES[name]
     rest = [str(folder / word[1:]) if word.startswith("@") else word for word in rest]
     table = str(folder / f"{target}.csv")
-    result = CliRunner().invoke(app, [command, table, "-t", target, *rest, "--json"])
-    assert result.exit_code == 0, result.stdout + result.stderr
-    told = json.loads(result.stdout)
-    for judgement in told["judgements"]:
+    said = told(command, table, "-t", target, *rest)
+    for judgement in said["judgements"]:
         judgement.pop("seconds")
-    return {key: told[key] for key in _KEPT if key in told}
+    return {key: said[key] for key in _KEPT if key in said}
+
+
+def told(*arguments):
+    """What a command says to machines."""
+    result = CliRunner().invoke(app, [*arguments, "--json"])
+    assert result.exit_code == 0, result.stdout + result.stderr
+    return json.loads(result.stdout)
 
 
 def measured_auto():

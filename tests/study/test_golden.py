@@ -4,6 +4,7 @@ import json
 
 import golden
 import numpy as np
+import pandas as pd
 import pytest
 
 from propriety import Costs, evaluation
@@ -11,6 +12,7 @@ from propriety.auto.judgement import judgement
 from propriety.costs import ResolvedCosts
 from propriety.evaluation.judging import CONSTANT, JudgedRows, judge
 from propriety.study import Study
+from propriety.study.numbers import number
 from propriety.weights import Weights
 
 RECORDED = json.loads(golden.PATH.read_text())
@@ -110,3 +112,40 @@ def test_all_readers_have_the_same_digits(name):
         assert own.model.log_loss == pytest.approx(model.log_loss, rel=1e-12)
         best = min((j for j in judged if j.kind == CONSTANT), key=lambda j: j.cost.value)
         assert (own.constant.cost, own.saved) == (best.cost, best.dearer)
+
+
+FEATURES = ["years", "size", "kind", "amount"]
+#: Options of the commands, and what they are to a study; columns by their names.
+ALIKE = {
+    "plain": ({}, {"cv": 2}),
+    "weights": ({"--weights": "copies"}, {"sample_weight": "copies", "holdout": 0.4}),
+    "groups": ({"--groups": "customer"}, {"groups": "customer", "cv": 2}),
+    "time": ({"--time": "opened"}, {"time": "opened", "cv": 2}),
+    "offset": ({"--offset": "start"}, {"offset": "start", "cv": 2}),
+    "budget": ({"--budget": "0.1"}, {"budget": 0.1, "holdout": 0.4}),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_fit_compare_the_report_and_a_study_say_the_same_of_the_same_rows(name, folder, tmp_path):
+    options, given = ALIKE[name]
+    table = pd.read_csv(folder / "late.csv")
+    split = ("--folds", "2") if "cv" in given else ("--holdout", "0.4")
+    dropped = [c for c in table.columns if c not in (*FEATURES, "late", *options.values())]
+    shared = [
+        str(folder / "late.csv"), "-t", "late", "--fn-cost", "4", *split,
+        *(word for pair in options.items() for word in pair),
+        *(word for column in dropped for word in ("--drop", column)),
+    ]  # fmt: skip
+    fitted = golden.told("fit", *shared, "--model", "linear", "--report", str(tmp_path / "r.html"))
+    compared = golden.told("compare", *shared, "--models", "linear,boosting")
+    columns = [value for value in given.values() if isinstance(value, str)]
+    study = Study(
+        "linear", table[[*FEATURES, *columns]], table["late"], costs=Costs(1, 4, pos_label="yes"), **given
+    )
+    ours = study.judgement.to_dict()
+    for told in (fitted["judgements"], compared["judgements"]):
+        model = next(judgement for judgement in told if judgement["model"] == "propriety linear")
+        for key in ("cost_per_1000", "cost_low", "cost_high", "log_loss", "brier"):
+            assert model[key] == pytest.approx(ours[key], rel=1e-9)
+    assert number(ours["cost_per_1000"]) in (tmp_path / "r.html").read_text(encoding="utf-8")
