@@ -115,7 +115,7 @@ def test_a_folder_of_ones_own(tmp_path):
 INNER = """
 import numpy as np
 from propriety.boosting.leaves import _add_values, _mark_others
-from propriety.engine.layout import NODE
+from propriety.trees.gradient_layout import NODE
 nodes = np.zeros(3, NODE)
 nodes["left"], nodes["right"], nodes["by_set"] = [1, -1, -1], [2, -1, -1], 1
 sets, leaf_of = np.zeros((3, 8), np.uint32), np.full(1, 9, np.uint16)

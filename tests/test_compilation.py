@@ -3,15 +3,10 @@
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
-from threading import Event
 
 import pytest
-from numba import njit
-from numba.core.registry import cpu_target
 
-from propriety.engine import aside
-from propriety.engine.compiling import _KERNEL, COMPILED, FAMILIAR
+from propriety.engine.compiling import COMPILED
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 
@@ -105,21 +100,3 @@ assert "numba" in sys.modules
 def test_an_import_of_the_compiler_survives_an_interrupt():
     done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-
-
-@pytest.mark.skipif(not FAMILIAR, reason="Numba's own compiler keeps its lock")
-def test_who_leaves_the_lock_of_the_compiler_holds_none_that_compilers_need(monkeypatch):
-    unlocked, holds = aside._unlocked, []
-
-    @contextmanager
-    def watched():
-        with unlocked():
-            holds.append(cpu_target.typing_context.callstack._lock._is_owned())
-            yield
-
-    monkeypatch.setattr(aside, "_unlocked", watched)
-    monkeypatch.setitem(aside._begun, "another kernel", Event())
-    callee = njit(lambda x: x + 1, **_KERNEL)
-    caller = njit(lambda x: callee(x), **_KERNEL)
-    assert caller(1) == 2
-    assert holds == [False]

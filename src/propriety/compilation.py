@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from types import FunctionType
 from typing import Any
 
 from llvmlite.binding import ffi
@@ -23,7 +22,6 @@ from numba.core.dispatcher import Dispatcher
 
 from propriety import parallel
 
-_STACK = 66_000  # entries of eight bytes: more than 512 KiB, so the chunk has 1 MiB
 _here = threading.local()
 _idle = threading.Condition()  # whose lock a fork holds
 _running = 0  # compilations
@@ -42,21 +40,10 @@ def guarded(kernel: Any) -> Any:
 
     def work(kinds: Any) -> Any:
         with _without_fork(), lock:
-            return _with_stack(compile_, kinds)
+            return compile_(kinds)
 
     kernel.__dict__["compile"] = compile_once
     return kernel
-
-
-def _call(function: Callable[[Any], Any], value: Any) -> Any:
-    return function(value)
-
-
-#: Calls a function with a stack for all frames that Python makes for it. These are kept in chunks of 16 KiB,
-#: and where a loop calls a function that does not fit any more, it asks the system for a chunk in every turn:
-#: a compilation did so 60,000 times, for up to a second. A frame that says it needs more gets a chunk that is
-#: larger by far than itself.
-_with_stack = FunctionType(_call.__code__.replace(co_stacksize=_STACK), globals())
 
 
 @contextmanager

@@ -246,10 +246,10 @@ def test_gradients_are_computed_once_a_round(data, monkeypatch):
 
     monkeypatch.setattr(BinaryObjective, "derivatives", counted)
     model = BoostingClassifier(max_iter=4, warm_start=True).fit(X, y)
-    assert len(calls) == 4
+    assert len(calls) == 1 + 4  # at the start, and after each round
     calls.clear()
     resumed = model.set_params(max_iter=7).fit(X, y).decision_function(X)
-    assert len(calls) == 1 + 3  # the units at the start, and three rounds
+    assert len(calls) == 1 + 1 + 3  # the units at the start, the scores so far, and after each round
     np.testing.assert_array_equal(resumed, BoostingClassifier(max_iter=7).fit(X, y).decision_function(X))
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from propriety import BoostingClassifier
-from propriety.boosting import Algorithm, rounds
+from propriety.boosting import Algorithm
+from propriety.boosting.draws import draws_of
 
 
 @pytest.fixture
@@ -44,9 +45,7 @@ def test_about_the_share_is_drawn_and_another_one_each_round(rows):
 
 
 @pytest.mark.parametrize("weak_learner", ["tree", "histogram"])
-@pytest.mark.parametrize("few", [0, 2**16], ids=["several calls", "one call"])
-def test_drawn_rows_find_the_leaves_and_all_rows_give_their_values(rows, weak_learner, few, monkeypatch):
-    monkeypatch.setattr(rounds, "_FEW", few)
+def test_drawn_rows_find_the_leaves_and_all_rows_give_their_values(rows, weak_learner):
     X, y, rng = rows
     weight = rng.integers(0, 3, 200)
     settings = {"max_leaf_nodes": 4, "min_samples_leaf": 5, "learning_rate": 1.0, "max_step": None}
@@ -84,3 +83,17 @@ def test_rows_of_weight_zero_do_not_matter_where_rows_are_drawn(rows, weak_learn
     )
     without = model.fit(X[weight > 0], y[weight > 0]).predict_proba(X)
     np.testing.assert_allclose(model.fit(X, y, weight).predict_proba(X), without, atol=1e-9)
+
+
+def test_draws_of_rounds_differ_and_features_are_drawn_alike():
+    rounds = [draws_of(3, k, n_scores=2, n_features=6, count=4, rows=True, splits=True) for k in range(2000)]
+    numbers = [draws.salt for draws in rounds] + [seed for draws in rounds for seed in draws.seeds]
+    assert len(set(numbers)) == 3 * len(rounds)
+    assert draws_of(4, 0, n_scores=2, n_features=6, count=4, rows=True, splits=True).salt not in numbers
+    for score in range(2):
+        masks = np.array([draws.features[score] for draws in rounds])
+        assert (masks.sum(axis=1) == 4).all()
+        # Each of two features is there in 2/3 of the rounds, both in 2/5.
+        np.testing.assert_allclose(masks.mean(axis=0), 2 / 3, atol=0.04)
+        together = (masks.T.astype(float) @ masks) / len(rounds)
+        np.testing.assert_allclose(together[~np.eye(6, dtype=bool)], 2 / 5, atol=0.04)

@@ -10,7 +10,7 @@ from running import run
 
 from propriety import caching
 from propriety.cli import warm
-from propriety.engine import bundles, placing, quantiles, selecting, sorting
+from propriety.engine import placing, quantiles, selecting, sorting
 
 
 class InThisProcess:
@@ -62,7 +62,6 @@ def test_kernels_of_many_rows_are_used(monkeypatch):
         (quantiles, "_end_bins"): {"float32", "float64"},
         (sorting, "_sort_bits"): {"uint32", "uint64"},
         (placing, "_tabulate"): {"float64"},
-        (bundles, "_combine_rows"): {"uint8"},
     }
     for module, name in kernels:
         monkeypatch.setattr(module, name, noting(getattr(module, name), name))
@@ -87,7 +86,7 @@ def test_long_compilations_are_told_once_on_a_terminal(stream, lines, monkeypatc
         def py_func():
             pass
 
-    Compiled.py_func.__module__ = "propriety.engine.grower"
+    Compiled.py_func.__module__ = "propriety.trees.gradient_grower"
     happening = type("Event", (), {"data": {"dispatcher": Compiled}})
     seconds = iter(range(100))
     monkeypatch.setattr(caching.time, "perf_counter", lambda: float(next(seconds)))

@@ -12,7 +12,7 @@ from propriety.distributed.turns import take_turns
 from propriety.engine import binning
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
-from propriety.engine.quantize import Quantizer
+from propriety.trees.gradients import Quantizer
 from propriety.weights import Weights
 
 N = 900

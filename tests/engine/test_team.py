@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from propriety import parallel
-from propriety.engine import grower, team
+from propriety.engine import team
 from propriety.engine.compiling import kernel
 from propriety.engine.fixed_point import row_weights
-from propriety.engine.layout import Binned, Rules
-from propriety.engine.quantize import Quantizer
+from propriety.engine.layout import Binned
+from propriety.trees import gradient_growth
+from propriety.trees.gradient_growth import GradientGrower, SplitParameters
+from propriety.trees.gradients import Quantizer
 from propriety.weights import Weights
 
 
@@ -89,30 +91,29 @@ def growing():
     signal = Quantizer(n, row_weights(Weights(n)))(rng.normal(size=n), np.ones(n), 1)
     none, features = np.zeros((0, d), dtype=np.uint8), np.ones(d, dtype=np.uint8)
     signs = np.zeros(d, dtype=np.int8)
-    rules = Rules(
-        8, 99, 20, 0.0, 0.0, 0.0, 1.0, signs, False, none, features, d, False, np.uint64(0), np.zeros(d)
+    parameters = SplitParameters(
+        8, 99, 20, 0.0, 0.0, 0.0, 1.0, signs, none, features, d, False, np.uint64(0), np.zeros(d)
     )
-    return grower.Grower(binned, 8, 0, 2), signal, rules
+    return GradientGrower(binned, 8, 0, 2), signal, parameters
 
 
 def test_an_error_sends_the_helpers_home(growing, monkeypatch):
-    tree, signal, rules = growing
+    tree, signal, parameters = growing
     if tree.n_workers == 1:
         pytest.skip("one core has no helpers")
-    expected = tree.grow(signal, rules).tolist()
-    compiled = grower.grow_tree
+    expected = tree.grow(signal, parameters).tolist()
+    compiled = gradient_growth.advance
 
     def fail(*tree):
-        *_, n_rows, _ = tree
-        if n_rows > 0:
+        if tree[-1] < 0:  # of a helper, it is the number of the tree
             raise MemoryError("no room")
-        compiled(*tree)
+        return compiled(*tree)
 
     with monkeypatch.context() as patch:
-        patch.setattr(grower, "grow_tree", fail)
+        patch.setattr(gradient_growth, "advance", fail)
         with pytest.raises(MemoryError, match="no room"):
-            tree.grow(signal, rules)
-    assert tree.grow(signal, rules).tolist() == expected
+            tree.grow(signal, parameters)
+    assert tree.grow(signal, parameters).tolist() == expected
 
 
 def test_small_work_wakes_nobody(growing):
@@ -120,4 +121,4 @@ def test_small_work_wakes_nobody(growing):
     few = tree.binned._replace(
         rows=tree.binned.rows[:100], columns=np.ascontiguousarray(tree.binned.columns[:, :100])
     )
-    assert grower.Grower(few, 8, 0, 4).n_workers == 1
+    assert GradientGrower(few, 8, 0, 4).n_workers == 1

@@ -29,8 +29,8 @@ from propriety.data.training import Training
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.engine.layout import CELLS, Binned
-from propriety.engine.sizes import TASK_CELLS
 from propriety.model.base import squeezed
+from propriety.trees.gradient_grower import TASK_CELLS
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]

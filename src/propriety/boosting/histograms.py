@@ -26,7 +26,7 @@ from propriety.engine.categories import real_share, spread
 from propriety.engine.compiling import allocating, inner, kernel
 from propriety.engine.fixed_point import RowWeights, Scale, fix_rows, sum_cells, wide_scale
 from propriety.engine.layout import BINS, Binned
-from propriety.engine.quantize import dispersion
+from propriety.trees.gradients import dispersion
 
 if TYPE_CHECKING:
     from propriety.boosting.settings import BoostingSettings

@@ -1,8 +1,7 @@
 """Weak learners: what a round fits to gradient and curvature of one score.
 
 Both kinds answer the same questions: ``fit`` finds the cells on which the learner is constant, ``finish``
-keeps the cells with their values, and ``follow`` takes note of what became part of the model. A tree of few
-rows does all of this in one call, and adds its values to the scores: ``harvest``.
+keeps the cells with their values, and ``follow`` takes note of what became part of the model.
 """
 
 from __future__ import annotations
@@ -17,12 +16,10 @@ from propriety.boosting.draws import Draws
 from propriety.boosting.leaves import Cells, Leaves
 from propriety.communicator import SINGLE, Communicator
 from propriety.engine.fixed_point import RowWeights
-from propriety.engine.grower import Grower
-from propriety.engine.harvest import NO_HARVEST
-from propriety.engine.layout import Binned, Harvest, Rules, Signal, Turn
-from propriety.engine.predictor import TREE_NODE, TreeNodes, finish_tree, unseen_drift
-from propriety.engine.quantize import Quantizer
-from propriety.engine.spread import SpreadGrower
+from propriety.engine.layout import Binned
+from propriety.engine.predictor import TreeNodes, finish_tree, unseen_drift
+from propriety.trees.gradient_growth import GradientGrower, SplitParameters
+from propriety.trees.gradients import Quantizer
 
 if TYPE_CHECKING:
     from propriety.boosting.settings import BoostingSettings
@@ -87,21 +84,25 @@ class TreeLearner:
         settings: BoostingSettings,
         communicator: Communicator = SINGLE,
         rows: NDArray[np.uint32] | None = None,
+        *,
+        every_row: bool = False,
     ) -> None:
         self.binned, self.binner, self.weights, self.settings = binned, binner, weights, settings
         self._communicator = communicator
+        self._others = binned if every_row or settings.subsample < 1.0 else None
         self._quantizer = Quantizer(
             len(binned.rows), weights, communicator, disperse=bool(binned.categorical.any())
         )
         self._max_leaves = _most_leaves(settings, weights.total)
-        size = binned, self._max_leaves, len(settings.groups), settings.n_jobs
-        self._grower = (
-            Grower(*size)
-            if communicator.size == 1
-            else SpreadGrower(*size, communicator, drawn=settings.subsample < 1.0)
+        self._grower = GradientGrower(
+            binned,
+            self._max_leaves,
+            len(settings.groups),
+            settings.n_jobs,
+            communicator,
+            drawn=settings.subsample < 1.0,
         )
-        self._harvest = NO_HARVEST
-        self._fixed_rules: dict[int, Rules] = {}
+        self._fixed: dict[int, SplitParameters] = {}
         self._unit = 1.0
         self._drift = np.zeros(settings.monotone.shape)
         # A missing value goes where the rows with missing values want it, if there are any.
@@ -123,42 +124,17 @@ class TreeLearner:
         units: Units,
     ) -> Leaves:
         """Grow a tree for score ``k``."""
-        signal, rules = self._problem(k, g, h, tops, draws, units)
-        nodes = self._grower.grow(signal, rules, rows)
-        settings, work = self.settings, self._grower.work
-        others = self.binned if settings.subsample < 1.0 else None
-        return Leaves(nodes, work, self.weights, settings.n_jobs, self._communicator, others)
-
-    def expect(self, harvest: Harvest) -> None:
-        """Prepare to harvest trees: to do all that is done with one in the call that grows it."""
-        self._harvest = harvest._replace(
-            edges=np.require(self.binner.edges, requirements=["C", "W"]),
-            nodes=np.empty(len(self._grower.work.nodes), dtype=TREE_NODE),
+        gradients = self._quantizer(g, h, self.settings.n_jobs, tops)
+        self._unit = gradients.weight_unit
+        nodes = self._grower.grow(gradients, self._parameters(k, draws, units), rows)
+        index, sets = self._grower.index, self._grower.tree.sets
+        return Leaves(
+            nodes, index, sets, self.weights, self.settings.n_jobs, self._communicator, self._others
         )
-
-    def harvest(self, k: int, tops: tuple[float, float], draws: Draws | None, units: Units) -> TreeNodes:
-        """Grow a tree for score ``k``, add its values to the scores and return it."""
-        signal, rules = self._problem(k, self._harvest.G[k], self._harvest.H[k], tops, draws, units)
-        turn = Turn(k, _NO_SALT if draws is None else draws.salt, *tops)
-        return self._grower.harvest(signal, rules, self._harvest, turn)
-
-    def _problem(
-        self,
-        k: int,
-        g: Floats,
-        h: Floats,
-        tops: tuple[float, float],
-        draws: Draws | None,
-        units: Units,
-    ) -> tuple[Signal, Rules]:
-        """What a tree is grown from, and by which rules."""
-        signal = self._quantizer(g, h, self.settings.n_jobs, tops)
-        self._unit = signal.weight_unit
-        return signal, self._rules(k, draws, signal.weight_unit, units)
 
     def finish(self, cells: Leaves, values: Floats) -> TreeNodes:
         """The tree with the values of its leaves; before the next tree is grown."""
-        return finish_tree(cells.nodes, self._grower.work.sets, self.binner, cells.ids, values, self._unit)
+        return finish_tree(cells.nodes, self._grower.tree.sets, self.binner, cells.ids, values, self._unit)
 
     def follow(self, k: int, item: TreeNodes) -> None:
         """Add up what the trees of score ``k`` do to categories that were not seen."""
@@ -175,21 +151,22 @@ class TreeLearner:
         else:
             other._grower = self._grower
 
-    def _rules(self, k: int, draws: Draws | None, weight_unit: float, units: Units) -> Rules:
-        """The rules of a tree; but for what is drawn and what categories drift, they stay the same."""
-        if k not in self._fixed_rules:
-            self._fixed_rules[k] = self._first_rules(k, weight_unit, units)
-        rules = self._fixed_rules[k]
+    def _parameters(self, k: int, draws: Draws | None, units: Units) -> SplitParameters:
+        """Those of a tree; but for what is drawn and what categories drift, they stay the same."""
+        if k not in self._fixed:
+            self._fixed[k] = self._first_parameters(k, units)
+        parameters = self._fixed[k]
         if draws is not None:
-            rules = rules._replace(features=draws.features[k], seed=draws.seeds[k])
+            parameters = parameters._replace(features=draws.features[k], seed=draws.seeds[k])
         if self._any_adrift:
-            rules = rules._replace(drift=self._drift[k] / (self.settings.learning_rate * weight_unit))
-        return rules
+            drift = self._drift[k] / (self.settings.learning_rate * self._unit)
+            parameters = parameters._replace(drift=drift)
+        return parameters
 
-    def _first_rules(self, k: int, weight_unit: float, units: Units) -> Rules:
-        settings, unit = self.settings, float(units.curvature[k])
+    def _first_parameters(self, k: int, units: Units) -> SplitParameters:
+        settings, unit, weight_unit = self.settings, float(units.curvature[k]), self._unit
         monotone, d = settings.monotone[k], self.binned.rows.shape[1]
-        return Rules(
+        return SplitParameters(
             max_leaves=self._max_leaves,
             max_depth=_NO_LIMIT if settings.max_depth is None else settings.max_depth,
             min_weight=int(min(np.ceil(settings.min_samples_leaf / weight_unit * (1 - _ROUNDING)), _MOST)),
@@ -198,7 +175,6 @@ class TreeLearner:
             l2=settings.l2_regularization * unit,
             set_smoothing=_SET_SMOOTHING * unit,
             monotone=monotone,
-            any_monotone=bool(monotone.any()),
             groups=settings.groups,
             features=np.ones(d, dtype=np.uint8),
             split_features=settings.split_features,
@@ -223,13 +199,15 @@ def learner_of(
     settings: BoostingSettings,
     communicator: Communicator = SINGLE,
     rows: NDArray[np.uint32] | None = None,
+    *,
+    every_row: bool = False,
 ) -> Learner:
     """The weak learner that the settings name; what is not used is not compiled.
 
-    ``rows`` are those that have a weight; None: all.
+    ``rows`` are those that have a weight; None: all. With ``every_row`` the others get values too.
     """
     if settings.algorithm.weak_learner == "histogram":
         from propriety.boosting.histograms import HistogramLearner
 
         return HistogramLearner(binned, weights, settings, communicator)
-    return TreeLearner(binned, binner, weights, settings, communicator, rows)
+    return TreeLearner(binned, binner, weights, settings, communicator, rows, every_row=every_row)

@@ -138,7 +138,6 @@ def prepare(
     shared_bins: SharedBins | None = None,
 ) -> Lesson:
     """Hold rows out, and bin the table."""
-    from propriety.engine.ahead import compile_grower
     from propriety.engine.sharing import SharedBins
 
     check_spread(settings, training)
@@ -159,14 +158,6 @@ def prepare(
         binned = continued.binner.transform(training.table, settings.n_jobs)
         start, binner, rounds = continued.start, continued.binner, continued.rounds
     else:
-        if (
-            settings.n_jobs > 1
-            and settings.algorithm.weak_learner == "tree"
-            and training.communicator.size == 1
-        ):
-            dense = training.table.dense
-            kind = np.dtype(np.float64) if dense is None else dense.dtype
-            compile_grower(categories=any(training.schema.n_categories), kind=kind)
         start, rounds = start_of(settings, objective, weights, training.offset), 0
         # A search over losses gives its models the bins to share.
         binner, binned = (shared_bins or SharedBins()).bins(

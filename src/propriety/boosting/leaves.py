@@ -16,8 +16,9 @@ from propriety import parallel
 from propriety.communicator import SINGLE, Communicator
 from propriety.engine.compiling import kernel
 from propriety.engine.fixed_point import RowWeights, Scale, largest, sum_cells, wide_scale
-from propriety.engine.layout import Binned, Workspace
+from propriety.engine.layout import Binned
 from propriety.engine.masks import contains
+from propriety.trees.gradient_layout import Index
 
 _ROWS = 65536
 _MAX_STEPS = 100
@@ -224,9 +225,10 @@ class Leaves(Cells):
     ----------
     nodes : array of NODE
         As the grower returns them.
-    work : Workspace
-        The grower's: its rows lie leaf after leaf, those of a leaf in no order; its scratch, one number a
-        row, is for the leaves' use until the next tree grows.
+    index : Index
+        The grower's: its rows lie leaf after leaf, those of a leaf in no order; its spare numbers, one a row,
+        are for the leaves' use until the next tree grows.
+    sets : ndarray of shape (nodes, SET_WORDS)
     weights : RowWeights
     others : Binned or None
         The table, if rows from which the tree was not grown are to be in its leaves too.
@@ -235,14 +237,15 @@ class Leaves(Cells):
     def __init__(
         self,
         nodes: NDArray[np.void],
-        work: Workspace,
+        index: Index,
+        sets: NDArray[np.uint32],
         weights: RowWeights,
         n_jobs: int,
         communicator: Communicator = SINGLE,
         others: Binned | None = None,
     ) -> None:
         super().__init__(weights, n_jobs, communicator)
-        index, room = work.rows, work.scratch
+        room = index.spare
         n_leaves, self.nodes = (len(nodes) + 1) // 2, nodes
         self.ids, self.starts = np.empty(n_leaves, dtype=np.int64), np.empty(n_leaves, dtype=np.int64)
         self.lower, self.upper = np.empty(n_leaves), np.empty(n_leaves)
@@ -252,9 +255,9 @@ class Leaves(Cells):
         n_rows = int(nodes["stop"][0])
         if n_rows < len(room):
             self._leaf_of[:] = n_leaves
-        self._mark(index, n_rows)
+        self._mark(index.rows, n_rows)
         if others is not None and n_rows < len(room):
-            self._let_others_follow(others, work.sets)
+            self._let_others_follow(others, sets)
 
     def _mark(self, index: NDArray[np.uint32], n_rows: int) -> None:
         """Write down the leaves of the rows from which the tree was grown."""

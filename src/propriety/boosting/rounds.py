@@ -13,23 +13,21 @@ from numpy.typing import NDArray
 from propriety import memory, parallel
 from propriety.boosting import curves
 from propriety.boosting.draws import Draws, draws_of
-from propriety.boosting.learners import Learner, TreeLearner, Units, learner_of
+from propriety.boosting.learners import Learner, Units, learner_of
 from propriety.boosting.leaves import Cells
 from propriety.boosting.objective import BinaryObjective, Objective, derivatives
 from propriety.boosting.reach import Reach
 from propriety.boosting.settings import BoostingSettings
 from propriety.cached_properties import cached_property
-from propriety.data.hashing import SALT, mixed
+from propriety.data.hashing import mixed
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import largest, largest_of, row_weights, weighted_sum
-from propriety.engine.harvest import NO_HARVEST
-from propriety.engine.layout import Binned, Harvest
-from propriety.engine.sizes import histogram_bytes, n_threads
+from propriety.engine.layout import Binned
 from propriety.losses.fused import Step
+from propriety.trees.gradient_growth import histogram_bytes, n_threads
 from propriety.weights import Weights
 
 _ROOM = 2**28  # bytes of histograms that learners side by side may have
-_FEW = 65536  # rows up to which a tree does its whole round in one call
 _CELLS = 2**17  # that are hashed at once
 _MOST = np.uint64(2**64 - 1)
 Floats = NDArray[np.float64]
@@ -72,10 +70,19 @@ class Booster:
         self.scores[...] = start
         self._G, self._H = memory.empty((objective.n_scores, n)), memory.empty((objective.n_scores, n))
         self._random = settings.draws(d)
+        self._every_row = every_row
         crew = self._crew_size()
         hands = settings if crew == 1 else replace(settings, n_jobs=1)
         self._learners = [
-            learner_of(binned, binner, self._row_weights, hands, self._communicator, self._rows)
+            learner_of(
+                binned,
+                binner,
+                self._row_weights,
+                hands,
+                self._communicator,
+                self._rows,
+                every_row=every_row,
+            )
             for _ in range(crew)
         ]
         self._gradients()
@@ -84,13 +91,6 @@ class Booster:
         self._units = self._measure()
         self._reach = self._how_far()
         self._corrective: Any = None
-        self._every_row = every_row
-        # Those who do all that is done with a tree in one call.
-        self._harvesters = [learner for learner in self._learners if isinstance(learner, TreeLearner)]
-        if not (self._is_plain() and self._is_small()):
-            self._harvesters = []
-        for learner in self._harvesters:
-            learner.expect(self._harvest)
 
     def _crew_size(self) -> int:
         """How many learners fit the scores of a round side by side, one thread each; 1: in turns.
@@ -111,43 +111,13 @@ class Booster:
         adds = settings.algorithm.coefficient == "fixed" and not settings.algorithm.sequential
         return adds and settings.algorithm.step in (settings.algorithm.curvature, "sign")
 
-    def _is_small(self) -> bool:
-        """Whether one thread does best all that is done with a tree beside growing it, in the same call."""
-        few = self._communicator.size == 1 and len(self.scores) <= _FEW
-        return few and self._reach.constant is not None
-
-    @cached_property
-    def _harvest(self) -> Harvest:
-        """What a tree does with its rows in the call that grows it."""
-        settings, weights, limit = self.settings, self._row_weights, self._reach.constant
-        drawn = settings.subsample < 1.0
-        assert limit is not None
-        return NO_HARVEST._replace(
-            wanted=True,
-            out=NO_HARVEST.out if self._out is None else self._out,
-            hashes=self._bin_hashes + SALT if drawn else NO_HARVEST.hashes,
-            limit=np.uint64(settings.subsample * 2.0**64) if drawn else NO_HARVEST.limit,
-            every_row=self._every_row or drawn,
-            G=self._G,
-            H=self._H,
-            weights=np.require(weights.values, requirements=["C", "W"]),
-            folded=weights.folded,
-            total=weights.total,
-            l2=settings.l2_regularization * self._units.curvature,
-            by_sign=settings.algorithm.step == "sign",
-            reach=limit,
-            rate=settings.learning_rate,
-            scores=self.scores,
-        )
-
     @property
     def scores_every_row(self) -> bool:
         """Whether rows of weight 0 have their scores too: where learners are looked up for all rows."""
         settings = self.settings
-        if self._harvesters:
-            return self._every_row or settings.subsample < 1.0
         adds = settings.algorithm.coefficient == "fixed" and not settings.algorithm.sequential
-        return not adds or settings.subsample < 1.0 or settings.algorithm.weak_learner == "histogram"
+        learned = self._every_row or settings.algorithm.weak_learner == "histogram"
+        return not adds or settings.subsample < 1.0 or learned
 
     def share_room(self, other: Booster) -> None:
         """Work in the room of another booster over the same bins; the two must take turns."""
@@ -236,7 +206,7 @@ class Booster:
         self._check_gradients()
         self._current = False
         draws = self._draws(number) if self._random else None
-        rows = None if self._harvesters else self._sample(draws)
+        rows = self._sample(draws)
         if self.settings.algorithm.coefficient == "fixed" and not self.settings.algorithm.sequential:
             items = self._advance_all(draws, rows)
         else:
@@ -267,8 +237,6 @@ class Booster:
 
     def _advance(self, k: int, draws: Draws | None, rows: Any) -> Any:
         """Fit score ``k`` and add the learner as it is."""
-        if self._harvesters:
-            return self._harvesters[k % len(self._harvesters)].harvest(k, self._tops[k], draws, self._units)
         learner = self._learner(k)
         cells = learner.fit(k, self._G[k], self._H[k], self._tops[k], draws, rows, self._units)
         values = self.settings.learning_rate * self._values(cells, k)

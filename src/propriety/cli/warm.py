@@ -83,12 +83,12 @@ def _boosting(X: Any, score: Any) -> None:
 
 
 def _many_rows() -> Any:
-    """As many rows as have their edges selected or sorted by digits, and columns that are bundled."""
+    """As many rows as have their edges selected or sorted by digits."""
     from propriety.engine.sorting import MANY
 
-    x, rows = np.random.default_rng(0).normal(size=MANY), np.arange(MANY)
+    x = np.random.default_rng(0).normal(size=MANY)
     # Edges of different values are selected; equal ones are sorted.
-    return np.column_stack((x, np.round(x, 2), rows % 4, rows % 3))
+    return np.column_stack((x, np.round(x, 2)))
 
 
 def _forest(X: Any, score: Any) -> None:

@@ -5,13 +5,11 @@ needs no wrapper for Python and no cache of its own. Both divide as NumPy does, 
 that loops become vector instructions. Neither counts references: the caller holds every array while a kernel
 runs, and the counting, atomic and at every slice and field, took more than half the time of a small node. So
 they cannot make arrays; ``allocating`` can. ``small`` is ``inner`` that is always copied to where it is
-called. ``addressed`` is called from kernels too, but by its address, and so compiled by itself
-(:mod:`~propriety.engine.addresses`). ``shared`` is for plain functions of a few numbers, called from Python
+called. ``shared`` is for plain functions of a few numbers, called from Python
 and from kernels alike.
 
 Numba's own way of compiling takes more than twice as long as :mod:`~propriety.engine.shortened`, whose
-functions hand each other tuples by address (:mod:`~propriety.engine.handed`), and which can compile a kernel
-beside others (:mod:`~propriety.engine.aside`).
+functions hand each other tuples by address (:mod:`~propriety.engine.handed`).
 
 With ``NUMBA_DISABLE_JIT=1`` kernels run as Python, by one thread: slowly, with every index tested. For that,
 ``records`` makes types whose fields are attributes in Python too, and ``instead`` stands in for what only the
@@ -48,7 +46,6 @@ if FAMILIAR:
     _PART["pipeline_class"] = PartCompiler
 allocating = njit(**_ALLOCATING)
 kernel = njit(**_KERNEL)
-addressed = njit(no_cpython_wrapper=True, **_KERNEL)
 inner = njit_here(**_PART)
 small = njit_here(forceinline=True, **_PART)
 shared = register_jitable(**_PART)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.communicator import SINGLE, Communicator
-from propriety.engine.compiling import inner, kernel, shared
+from propriety.engine.compiling import inner, kernel
 from propriety.engine.intrinsics import bits_of, number_of
 from propriety.weights import Weights
 
@@ -88,14 +88,12 @@ def weight_of(weights, row):
     return weights.values[row] if weights.values.size else 1.0
 
 
-@shared
 def fixed_point(top: float, total: float) -> float:
     """A factor that keeps ``total`` times the largest value below 2⁶¹."""
     room = top * max(total, 1.0)
     return _WIDE / room if room > 0.0 else 1.0
 
 
-@shared
 def wide_scale(top_gradient: float, top_curvature: float, total: float) -> Scale:
     """The scale of sums that become values; ``total`` is that of the weights."""
     return Scale(fixed_point(top_gradient, total), fixed_point(top_curvature, total), 1.0)

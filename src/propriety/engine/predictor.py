@@ -59,8 +59,8 @@ class TreeNodes:
         return int(np.count_nonzero(self.nodes["feature"] < 0))
 
 
-@inner
-def keep_nodes(grown, edges, unit, nodes):
+@kernel
+def _keep_nodes(grown, edges, unit, nodes):
     """Copy what a prediction needs of each node, but values; returns the number of splits by a set."""
     n_sets = np.int64(0)
     for i in range(nodes.size):
@@ -78,11 +78,6 @@ def keep_nodes(grown, edges, unit, nodes):
             # A cut after the last bin sends every value left: only missing values go right.
             new.threshold = edges[old.feature, min(old.bin, edges.shape[1] - 1)]
     return n_sets
-
-
-@kernel
-def _keep(grown, edges, unit, nodes):
-    return keep_nodes(grown, edges, unit, nodes)
 
 
 NO_SETS = np.zeros((0, SET_WORDS), dtype=np.uint32)
@@ -106,7 +101,7 @@ def finish_tree(
     ``values`` are those of the ``leaves``, numbers of nodes.
     """
     nodes = np.empty(len(grown), dtype=TREE_NODE)
-    n_sets = _keep(grown, binner.edges, weight_unit, nodes)
+    n_sets = _keep_nodes(grown, binner.edges, weight_unit, nodes)
     nodes["value"][leaves] = values
     return TreeNodes(nodes, sets[np.flatnonzero(nodes["set"] >= 0)] if n_sets else NO_SETS)
 

@@ -28,8 +28,6 @@ from numba.core.untyped_passes import IRProcessing, ReconstructSSA
 from numba.cpython.builtins import do_minmax
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
-from propriety.engine import aside
-
 #: Steps of Numba's compiler for what kernels do not have: closures, ``with``, functions that Numba inlines by
 #: itself, loops over tuples of several types, expressions of whole arrays, errors raised with values. The one
 #: that makes the code legal marks where each variable ends, for references to be given back.
@@ -319,23 +317,11 @@ class _Whole(JITCodeLibrary):
 class _WholeKernel(_Whole):
     """Code without references to count, so without the steps before those that take them out."""
 
-    _code: bytes | None = None  # what a thread of its own has written
-
-    def finalize(self):
-        """Optimize the whole and make it runnable."""
-        super().finalize()
-        if self._code is not None:  # for the disk: Numba has given it away
-            self._compiled_object, self._compiled = self._code, True
-
     def _optimize_functions(self, ll_module):
         """Leave it to when all parts are there."""
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self):
-        if aside.is_needed():
-            self._code, self._final_module = aside.optimize(self._codegen, self._final_module)
-            self._compiled_object = self._code
-            return
         manager, builder = self._codegen._module_pass_manager()
         manager.run(self._final_module, builder)
 
@@ -410,8 +396,7 @@ class ShortCompiler(Compiler):
         if self.state.library is None:
             self.state.library = self.code(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
             self.state.library.enable_object_caching()
-        with aside.without_garbage():
-            return super()._compile_core()
+        return super()._compile_core()
 
 
 class KernelCompiler(ShortCompiler):

@@ -1,19 +1,25 @@
 """The grower against a plain search in Python, and against itself on other threads."""
 
 import tracemalloc
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from propriety import BoostingClassifier, TreeClassifier
+from propriety.communicator import SINGLE
 from propriety.data.table import Schema
+from propriety.distributed.turns import TurnTaking, take_turns
 from propriety.engine.binning import Binner
 from propriety.engine.fixed_point import row_weights
-from propriety.engine.grower import Grower
-from propriety.engine.layout import Rules
+from propriety.engine.layout import Binned
 from propriety.engine.predictor import Forest, finish_tree
-from propriety.engine.quantize import Quantizer
+from propriety.trees.gradient_growth import GradientGrower, SplitParameters
+from propriety.trees.gradients import Quantizer
 from propriety.weights import Weights
+
+from .gradient_oracle import Oracle
 
 
 @pytest.fixture
@@ -21,7 +27,7 @@ def rng():
     return np.random.default_rng(20)
 
 
-def rules_for(d, **changes):
+def parameters_for(d, **changes):
     fields = {
         "max_leaves": 31,
         "max_depth": 2**30,
@@ -31,7 +37,6 @@ def rules_for(d, **changes):
         "l2": 0.0,
         "set_smoothing": 1.0,
         "monotone": np.zeros(d, dtype=np.int8),
-        "any_monotone": False,
         "groups": np.zeros((0, d), dtype=np.uint8),
         "features": np.ones(d, dtype=np.uint8),
         "split_features": d,
@@ -39,7 +44,7 @@ def rules_for(d, **changes):
         "seed": np.uint64(0),
         "drift": np.zeros(d),
     }
-    return Rules(**(fields | changes))
+    return SplitParameters(**(fields | changes))
 
 
 def grow(X, g, h, weights=None, categorical=None, n_jobs=1, rows=None, **changes):
@@ -47,10 +52,10 @@ def grow(X, g, h, weights=None, categorical=None, n_jobs=1, rows=None, **changes
     weights = Weights.read(weights, len(X))
     binner = Binner.fit(table, weights, (g > 0).astype(float), schema.n_categories, 255, n_jobs)
     binned = binner.transform(table, n_jobs)
-    rules = rules_for(X.shape[1], **changes)
-    grower = Grower(binned, rules.max_leaves, len(rules.groups), n_jobs)
+    parameters = parameters_for(X.shape[1], **changes)
+    grower = GradientGrower(binned, parameters.max_leaves, len(parameters.groups), n_jobs)
     signal = Quantizer(len(X), row_weights(weights))(g, h, n_jobs)
-    nodes = grower.grow(signal, rules, rows).copy()
+    nodes = grower.grow(signal, parameters, rows).copy()
     return nodes, grower, binner, signal
 
 
@@ -89,7 +94,7 @@ def test_every_inner_node_gains_what_it_says(rng):
     X = np.round(rng.normal(size=(n, 5)), 1)
     g, h = rng.normal(size=n) + X[:, 0] * X[:, 1], rng.random(n) + 0.1
     nodes, grower, *_ = grow(X, g, h, max_leaves=64, min_weight=10)
-    index = grower.work.rows
+    index = grower.index.rows
     assert (nodes["left"] >= 0).sum() == 63
     for node in nodes[nodes["left"] >= 0]:
         rows = index[node["start"] : node["stop"]]
@@ -107,7 +112,7 @@ def test_leaves_hold_their_minimum_and_all_rows_once(rng):
     nodes, grower, *_ = grow(X, g, np.ones(n), max_leaves=200, min_weight=97)
     leaves = nodes[nodes["left"] < 0]
     assert (leaves["stop"] - leaves["start"]).min() >= 97
-    assert sorted(grower.work.rows.tolist()) == list(range(n))
+    assert sorted(grower.index.rows.tolist()) == list(range(n))
     assert (leaves["stop"] - leaves["start"]).sum() == n
 
 
@@ -130,7 +135,7 @@ def test_it_does_not_matter_when_rows_are_counted(rng, least):
     g, h = rng.normal(size=n) * (1 + 9 * (rng.random(n) < 0.02)), rng.random(n) + 0.1
     later, *_ = grow(X, g, h, max_leaves=64, min_weight=least)
     first, *_ = grow(np.column_stack([X, np.zeros(n)]), g, h, None, [d], max_leaves=64, min_weight=least)
-    assert (later["counted"] != first["counted"]).any()
+    assert (later["has_weights"] != first["has_weights"]).any()
     assert len(later) == 127
     for field in ("start", "stop", "feature", "bin", "missing_left", "gain"):
         np.testing.assert_array_equal(later[field], first[field])
@@ -147,7 +152,7 @@ def test_threads_do_not_change_the_tree(rng, n_jobs, weighted):
     one = grow(X, g, h, w, n_jobs=1, min_weight=20)
     many = grow(X, g, h, w, n_jobs=n_jobs, min_weight=20)
     assert one[0].tolist() == many[0].tolist()
-    np.testing.assert_array_equal(one[1].work.rows, many[1].work.rows)
+    np.testing.assert_array_equal(one[1].index.rows, many[1].index.rows)
 
 
 def test_missing_values_go_where_they_gain_most(rng):
@@ -175,7 +180,7 @@ def test_categories_are_split_by_their_scores(rng):
     g = np.where(high, 1.0, -1.0) + 0.1 * rng.normal(size=3_000)
     nodes, grower, *_ = grow(codes[:, None], g, np.ones(3_000), categorical=[0], max_leaves=2)
     assert nodes["by_set"][0] == 1
-    left = {b for b in range(12) if grower.work.sets[0, b >> 5] >> (b & 31) & 1}
+    left = {b for b in range(12) if grower.tree.sets[0, b >> 5] >> (b & 31) & 1}
     assert left in ({1, 4, 5, 9}, set(range(12)) - {1, 4, 5, 9})
 
 
@@ -212,7 +217,7 @@ def test_only_the_given_rows_are_used(rng):
     X, g = rng.normal(size=(2_000, 2)), rng.normal(size=2_000)
     rows = np.flatnonzero(rng.random(2_000) < 0.3).astype(np.uint32)
     nodes, grower, *_ = grow(X, g, np.ones(2_000), rows=rows)
-    assert sorted(grower.work.rows[: len(rows)].tolist()) == rows.tolist()
+    assert sorted(grower.index.rows[: len(rows)].tolist()) == rows.tolist()
     assert nodes["stop"][0] == len(rows)
 
 
@@ -225,7 +230,7 @@ def test_scores_of_bins_and_of_values_are_the_same(rng):
     nodes, grower, binner, signal = grow(X, g, np.ones(n), categorical=[2])
     leaves = np.flatnonzero(nodes["left"] < 0)
     tree = finish_tree(
-        nodes, grower.work.sets, binner, leaves, rng.normal(size=len(leaves)), signal.weight_unit
+        nodes, grower.tree.sets, binner, leaves, rng.normal(size=len(leaves)), signal.weight_unit
     )
     forest = Forest.join([tree, tree], 1)
     by_bin, by_value = np.zeros((n, 1)), np.zeros((n, 1))
@@ -236,7 +241,8 @@ def test_scores_of_bins_and_of_values_are_the_same(rng):
     np.testing.assert_array_equal(by_bin, by_value)
     expected = np.zeros(n)
     for node in np.flatnonzero(nodes["left"] < 0):
-        expected[grower.work.rows[nodes["start"][node] : nodes["stop"][node]]] = 2 * tree.nodes["value"][node]
+        rows = grower.index.rows[nodes["start"][node] : nodes["stop"][node]]
+        expected[rows] = 2 * tree.nodes["value"][node]
     np.testing.assert_allclose(by_bin[:, 0], expected, rtol=1e-14)
     again = forest.split()
     assert again[0].nodes.tobytes() == again[1].nodes.tobytes() == tree.nodes.tobytes()
@@ -274,10 +280,10 @@ def test_histograms_suffice_when_rows_are_split_off_one_by_one(n, ratio):
     g = np.where(i < 250, ratio**-i, 0.0)
     X = np.minimum(i, 250.0)[:, None]
     nodes, grower, _, _ = grow(X, g, np.ones(n), max_leaves=10**6, min_weight=0)
-    work, room = grower.work, n // 512 + 1
-    assert len(work.histograms) == room
-    assert sorted(work.slots) == list(range(room))
-    assert len(nodes) <= len(work.nodes) == 2 * n - 1
+    sums, room = grower.sums, n // 512 + 1
+    assert len(sums.histograms) == room
+    assert sorted(sums.slots) == list(range(room))
+    assert len(nodes) <= len(grower.tree.nodes) == 2 * n - 1
     assert len(nodes) > 20
 
 
@@ -289,6 +295,94 @@ def test_each_leaf_of_many_rows_keeps_its_histogram():
     ten, grower, _, _ = grow(X, g, np.ones(len(i)), max_leaves=10, min_weight=256)
     assert [n["stop"] - n["start"] for n in ten if n["left"] < 0] == [512] * 10
     nodes, grower, _, _ = grow(X, g, np.ones(len(i)), max_leaves=20, min_weight=256)
-    assert len(grower.work.histograms) == 11
-    assert sorted(grower.work.slots) == list(range(11))
+    assert len(grower.sums.histograms) == 11
+    assert sorted(grower.sums.slots) == list(range(11))
     assert sorted(n["start"] for n in nodes if n["left"] < 0) == list(range(0, 5120, 256))
+
+
+def shape(nodes, index, at=0):
+    node = nodes[at]
+    if node["left"] < 0:
+        return tuple(np.sort(index[node["start"] : node["stop"]]).tolist())
+    return (int(node["feature"]), shape(nodes, index, node["left"]), shape(nodes, index, node["right"]))
+
+
+def random_problem(seed):
+    """A small table, its weights, and settings of a tree."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.choice([4, 20, 60, 600])), int(rng.integers(1, 5))
+    X = np.round(rng.normal(size=(n, d)), int(rng.integers(0, 2)))
+    X[rng.random((n, d)) < rng.choice([0.0, 0.2])] = np.nan
+    categorical = [0] if rng.random() < 0.4 else None
+    if categorical:
+        X[:, 0] = rng.integers(0, 6, n)
+    weights = [None, rng.integers(1, 4, n).astype(float), rng.random(n) + 0.1][rng.integers(0, 3)]
+    g, h = rng.normal(size=n) + np.nan_to_num(X[:, 0]), rng.random(n) + 0.05
+    changes = {
+        "max_leaves": int(rng.choice([2, 5, 12])),
+        "max_depth": int(rng.choice([2, 100])),
+        "min_weight": int(rng.choice([1, 5])),
+        "l2": float(rng.choice([0.0, 2.0])),
+        "seed": np.uint64(rng.integers(2**60)),
+        "random_cuts": bool(rng.random() < 0.3),
+        "split_features": int(rng.integers(1, d + 1)),
+    }
+    if rng.random() < 0.4:
+        changes["monotone"] = (rng.integers(-1, 2, d) * (np.arange(d) > 0)).astype(np.int8)
+    if rng.random() < 0.3:
+        changes["groups"] = np.array([[1, 1, 0, 1], [0, 1, 1, 0]], dtype=np.uint8)[:, :d].copy()
+    rows = np.flatnonzero(rng.random(n) < 0.7).astype(np.uint32) if rng.random() < 0.3 else None
+    return X, g, h, weights, categorical, changes, rows if rows is not None and len(rows) else None
+
+
+@pytest.mark.parametrize("first", range(0, 300, 50))
+def test_trees_are_those_of_the_plain_search(first):
+    for seed in range(first, first + 50):
+        X, g, h, weights, categorical, changes, rows = random_problem(seed)
+        nodes, grower, _, gradients = grow(X, g, h, weights, categorical, rows=rows, **changes)
+        parameters = parameters_for(X.shape[1], **changes)
+        oracle = Oracle(grower.binned, gradients, parameters)
+        root = oracle.grow(np.arange(len(X)) if rows is None else rows.astype(int))
+        assert shape(nodes, grower.index.rows) == root.shape(), seed
+
+
+@pytest.mark.parametrize("splits", [1, 8])
+@pytest.mark.parametrize("sizes", [(0, 3_000), (1, 2_999), (1_700, 0, 1_300), (70_000, 70_000)], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_in_several_processes_give_the_tree_of_one(sizes, splits, weighted, monkeypatch):
+    monkeypatch.setattr(TurnTaking, "speculative_splits", splits)
+    rng, n, d = np.random.default_rng(7), sum(sizes), 3
+    rows = rng.integers(0, 40, (n, d)).astype(np.uint8)
+    categorical = np.array([0, 0, 1], dtype=np.uint8)
+    n_bins, levels = np.full(d, 39), np.ones((d, 256))  # bin 39 has the missing values
+    g = np.sin(rows[:, 0] / 3.0) * (rows[:, 1] - 20) + (rows[:, 2] % 3) + rng.normal(size=n)
+    h, w = rng.random(n) + 0.1, rng.random(n) + 0.1 if weighted else None
+    parameters = parameters_for(d, max_leaves=20, min_weight=n // 60)
+    starts = np.cumsum([0, *sizes])
+
+    def work(k, communicator):
+        mine = slice(0, n) if k is None else slice(starts[k], starts[k + 1])
+        own = rows[mine]
+        binned = Binned(own, np.ascontiguousarray(own.T), n_bins, categorical, levels, np.ones(d))
+        weights = replace(Weights.read(w, n).take(np.arange(n)[mine]), communicator=communicator)
+        gradients = Quantizer(len(own), row_weights(weights), communicator)(g[mine], h[mine], 1)
+        grower = GradientGrower(binned, 20, 0, 1, communicator)
+        nodes = grower.grow(gradients, parameters).copy()
+        leaves = nodes[nodes["left"] < 0]
+        held = [np.sort(grower.index.rows[leaf["start"] : leaf["stop"]]) + mine.start for leaf in leaves]
+        return nodes, grower.tree.sets[: len(nodes)].copy(), held
+
+    nodes, sets, held = work(None, SINGLE)
+    others = take_turns([partial(work, k) for k in range(len(sizes))])
+    assert len(nodes) > 20
+    inner = nodes["left"] >= 0  # what the search of a leaf has found last may differ
+    for its, its_sets, _ in others:
+        for name in ("left", "right", "gradient", "curvature", "weight", "lower", "upper"):
+            np.testing.assert_array_equal(its[name], nodes[name])
+        for name in ("feature", "bin", "missing_left", "by_set", "gain"):
+            np.testing.assert_array_equal(its[name][inner], nodes[name][inner])
+        np.testing.assert_array_equal(
+            its_sets[inner & (nodes["by_set"] > 0)], sets[inner & (nodes["by_set"] > 0)]
+        )
+    for leaf, expected in enumerate(held):
+        np.testing.assert_array_equal(np.concatenate([parts[leaf] for *_, parts in others]), expected)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propriety.engine.fixed_point import BLOCK, LEVELS, MAX_COPIES, row_weights
-from propriety.engine.quantize import Quantizer
+from propriety.trees.gradients import Quantizer
 from propriety.weights import Weights
 
 
