@@ -24,6 +24,7 @@ FLOORS = (
         "cached_properties",
         "errors",
         "formatting",
+        "aliases",
     ),
     ("compilation", "numba_import"),
     ("caching",),

@@ -207,8 +207,8 @@ def _show(out: Output, monitor: Monitor, judged: JudgedRows | None) -> None:
     found = [*monitor.scores, monitor.decisions, *columns[:_SHOWN]]
     more = "" if len(columns) <= _SHOWN else f"; the first {_SHOWN} of {len(columns)} columns"
     title = f"Population stability index (PSI): above 0.1 moderate, above 0.25 large{more}"
-    headings = ("", "PSI", "p (Holm)", "", "largest change at", "training", "now")
-    out.table(title, headings, list(map(_row, found)))
+    of_drift = ("", "PSI", "p (Holm)", "", "largest change at", "training", "now")
+    out.table(title, of_drift, list(map(_row, found)))
     if monitor.changes:
         rows = [
             (

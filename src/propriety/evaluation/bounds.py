@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety import losses
+from propriety.aliases import Label
 from propriety.evaluation import inputs
 from propriety.evaluation.decomposition import recalibrate_rows
 from propriety.evaluation.inputs import Array
@@ -103,7 +104,7 @@ def cost_bound(
     *,
     eta: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> CostBound:
     """Excess cost-weighted risk of a model at c, beside what its excess of a proper loss allows. [B §22]
 

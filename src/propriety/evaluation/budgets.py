@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.aliases import Label
 from propriety.data.costs import read_terms
 from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
@@ -68,7 +69,7 @@ def budget_curve(
     costs: Any = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> BudgetCurve:
     """Total cost against the number of rows that are acted on, best first, and the lift.
 

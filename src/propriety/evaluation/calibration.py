@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 from scipy.optimize import minimize
 
+from propriety.aliases import Label
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import condensed, refuse_collections
 from propriety.evaluation.decomposition import Recalibration, pool, recalibrate_rows
@@ -62,7 +63,7 @@ def reliability(
     p: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     level: float = 0.9,
     n_resamples: int = 500,
     random_state: Any = 0,
@@ -109,7 +110,7 @@ def calibration_error(
     strategy: str = "uniform",
     norm: str = "l1",
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> float:
     """Expected calibration error: mean distance of share of class 1 and mean probability over bins.
 
@@ -154,7 +155,7 @@ def calibration_slope(
     *,
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> Estimate:
     """Slope b of the logistic recalibration a + b·log-odds: 1 is right, less says too much, more too little.
 
@@ -274,7 +275,7 @@ def calibration_cross_entropy(
     smoothing: float = 1.0,
     base: float = 2.0,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> float:
     """−Σ_k P(η in bin k) log P(p in bin k): are stated probabilities spread as the true ones? [M §7.2]
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
 
+from propriety.aliases import Label
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import OF_ROWS, Costs, abstain_label_of, read_terms
 from propriety.data.labels import warn_of_side
@@ -32,7 +33,7 @@ def mean_cost(
     fn_cost: ArrayLike = 1.0,
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> float:
     """Mean cost of decisions made: what ``predict`` cost on rows whose labels are known.
 
@@ -107,7 +108,7 @@ def cost_scorer(
     *,
     fp_cost: Any = 1.0,
     fn_cost: Any = 1.0,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     by: str = "proba",
 ) -> CostScorer:
     """A scorer for scikit-learn's ``scoring=``: minus the mean cost of an estimator's decisions.
@@ -144,7 +145,9 @@ class CostScorer(Scorer):
         # parts of those that make_scorer returns.
         vars(self).update(vars(make_scorer(self._of_decisions, greater_is_better=False)))
 
-    def _of_decisions(self, y: Any, decision: Any, *, sample_weight: Any = None, **of_rows: Any) -> float:
+    def _of_decisions(
+        self, y: Any, decision: Any, *, sample_weight: ArrayLike | None = None, **of_rows: Any
+    ) -> float:
         """Mean cost of decisions as labels, for those who make them from probabilities themselves."""
         stated = self.costs.with_rows(**of_rows)
         return mean_cost(y, decision, costs=stated, sample_weight=sample_weight)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
+from propriety.aliases import Label
 from propriety.evaluation import inputs
 from propriety.evaluation.inputs import Array, Rows
 from propriety.evaluation.scores import as_loss
@@ -58,7 +59,7 @@ class Recalibration:
 
 
 def recalibrate(
-    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Label | None = None
 ) -> Recalibration:
     """The non-decreasing function of p that is best by every proper loss: isotonic regression.
 
@@ -125,7 +126,7 @@ def decomposition(
     loss: Any = "Log()",
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> Decomposition:
     """Miscalibration, discrimination and uncertainty of probabilities, by any proper loss.
 

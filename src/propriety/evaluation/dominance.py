@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from propriety.aliases import Label
 from propriety.evaluation.murphy import murphy_difference
 from propriety.losses.value import number
 
@@ -71,7 +72,7 @@ def dominance(
     high: float = 1.0,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     n_resamples: int = 1000,
     random_state: Any = 0,
 ) -> Dominance:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.aliases import Label
 from propriety.evaluation.condensing import Counted, condensed, refuse_collections
 from propriety.losses.point import as_float, check_probability
 from propriety.model.adapt import read_shares
@@ -36,7 +37,9 @@ class Rows(NamedTuple):
         return float(len(self.y) if self.times is None else self.times.sum())
 
 
-def read(y: ArrayLike, p: ArrayLike, sample_weight: Any = None, pos_label: Any = None) -> Rows:
+def read(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, pos_label: Label | None = None
+) -> Rows:
     """The rows with a positive weight, checked.
 
     >>> read(["no", "yes"], [[0.9, 0.1], [0.25, 0.75]])
@@ -53,13 +56,15 @@ def read(y: ArrayLike, p: ArrayLike, sample_weight: Any = None, pos_label: Any =
     return Rows(y[kept], p[kept], weight[kept], None if times is None else times[kept])
 
 
-def read_counted(y: ArrayLike, p: ArrayLike, sample_weight: Any = None, pos_label: Any = None) -> Rows:
+def read_counted(
+    y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None = None, pos_label: Label | None = None
+) -> Rows:
     """The same for who counts rows, not entries: of Dask collections the distinct rows with their numbers."""
     given = condensed(y=y, p=p, sample_weight=sample_weight)
     return read(given["y"], given["p"], given["sample_weight"], pos_label)
 
 
-def outcomes(y: ArrayLike, pos_label: Any = None) -> Array:
+def outcomes(y: ArrayLike, pos_label: Label | None = None) -> Array:
     """Labels as 0 and 1."""
     refuse_collections(y=y)
     labels = np.asarray(y)
@@ -104,7 +109,7 @@ def population_weights(sample_weight: Any, outcomes: Array, prevalence: Any) -> 
     return at_prevalence(Weights.read(sample_weight, len(codes)), codes, shares).array
 
 
-def column_of(y: ArrayLike, pos_label: Any = None) -> int:
+def column_of(y: ArrayLike, pos_label: Label | None = None) -> int:
     """The column of ``predict_proba``, whose columns are in sorted order, that is of class 1.
 
     >>> column_of(["bad", "good"], "bad"), column_of(["bad", "good"])

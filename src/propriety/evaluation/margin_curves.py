@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.aliases import Label
 from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array, column_of, outcomes, same_length, weights
 from propriety.losses.point import as_float, check_probability
 
 
-def normalized_margins(y: ArrayLike, p: ArrayLike, *, pos_label: Any = None, classes: Any = None) -> Array:
+def normalized_margins(
+    y: ArrayLike, p: ArrayLike, *, pos_label: Label | None = None, classes: Any = None
+) -> Array:
     """μ = y*(2p − 1) ∈ [−1, 1]: 1 is right and sure, 0 undecided, −1 wrong and sure. [N9 (27)]
 
     With more than two classes, the probability of the label less the largest of the others'.

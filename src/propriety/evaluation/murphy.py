@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from propriety import losses
+from propriety.aliases import Label
 from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
 from propriety.evaluation import inputs
@@ -270,7 +271,7 @@ def murphy_curve(
     p: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     fp_cost: ArrayLike | None = None,
     fn_cost: ArrayLike | None = None,
 ) -> MurphyCurve:
@@ -311,7 +312,7 @@ def murphy_difference(
     other: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     fp_cost: ArrayLike | None = None,
     fn_cost: ArrayLike | None = None,
 ) -> MurphyCurve:

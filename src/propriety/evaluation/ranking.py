@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.aliases import Label
 from propriety.evaluation import inputs
 from propriety.evaluation.inputs import Array
 
@@ -67,7 +68,7 @@ class RankingCurve:
 
 
 def ranking_curve(
-    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+    y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Label | None = None
 ) -> RankingCurve:
     """Gains, lift, precision and recall of checking rows in the order of their probability.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
+from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 
@@ -17,7 +18,9 @@ class Scorer(ABC):
     def __init__(self) -> None:
         self._requests: dict[str, Any] = dict.fromkeys(self.takes)
 
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None, **of_rows: Any) -> float:
+    def __call__(
+        self, estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None = None, **of_rows: Any
+    ) -> float:
         """Score of a fitted estimator on the rows given."""
         self._check(of_rows)
         return self._score(estimator, X, y, sample_weight, **of_rows)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.aliases import Label
 from propriety.data.costs import read_terms
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import as_copies, condensed
@@ -79,7 +80,7 @@ def cost_summary(
     fn_cost: ArrayLike = 1.0,
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     prevalence: Any = None,
 ) -> CostSummary:
     """Mean and total cost of decisions, and savings, with 95% intervals; arguments as in `mean_cost`.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety import losses
+from propriety.aliases import Label
 from propriety.data.lazy import is_dask
 from propriety.data.soft import soft_labels, soft_rows
 from propriety.evaluation import inputs
@@ -27,7 +28,7 @@ def as_loss(loss: Any) -> losses.Loss | simplex.SimplexLoss:
 
 
 def losses_of(
-    y: ArrayLike, p: ArrayLike, loss: Any = "Log()", *, clip: float = 0.0, pos_label: Any = None
+    y: ArrayLike, p: ArrayLike, loss: Any = "Log()", *, clip: float = 0.0, pos_label: Label | None = None
 ) -> np.ndarray:
     """The loss of every row; see `mean_loss` for the arguments.
 
@@ -55,7 +56,7 @@ def mean_loss(
     *,
     sample_weight: ArrayLike | None = None,
     clip: float = 0.0,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> float:
     """Mean loss of probabilities p for labels y, by any proper loss; smaller is better.
 

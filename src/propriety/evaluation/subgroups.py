@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.aliases import Label
 from propriety.costs import ResolvedCosts
 from propriety.evaluation import inputs
 from propriety.evaluation.judging import JudgedRows
@@ -76,7 +77,7 @@ def subgroups(
     decided: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     groups: NDArray[np.intp] | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     prevalence: float | None = None,
 ) -> list[Subgroup]:
     """Cost, calibration and rates of error for the rows of each value of `by`, in the order of their names.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.aliases import Label
 from propriety.data.costs import read_terms
 from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
@@ -58,7 +59,7 @@ def best_threshold(
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> Threshold:
     """The threshold whose decisions cost least on the rows given.
 
@@ -138,7 +139,7 @@ def cost_curve(
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     prevalence: float | None = None,
 ) -> CostCurve:
     """Mean cost for every decision threshold: exact, with the theoretical and the cheapest threshold.
@@ -237,7 +238,7 @@ def decision_curve(
     p: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     prevalence: float | None = None,
 ) -> DecisionCurve:
     """Net benefit of a model at every threshold: the decision curve of clinical prediction.

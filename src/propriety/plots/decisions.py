@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from propriety.aliases import Label
 from propriety.evaluation.thresholds import CostCurve, DecisionCurve, cost_curve, decision_curve
 from propriety.plots.display import GREY, PredictionsDisplay, canvas, is_first, legend, look
 
@@ -45,8 +47,8 @@ class CostCurveDisplay(PredictionsDisplay):
         *,
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -115,8 +117,8 @@ class DecisionCurveDisplay(PredictionsDisplay):
         y: Any,
         p: Any,
         *,
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,

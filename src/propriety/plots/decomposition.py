@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from propriety.aliases import Label
 from propriety.evaluation.decomposition import Decomposition, decomposition
 from propriety.plots.display import GREY, canvas, legend, respond
 from propriety.plots.faces import _COLOURS
@@ -54,8 +56,8 @@ class DecompositionDisplay:
         y: Any,
         *,
         loss: Any = "Log()",
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> DecompositionDisplay:
@@ -77,8 +79,8 @@ class DecompositionDisplay:
         p: Any,
         *,
         loss: Any = "Log()",
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,

@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.aliases import Label
 from propriety.evaluation.scores import class_index
 from propriety.plots.faces import _COLOURS, _STYLE, _import_matplotlib
 
@@ -62,7 +63,7 @@ def legend(ax: Any, **where: Any) -> None:
         ax.legend(handles, labels, **(style | where))
 
 
-def respond(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def respond(estimator: Any, X: Any, y: Any, pos_label: Label | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Outcomes 0 and 1 and probabilities of class 1 of a fitted classifier of two classes."""
     check_is_fitted(estimator)
     name = type(estimator).__name__
@@ -90,7 +91,14 @@ class PredictionsDisplay(ABC):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, pos_label: Any = None, name: str | None = None, **kwargs: Any
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        pos_label: Label | None = None,
+        name: str | None = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw it for a fitted classifier on the rows given; other keywords as in ``from_predictions``."""
         outcomes, p = respond(estimator, X, y, pos_label)

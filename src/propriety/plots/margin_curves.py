@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from propriety.aliases import Label
 from propriety.evaluation.margin_curves import MarginDistribution, margin_distribution, normalized_margins
 from propriety.plots.display import GREY, canvas, is_first, legend, look, name_of
 
@@ -49,7 +51,7 @@ class MarginDisplay:
         X: Any,
         y: Any,
         *,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -65,8 +67,8 @@ class MarginDisplay:
         y: Any,
         p: Any,
         *,
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from propriety.aliases import Label
 from propriety.evaluation import inputs
 from propriety.evaluation.decomposition import recalibrate
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
@@ -62,7 +64,7 @@ class MurphyDisplay(PredictionsDisplay):
         y: Any,
         *,
         other: Any = None,
-        pos_label: Any = None,
+        pos_label: Label | None = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> Self:
@@ -82,8 +84,8 @@ class MurphyDisplay(PredictionsDisplay):
         p: Any,
         *,
         other: Any = None,
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         name: str | None = None,
         band: str | None = "pointwise",
         level: float = 0.95,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from propriety.aliases import Label
 from propriety.evaluation.calibration import Reliability, reliability
 from propriety.evaluation.decomposition import Decomposition, decomposition
 from propriety.plots.display import GREY, PredictionsDisplay, canvas, is_first, legend, look
@@ -49,8 +51,8 @@ class ReliabilityDisplay(PredictionsDisplay):
         p: Any,
         *,
         loss: Any = "Log()",
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         level: float = 0.9,
         n_resamples: int = 500,
         random_state: Any = 0,
