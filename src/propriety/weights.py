@@ -272,9 +272,12 @@ class SampledMean:
         if kept is not None:
             weight, values, groups = weight[kept], values[kept], None if groups is None else groups[kept]
         total = float(weight.sum())
-        order = np.argsort(values, kind="stable")
-        middle = np.searchsorted(np.cumsum(weight[order]), 0.5 * total)
-        median = float(values[order[min(int(middle), len(order) - 1)]])
+        if weights.values is None:
+            median = float(np.partition(values, (len(values) - 1) // 2)[(len(values) - 1) // 2])
+        else:
+            order = np.argsort(values, kind="stable")
+            middle = np.searchsorted(np.cumsum(weight[order]), 0.5 * total)
+            median = float(values[order[min(int(middle), len(order) - 1)]])
         away = values - median
         sums = away * weight if groups is None else np.bincount(groups, weights=weight * away)
         sizes = away if groups is None and weights.copies else sums
