@@ -213,3 +213,12 @@ def test_several_classes_take_the_same_path():
     assert len(made.to_frame()) == len(made.judgements) == 5
     assert "lowest cost" in made.verdict or "cheapest" in made.verdict
     assert "<!DOCTYPE html>" in made.report()
+
+
+def test_classes_in_order_are_judged_by_their_distance():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
+    y = np.array([2, 9, 10])[np.digitize(X["a"] + rng.logistic(size=400), [-1, 1])]
+    study = Study(LinearClassifier(multiclass="ordinal", alpha=1e-3), X, y)
+    assert list(map(str, study.labels)) == ["2", "9", "10"]
+    np.testing.assert_array_equal(study.costs.matrix, [[0, 1, 2], [1, 0, 1], [2, 1, 0]])

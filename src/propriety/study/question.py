@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.costs import ResolvedCosts
-from propriety.data.costs import TERMS, Costs, matrix_for, parameters_of, read_terms
+from propriety.data.costs import DISTANCE, TERMS, Costs, matrix_for, parameters_of, read_terms
 from propriety.data.table import Rows, is_frame, is_sparse, named_column, take_rows
 from propriety.data.training import n_scores_of, read_groups, read_offset
 from propriety.data.uncertain import is_uncertain
@@ -59,6 +59,9 @@ class StudyCosts:
         """From what was stated, and as `words` say it; `classes` are in the order of the study."""
         resolved = stated.resolve(classes, None if X is None else X, known=np.sort(classes))
         resolved.check_rows(n)
+        if isinstance(stated.matrix, str) and stated.matrix == DISTANCE:
+            own = None if len(classes) == 2 else stated.resolve(np.sort(classes)).matrix
+            stated = words = stated.replace(matrix=own)
         terms, of_rows, of_columns, plain = {}, {}, {}, {}
         for name, known in TERMS.items():
             value = getattr(stated, name)
