@@ -9,7 +9,8 @@ grades, none of which can be negative; costs are how far a decision is from the 
 # %%
 # Two models
 # ----------
-# One knows that the grades are in order, the other does not. Both decide the grade of least expected distance.
+# One knows that the grades are in order, the other does not. Both decide the grade of least expected
+# distance.
 
 import matplotlib.pyplot as plt
 import numpy as np
