@@ -228,8 +228,8 @@ def _show(out: Output, monitor: Monitor, judged: JudgedRows | None) -> None:
             changed = ", ".join(drift.name for drift in month.columns if drift.changed)
             told = "" if cost is None else f"{number(cost.value)} ({between(cost)})"
             lines.append((name, month.n_rows, month.scores[0].psi, month.decisions.psi, changed, told))
-        headings = ("month", "rows", "scores", "decisions", "columns that changed", "cost of 1,000")
-        out.table("Population stability index by month", headings, lines)
+        of_month = ("month", "rows", "scores", "decisions", "columns that changed", "cost of 1,000")
+        out.table("Population stability index by month", of_month, lines)
     if not monitor.findings:
         out.say("No significant change.")
 
