@@ -55,8 +55,8 @@ Floats = NDArray[np.float64]
 #: What the offset without a model is called.
 OFFSET_ALONE = "the offset alone"
 _DEFAULT_LOSS = (
-    "It is the default for every kind of model, whose decisions are cheap when its probabilities are right "
-    "everywhere; the costs come in when it decides."
+    "It is the default: the costs enter by the decisions, which are cheap when probabilities are right "
+    "everywhere."
 )
 
 
@@ -459,7 +459,7 @@ class JudgedStudy:
         if getattr(fitted.estimator, "verdict_", ""):
             return "It was chosen by a search."
         if request.loss is not None or "loss" in request.settings:
-            return "It was asked for by name."
+            return "It was given by name."
         if fitted.spec.reads != GIVEN:
             return _DEFAULT_LOSS
         default = isinstance(owner.loss, str) and owner.loss == "auto"
