@@ -1,4 +1,4 @@
-"""Rare classes: leaves that hold enough of them."""
+"""Settings that depend on the classes: leaves that hold enough of a rare one, cuts of several."""
 
 import numpy as np
 import pytest
@@ -53,3 +53,17 @@ def test_leaves_of_one_row_are_for_shrunken_trees():
     assert settings(0.3, l2_regularization=1.0).min_samples_leaf == 5
     assert settings(0.3, algorithm="additive").min_samples_leaf == 5
     assert settings(0.3, max_iter=10).min_samples_leaf == 20
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "rounds", "random"),
+    [(2, "auto", False), (3, "auto", True), (3, 50, False), (3, "cv", True), (2, "cv", True)],
+)
+def test_cuts_are_random_where_folds_or_several_classes_count_rounds(n_classes, rounds, random):
+    training = Training.read("T", np.zeros((24_000, 1)), np.arange(24_000) % n_classes)
+
+    def found(**parameters):
+        return settings_of(BoostingClassifier(max_iter=rounds, **parameters), training, 0).random_cuts
+
+    assert found() == random
+    assert not found(splitter="best")

@@ -110,7 +110,8 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         are all looked at 0.3, or as much as makes three features.
     splitter : {"auto", "best", "random"}, default="auto"
         Whether a split looks at every cut of a feature or at one that is drawn at random, as extra trees do.
-        "auto" is "random" for trees counted by folds, else "best".
+        "auto" is "random" for trees counted by folds, and for those of more than two classes that held-out
+        rows count, else "best".
     max_bins : int or "auto", default="auto"
         Bins per feature, 2 to 255, besides one for missing values. "auto" is 255, or 10 for BoostLR.
     categorical_features : "from_dtype", None, mask or list of columns, default="from_dtype"

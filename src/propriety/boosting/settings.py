@@ -122,7 +122,8 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     leaves = given.number_or_auto("max_leaf_nodes", most_leaves, 2, whole=True)
     drawn = by_folds and weak_learner == "tree"
     subsample = given.number_or_auto("subsample", _ROWS_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
-    random_cuts = _random_cuts(model, drawn)
+    stopped = early and isinstance(model.max_iter, str) and training.n_classes > 2
+    random_cuts = _random_cuts(model, drawn or (stopped and weak_learner == "tree"))
     drawn_share = min(1.0, max(_FEATURES_BY_FOLDS, _FEWEST_FEATURES / d))
     some = drawn and not random_cuts
     features = given.number_or_auto("max_features", drawn_share if some else 1.0, 0, 1, above=True)
