@@ -45,7 +45,7 @@ def test_the_score_is_the_weighted_sum_of_the_members_log_odds(table, fitted):
         p = np.clip(P[:, 1], 1 / (1 + np.exp(12)), 1 / (1 + np.exp(-12)))
         total = total + fitted.weights_[name] * np.log(p / (1 - p))
     np.testing.assert_allclose(fitted.decision_function(X), total, atol=1e-9)
-    assert list(fitted.weights_) == ["linear", "forest", "boosting", "kernel"]
+    assert list(fitted.weights_) == ["linear", "forest", "boosting"]
     assert min(fitted.weights_.values()) >= 0
 
 
@@ -147,16 +147,11 @@ def _odds(model, X):
 
 def test_the_curve_says_what_each_step_has_bought(table, fitted, capsys):
     ladder = fitted.judgement_.ladder
-    assert [step.name for step in ladder] == [
-        "linear",
-        "linear + forest",
-        "linear + forest + boosting",
-        "all members",
-    ]
+    assert [step.name for step in ladder] == ["linear", "linear + forest", "all members"]
     assert ladder[0].log_loss == fitted.judgement_.members[0].log_loss
-    assert ladder[3].log_loss == fitted.judgement_.model.log_loss
+    assert ladder[2].log_loss == fitted.judgement_.model.log_loss
     assert sorted(step.seconds for step in ladder) == [step.seconds for step in ladder]
-    change = f"{ladder[3].log_loss - ladder[2].log_loss:+.2g}"
+    change = f"{ladder[2].log_loss - ladder[1].log_loss:+.2g}"
     assert f"the log loss by {change}." in fitted.judgement_.curve
     assert "more time would not help" in fitted.judgement_.curve
     AutoClassifier(members=("linear", "tree"), time_budget=1e3, verbose=1, **SMALL).fit(*table)
@@ -170,7 +165,7 @@ def test_a_short_time_leaves_members_out(table):
     model = AutoClassifier(time_budget=1e-6, **SMALL).fit(*table)
     assert list(model.members_) == ["linear"]
     assert "Skipped for time: forest" in model.judgement_.curve
-    assert len(model.judgement_.left_out) == 3
+    assert len(model.judgement_.left_out) == 2
     assert "Skipped: time budget exceeded (forest" in model.verdict
 
 

@@ -79,12 +79,7 @@ def test_without_a_model_the_stack_is_fitted_and_says_what_it_is_worth(folder, t
     result = as_json("fit", folder / "t.csv", *COSTS, *few, "--save", tmp_path / "m")
     assert result["model"] == "auto"
     assert "1,000 decisions cost" in result["verdict"]
-    assert list(propriety.load(tmp_path / "m").estimator.members_) == [
-        "linear",
-        "forest",
-        "boosting",
-        "kernel",
-    ]
+    assert list(propriety.load(tmp_path / "m").estimator.members_) == ["linear", "forest", "boosting"]
 
 
 def test_a_loss_that_is_stated_is_fitted_by_boosting(folder):

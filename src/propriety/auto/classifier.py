@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 class AutoClassifier(ProperClassifier):
     """The cheapest decisions out of the box: several kinds of models, weighted by folds.
 
-    The members are a linear model, a forest, boosting and a kernel machine. Each is fitted to the log loss;
+    The members are a linear model, a forest and boosting. Each is fitted to the log loss;
     its strength or its rounds are chosen by what it says of rows that it was not fitted to, in folds that all
     members share. The model's score is a + Σ wⱼ·scoreⱼ, with weights
     w ≥ 0 that lose least out of fold, held back towards equal ones. One fit serves all costs: they enter
@@ -57,8 +57,8 @@ class AutoClassifier(ProperClassifier):
     interpretable : bool, default=False
         Keep one model that can be read, the best by folds of a linear model, a tree, rules and a scorecard,
         and say what that costs against all members together.
-    members : sequence of str, default=("linear", "forest", "boosting", "kernel")
-        Whom to weigh: those, "tree", "rules" and "scorecard".
+    members : sequence of str, default=("linear", "forest", "boosting")
+        Whom to weigh: those, "kernel", "tree", "rules" and "scorecard".
     n_estimators : int, default=300
         Trees of the forest.
     n_folds : int, default=5
@@ -104,7 +104,7 @@ class AutoClassifier(ProperClassifier):
         pos_label: Any = None,
         time_budget: float | None = None,
         interpretable: bool = False,
-        members: Sequence[str] = ("linear", "forest", "boosting", "kernel"),
+        members: Sequence[str] = ("linear", "forest", "boosting"),
         n_estimators: int = 300,
         n_folds: int = 5,
         categorical_features: Any = "from_dtype",

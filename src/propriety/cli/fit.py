@@ -40,8 +40,8 @@ def fit_command(
         typer.Option(
             "--model",
             "-m",
-            help=f"{', '.join(_NAMES)}. Default: auto, a stack of a linear model, a forest, boosting and a "
-            "kernel machine; boosting with a loss, a search, an offset or many files.",
+            help=f"{', '.join(_NAMES)}. Default: auto, a stack of a linear model, a forest and boosting; "
+            "boosting with a loss, a search, an offset or many files.",
         ),
     ] = None,
     rivals: Annotated[
