@@ -85,27 +85,34 @@ class Pairs:
         return -r
 
 
-def line_search(objective: Objective, point: Iterate, direction: Floats, most: int = 50) -> Iterate | None:
+def line_search(
+    objective: Objective,
+    point: Iterate,
+    direction: Floats,
+    promised: float | None = None,
+    most: int = 50,
+) -> Iterate | None:
     """The first point along the direction that lowers the objective enough; None if there is none.
 
-    Armijo's rule with halving, the full step first. Near the minimum, where the promised descent is below
-    rounding, a step is taken only if the value does not rise beyond rounding and the gradient shrinks by a
-    tenth.
+    Armijo's rule with halving, the full step first. ``promised`` is the change that a full step promises, by
+    default that of the slope. Near the minimum, where it is below rounding, a step is taken only if the value
+    does not rise beyond rounding and, where the slope promises, the gradient shrinks by a tenth.
     """
-    slope = float(np.vdot(point.gradient, direction))
+    slope = float(np.vdot(point.gradient, direction)) if promised is None else promised
     if not slope < 0:
         return None
     step = 1.0
     for _ in range(most):
-        theta = point.theta + step * direction
-        new = objective.at(theta)
-        if np.isfinite(new.value):
-            if new.value <= point.value + _SUFFICIENT * step * slope:
-                return new
-            flat = -slope * step <= 64 * _ROUNDING * max(abs(point.value), 1e-300)
-            if flat:
-                quiet = new.value <= point.value + _ROUNDING * abs(point.value)
+        new = objective.at(point.theta + step * direction)
+        finite = np.isfinite(new.value)
+        if finite and new.value <= point.value + _SUFFICIENT * step * slope:
+            return new
+        if finite and -slope * step <= 64 * _ROUNDING * max(abs(point.value), 1e-300):
+            quiet = new.value <= point.value + _ROUNDING * abs(point.value)
+            if promised is None:
                 shrunk = np.linalg.norm(new.gradient) < 0.9 * np.linalg.norm(point.gradient)
                 return new if quiet and shrunk else None
+            if quiet:
+                return new
         step *= 0.5
     return None

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from propriety.linear.descent import Run, iterate
+from propriety.linear.descent import Run, iterate, line_search
 from propriety.linear.objective import Iterate, Objective
 from propriety.separators.linalg import Codes, Floats
 
-_SUFFICIENT = 1e-4
 _SWEEPS = 2000
-_ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -84,18 +82,7 @@ def _newton(objective: Objective, point: Iterate) -> Iterate | None:
         d = _by_columns(objective, point, (g, theta, l1, l2, accuracy, _SWEEPS))
     direction = d.reshape(K, p).T.copy()
     promised = float(g @ d) + float(l1 @ (np.abs(theta + d) - np.abs(theta)))
-    if not promised < 0:
-        return None
-    t = 1.0
-    for _ in range(40):
-        new = objective.at(point.theta + t * direction)
-        if new.value <= point.value + _SUFFICIENT * t * promised:
-            return new
-        flat = -promised * t <= 64 * _ROUNDING * abs(point.value)
-        if flat and new.value <= point.value + _ROUNDING * abs(point.value):
-            return new
-        t *= 0.5
-    return None
+    return line_search(objective, point, direction, promised, most=40)
 
 
 def _by_columns(objective: Objective, point: Iterate, arguments: tuple[Any, ...]) -> Floats:
