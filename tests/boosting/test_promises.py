@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.inside import forest_of
 
 from propriety import LinearClassifier, TreeClassifier, links, losses, parallel
 from propriety.boosting import Algorithm, BoostingClassifier, rounds
@@ -44,7 +45,7 @@ def test_a_log_loss_of_ones_own_gives_the_built_in_trees(data):
     built_in = BoostingClassifier("Log()", link="Logit()", max_iter=25).fit(X, y)
     model = BoostingClassifier(own, link="Logit()", max_iter=25).fit(X, y)
     for name in ("feature", "bin", "left"):
-        np.testing.assert_array_equal(model._forest.nodes[name], built_in._forest.nodes[name])
+        np.testing.assert_array_equal(forest_of(model).nodes[name], forest_of(built_in).nodes[name])
     np.testing.assert_allclose(model.predict_proba(X), built_in.predict_proba(X), atol=1e-9)
 
 
@@ -78,7 +79,7 @@ def test_the_scale_of_the_loss_does_not_matter(data, loss, regularizers, step):
     one = BoostingClassifier(composite, algorithm=Algorithm(step=step), max_iter=10, **regularizers).fit(X, y)
     three = BoostingClassifier(tripled, algorithm=Algorithm(step=step), max_iter=10, **regularizers).fit(X, y)
     np.testing.assert_allclose(one.predict_proba(X), three.predict_proba(X), atol=1e-9)
-    assert one._forest.nodes["depth"].max() > 1
+    assert forest_of(one).nodes["depth"].max() > 1
 
 
 @pytest.mark.parametrize("loss", ["Log()", "Squared()", "Tailored(0.1, 20)"])
@@ -91,7 +92,7 @@ def test_the_scale_of_the_loss_does_not_matter_where_the_hessian_vanishes(data, 
     for scale in (3, 0.7, 1e-5):
         other = BoostingClassifier(scale * losses.parse(loss), **common).fit(X, y)
         np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9)
-    assert one._forest.nodes["depth"].max() > 1
+    assert forest_of(one).nodes["depth"].max() > 1
 
 
 @pytest.mark.parametrize("loss", ["Log()", "Tailored(0.1, 20)"])
@@ -129,15 +130,17 @@ def test_the_scale_of_weights_that_are_not_whole_does_not_matter(data, scale):
     one = BoostingClassifier(max_iter=10, l2_regularization=1.0).fit(X, y, w)
     other = BoostingClassifier(max_iter=10, l2_regularization=1.0).fit(X, y, scale * w)
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9)
-    assert one._forest.nodes["depth"].max() > 1
+    assert forest_of(one).nodes["depth"].max() > 1
 
 
 def assert_same_model(a, b):
     assert (
-        a._forest.nodes[["feature", "bin", "left", "missing_left"]].tolist()
-        == b._forest.nodes[["feature", "bin", "left", "missing_left"]].tolist()
+        forest_of(a).nodes[["feature", "bin", "left", "missing_left"]].tolist()
+        == forest_of(b).nodes[["feature", "bin", "left", "missing_left"]].tolist()
     )
-    np.testing.assert_allclose(a._forest.nodes["value"], b._forest.nodes["value"], rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        forest_of(a).nodes["value"], forest_of(b).nodes["value"], rtol=1e-12, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,8 +157,8 @@ def test_the_model_does_not_depend_on_the_number_of_threads(parameters):
             BoostingClassifier(max_iter=8, n_jobs=n, random_state=0, **parameters).fit(X, y, weight)
             for n in (1, 2, 4, 2)
         ]
-        first = models[0]._forest.nodes.tolist()
-        assert all(m._forest.nodes.tolist() == first for m in models[1:])
+        first = forest_of(models[0]).nodes.tolist()
+        assert all(forest_of(m).nodes.tolist() == first for m in models[1:])
         scores = [m.decision_function(X).tobytes() for m in models]
         assert len(set(scores)) == 1
 
@@ -176,8 +179,8 @@ def test_classes_side_by_side_are_the_same_model(monkeypatch):
 
     for weight in (None, (np.arange(7500) % 5 > 0).astype(float)):
         models = [fitted(n, sample_weight=weight) for n in (1, 2)]
-        assert models[0]._forest.nodes.tolist() == models[1]._forest.nodes.tolist()
-        assert models[0]._forest.sets.tolist() == models[1]._forest.sets.tolist()
+        assert forest_of(models[0]).nodes.tolist() == forest_of(models[1]).nodes.tolist()
+        assert forest_of(models[0]).sets.tolist() == forest_of(models[1]).sets.tolist()
     assert sizes == [1, 2] * 2
     # Where a score looks at the others', or numbers are drawn in turns, the learners take turns.
     for parameters in ({"algorithm": Algorithm(step="exact")}, {"subsample": 0.5}, {"max_features": 0.5}):
