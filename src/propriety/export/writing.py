@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -217,6 +217,7 @@ def _read_out(graph: Graph, readout: Linked | Ordered | Softmax | Bent | Votes, 
             links.write_inverse(graph, link, scores.columns([k]) - first)
             for k, link in enumerate(readout.links, 1)
         ]
+        above = list(accumulate(above, lambda lower, higher: graph.apply("Min", lower, higher)))
         return graph.join([1 - above[0], *(a - b for a, b in pairwise(above)), above[-1]])
     if len(readout.links) == 1:
         p = links.write_inverse(graph, readout.links[0], scores)
