@@ -31,7 +31,7 @@ CHECKS = {
 }
 #: The tests that run kernels; those of `test_caching` run them uncompiled as well.
 KERNELS = [
-    *(f"tests/{part}" for part in ("engine", "trees", "boosting", "forest", "tree", "rules", "linear")),
+    *(f"tests/{part}" for part in ("trees", "boosting", "forest", "tree", "rules", "linear")),
     *("tests/separators", "tests/distributed", "tests/laws", "tests/losses", "tests/test_parallel.py"),
     "tests/test_caching.py",
 ]

@@ -36,7 +36,6 @@ FLOORS = (
     ("model",),
     ("algorithms",),
     ("evaluation",),
-    ("engine",),
     ("trees",),
     ("distributed",),
     ("separators",),

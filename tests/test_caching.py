@@ -144,7 +144,7 @@ def test_kernels_are_compiled_anew_when_what_they_call_has_changed_or_a_file_is_
         file.write_bytes(file.read_bytes()[:-20])
     assert answer() == "1 0"
     assert answer() == "1 2"  # kept
-    inner = package / "engine" / "masks.py"
+    inner = package / "trees" / "quickscorer.py"
     source = inner.read_text(encoding="utf-8")
     held = "return (sets[which, bin_ >> 5] >> np.uint32(bin_ & 31)) & np.uint32(1) != 0"
     assert source.count(held) == 1
@@ -159,7 +159,7 @@ def test_the_folder_of_kernels_belongs_to_what_is_compiled(tmp_path):
     seen = {fingerprint(package)}
     (package / "cli" / "fit.py").write_text("")
     assert fingerprint(package) in seen
-    for name in ("engine/layout.py", "linear/kernels.py", "trees/search.py"):
+    for name in ("trees/layout.py", "linear/kernels.py", "trees/search.py"):
         (package / name).write_text("")
         assert fingerprint(package) not in seen
         seen.add(fingerprint(package))
@@ -194,7 +194,7 @@ def _compiles(decorator, origin):
     module = origin.get(called.id, "") if isinstance(called, ast.Name) else ""
     if module == "propriety.caching":
         return called.id == "njit"
-    ours = module in ("propriety.engine.compiling", "propriety.engine.addresses", "propriety.trees.jit")
+    ours = module in ("propriety.trees.jit",)
     return module.split(".")[0] == "numba" or (ours and called.id != "records")
 
 

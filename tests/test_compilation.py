@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from propriety.engine.compiling import COMPILED
+from propriety.trees.jit import COMPILED
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 
@@ -86,12 +86,12 @@ class Interrupts:
 
 sys.meta_path.insert(0, Interrupts())
 try:
-    import propriety.engine
+    import propriety.trees.jit
 except KeyboardInterrupt:
     pass
 else:
     raise AssertionError("the interrupt came to nothing")
-from propriety.engine import compiling
+from propriety.trees import jit
 assert "numba" in sys.modules
 """
 

@@ -40,7 +40,6 @@ _PACKAGE = Path(__file__).parent
 #: What is compiled, and what decides how: files of the package, and folders with all that is in them.
 SOURCES = (
     "caching.py",
-    "engine",
     "trees",
     "distributed/shared_memory.py",
     "boosting/histograms.py",

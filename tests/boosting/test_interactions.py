@@ -8,8 +8,8 @@ import pytest
 
 from propriety import BoostingClassifier
 from propriety.boosting import Algorithm
-from propriety.engine.contributions import contributions, interactions
-from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes
+from propriety.trees.predictor import TREE_NODE, Forest, TreeNodes
+from propriety.trees.shap import contributions, interactions
 
 
 def tree():

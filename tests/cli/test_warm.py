@@ -10,7 +10,7 @@ from running import run
 
 from propriety import caching
 from propriety.cli import warm
-from propriety.engine import placing, quantiles, selecting, sorting
+from propriety.trees import apply_bins, quantiles, selection, sorting
 
 
 class InThisProcess:
@@ -58,10 +58,10 @@ def test_kernels_of_many_rows_are_used(monkeypatch):
         return call
 
     kernels = {
-        (selecting, "_select"): {"float32", "float64"},
+        (selection, "_select"): {"float32", "float64"},
         (quantiles, "_end_bins"): {"float32", "float64"},
         (sorting, "_sort_bits"): {"uint32", "uint64"},
-        (placing, "_tabulate"): {"float64"},
+        (apply_bins, "_tabulate"): {"float64"},
     }
     for module, name in kernels:
         monkeypatch.setattr(module, name, noting(getattr(module, name), name))

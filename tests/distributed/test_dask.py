@@ -327,7 +327,7 @@ def test_a_worker_that_is_killed_while_it_bins_changes_nothing(client):
     killed, before = client.run(os.getpid), shared_files()
 
     def die_when_binning():
-        from propriety.engine.binning import Binner
+        from propriety.trees.binning import Binner
 
         Binner.transform = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
 

@@ -27,7 +27,7 @@ from propriety import (  # noqa: E402
 from propriety.distributed import out_of_core  # noqa: E402
 from propriety.distributed import scan as scanning  # noqa: E402
 from propriety.distributed.progress import ProgressBar  # noqa: E402
-from propriety.engine import binning  # noqa: E402
+from propriety.trees import binning  # noqa: E402
 
 N = 4000
 FEATURES = ["size", "level", "kind", "text"]

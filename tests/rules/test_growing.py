@@ -7,10 +7,10 @@ import pytest
 
 from propriety import losses
 from propriety.data.table import Schema
-from propriety.engine.binning import Binner
 from propriety.rules.growing import RuleGrower, edge_score, entropy_score, least_entropies
 from propriety.rules.monomials import BinLiteral, conjoin, shortest_between
 from propriety.rules.text import merged
+from propriety.trees.binning import Binner
 from propriety.weights import Weights
 
 LEVELS = 3  # categories of column 2

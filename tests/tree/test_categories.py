@@ -5,7 +5,7 @@ import pytest
 from scipy.stats.contingency import chi2_contingency
 
 from propriety import TreeClassifier
-from propriety.engine.categories import real_share, whole_step
+from propriety.trees.categories import real_share, whole_step
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from propriety.engine.categories import real_share
+from propriety.trees.categories import real_share
 
 _WORD = 2**64 - 1
 _COUNTED_ROWS = 4096

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from propriety.engine.categories import real_share, whole_step
 from propriety.model.measure import NodeLoss, measure_of
+from propriety.trees.categories import real_share, whole_step
 from propriety.trees.criteria import EQUAL
 
 _WORD = 2**64 - 1

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from propriety import losses
-from propriety.engine.compiling import kernel
 from propriety.model.measure import NodeLoss, measure_of
 from propriety.trees.criteria import FEW, entropy_table, pair_loss
+from propriety.trees.jit import kernel
 
 
 @kernel

@@ -11,12 +11,12 @@ from propriety import BoostingClassifier, TreeClassifier
 from propriety.communicator import SINGLE
 from propriety.data.table import Schema
 from propriety.distributed.turns import TurnTaking, take_turns
-from propriety.engine.binning import Binner
-from propriety.engine.fixed_point import row_weights
-from propriety.engine.layout import Binned
-from propriety.engine.predictor import Forest, finish_tree
+from propriety.trees.binned import Binned
+from propriety.trees.binning import Binner
+from propriety.trees.fixed_point import row_weights
 from propriety.trees.gradient_growth import GradientGrower, SplitParameters
 from propriety.trees.gradients import Quantizer
+from propriety.trees.predictor import Forest, finish_tree
 from propriety.weights import Weights
 
 from .gradient_oracle import Oracle

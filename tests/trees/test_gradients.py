@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from propriety.engine.fixed_point import BLOCK, LEVELS, MAX_COPIES, row_weights
+from propriety.trees.fixed_point import BLOCK, LEVELS, MAX_COPIES, row_weights
 from propriety.trees.gradients import Quantizer
 from propriety.weights import Weights
 

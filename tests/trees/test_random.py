@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.trees.oracle import Draws
 
-from propriety.engine.compiling import kernel
 from propriety.trees import random
+from propriety.trees.jit import kernel
 
 
 @kernel

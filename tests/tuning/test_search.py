@@ -191,7 +191,7 @@ def test_f_star_breaks_ties_as_rules_do():
 
 
 def test_boosting_shares_bins_and_changes_nothing(monkeypatch):
-    from propriety.engine.binning import Binner
+    from propriety.trees.binning import Binner
 
     X, y = plain(300)
     calls = []
@@ -208,7 +208,7 @@ def test_boosting_shares_bins_and_changes_nothing(monkeypatch):
 
 
 def test_bins_are_shared_where_the_same_rows_are_held_out(monkeypatch):
-    from propriety.engine.binning import Binner
+    from propriety.trees.binning import Binner
 
     X, y = plain(200)
     calls = []

@@ -279,6 +279,6 @@ def _has_copies(training: Training) -> bool:
 
 def _merged(training: Training) -> bool:
     """Whether a column has so many categories that bins merge them, by the labels of all rows."""
-    from propriety.engine.layout import BINS
+    from propriety.trees.binned import BINS
 
     return max(training.schema.n_categories) > BINS - 1

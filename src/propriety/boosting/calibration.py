@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.optimize import isotonic_regression, minimize
 
-from propriety.engine.fixed_point import RowWeights, row_weights, weighted_sum
 from propriety.losses import Composite, simplex
 from propriety.losses.links import Interpolated, Recalibrated
 from propriety.losses.point import at_log_odds
 from propriety.solve import damped_newton
+from propriety.trees.fixed_point import RowWeights, row_weights, weighted_sum
 from propriety.weights import Weights
 
 #: Columns of the design of a kind, made of log p, −log q and 1, one row for each of its coefficients.

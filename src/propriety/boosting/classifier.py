@@ -459,7 +459,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         """Exact Shapley values."""
         self._refuse_own("contributions")
         from propriety.boosting.shapes import contributions_of
-        from propriety.engine.contributions import contributions, mean_values
+        from propriety.trees.shap import contributions, mean_values
 
         if self._is_curves():
             return contributions_of(self, table)
@@ -482,7 +482,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         if self._is_curves():
             result[..., every, every] = self._contributions(table)[:, :, :-1]
         else:
-            from propriety.engine.contributions import interactions
+            from propriety.trees.shap import interactions
 
             for start, stop, values in table.chunks(self._binner.encoders()):
                 result[start:stop] = interactions(self._forest, values, self._threads)

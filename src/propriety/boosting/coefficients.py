@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from propriety.boosting.leaves import find_zeros
 from propriety.boosting.objective import Objective, derivatives
 from propriety.communicator import SINGLE, Communicator
-from propriety.engine.fixed_point import RowWeights, weighted_sum
+from propriety.trees.fixed_point import RowWeights, weighted_sum
 
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12

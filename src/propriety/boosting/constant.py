@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.boosting.objective import Objective
-from propriety.engine.fixed_point import row_weights, weighted_sum
 from propriety.solve import damped_newton
+from propriety.trees.fixed_point import row_weights, weighted_sum
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]

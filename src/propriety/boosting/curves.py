@@ -1,6 +1,6 @@
 """Functions of one feature as they are kept, and the scores they give: an additive model.
 
-An ensemble of curves has the methods of the engine's ``Forest`` that the booster uses. Its score is the sum
+An ensemble of curves has the methods of ``Forest`` that the booster uses. Its score is the sum
 of one table per feature.
 """
 
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.cached_properties import cached_property
-from propriety.engine.binning import Binner
-from propriety.engine.layout import BINS, SET_WORDS, Binned
-from propriety.engine.placing import place
-from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes, copy_of
 from propriety.export.formula import Trees
+from propriety.trees.apply_bins import place
+from propriety.trees.binned import BINS, SET_WORDS, Binned
+from propriety.trees.binning import Binner
+from propriety.trees.predictor import TREE_NODE, Forest, TreeNodes, copy_of
 
 _ROWS = 8192
 Floats = NDArray[np.float64]

@@ -26,10 +26,10 @@ from propriety.boosting.rounds import Booster
 from propriety.boosting.settings import N_FOLDS, ROUNDS, TOLERANCE, BoostingSettings
 from propriety.data.folds import read_folds, with_folds
 from propriety.data.training import Training
-from propriety.engine.binning import Binner
-from propriety.engine.fixed_point import row_weights, weighted_sum
-from propriety.engine.layout import CELLS, Binned
 from propriety.model.base import squeezed
+from propriety.trees.binned import CELLS, Binned
+from propriety.trees.binning import Binner
+from propriety.trees.fixed_point import row_weights, weighted_sum
 from propriety.trees.gradient_grower import TASK_CELLS
 from propriety.weights import Weights
 

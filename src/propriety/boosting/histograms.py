@@ -5,7 +5,7 @@ that is Σ_b |G_b|, for real values −G_b/H_b it is Σ_b G_b²/H_b, with G and 
 Sums are in fixed point, so that they depend neither on the order of the rows nor on the number of threads.
 With ``max_intervals`` neighbouring bins are joined first, as the leaves of a tree on the one feature would.
 Of what a feature of categories reaches, and of its values, only the real share counts
-(:mod:`propriety.engine.categories`).
+(:mod:`propriety.trees.categories`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from propriety.boosting.draws import Draws
 from propriety.boosting.learners import Units
 from propriety.boosting.leaves import Cells
 from propriety.communicator import SINGLE, Communicator
-from propriety.engine.categories import real_share, spread
-from propriety.engine.compiling import allocating, inner, kernel
-from propriety.engine.fixed_point import RowWeights, Scale, fix_rows, sum_cells, wide_scale
-from propriety.engine.layout import BINS, Binned
+from propriety.trees.binned import BINS, Binned
+from propriety.trees.categories import real_share, spread
+from propriety.trees.fixed_point import RowWeights, Scale, fix_rows, sum_cells, wide_scale
 from propriety.trees.gradients import dispersion
+from propriety.trees.jit import allocating, inner, kernel
 
 if TYPE_CHECKING:
     from propriety.boosting.settings import BoostingSettings

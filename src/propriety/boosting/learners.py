@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from propriety.boosting.draws import Draws
 from propriety.boosting.leaves import Cells, Leaves
 from propriety.communicator import SINGLE, Communicator
-from propriety.engine.fixed_point import RowWeights
-from propriety.engine.layout import Binned
-from propriety.engine.predictor import TreeNodes, finish_tree, unseen_drift
+from propriety.trees.binned import Binned
+from propriety.trees.fixed_point import RowWeights
 from propriety.trees.gradient_growth import GradientGrower, SplitParameters
 from propriety.trees.gradients import Quantizer
+from propriety.trees.predictor import TreeNodes, finish_tree, unseen_drift
 
 if TYPE_CHECKING:
     from propriety.boosting.settings import BoostingSettings
-    from propriety.engine.binning import Binner
+    from propriety.trees.binning import Binner
 
 _NO_LIMIT = 2**30
 _ROUNDING = 1e-7  # of a leaf's weight, relative; a leaf that holds just enough rows must not miss by it
@@ -74,7 +74,7 @@ class Learner(Protocol):
 
 
 class TreeLearner:
-    """Trees of the engine."""
+    """Trees of the histogram grower."""
 
     def __init__(
         self,

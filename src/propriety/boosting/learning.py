@@ -22,9 +22,9 @@ from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.boosting.validation import Validation
-    from propriety.engine.binning import Binner
-    from propriety.engine.layout import Binned
-    from propriety.engine.sharing import SharedBins
+    from propriety.trees.binned import Binned
+    from propriety.trees.binning import Binner
+    from propriety.trees.shared_bins import SharedBins
 
 Floats = NDArray[np.float64]
 #: How many times a class may weigh more than another: the weights of rows are exact to 50 bits of their sum.
@@ -138,7 +138,7 @@ def prepare(
     shared_bins: SharedBins | None = None,
 ) -> Lesson:
     """Hold rows out, and bin the table."""
-    from propriety.engine.sharing import SharedBins
+    from propriety.trees.shared_bins import SharedBins
 
     check_spread(settings, training)
     weights = training.weights
@@ -237,7 +237,7 @@ def _hold_out(settings: BoostingSettings, training: Training, weights: Weights) 
         return _hold_out_groups(settings, training)
     if not asked and settings.validation_fraction * weights.total < _LEAST_PLACES:
         return None
-    from propriety.engine.binning import content_hashes
+    from propriety.trees.binning import content_hashes
 
     # A row's place belongs to what it holds, so that copies are held out together, in whatever process. A fit
     # that draws nothing else does not depend on the seed.

@@ -1,6 +1,6 @@
 """Values of leaves and bins: sums over their rows, wide enough not to carry the histograms' rounding.
 
-The sums are in the wide fixed point of the engine, so they depend neither on the order of the rows nor on the
+The sums are in the wide fixed point, so they depend neither on the order of the rows nor on the
 number of threads, and k copies of a row count as one of weight k.
 """
 
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.communicator import SINGLE, Communicator
-from propriety.engine.compiling import kernel
-from propriety.engine.fixed_point import RowWeights, Scale, largest, sum_cells, wide_scale
-from propriety.engine.layout import Binned
-from propriety.engine.masks import contains
+from propriety.trees.binned import Binned
+from propriety.trees.fixed_point import RowWeights, Scale, largest, sum_cells, wide_scale
 from propriety.trees.gradient_layout import Index
+from propriety.trees.jit import kernel
+from propriety.trees.quickscorer import contains
 
 _ROWS = 65536
 _MAX_STEPS = 100

@@ -16,9 +16,9 @@ from scipy import sparse
 
 from propriety.data.table import Stacked, is_frame, is_sparse, take_rows
 from propriety.data.training import Training, encode_known
-from propriety.engine.binning import Binner
-from propriety.engine.predictor import Forest, TreeNodes, copy_of
 from propriety.losses.simplex import Cumulative, OrderedLoss
+from propriety.trees.binning import Binner
+from propriety.trees.predictor import Forest, TreeNodes, copy_of
 
 
 def boost_ordinal(

@@ -32,7 +32,7 @@ from propriety.data.parameters import Parameters
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import Schema, Table, encoders
 from propriety.data.training import Training
-from propriety.engine.fixed_point import row_weights
+from propriety.trees.fixed_point import row_weights
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]
@@ -78,7 +78,7 @@ class OwnLearner:
 class OwnLearners:
     """Learners in the order of their rounds; learner t adds to the score number t mod ``n_scores``.
 
-    It has the methods of the engine's ``Forest`` by which scores are made.
+    It has the methods of ``Forest`` by which scores are made.
     """
 
     learner: Any  # not fitted

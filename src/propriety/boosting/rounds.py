@@ -20,10 +20,10 @@ from propriety.boosting.reach import Reach
 from propriety.boosting.settings import BoostingSettings
 from propriety.cached_properties import cached_property
 from propriety.data.hashing import mixed
-from propriety.engine.binning import Binner
-from propriety.engine.fixed_point import largest, largest_of, row_weights, weighted_sum
-from propriety.engine.layout import Binned
 from propriety.losses.fused import Step
+from propriety.trees.binned import Binned
+from propriety.trees.binning import Binner
+from propriety.trees.fixed_point import largest, largest_of, row_weights, weighted_sum
 from propriety.trees.gradient_growth import histogram_bytes, n_threads
 from propriety.weights import Weights
 

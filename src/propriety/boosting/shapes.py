@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.data.table import Table
-from propriety.engine.layout import BINS, Binned
+from propriety.trees.binned import BINS, Binned
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]

@@ -8,13 +8,13 @@ import numpy as np
 
 from propriety.boosting.curves import Curves
 from propriety.boosting.shapes import Marginals
-from propriety.engine.layout import BINS
-from propriety.engine.predictor import Forest
-from propriety.engine.stored import LARGEST, binner_arrays, forest_arrays, read_binner, read_forest
 from propriety.losses import Composite
 from propriety.losses.simplex import SimplexLoss
 from propriety.model.adapt import Adaptation
 from propriety.storage.checks import Arrays, require, take
+from propriety.trees.binned import BINS
+from propriety.trees.predictor import Forest
+from propriety.trees.stored import LARGEST, binner_arrays, forest_arrays, read_binner, read_forest
 
 
 def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -12,9 +12,9 @@ from propriety import memory
 from propriety.boosting import curves
 from propriety.boosting.objective import Objective
 from propriety.boosting.settings import TOLERANCE
-from propriety.engine.binning import Binner
-from propriety.engine.fixed_point import row_weights, weighted_sum
-from propriety.engine.layout import Binned
+from propriety.trees.binned import Binned
+from propriety.trees.binning import Binner
+from propriety.trees.fixed_point import row_weights, weighted_sum
 from propriety.weights import Weights
 
 

@@ -84,7 +84,7 @@ def _boosting(X: Any, score: Any) -> None:
 
 def _many_rows() -> Any:
     """As many rows as have their edges selected or sorted by digits."""
-    from propriety.engine.sorting import MANY
+    from propriety.trees.sorting import MANY
 
     x = np.random.default_rng(0).normal(size=MANY)
     # Edges of different values are selected; equal ones are sorted.

@@ -29,10 +29,10 @@ from propriety.distributed.estimates import in_words, leaves_of, rounds_of, seco
 from propriety.distributed.progress import ProgressBar, step_of
 from propriety.distributed.scan import Scan, batch_rows
 from propriety.distributed.turns import TurnTaking, take_turns
-from propriety.engine.binning import SAMPLE
-from propriety.engine.layout import CELLS
 from propriety.model.fit_context import ATTRIBUTE as FIT_CONTEXT
 from propriety.model.fit_context import end_context, in_context
+from propriety.trees.binned import CELLS
+from propriety.trees.binning import SAMPLE
 
 #: Rows that are read into memory, and fitted as ever; those of workers, if it takes all rows in one place.
 FEW = 50_000

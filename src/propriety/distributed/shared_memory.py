@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from propriety import memory
 from propriety.communicator import Communicator, Disconnected, Part, Report
-from propriety.engine import team
-from propriety.engine.compiling import kernel
+from propriety.trees import work_queue
+from propriety.trees.jit import kernel
 
 try:
     import fcntl
@@ -54,7 +54,7 @@ def _give(mine, place, board, at, count):
     """Put numbers in a place, and tell that they are there."""
     for i in range(mine.size):
         place[i] = mine[i]
-    team.put(board, at, count)
+    work_queue.put(board, at, count)
 
 
 @kernel
@@ -62,11 +62,11 @@ def _wait(board, first, members, count):
     """Spin until all members have arrived, for a little while; returns who has not, or −1."""
     late = 0
     for _ in range(_SPINS):
-        while late < members and team.get(board, first + late * 8) >= count:
+        while late < members and work_queue.get(board, first + late * 8) >= count:
             late += 1
         if late == members:
             return -1
-        team.breathe()
+        work_queue.breathe()
     return late
 
 

@@ -246,7 +246,7 @@ class ForestClassifier(ProperClassifier):
         Their sum is the probability less its mean over the training rows. They are on the scale of the
         probability, which is what trees add up to, and not on that of `predict_contributions`.
         """
-        from propriety.engine.contributions import interactions_of_votes
+        from propriety.trees.shap import interactions_of_votes
 
         table = self._table(X)
         return interactions_of_votes(self._formula(), table, self._grown.encoders(), self._threads)

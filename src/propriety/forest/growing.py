@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner, kernel, small
-from propriety.engine.masks import contains
 from propriety.trees.grower import advance, begin
 from propriety.trees.histogram import bin_of, column_start
+from propriety.trees.jit import inner, kernel, small
 from propriety.trees.layout import LINE, TO_CLASS, TO_COUNT
+from propriety.trees.quickscorer import contains
 from propriety.trees.random import scramble
 
 #: Votes out of bag are whole numbers of this unit, so that the order of the trees does not matter.

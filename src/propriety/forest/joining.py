@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import kernel
-from propriety.engine.layout import SET_WORDS
 from propriety.forest.trees import GrownTrees
+from propriety.trees.binned import SET_WORDS
+from propriety.trees.jit import kernel
 from propriety.trees.layout import GROWN, GrownTree
 
 Floats = NDArray[np.float64]

@@ -34,9 +34,9 @@ class Learned:
 
 def learn(training: Training, settings: ForestSettings) -> Learned:
     """Grow a forest."""
-    from propriety.engine.binning import Binner
     from propriety.forest.sample import ordered_sample
     from propriety.forest.spread import check_spread
+    from propriety.trees.binning import Binner
 
     check_spread(training, settings)
     schema, jobs = training.schema, settings.n_jobs

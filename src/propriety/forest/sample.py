@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.communicator import Communicator
 from propriety.data.training import Training
-from propriety.engine.binning import Binner
-from propriety.engine.compiling import kernel
-from propriety.engine.layout import BINS
+from propriety.trees.binned import BINS
+from propriety.trees.binning import Binner
+from propriety.trees.jit import kernel
 from propriety.trees.layout import COLUMN, LINE, MOST_COPIES, Sample
 from propriety.weights import Weights
 

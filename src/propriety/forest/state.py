@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from propriety.engine.stored import binner_arrays, forest_arrays, read_binner, read_forest
 from propriety.forest.trees import StoredTrees
 from propriety.forest.votes import GrownForest
 from propriety.model.measure import measure_of
 from propriety.storage.checks import Arrays, require, take
 from propriety.storage.values import check_links
+from propriety.trees.stored import binner_arrays, forest_arrays, read_binner, read_forest
 
 
 def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:

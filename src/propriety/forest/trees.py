@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.cached_properties import cached_property
-from propriety.engine.compiling import kernel
-from propriety.engine.predictor import TREE_NODE, Forest
+from propriety.trees.jit import kernel
 from propriety.trees.layout import GROWN
+from propriety.trees.predictor import TREE_NODE, Forest
 
 Floats = NDArray[np.float64]
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.cached_properties import cached_property
 from propriety.data.table import Table
-from propriety.engine.binning import Binner
-from propriety.engine.compiling import inner, kernel
-from propriety.engine.masks import contains
-from propriety.engine.predictor import Forest, step
 from propriety.export.formula import Formula, Trees, Votes
 from propriety.forest.settings import MOST_FEATURES
 from propriety.forest.trees import GrownTrees, StoredTrees
+from propriety.trees.binning import Binner
+from propriety.trees.jit import inner, kernel
+from propriety.trees.predictor import Forest, step
+from propriety.trees.quickscorer import contains
 
 Floats = NDArray[np.float64]
 _U = np.uint64

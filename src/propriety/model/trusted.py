@@ -23,8 +23,6 @@ _PARTS = (
     "data.numbers.Term",
     "data.seen.RowSketch",
     "data.table.Schema",
-    "engine.binning.Binner",
-    "engine.predictor.Forest",
     "forest.trees.GrownTrees",
     "forest.trees.StoredTrees",
     "forest.votes.GrownForest",
@@ -40,6 +38,8 @@ _PARTS = (
     "scorecard.cards.PointScale",
     "tree.nodes.Tree",
     "tree.pruning.PruningPath",
+    "trees.binning.Binner",
+    "trees.predictor.Forest",
     "weights.Estimate",
 )
 

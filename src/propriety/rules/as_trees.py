@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.data.conditions import Condition, Interval
-from propriety.engine.binning import Binner
-from propriety.engine.layout import SET_WORDS
-from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes
 from propriety.export.formula import Floats, Trees
 from propriety.rules.rule_lists import RuleList
+from propriety.trees.binned import SET_WORDS
+from propriety.trees.binning import Binner
+from propriety.trees.predictor import TREE_NODE, Forest, TreeNodes
 
 
 def as_trees(lists: Sequence[RuleList], binner: Binner) -> Trees:

@@ -20,9 +20,9 @@ from propriety.rules.settings import RuleSettings
 from propriety.storage.checks import Arrays, require, take
 
 if TYPE_CHECKING:
-    from propriety.engine.binning import Binner
     from propriety.rules.monomials import WeightedRule
     from propriety.rules.rule_lists import RuleList
+    from propriety.trees.binning import Binner
 
 _SERIAL = 1 << 17  # cells of a table up to which one thread is fastest
 Floats = NDArray[np.float64]
@@ -301,15 +301,15 @@ class RuleClassifier(ProperClassifier):
     # --- keeping it -------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        from propriety.engine.stored import binner_arrays
         from propriety.rules.state import list_state
+        from propriety.trees.stored import binner_arrays
 
         scores = [list_state(rule_list) for rule_list in self._lists]
         return {"scores": scores}, binner_arrays(self._binner)
 
     def _restore(self, values: dict[str, Any], arrays: Arrays) -> None:
-        from propriety.engine.stored import read_binner
         from propriety.rules.state import read_lists
+        from propriety.trees.stored import read_binner
 
         self._binner = read_binner(arrays, self._schema.n_categories)
         self._lists = read_lists(take(values, "scores", list), self.classes_, self._schema, self._binner)

@@ -3,7 +3,7 @@
 The rows where the monomial M holds and the others are two leaves, and the next literal is the one that most
 lowers Σ_leaves W_k H(p_k), W_k the weight of a leaf and p_k the share of class 1 in it [N9 (49)]. Both sides
 of the first literal are grown further, as a decision tree could grow either leaf. Of what a set of categories
-gains, the part that chance would give counts for nothing (:mod:`propriety.engine.categories`).
+gains, the part that chance would give counts for nothing (:mod:`propriety.trees.categories`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses, parallel
-from propriety.engine.categories import real_share, whole_step
-from propriety.engine.layout import BINS, Binned
 from propriety.rules import kernels
 from propriety.rules.monomials import BinLiteral, bin_set
+from propriety.trees.binned import BINS, Binned
+from propriety.trees.categories import real_share, whole_step
 
 _TIE = 1e-9
 _CHORDS = 4096  # of an entropy

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import kernel
-from propriety.engine.fixed_point import RowWeights, Scale, fix, weight_of
+from propriety.trees.fixed_point import RowWeights, Scale, fix, weight_of
+from propriety.trees.jit import kernel
 
 _ROWS = 4096  # rows whose weights stay in the first cache while all features pass over them
 _U = np.uint64

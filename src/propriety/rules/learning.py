@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from propriety import losses
 from propriety.costs import ResolvedCosts
 from propriety.data.training import Training
-from propriety.engine.binning import Binner
 from propriety.rules import leveraging
 from propriety.rules.growing import GrownRule, RuleGrower
 from propriety.rules.leveraging import RuleSample, ScoredRows
@@ -24,6 +23,7 @@ from propriety.rules.settings import RuleSettings
 from propriety.rules.text import described, merged, round_edges
 from propriety.rules.unseen import unseen_of
 from propriety.separators.bags import first_of_least
+from propriety.trees.binning import Binner
 from propriety.weights import Weights
 
 _NO_EDGE = 1e-9  # leveraging leaves a rule an edge of up to 1e-11

@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses, parallel
-from propriety.engine.fixed_point import largest_of, row_weights, weighted_sum, wide_scale
 from propriety.losses.fused import Step, derivative_pass
 from propriety.rules import kernels
 from propriety.separators import uls
 from propriety.separators.margins import Margins
 from propriety.separators.separation import separating_direction
+from propriety.trees.fixed_point import largest_of, row_weights, weighted_sum, wide_scale
 from propriety.weights import Weights
 
 _EXACT = 1e-11

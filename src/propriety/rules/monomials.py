@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propriety.data.conditions import Condition, Interval, Membership, all_hold
 from propriety.data.table import Schema
-from propriety.engine.binning import Binner
+from propriety.trees.binning import Binner
 
 _BYTES = 32  # a set of 256 bins
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.data.training import Training
-from propriety.engine.binning import Binner
-from propriety.engine.layout import Binned
+from propriety.trees.binned import Binned
+from propriety.trees.binning import Binner
 from propriety.weights import Weights
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import losses
-from propriety.engine.layout import BINS
 from propriety.rules import kernels
 from propriety.rules.monomials import Monomial, WeightedRule
+from propriety.trees.binned import BINS
 
 Floats = NDArray[np.float64]
 Bins = NDArray[np.uint8]

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from propriety import losses
 from propriety.data.table import Schema
-from propriety.engine.binning import Binner
-from propriety.engine.layout import BINS
-from propriety.engine.stored import LARGEST
 from propriety.rules.monomials import BinLiteral, Monomial, WeightedRule, in_words
 from propriety.rules.rule_lists import BinScorer, Contrast, RuleList, Unseen, contrasts
 from propriety.rules.text import weighted_rule
 from propriety.storage.checks import require, take
 from propriety.storage.values import decode, encode
+from propriety.trees.binned import BINS
+from propriety.trees.binning import Binner
+from propriety.trees.stored import LARGEST
 
 _SHARES = ("coverage", "precision", "precision_outside")
 

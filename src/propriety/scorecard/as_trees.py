@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from propriety.data.table import Schema
-from propriety.engine.layout import SET_WORDS
-from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes
 from propriety.export.formula import Trees
 from propriety.scorecard.cards import Card
 from propriety.scorecard.columns import BinnedColumn, Floats
+from propriety.trees.binned import SET_WORDS
+from propriety.trees.predictor import TREE_NODE, Forest, TreeNodes
 
 #: Feature, threshold, set, whether missing values are in it, and the value of the leaf.
 _Test = tuple[int, float, Any, bool, float]

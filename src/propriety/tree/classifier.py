@@ -417,7 +417,7 @@ class TreeClassifier(ProperClassifier):
         Their sum is the probability less its mean over the training rows. They are on the scale of the
         probability, which is what the leaves hold, and not on that of `predict_contributions`.
         """
-        from propriety.engine.contributions import interactions_of_votes
+        from propriety.trees.shap import interactions_of_votes
 
         table = self._table(X)
         return interactions_of_votes(self._formula(), table, encoders(self._category_bins), self._threads)

@@ -55,7 +55,7 @@ def prepare(
     n_jobs: int,
 ) -> Prepared:
     """Bin or rank the columns of the rows `kept` (None: all); `target` orders many categories."""
-    from propriety.engine.binning import Binner, count_levels
+    from propriety.trees.binning import Binner, count_levels
 
     if exact:
         codes, n_bins, values, category_bins = _ranked(table, schema, kept, weights, target, n_jobs)
@@ -94,7 +94,7 @@ def _ranked(
     n_jobs: int,
 ) -> tuple[NDArray[Any], NDArray[np.int64], list[Any], list[Floats | None]]:
     """Ranks of the values, of shape (d, n), their numbers, the values, and bins of categories."""
-    from propriety.engine.binning import merge_categories
+    from propriety.trees.binning import merge_categories
 
     d, counts = table.n_features, schema.n_categories
     n = table.n_rows if kept is None else len(kept)

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from propriety import parallel
 from propriety.communicator import Communicator
 from propriety.data.table import Table
-from propriety.engine.layout import SET_WORDS
-from propriety.engine.predictor import TREE_NODE
 from propriety.model.measure import NodeLoss
 from propriety.tree.columns import Prepared
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import collapse_prices
 from propriety.tree.settings import TreeSettings
+from propriety.trees.binned import SET_WORDS
 from propriety.trees.criteria import BY_TABLE, HIGHEST, LOWEST, entropy_table
 from propriety.trees.grower import grow, list_beside, start_tree
 from propriety.trees.layout import (
@@ -39,6 +38,7 @@ from propriety.trees.layout import (
     make_work,
     most_waiting,
 )
+from propriety.trees.predictor import TREE_NODE
 from propriety.trees.search import count_nodes, search_nodes, take_better
 
 Floats = NDArray[np.float64]

@@ -22,7 +22,7 @@ class Tree:
     Attributes
     ----------
     nodes : structured array
-        As the engine's predictor reads them.
+        As the predictor reads them.
     sets : ndarray
         Bins that categorical splits send left.
     sums : ndarray of shape (nodes, K)
@@ -116,7 +116,7 @@ class Tree:
 
     @cached_property
     def _forest(self) -> Any:
-        from propriety.engine import predictor
+        from propriety.trees import predictor
 
         nodes = self.nodes.copy()
         nodes["value"] = np.arange(len(nodes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import kernel
+from propriety.trees.jit import kernel
 
 Floats = NDArray[np.float64]
 

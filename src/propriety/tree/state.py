@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from propriety.engine.predictor import Forest
-from propriety.engine.stored import category_arrays, forest_arrays, read_categories, read_forest
 from propriety.model.measure import measure_of
 from propriety.storage.checks import Arrays, require, take
 from propriety.storage.values import check_links
 from propriety.tree.nodes import Tree
 from propriety.tree.pruning import PruningPath
+from propriety.trees.predictor import Forest
+from propriety.trees.stored import category_arrays, forest_arrays, read_categories, read_forest
 
 _PATH = {"alphas": "f8", "n_leaves": "i8", "losses": "f8", "cv_losses": "f8", "cv_errors": "f8"}
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import inner, kernel, small
+from propriety.trees.jit import inner, kernel, small
 
 Floats = NDArray[np.float64]
 _Entropy = Callable[[Floats], Floats]

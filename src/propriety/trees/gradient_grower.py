@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine import team
-from propriety.engine.compiling import inner, kernel
-from propriety.engine.fixed_point import BLOCK
-from propriety.engine.layout import SET_WORDS
+from propriety.trees import work_queue
+from propriety.trees.binned import SET_WORDS
+from propriety.trees.fixed_point import BLOCK
 from propriety.trees.gradient_layout import MAX_BLOCKS
 from propriety.trees.gradient_splitter import bound_children
 from propriety.trees.gradient_tasks import (
@@ -40,6 +39,7 @@ from propriety.trees.gradient_tasks import (
     do_task,
     may_split,
 )
+from propriety.trees.jit import inner, kernel
 from propriety.trees.random import scramble
 from propriety.trees.split_features import allow
 
@@ -410,7 +410,7 @@ def _copy(totals, message):
 @inner
 def _finish(board, shared):
     if shared:
-        team.finish(board)
+        work_queue.finish(board)
 
 
 @kernel
@@ -421,7 +421,7 @@ def advance(table, gradients, control, index, tree, sums, search, scratch, total
     that of a tree which another thread grows and this one helps with.
     """
     state, board = control.state[0], control.board
-    worker = team.join(board, number) if number >= 0 else _I(0)
+    worker = work_queue.join(board, number) if number >= 0 else _I(0)
     if worker == 0:
         _copy(totals, sums.message)
     while worker >= 0:
@@ -430,20 +430,20 @@ def advance(table, gradients, control, index, tree, sums, search, scratch, total
             if state.phase < 0:
                 return state.n_numbers if state.phase == SUM else _I(0)
             if state.n_tasks > 1:
-                team.post(board, state.phase, _I(0), state.n_tasks)
+                work_queue.post(board, state.phase, _I(0), state.n_tasks)
         shared, spins = worker > 0 or state.n_tasks > 1, 0
-        task = team.claim(board) if shared else state.n_tasks - 1
+        task = work_queue.claim(board) if shared else state.n_tasks - 1
         while task >= 0 or (worker > 0 and task == -1):
             if task >= 0:
                 do_task(table, gradients, control, index, tree, sums, search, scratch, task, worker)
                 _finish(board, shared)
             else:
                 spins += 1
-                team.rest(spins)
-            task = team.claim(board) if shared else _I(-1)
+                work_queue.rest(spins)
+            task = work_queue.claim(board) if shared else _I(-1)
         if worker > 0:
-            team.leave(board)
+            work_queue.leave(board)
             return _I(0)
         if shared:
-            team.wait(board)
+            work_queue.wait(board)
     return _I(0)  # a helper that came too late

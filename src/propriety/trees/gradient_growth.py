@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.communicator import SINGLE, Communicator
-from propriety.engine import team
-from propriety.engine.compiling import COMPILED, kernel
-from propriety.engine.fixed_point import BLOCK
-from propriety.engine.layout import BINS, CELLS, SET_WORDS, Binned
+from propriety.trees import work_queue
+from propriety.trees.binned import BINS, CELLS, SET_WORDS, Binned
+from propriety.trees.fixed_point import BLOCK
 from propriety.trees.gradient_grower import DIRECT_ROWS, TASK_CELLS, advance
 from propriety.trees.gradient_layout import (
     CUT,
@@ -33,6 +32,7 @@ from propriety.trees.gradient_layout import (
 )
 from propriety.trees.gradient_tasks import BEGIN
 from propriety.trees.gradients import QuantizedGradients
+from propriety.trees.jit import COMPILED, kernel
 
 _CHUNK = 4  # features, at least
 _NONE = np.empty(0, dtype=np.int64)
@@ -141,7 +141,7 @@ class GradientGrower:
         features["categorical"], features["used"] = binned.categorical, 1
         levels = np.empty((0, BINS)) if binned.levels is None else binned.levels
         self._table = Table(binned.rows, binned.columns, features, levels, np.empty((0, d), np.uint8))
-        self.control = Control(np.zeros(1, PARAMS), np.zeros(1, STATE), team.new_board())
+        self.control = Control(np.zeros(1, PARAMS), np.zeros(1, STATE), work_queue.new_board())
         self.index = Index(
             memory.empty(n, np.uint32),
             memory.empty(n, np.uint32),
@@ -240,12 +240,12 @@ class GradientGrower:
         if self.n_workers == 1:
             return int(step(_LEAD))
         board = self.control.board
-        number = team.open_board(board)
+        number = work_queue.open_board(board)
         try:
             with parallel.helped_by(lambda: step(number), self.n_workers - 1):
                 return int(step(_LEAD))
         finally:
-            team.close_board(board)  # or the helpers would wait for ever
+            work_queue.close_board(board)  # or the helpers would wait for ever
 
     def _make_room(self) -> None:
         """Have enough histograms for one more step."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner
-from propriety.engine.intrinsics import LANES, copy_lanes, prefetch
-from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
+from propriety.trees.binned import BINS, CELLS, CURVATURES, WEIGHTS
 from propriety.trees.gradient_layout import SPAN, TILE
+from propriety.trees.intrinsics import LANES, copy_lanes, prefetch
+from propriety.trees.jit import inner
 
 LOW = 0xFFFFFFFF  # the curvature's half of a packed sum
 _U = np.uint64

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import records
-from propriety.engine.handed import by_address
-from propriety.engine.layout import BINS, CELLS, SET_WORDS
+from propriety.trees.binned import BINS, CELLS, SET_WORDS
+from propriety.trees.handed import by_address
+from propriety.trees.jit import records
 
 #: Rows whose bins are copied side by side, at most for so many features, before they are added up.
 TILE, SPAN = 512, 128

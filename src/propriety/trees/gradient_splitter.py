@@ -2,7 +2,7 @@
 
 With gradient sum G and curvature sum H, a leaf of value v changes the loss by G v + ½ (H + l2) v² to
 second order; its best value is v = −G / (H + l2), and the gain of a split is what two such leaves save
-beyond one. Of what a set of categories seems to gain, only the part that :mod:`~propriety.engine.categories`
+beyond one. Of what a set of categories seems to gain, only the part that :mod:`~propriety.trees.categories`
 takes for real is counted.
 """
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.categories import real_share
-from propriety.engine.compiling import inner
-from propriety.engine.intrinsics import bits_of, occupied, trailing_zeros
-from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
+from propriety.trees.binned import BINS, CELLS, CURVATURES, WEIGHTS
+from propriety.trees.categories import real_share
 from propriety.trees.gradient_histogram import LOW, apart, count_feature, count_together
 from propriety.trees.gradient_layout import GROUP
+from propriety.trees.intrinsics import bits_of, occupied, trailing_zeros
+from propriety.trees.jit import inner
 from propriety.trees.random import scramble
 
 #: A histogram that was made without weights holds none that mean anything, so nothing is asked of them.

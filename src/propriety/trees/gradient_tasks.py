@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner
-from propriety.engine.layout import BINS, CELLS, CURVATURES, WEIGHTS
+from propriety.trees.binned import BINS, CELLS, CURVATURES, WEIGHTS
 from propriety.trees.gradient_histogram import LOW, add_part, clear, count_rows, count_weights, pack, subtract
 from propriety.trees.gradient_splitter import best_split, best_split_of_rows
+from propriety.trees.jit import inner
 
 _I, _U = np.int64, np.uint64
 #: Phases; what is not one: numbers are to be added up, the tree is grown.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.communicator import SINGLE, Communicator
-from propriety.engine.fixed_point import (
+from propriety.trees.fixed_point import (
     RowWeights,
     largest,
     narrow_scale,

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner, kernel, small
 from propriety.trees.criteria import BY_TABLE, node_loss, steps
 from propriety.trees.histogram import bin_of, column_start
+from propriety.trees.jit import inner, kernel, small
 from propriety.trees.layout import LINE, ROW
 from propriety.trees.random import scramble
 from propriety.trees.search import find_in_columns, find_in_drawn, send_unseen, total_of

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner, small
-from propriety.engine.intrinsics import trailing_zeros
-from propriety.engine.layout import BINS
+from propriety.trees.binned import BINS
+from propriety.trees.intrinsics import trailing_zeros
+from propriety.trees.jit import inner, small
 from propriety.trees.layout import CLASS, ROW, TO_CLASS, TO_COUNT
 
 _MANY = 160  # rows from which all bins are looked at, of 256

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory
-from propriety.engine.compiling import records
-from propriety.engine.layout import BINS, SET_WORDS
+from propriety.trees.binned import BINS, SET_WORDS
+from propriety.trees.jit import records
 
 #: Columns whose bins lie side by side, for each row, where they do.
 LINE = 32

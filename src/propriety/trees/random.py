@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import small
+from propriety.trees.jit import small
 
 #: By how much the state grows with every number that is drawn.
 STEP = np.uint64(0x9E3779B97F4A7C15)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner, small
 from propriety.trees.histogram import amount_of, bin_of
+from propriety.trees.jit import inner, small
 from propriety.trees.layout import CLASS, TO_CLASS
 from propriety.trees.random import draw_cut
 from propriety.trees.splitter import bins_on_right, judge

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner, kernel, small
 from propriety.trees.criteria import BY_COUNTS, BY_TABLE, EQUAL, FEW, HIGHEST, node_loss
 from propriety.trees.histogram import clear, column_start, count, list_bins
+from propriety.trees.jit import inner, kernel, small
 from propriety.trees.random import draw_below, draw_columns
 from propriety.trees.random_cuts import random_cut
 from propriety.trees.sets import add_unseen, search_sets

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.categories import real_share, whole_step
-from propriety.engine.compiling import inner
+from propriety.trees.categories import real_share, whole_step
+from propriety.trees.jit import inner
 from propriety.trees.random import draw_below
 from propriety.trees.splitter import judge
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner
+from propriety.trees.jit import inner
 from propriety.trees.random import scramble
 
 _I, _U = np.int64, np.uint64

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.engine.compiling import inner, small
 from propriety.trees.criteria import (
     BY_COUNTS,
     BY_TABLE,
@@ -20,6 +19,7 @@ from propriety.trees.criteria import (
     second,
     steps,
 )
+from propriety.trees.jit import inner, small
 
 _U = np.uint64
 

@@ -176,7 +176,7 @@ class Sharing:
 
 
 def _shared_bins() -> Any:
-    from propriety.engine.sharing import SharedBins  # brings in Numba
+    from propriety.trees.shared_bins import SharedBins  # brings in Numba
 
     return SharedBins()
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from propriety.engine import placing
-from propriety.engine.placing import place
+from propriety.trees import apply_bins
+from propriety.trees.apply_bins import place
 
 SPECIAL = [np.inf, -np.inf, 0.0, -0.0, 1e-320, -1e-320, 1e300, -1e300, 3.5e38]
 
@@ -20,7 +20,7 @@ def placed(X, edges, n_jobs=1):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [500, placing._MANY + 77])
+@pytest.mark.parametrize("n", [500, apply_bins._MANY + 77])
 def test_as_numpy_searches(dtype, n):
     rng = np.random.default_rng(0)
     x = rng.normal(size=n)
@@ -41,8 +41,8 @@ def test_as_numpy_searches(dtype, n):
 
 
 def test_more_columns_than_tables(monkeypatch):
-    monkeypatch.setattr(placing, "_TOGETHER", 2)
-    monkeypatch.setattr(placing, "_MANY", 100)
+    monkeypatch.setattr(apply_bins, "_TOGETHER", 2)
+    monkeypatch.setattr(apply_bins, "_MANY", 100)
     X = np.random.default_rng(1).normal(size=(300, 5))
     edges = [np.sort(column[:k]) for k, column in zip((3, 254, 20, 1, 60), X.T, strict=True)]
     for own, x, column in zip(edges, X.T, placed(X, edges), strict=True):

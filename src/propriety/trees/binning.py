@@ -20,14 +20,14 @@ from propriety import memory, parallel
 from propriety.communicator import SINGLE, Communicator
 from propriety.data.streamed import StreamedTable
 from propriety.data.table import encoders
-from propriety.engine.categories import noise_share
-from propriety.engine.compiling import allocating, kernel
-from propriety.engine.layout import BINS, Binned
-from propriety.engine.placing import place
-from propriety.engine.quantiles import TIE as _TIE
-from propriety.engine.quantiles import middles
-from propriety.engine.selecting import EdgeFinder
-from propriety.engine.sorting import sort_numbers
+from propriety.trees.apply_bins import place
+from propriety.trees.binned import BINS, Binned
+from propriety.trees.categories import noise_share
+from propriety.trees.jit import allocating, kernel
+from propriety.trees.quantiles import TIE as _TIE
+from propriety.trees.quantiles import middles
+from propriety.trees.selection import EdgeFinder
+from propriety.trees.sorting import sort_numbers
 from propriety.weights import Weights
 
 #: Distinct rows that the quantiles are taken from.

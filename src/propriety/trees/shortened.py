@@ -6,7 +6,7 @@ once, in the kernel. Most of the rest is Numba's own Python. Steps that find not
 all that is about references and debuggers, and the instructions for numbers, arrays of them and loops are
 written without a search through all that Numba can do.
 
-These are insides of Numba: :mod:`~propriety.engine.compiling` leaves versions alone that were not tried.
+These are insides of Numba: :mod:`~propriety.trees.jit` leaves versions alone that were not tried.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from propriety.engine.layout import SET_WORDS, Binned
-from propriety.engine.predictor import TREE_NODE, Forest, TreeNodes, unseen_drift
+from propriety.trees.binned import SET_WORDS, Binned
+from propriety.trees.predictor import TREE_NODE, Forest, TreeNodes, unseen_drift
 
 D, CATEGORIES = 4, 40  # the last feature is categorical
 

@@ -22,7 +22,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import shared
+from propriety.trees.jit import shared
 
 #: Standard deviations of chance that the spread at the start must exceed to be taken for an effect.
 _MARGIN = 2.0

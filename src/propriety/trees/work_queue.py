@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import COMPILED, inner, instead, kernel
+from propriety.trees.jit import COMPILED, inner, instead, kernel
 
 # Words of a board. The ticket is round · 2³² + tasks · 2¹⁶ + next task, in one word, so that a claim
 # made on an outdated ticket fails. The workers are tree · 2¹⁶ + helpers that have come, for the same reason.

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from propriety import parallel
-from propriety.engine import team
-from propriety.engine.compiling import kernel
-from propriety.engine.fixed_point import row_weights
-from propriety.engine.layout import Binned
-from propriety.trees import gradient_growth
+from propriety.trees import gradient_growth, work_queue
+from propriety.trees.binned import Binned
+from propriety.trees.fixed_point import row_weights
 from propriety.trees.gradient_growth import GradientGrower, SplitParameters
 from propriety.trees.gradients import Quantizer
+from propriety.trees.jit import kernel
 from propriety.weights import Weights
 
 
@@ -18,46 +17,46 @@ from propriety.weights import Weights
 def _lead(board, rounds, n_tasks, counts):
     """Post phases, take part in them, and leave the counts of a phase as they are when it has ended."""
     for phase in range(rounds):
-        team.post(board, phase, phase + 10, n_tasks)
+        work_queue.post(board, phase, phase + 10, n_tasks)
         while True:
-            task = team.claim(board)
+            task = work_queue.claim(board)
             if task < 0:
                 break
-            counts[phase, task] += board[team.ARGUMENT] - 9
-            team.finish(board)
-        team.wait(board)
+            counts[phase, task] += board[work_queue.ARGUMENT] - 9
+            work_queue.finish(board)
+        work_queue.wait(board)
         for task in range(n_tasks):
             counts[rounds, task] += counts[phase, task]
 
 
 @kernel
 def _help(board, tree, counts):
-    if team.join(board, tree) < 0:
+    if work_queue.join(board, tree) < 0:
         return
     spins = 0
     while True:
-        task = team.claim(board)
+        task = work_queue.claim(board)
         if task == -2:
-            team.leave(board)
+            work_queue.leave(board)
             return
         if task < 0:
             spins += 1
-            team.rest(spins)
+            work_queue.rest(spins)
             continue
-        counts[board[team.PHASE], task] += board[team.ARGUMENT] - 9
-        team.finish(board)
+        counts[board[work_queue.PHASE], task] += board[work_queue.ARGUMENT] - 9
+        work_queue.finish(board)
 
 
 @pytest.mark.parametrize("helpers", [0, 1, 7])
 @pytest.mark.parametrize("n_tasks", [1, 5, 300])
 def test_every_task_is_done_once_and_before_the_phase_ends(helpers, n_tasks):
-    board, rounds = team.new_board(), 40
+    board, rounds = work_queue.new_board(), 40
     counts = np.zeros((rounds + 1, n_tasks), dtype=np.int64)
-    tree = team.open_board(board)
+    tree = work_queue.open_board(board)
 
     def lead():
         _lead(board, rounds, n_tasks, counts)
-        team.close_board(board)
+        work_queue.close_board(board)
 
     parallel.run([lead, *[lambda: _help(board, tree, counts)] * helpers], helpers + 1)
     np.testing.assert_array_equal(counts[:rounds], np.arange(1, rounds + 1)[:, None] * np.ones((1, n_tasks)))
@@ -65,13 +64,13 @@ def test_every_task_is_done_once_and_before_the_phase_ends(helpers, n_tasks):
 
 
 def test_a_late_helper_finds_a_closed_board():
-    board, counts = team.new_board(), np.zeros((1, 1), dtype=np.int64)
-    tree = team.open_board(board)
-    team.close_board(board)
+    board, counts = work_queue.new_board(), np.zeros((1, 1), dtype=np.int64)
+    tree = work_queue.open_board(board)
+    work_queue.close_board(board)
     _help(board, tree, counts)
-    assert team.open_board(board) == tree + 1
+    assert work_queue.open_board(board) == tree + 1
     _help(board, tree, counts)  # and not one that is open for the next tree
-    team.close_board(board)
+    work_queue.close_board(board)
 
 
 @pytest.fixture

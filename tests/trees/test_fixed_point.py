@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from propriety.engine.fixed_point import (
+from propriety.trees.fixed_point import (
     MAX_COPIES,
     fixed_point,
     largest,

@@ -8,7 +8,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from propriety.engine.compiling import instead
+from propriety.trees.jit import instead
 
 LANES = 16  # bytes of a vector that every processor has
 

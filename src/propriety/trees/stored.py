@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from propriety.engine.binning import Binner
-from propriety.engine.layout import BINS, SET_WORDS
-from propriety.engine.predictor import TREE_NODE, Forest
 from propriety.storage.checks import Arrays, require
+from propriety.trees.binned import BINS, SET_WORDS
+from propriety.trees.binning import Binner
+from propriety.trees.predictor import TREE_NODE, Forest
 
 _FIELDS = {name: TREE_NODE[name].str.lstrip("<>=|") for name in TREE_NODE.names or ()}
 #: Largest size of a value, gain or weight: sums of them stay finite.

@@ -8,8 +8,8 @@ they cannot make arrays; ``allocating`` can. ``small`` is ``inner`` that is alwa
 called. ``shared`` is for plain functions of a few numbers, called from Python
 and from kernels alike.
 
-Numba's own way of compiling takes more than twice as long as :mod:`~propriety.engine.shortened`, whose
-functions hand each other tuples by address (:mod:`~propriety.engine.handed`).
+Numba's own way of compiling takes more than twice as long as :mod:`~propriety.trees.shortened`, whose
+functions hand each other tuples by address (:mod:`~propriety.trees.handed`).
 
 With ``NUMBA_DISABLE_JIT=1`` kernels run as Python, by one thread: slowly, with every index tested. For that,
 ``records`` makes types whose fields are attributes in Python too, and ``instead`` stands in for what only the
@@ -39,7 +39,7 @@ _ALLOCATING: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_
 _KERNEL: dict[str, Any] = _ALLOCATING | {"_nrt": False}
 _PART: dict[str, Any] = _KERNEL | {"no_cpython_wrapper": True}
 if FAMILIAR:
-    from propriety.engine.shortened import KernelCompiler, PartCompiler, ShortCompiler
+    from propriety.trees.shortened import KernelCompiler, PartCompiler, ShortCompiler
 
     _ALLOCATING["pipeline_class"] = ShortCompiler
     _KERNEL["pipeline_class"] = KernelCompiler

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from propriety.boosting import BoostingClassifier
 from propriety.data.table import Schema, Stacked
-from propriety.engine import binning
-from propriety.engine.binning import (
+from propriety.trees import binning
+from propriety.trees.binning import (
     Binner,
     distinct_values,
     merge_categories,

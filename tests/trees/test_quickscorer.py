@@ -5,8 +5,8 @@ import pytest
 from tests.inside import forest_of
 
 from propriety import BoostingClassifier
-from propriety.engine import predictor
-from propriety.engine.masks import LeafMasks
+from propriety.trees import predictor
+from propriety.trees.quickscorer import LeafMasks
 
 
 def by_steps_and_by_masks(forest, X, monkeypatch, first=0, last=None):

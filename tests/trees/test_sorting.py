@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from propriety.engine.sorting import MANY, Sorter, sort_numbers
+from propriety.trees.sorting import MANY, Sorter, sort_numbers
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.cached_properties import cached_property
-from propriety.engine.binning import Binner
-from propriety.engine.compiling import inner, kernel, records
-from propriety.engine.layout import SET_WORDS, Binned
-from propriety.engine.masks import LeafMasks, contains
 from propriety.export.formula import Trees
+from propriety.trees.binned import SET_WORDS, Binned
+from propriety.trees.binning import Binner
+from propriety.trees.jit import inner, kernel, records
+from propriety.trees.quickscorer import LeafMasks, contains
 
 #: A node of a finished tree. ``set`` is −1 for a numeric split.
 TREE_NODE = records(

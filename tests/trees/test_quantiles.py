@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propriety.engine.binning import distinct_values, quantile_edges
-from propriety.engine.quantiles import sorted_edges
+from propriety.trees.binning import distinct_values, quantile_edges
+from propriety.trees.quantiles import sorted_edges
 
 
 def same_edges(values, max_bins):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.engine.compiling import kernel, small
+from propriety.trees.jit import kernel, small
 
 _MANY = 1 << 15  # rows from which a table pays
 _LEADING = 1 << 16

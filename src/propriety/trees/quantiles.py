@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import inner, kernel
+from propriety.trees.jit import inner, kernel
 
 #: Relative; weights w and c·w differ by less, and equal shares must not be told apart.
 TIE = 1e-9

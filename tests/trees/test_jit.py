@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 
-from propriety.engine.compiling import COMPILED, allocating, inner, kernel
+from propriety.trees.jit import COMPILED, allocating, inner, kernel
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.cached_properties import cached_property
-from propriety.engine.compiling import allocating, inner, small
-from propriety.engine.intrinsics import trailing_zeros
+from propriety.trees.intrinsics import trailing_zeros
+from propriety.trees.jit import allocating, inner, small
 
 MOST_LEAVES = 64
 ROWS = 128  # rows at a time: their values fit in the first cache

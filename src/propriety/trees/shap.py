@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from propriety import parallel
 from propriety.data.table import Table
-from propriety.engine.compiling import allocating, inner
-from propriety.engine.predictor import Forest, step
 from propriety.export.formula import Formula, Trees, Votes
+from propriety.trees.jit import allocating, inner
+from propriety.trees.predictor import Forest, step
 
 # Columns of a path: feature, share of rows that follow it unknown (zero), known (one), and weight.
 _FEATURE, _ZERO, _ONE, _WEIGHT = range(4)

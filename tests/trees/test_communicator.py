@@ -9,9 +9,9 @@ import pytest
 from propriety.communicator import SINGLE
 from propriety.data.table import Schema
 from propriety.distributed.turns import take_turns
-from propriety.engine import binning
-from propriety.engine.binning import Binner
-from propriety.engine.fixed_point import row_weights, weighted_sum
+from propriety.trees import binning
+from propriety.trees.binning import Binner
+from propriety.trees.fixed_point import row_weights, weighted_sum
 from propriety.trees.gradients import Quantizer
 from propriety.weights import Weights
 

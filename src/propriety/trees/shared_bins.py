@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.binning import Binner, ColumnSource
-from propriety.engine.layout import Binned
+from propriety.trees.binned import Binned
+from propriety.trees.binning import Binner, ColumnSource
 from propriety.weights import Weights
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import kernel, small
+from propriety.trees.jit import kernel, small
 
 #: Numbers from which the passes pay, and a kernel that has to be compiled.
 MANY = 1 << 15

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.engine.compiling import inner, kernel, small
-from propriety.engine.quantiles import TIE, middles, sorted_edges
-from propriety.engine.sorting import MANY, Sorter
+from propriety.trees.jit import inner, kernel, small
+from propriety.trees.quantiles import TIE, middles, sorted_edges
+from propriety.trees.sorting import MANY, Sorter
 
 _GROUPS = 1 << 14
 _LOOKED_AT = 1024  # numbers that tell how wide the groups should be

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from propriety import memory, parallel
 from propriety.communicator import SINGLE, Communicator
-from propriety.engine.compiling import inner, kernel
-from propriety.engine.intrinsics import bits_of, number_of
+from propriety.trees.intrinsics import bits_of, number_of
+from propriety.trees.jit import inner, kernel
 from propriety.weights import Weights
 
 BLOCK = 8192

@@ -19,7 +19,7 @@ from numba.core.imputils import impl_ret_borrowed
 from numba.extending import NativeValue, lower_getattr_generic, models, register_model, typeof_impl, unbox
 
 from propriety.cached_properties import cached_property
-from propriety.engine.compiling import COMPILED
+from propriety.trees.jit import COMPILED
 
 
 class Handed(types.NamedTuple):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from propriety.engine.compiling import COMPILED, inner
-from propriety.engine.handed import by_address
+from propriety.trees.handed import by_address
+from propriety.trees.jit import COMPILED, inner
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 

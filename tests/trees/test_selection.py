@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from propriety import parallel
-from propriety.engine.quantiles import sorted_edges
-from propriety.engine.selecting import EdgeFinder
-from propriety.engine.sorting import MANY
+from propriety.trees.quantiles import sorted_edges
+from propriety.trees.selection import EdgeFinder
+from propriety.trees.sorting import MANY
 
 N = MANY + 1234
 
