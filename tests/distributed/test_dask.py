@@ -234,7 +234,7 @@ def test_clear_errors(client, monkeypatch):
         model(learning_rate=-1).fit(dX, dy)
     with pytest.raises(ValueError, match="two classes"):
         model().fit(dX, da.zeros(N, chunks=400, dtype=int))
-    monkeypatch.setattr("propriety.distributed.dask.FEW", 10)
+    monkeypatch.setattr("propriety.distributed.driver.FEW", 10)
     with pytest.raises(NotDistributable, match="max_iter"):
         model(max_iter="cv").fit(dX, dy)
 
@@ -313,7 +313,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, larger, monkeypatch):
     whole = clone(estimator).fit(X, y)
     killed = pids(client)[0]
     bar = while_fitting(lambda: os.kill(killed, signal.SIGKILL), 5)
-    monkeypatch.setattr("propriety.distributed.dask.ProgressBar", bar)
+    monkeypatch.setattr("propriety.distributed.driver.ProgressBar", bar)
     fitted = clone(estimator).fit(da.from_array(X, (7000, 4)), da.from_array(y, 7000))
     assert killed not in pids(client)
     same(whole, fitted, X)
@@ -367,7 +367,7 @@ def test_a_worker_that_pauses_is_waited_for(client, larger, monkeypatch):
         time.sleep(3)
         os.kill(paused, signal.SIGCONT)
 
-    monkeypatch.setattr("propriety.distributed.dask.ProgressBar", while_fitting(pause, 5))
+    monkeypatch.setattr("propriety.distributed.driver.ProgressBar", while_fitting(pause, 5))
     fitted = clone(estimator).fit(da.from_array(X, (7000, 4)), da.from_array(y, 7000))
     same(clone(estimator).fit(X, y), fitted, X)
     assert paused in pids(client)
@@ -383,7 +383,7 @@ def test_an_interrupt_keeps_the_rounds(client, larger, monkeypatch):
             if answered.wait(pause):
                 return
 
-    monkeypatch.setattr("propriety.distributed.dask.ProgressBar", while_fitting(knock, 5))
+    monkeypatch.setattr("propriety.distributed.driver.ProgressBar", while_fitting(knock, 5))
     fitted = clone(estimator).set_params(max_iter=20_000)  # far more than there is time for
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # one in the background ignores it
     try:

@@ -118,6 +118,18 @@ class Constant(ProperClassifier):
     def _scores(self, table):
         return np.full((table.n_rows, 1), self.score_)
 
+    def _contributions(self, table):
+        return np.full((table.n_rows, 1, 1), self.score_)
+
+    def importances(self):
+        return np.zeros(0)
+
+    def _state(self):
+        return {}, {"score": np.array(self.score_)}
+
+    def _restore(self, state, arrays):
+        self.score_ = float(arrays["score"])
+
 
 def test_losses_inside_scikit_learn():
     X, y = np.zeros((40, 1)), np.array(["no", "yes", "no", "no"] * 10)

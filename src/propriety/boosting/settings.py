@@ -43,7 +43,7 @@ _LEAST_CURVATURE = 1e-3
 _MAX_STEP = 1.5
 #: Bins; [M] gives no number for its histograms, and ten come near its tables.
 _BINS, _BINS_OF_PAPERS = 255, 10
-#: A score must be larger by so much to be a new best one.
+#: A score must be larger by this part of the first one to be a new best one.
 TOLERANCE = 1e-7
 #: Kinds of calibration for two classes, and for any number.
 _OF_TWO, _OF_CLASSES = ("platt", "beta", "isotonic"), ("platt", "beta")

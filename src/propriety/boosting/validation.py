@@ -59,8 +59,11 @@ class Validation:
         return -total / self._row_weights.total
 
     def best(self) -> int:
-        """The first entry of the history that no later one beats by more than a rounding error."""
-        return first_best(self.history, TOLERANCE)
+        """The first entry of the history that no later one beats by more than a rounding error.
+
+        The error is relative to the first score, so that it does not depend on the scale of the loss.
+        """
+        return first_best(self.history, TOLERANCE * abs(self.history[0]))
 
 
 def first_best(scores: Sequence[float] | NDArray[np.float64], tol: float) -> int:
