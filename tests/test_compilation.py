@@ -64,10 +64,41 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 compiler.join()
 assert other(1) == 3 and len(times) == 1
 """
+# A module that makes kernels, and is being imported while another thread forks.
+FORKED_IN_AN_IMPORT = """
+import pathlib, tempfile
+from propriety.caching import njit
+
+folder = tempfile.TemporaryDirectory()
+sys.path.insert(0, folder.name)
+pathlib.Path(folder.name, "slow.py").write_text(
+    "from __main__ import begun, go, njit\\n"
+    "begun.set()\\n"
+    "go.wait(20)\\n"
+    "kernel = njit()(lambda x: x + 1)\\n"
+)
+importer = threading.Thread(target=__import__, args=("slow",))
+importer.start()
+begun.wait()
+threading.Timer(0.3, go.set).start()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    import slow
+    os._exit(0 if callable(slow.kernel) else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+importer.join()
+import slow
+assert callable(slow.kernel)
+"""
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals and forks are those of POSIX")
-@pytest.mark.parametrize("script", [INTERRUPTED, FORKED], ids=["interrupted", "forked"])
+@pytest.mark.parametrize(
+    "script",
+    [INTERRUPTED, FORKED, FORKED_IN_AN_IMPORT],
+    ids=["interrupted", "forked", "forked in an import"],
+)
 def test_a_compilation_survives(script):
     done = subprocess.run(
         [sys.executable, "-c", KERNEL + script], capture_output=True, text=True, check=False

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from propriety import numba_import  # noqa: F401  before the others
@@ -34,7 +33,7 @@ from numba import config
 from numba.core import event
 from numba.misc.appdirs import AppDirs
 
-from propriety.compilation import guarded
+from propriety.compilation import guarded, making
 
 _PACKAGE = Path(__file__).parent
 #: What is compiled, and what decides how: files of the package, and folders with all that is in them.
@@ -53,7 +52,6 @@ SOURCES = (
 #: Options of Numba by which it compiles otherwise.
 _OPTIONS = ("BOUNDSCHECK", "OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 _OLD = 30 * 86400.0  # seconds after which a folder that nobody has used is deleted
-_lock = Lock()
 
 
 def _files(package: Path) -> Iterator[Path]:
@@ -168,7 +166,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def decorate(function: Callable[..., Any]) -> Any:
         if FOLDER is None:
             return guarded(numba.njit(**options)(function))
-        with _lock:  # the kernels of other packages stay where they are
+        with making:  # the kernels of other packages stay where they are
             theirs, config.CACHE_DIR = config.CACHE_DIR, str(FOLDER)
             try:
                 compiled: Any = numba.njit(cache=True, **options)(function)
@@ -178,10 +176,6 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return guarded(compiled)
 
     return decorate
-
-
-if hasattr(os, "register_at_fork"):  # a child would inherit the lock, and the folder, from a thread it lacks
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class _Progress(event.Listener):

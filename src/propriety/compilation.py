@@ -5,15 +5,18 @@ Python raises in the main thread: later compilations fail or crash. So a thread 
 asked for the kernel waits and can be interrupted; it is finished all the same, for whoever needs it next.
 
 A child process inherits locks without the threads that would release them. So a fork waits until no kernel is
-being compiled.
+being compiled, and no module imported, whose lock is as much of a lock.
 """
 
 from __future__ import annotations
 
+import _imp
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from importlib import _bootstrap
 from typing import Any
 
 from llvmlite.binding import ffi
@@ -25,6 +28,9 @@ from propriety import parallel
 _here = threading.local()
 _idle = threading.Condition()  # whose lock a fork holds
 _running = 0  # compilations
+_LONGEST_IMPORT = 10.0  # seconds that a fork waits for one
+#: Held while a kernel is made, which is not compiled yet.
+making = threading.Lock()
 
 
 def guarded(kernel: Any) -> Any:
@@ -63,13 +69,28 @@ def _without_fork() -> Iterator[None]:
 
 
 def _hold() -> None:
-    """Wait until no other thread compiles, be it another package's function, and let none begin."""
-    with ExitStack() as locks:
-        locks.enter_context(_idle)
-        _idle.wait_for(lambda: _running == getattr(_here, "running", 0))
-        locks.enter_context(global_compiler_lock)
-        locks.enter_context(getattr(ffi.lib, "_lock", nullcontext()))
-        _here.held = locks.pop_all()
+    """Wait until no other thread compiles, be it another package's function, or imports; let none begin."""
+    end = time.monotonic() + _LONGEST_IMPORT
+    while True:
+        with ExitStack() as locks:
+            locks.enter_context(_idle)
+            _idle.wait_for(lambda: _running == getattr(_here, "running", 0))
+            locks.enter_context(global_compiler_lock)
+            locks.enter_context(getattr(ffi.lib, "_lock", nullcontext()))
+            locks.enter_context(making)
+            _imp.acquire_lock()  # without it no import begins
+            locks.callback(_imp.release_lock)
+            if not _others_import() or time.monotonic() > end:
+                _here.held = locks.pop_all()
+                return
+        time.sleep(0.001)  # an import may need each of these locks
+
+
+def _others_import() -> bool:
+    """Whether other threads are importing modules, and none that wait for one that this thread imports."""
+    locks = [reference() for reference in list(getattr(_bootstrap, "_module_locks", {}).values())]
+    owners = {getattr(lock, "owner", None) for lock in locks} - {None}
+    return bool(owners) and threading.get_ident() not in owners
 
 
 def _release() -> None:
