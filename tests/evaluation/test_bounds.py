@@ -113,6 +113,15 @@ def test_weak_learning_needs_no_canonical_link(stumps):
     )
 
 
+@pytest.mark.parametrize("calibrate", ["platt", "isotonic"])
+def test_weak_learning_is_of_the_loss_that_was_boosted_before_its_link_was_bent(stumps, calibrate):
+    X, y, _ = stumps
+    model = BoostingClassifier("Log().with_link(Probit())", max_leaf_nodes=2, calibrate=calibrate).fit(X, y)
+    result = theory.weak_learning(model, X, y)
+    assert np.isfinite(result.bound)
+    assert result.bound == theory.weak_learning(model, X, y, loss="Log().with_link(Probit())").bound
+
+
 def canonical_total(model, X, sign):
     c, scores = losses.Log().composite(), [np.zeros(len(sign))]
     scores += [stage.ravel() for stage in model.staged_decision_function(X)]

@@ -18,6 +18,7 @@ from propriety import losses
 from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import class_index
+from propriety.losses.bent_links import Interpolated, Recalibrated
 from propriety.losses.value import number
 from propriety.model.base import ProperClassifier
 
@@ -69,7 +70,7 @@ def weak_learning(model: Any, X: Any = None, y: ArrayLike | None = None, *, loss
     X, y : the training rows
         Not needed for LinearClassifier, which keeps its report.
     loss : composite, optional
-        The loss that was boosted; by default the model's.
+        The loss that was boosted; by default the model's, before ``calibrate`` bent its link.
 
     Examples
     --------
@@ -89,6 +90,8 @@ def weak_learning(model: Any, X: Any = None, y: ArrayLike | None = None, *, loss
         known = np.array([r.edge for r in report.rounds])
         return WeakLearning(len(known), float(report.bound), known, True)
     composite = composite_of(model, loss)
+    while loss is None and isinstance(composite.link, Interpolated | Recalibrated):  # bent after the rounds
+        composite = losses.Composite(composite.loss, composite.link.base)
     if not composite.has_margin_form:
         composite.margin_loss(0.0)  # raises with the reason
     sign, staged = _staged(model, X, y)
