@@ -126,6 +126,8 @@ PRIVATE = {
     "sklearn.utils._array_api.get_namespace": "whose array it is, under its array API dispatch",
     "sklearn.utils._array_api.get_namespace_and_device": "the same, with the device to answer on",
     "sklearn.utils._array_api._convert_to_numpy": "arrays of each library to NumPy's, as it converts them",
+    "_imp": "the lock of imports, which a fork must hold",
+    "importlib._bootstrap": "who is importing, for whom a fork must wait",
     "sklearn.utils.extmath._approximate_mode": "the split of train_test_split, which makes lists of all rows",
 }
 

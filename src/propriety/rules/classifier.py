@@ -94,7 +94,8 @@ class RuleClassifier(ProperClassifier):
         The edge of each round's rule, the γ of the weak learning assumption. [N9 (42)]
     separated_ : bool, or ndarray of shape (K,)
         Whether a rule makes no mistake, or with ``update="corrective"`` a combination of them is right on
-        some rows and wrong on none, so that there are no finite coefficients; those of ``rules_`` are then held back by one doubtful row a rule.
+        some rows and wrong on none, so that there are no finite coefficients; those of ``rules_`` are then
+        held back by one doubtful row a rule.
     n_iter_ : int
         Rounds, of the class that took most.
 
