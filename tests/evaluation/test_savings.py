@@ -102,6 +102,12 @@ def test_stakes_weigh_the_murphy_curve():
     assert both(0.2) * stake.mean() == pytest.approx(cost)
 
 
+def test_large_sums_and_losses_are_said_in_plain_numbers():
+    told = str(evaluation.cost_summary([0, 1] * 100, [1, 0] * 100, fp_cost=500, fn_cost=818))
+    assert told.startswith("659 a decision")
+    assert "131,800 in all; deciding 1 for everyone costs 250 a decision, 409 less (" in told
+
+
 def test_no_share_of_a_profit_can_be_saved():
     with pytest.raises(ValueError, match=r"cost_summary\(...\).saved"):
         evaluation.cost_summary([0, 1], [0, 1], costs=Costs(tp_benefit=5)).savings  # noqa: B018

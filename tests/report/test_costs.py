@@ -282,7 +282,7 @@ def test_costs_that_are_given_take_the_place_of_the_model_s():
     report = Study.from_estimator(model, x, y, costs=Costs(matrix=np.ones((3, 3)) - np.eye(3)))
     assert not report.costs.abstains
     X, labels = loans()
-    report = Study.from_estimator(COSTLY.fit(X, labels), X, labels, fp_cost=2)
+    report = Study.from_estimator(COSTLY.fit(X, labels), X, labels, fp_cost=2, pos_label="bad")
     assert (report.terms["fp_cost"], report.terms["fn_cost"]) == (2, 1)
 
 

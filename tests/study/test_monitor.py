@@ -120,6 +120,11 @@ def test_shares_are_those_of_the_weights_and_missing_values_are_a_part():
     assert (drift.part, drift.now, drift.changed) == ("missing", 1, True)
 
 
+def test_parts_of_large_numbers_have_no_exponents():
+    known = Distribution("x", (0.2,) * 5, (0.01695, 2020.0, 255_621.0))
+    assert known.parts[1:4] == ("0.01695 to 2020", "2020 to 255,621", "255,621 or more")
+
+
 def test_files_that_remember_nothing_or_nonsense_are_refused(folder, tmp_path):
     model = propriety.load(folder / "m")
     document = model.summary.pop("reference")

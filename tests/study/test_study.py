@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from propriety import BoostingClassifier, Costs, LinearClassifier, Study, TreeClassifier
 from propriety.cli.app import app
+from propriety.costs import PositiveClassWarning
 from propriety.errors import ArgumentError
 
 TABLE = pd.DataFrame(columns())
@@ -203,6 +204,21 @@ def test_costs_of_the_model_are_those_of_the_study():
 def test_arguments_that_cannot_be_meant_are_refused_by_name(given, message):
     with pytest.raises(ArgumentError, match=message):
         study(**given)
+
+
+def test_a_side_that_labels_do_not_settle_is_warned_of():
+    y, p = np.array(["bad", "good"] * 40), np.tile([0.3, 0.6], 40)
+    with pytest.warns(PositiveClassWarning, match="'good' was taken as the class whose miss costs fn_cost"):
+        Study.from_predictions(y, p, fn_cost=4)
+    said = Study.from_predictions(y, 1 - p, fn_cost=1.2, fp_cost=1, pos_label="bad").headline
+    assert "−" not in said.split("(95%")[0]
+
+
+def test_a_saving_that_is_none_is_a_loss_in_words():
+    y, p = np.array([0, 1] * 20), np.tile([0.6, 0.6], 20)
+    p[[1, 3]] = 0.4
+    said = Study.from_predictions(y, p).headline
+    assert said.startswith("No significant saving: the model loses 50")
 
 
 def test_several_classes_take_the_same_path():

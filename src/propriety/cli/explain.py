@@ -189,10 +189,13 @@ def _parts(
         zip(model.columns.names, parts, points[0].tolist(), strict=True), key=lambda row: -abs(row[1])
     )
     shown = [(name, "missing" if values[name] is None else values[name], *rest) for name, *rest in ranked]
+    shown = [row for row in shown if any(row[2:])] or shown
     score = sum(parts) + base + started
     start = f"base {base:.3f}" + ("" if offset is None else f", offset {started:.3f}")
     title = f"Contributions to the score of {label!r}: {score:.3f} in all, {start}"
     out.table(title, ("column", "value", "contribution", f"points for {decision!r}"), shown[:25])
+    if len(shown) < len(ranked):
+        out.say(f"Other columns, which contribute nothing: {len(ranked) - len(shown)}.")
     out.say(f"The base is {_BASES.get(type(model.estimator).__name__, _BASE)}.")
     against = f"the {n:,} of {others.num_rows:,} rows" if n else f"all {others.num_rows:,} rows, as none is"
     out.say(f"Points: contribution to {decision!r}, less its mean over {against} decided otherwise.")

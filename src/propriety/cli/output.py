@@ -87,7 +87,7 @@ class Output:
             longest = max(map(len, cells[j]), default=0)
             # A number is never broken; a heading longer than its numbers takes several lines.
             broken = name.replace(" ", "\n") if longest < len(name) else name
-            compact = numeric or any("–" in cell and len(cell) < _SHORT for cell in cells[j])
+            compact = numeric or (longest < _SHORT and any("–" in cell for cell in cells[j]))
             table.add_column(
                 Text(harmless(broken, keep="\n")),
                 justify="right" if numeric else "left",

@@ -177,7 +177,10 @@ def fit_streamed(
     )
     share = share_of(asking.holdout, files.n_rows)
     rows = Encoded(files, findings, asking.weights, request.seed, share)
-    show_table(out, _training(rows, sample, stated, f"a sample of {path}"))
+    show_table(
+        out,
+        _training(rows, sample, stated, path if sample.num_rows == files.n_rows else f"a sample of {path}"),
+    )
     judging = _training(rows, rows.judging_rows([*stated.columns, *by]), stated, path, by)
     judging = replace(judging, shares=prevalence_of(asking.prevalence, judging.classes))
     memory.trim()

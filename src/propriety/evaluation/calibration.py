@@ -49,6 +49,9 @@ class Reliability:
     level: float
     rows: Rows
 
+    def __repr__(self) -> str:
+        return f"Reliability(level={self.level:g}, outside={self.outside:.3g}, {self.curve!r})"
+
     @property
     def outside(self) -> float:
         """Share of the weight whose rate lies outside the band: about 1 − level if all is right."""

@@ -45,6 +45,18 @@ class Recalibration:
     weight: Array
     positive: Array
 
+    def __repr__(self) -> str:
+        """The number of probabilities and the range of rates, not the arrays.
+
+        >>> recalibrate([0, 1, 1], [0.1, 0.4, 0.8])
+        Recalibration(3 probabilities from 0.1 to 0.8, rates from 0 to 1)
+        """
+        p, rate = self.p, self.rate
+        return (
+            f"Recalibration({len(p)} probabilities from {p[0]:.3g} to {p[-1]:.3g}, "
+            f"rates from {rate[0]:.3g} to {rate[-1]:.3g})"
+        )
+
     def __call__(self, p: ArrayLike) -> Any:
         """Recalibrated probabilities: linear between those seen, constant beyond them."""
         p = inputs.probabilities(np.atleast_1d(p))

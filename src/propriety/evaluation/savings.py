@@ -62,13 +62,24 @@ class CostSummary:
         return share_saved(self.mean.value, self.constant_mean)
 
     def __str__(self) -> str:
+        less = self.saved.value < 0
+        ends = (-self.saved.high, -self.saved.low) if less else (self.saved.low, self.saved.high)
+        more = f"{_number(abs(self.saved.value))} {'less' if less else 'more'} ({' to '.join(map(_number, ends))})"
         return (
-            f"{self.mean.value:.4g} a decision ({self.mean.low:.4g} to {self.mean.high:.4g}), "
-            f"{self.total.value:.4g} in all; deciding {self.constant!r} for everyone costs "
-            f"{self.constant_mean:.4g} a decision, {self.saved.value:.4g} more "
-            f"({self.saved.low:.4g} to {self.saved.high:.4g}); intervals rest on {self.positives:,.4g} "
-            "positives"
+            f"{_number(self.mean.value)} a decision ({_number(self.mean.low)} to {_number(self.mean.high)}), "
+            f"{_number(self.total.value)} in all; deciding {self.constant!r} for everyone costs "
+            f"{_number(self.constant_mean)} a decision, {more}; intervals rest on "
+            f"{_number(self.positives)} positives"
         )
+
+
+def _number(value: float) -> str:
+    """Four digits, never an exponent for a large number.
+
+    >>> _number(0.25), _number(1234.56), _number(81790.4)
+    ('0.25', '1,235', '81,790')
+    """
+    return f"{value:,.0f}" if abs(value) >= 9999.5 else f"{value:,.4g}"
 
 
 def cost_summary(
@@ -95,7 +106,7 @@ def cost_summary(
     (0.25, 1.0, 1, 0.5)
     >>> print(summary)
     0.25 a decision (... to 7.233), 1 in all; deciding 1 for everyone costs 0.5 a decision, 0.25 more (...)...
-    >>> cost_summary([0, 0, 1, 1], [0, 1, 1, 1], fn_cost=9, prevalence=0.02).mean.value
+    >>> round(cost_summary([0, 0, 1, 1], [0, 1, 1, 1], fn_cost=9, prevalence=0.02).mean.value, 6)
     0.49
     """
     stated = read_terms(costs, fp_cost, fn_cost, pos_label)

@@ -125,12 +125,12 @@ def adapted(
             refer = None if reference is None else as_numpy(model.predict_proba(reference))
             found = of_rows(P, weights, np.asarray(old), refer)
             text = f"shares of the classes {_share_texts(found, names)}, "
-            text += f"estimated from {len(P)} rows without labels"
+            text += f"estimated from {len(P):,} rows without labels"
             if found.p_value is not None:
                 text += f"; p = {found.p_value:.2g} that nothing else differs"
         else:
             found = of_labels(P, encode_known(y, model.classes_, len(P)), weights)
-            text = f"recalibrated by {len(P)} labelled rows: slope {found.slope:.3g}, "
+            text = f"recalibrated by {len(P):,} labelled rows: slope {found.slope:.3g}, "
             text += f"shares of the classes {_share_texts(found, names)}"
     result = copy(model)
     result.adaptation_ = replace(found, text=text).after(earlier)

@@ -36,7 +36,7 @@ def no_better(simple: Judgement) -> list[str]:
             f"{simple.name} (saving {number(saved.value)}, {interval})"
         ]
     return [
-        f"the model is not significantly better than {simple.name}: it saves {number(saved.value)} per "
+        f"the model is not significantly better than {simple.name}: the saving is {number(saved.value)} per "
         f"1,000 cases, {interval}"
     ]
 

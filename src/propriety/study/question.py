@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import DISTANCE, TERMS, Costs, matrix_for, parameters_of, read_terms
+from propriety.data.labels import warn_of_side
 from propriety.data.table import Rows, is_frame, is_sparse, named_column, take_rows
 from propriety.data.training import n_scores_of, read_groups, read_offset
 from propriety.data.uncertain import is_uncertain
@@ -216,6 +217,9 @@ class Question:
         if starts is not None:
             starts = read_offset(starts, n, n_scores_of(len(known)))
             starts = starts[:, 0] if starts.shape[1] == 1 else starts
+        costs_of_rows = StudyCosts.read(costs, ordered, X, n, stated)
+        if len(known) == 2:
+            warn_of_side(known, costs_of_rows.resolved, costs.pos_label)
         role = groups if isinstance(groups, Role) else _groups(groups, read("groups", groups), n)
         when = time if isinstance(time, Role) else _time(time, read("time", time), n)
         return cls(
@@ -224,7 +228,7 @@ class Question:
             codes,
             ordered,
             names_of(ordered, class_names),
-            StudyCosts.read(costs, ordered, X, n, stated),
+            costs_of_rows,
             weight,
             starts,
             role,

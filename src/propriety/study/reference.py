@@ -65,7 +65,7 @@ class Distribution:
             return (*self.levels, "other", "missing")
         if not self.edges:
             return ("known", "missing")
-        ends = [f"{edge:.4g}" for edge in self.edges]
+        ends = [f"{edge:,.0f}" if 9999.5 <= abs(edge) < 1e15 else f"{edge:.4g}" for edge in self.edges]
         between = [f"{low} to {high}" for low, high in pairwise(ends)]
         return (f"below {ends[0]}", *between, f"{ends[-1]} or more", "missing")
 

@@ -29,13 +29,13 @@ def headline(study: Study) -> str:
     assert saved is not None
     on = f"on {scale.name}" if scale.period else f"per {scale.name}"
     against = f"compared with {simple.name}, {best_of(study)}"
-    if not saved.sure:
-        return (
-            f"No significant saving: {study.name} saves {scale.cost(saved.value)} {on} "
-            f"(95% CI {scale.between(saved)}) {against}."
-        )
     verb = "saves" if saved.value > 0 else "loses"
     ends = scale.between(saved if saved.value > 0 else _negated(saved))
+    if not saved.sure:
+        return (
+            f"No significant saving: {study.name} {verb} {scale.cost(abs(saved.value))} {on} "
+            f"(95% CI {ends}) {against}."
+        )
     name = f"{study.name[:1].upper()}{study.name[1:]}"
     return f"{name} {verb} {scale.cost(abs(saved.value))} {on} (95% CI {ends}) {against}."
 
