@@ -64,11 +64,12 @@ class CostSummary:
     def __str__(self) -> str:
         less = self.saved.value < 0
         ends = (-self.saved.high, -self.saved.low) if less else (self.saved.low, self.saved.high)
-        more = f"{_number(abs(self.saved.value))} {'less' if less else 'more'} ({' to '.join(map(_number, ends))})"
+        more = f"{_number(abs(self.saved.value))} {'less' if less else 'more'}"
         return (
             f"{_number(self.mean.value)} a decision ({_number(self.mean.low)} to {_number(self.mean.high)}), "
             f"{_number(self.total.value)} in all; deciding {self.constant!r} for everyone costs "
-            f"{_number(self.constant_mean)} a decision, {more}; intervals rest on "
+            f"{_number(self.constant_mean)} a decision, {more} "
+            f"({' to '.join(map(_number, ends))}); intervals rest on "
             f"{_number(self.positives)} positives"
         )
 
