@@ -10,11 +10,10 @@ from propriety.data.table import Schema, Stacked
 from propriety.trees import binning
 from propriety.trees.binning import (
     Binner,
-    distinct_values,
     merge_categories,
-    quantile_edges,
     sample_rows,
 )
+from propriety.trees.quantiles import distinct_values, quantile_edges
 from propriety.weights import Weights
 
 

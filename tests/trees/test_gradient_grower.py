@@ -14,9 +14,10 @@ from propriety.distributed.turns import TurnTaking, take_turns
 from propriety.trees.binned import Binned
 from propriety.trees.binning import Binner
 from propriety.trees.fixed_point import row_weights
-from propriety.trees.gradient_growth import GradientGrower, SplitParameters
+from propriety.trees.gradient_growth import GradientGrower
 from propriety.trees.gradients import Quantizer
 from propriety.trees.predictor import Forest, finish_tree
+from propriety.trees.split_score import SplitParameters
 from propriety.weights import Weights
 
 from .gradient_oracle import Oracle

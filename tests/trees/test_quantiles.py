@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propriety.trees.binning import distinct_values, quantile_edges
-from propriety.trees.quantiles import sorted_edges
+from propriety.trees.quantiles import distinct_values, quantile_edges, sorted_edges
 
 
 def same_edges(values, max_bins):

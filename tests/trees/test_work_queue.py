@@ -7,9 +7,10 @@ from propriety import parallel
 from propriety.trees import gradient_growth, work_queue
 from propriety.trees.binned import Binned
 from propriety.trees.fixed_point import row_weights
-from propriety.trees.gradient_growth import GradientGrower, SplitParameters
+from propriety.trees.gradient_growth import GradientGrower
 from propriety.trees.gradients import Quantizer
 from propriety.trees.jit import kernel
+from propriety.trees.split_score import SplitParameters
 from propriety.weights import Weights
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from propriety import losses
 from propriety.data.parameters import choice, number
@@ -12,7 +12,28 @@ from propriety.losses import simplex
 from propriety.losses.value import Value
 from propriety.storage.values import by_value
 
-LEARNERS = ("tree", "stump", "histogram")
+
+class WeakLearner(NamedTuple):
+    """A kind of weak learner: where its class is, and what the rest of boosting asks of it.
+
+    The class is imported when it is used, so what is not used is not compiled.
+    """
+
+    module: str
+    name: str
+    grows_trees: bool = True  # with cuts, leaves and constraints
+    additive: bool = False  # each is a function of one feature
+    max_leaf_nodes: int | None = None  # instead of the parameter
+
+
+_LEARNERS, _HISTOGRAMS = "propriety.boosting.learners", "propriety.boosting.histograms"
+LEARNERS: Mapping[str, WeakLearner] = {
+    "tree": WeakLearner(_LEARNERS, "TreeLearner"),
+    "stump": WeakLearner(_LEARNERS, "TreeLearner", additive=True, max_leaf_nodes=2),
+    "histogram": WeakLearner(_HISTOGRAMS, "HistogramLearner", grows_trees=False, additive=True),
+}
+#: An estimator of the user's own, of which nothing is known.
+_OWN = WeakLearner("propriety.boosting.own_learners", "OwnLearner", additive=True)
 COEFFICIENTS = ("fixed", "line", "bregman", "corrective")
 #: The steps, and the curvature that a weak learner is found by for each.
 CRITERIA = {
@@ -84,7 +105,7 @@ class Algorithm(Value):
 
     def __post_init__(self) -> None:
         if not self.has_own_learner:
-            choice("weak_learner", self.weak_learner, LEARNERS)
+            choice("weak_learner", self.weak_learner, tuple(LEARNERS))
         choice("step", self.step, tuple(CRITERIA))
         choice("criterion", self.criterion, ("auto", "fisher", "newton", "gradient"))
         choice("coefficient", self.coefficient, COEFFICIENTS)
@@ -101,6 +122,11 @@ class Algorithm(Value):
     def has_own_learner(self) -> bool:
         """Whether the weak learner is an estimator of the user's."""
         return hasattr(self.weak_learner, "fit") and hasattr(self.weak_learner, "get_params")
+
+    @property
+    def learner(self) -> WeakLearner:
+        """The kind of the weak learner."""
+        return _OWN if self.has_own_learner else LEARNERS[self.weak_learner]
 
     @property
     def curvature(self) -> str:

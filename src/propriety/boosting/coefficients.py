@@ -18,6 +18,7 @@ from propriety.boosting.leaves import find_zeros
 from propriety.boosting.objective import Objective, derivatives
 from propriety.communicator import SINGLE, Communicator
 from propriety.trees.fixed_point import RowWeights, weighted_sum
+from propriety.trees.split_score import Penalty
 
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12
@@ -77,7 +78,7 @@ def line(losses: Losses, scores: Floats, k: int, h: Floats, span: float) -> floa
         g, curvature = losses.slopes(trial, k)
         return np.array([losses.sum(g * h)]), np.array([losses.sum(curvature * h * h)])
 
-    return float(find_zeros(sums, sums(np.zeros(1)), 0.0, span)[0])
+    return float(find_zeros(sums, sums(np.zeros(1)), Penalty(), span)[0])
 
 
 def bregman(edge: float, total: float, span: float) -> float:

@@ -22,16 +22,17 @@ def check_learner(estimator: Any, algorithm: Algorithm, learning_rate: float, ma
             f"{algorithm.weak_learner!r}"
         )
     _check_folds(estimator, algorithm)
-    if algorithm.weak_learner == "histogram":
+    if not algorithm.learner.grows_trees:
         if estimator.splitter == "random":
             raise ValueError(
-                "splitter='random' is for trees, and the weak_learner 'histogram' of the algorithm has no "
-                "cuts; leave it out, or use algorithm__weak_learner='stump'"
+                f"splitter='random' is for trees, and the weak_learner {algorithm.weak_learner!r} of the "
+                "algorithm has no cuts; leave it out, or use algorithm__weak_learner='stump'"
             )
         for name in ("monotonic_cst", "interaction_cst"):
             if getattr(estimator, name) is not None:
                 raise ValueError(
-                    f"{name} is for trees, and the weak_learner of the algorithm is 'histogram'; use "
+                    f"{name} is for trees, and the weak_learner of the algorithm is "
+                    f"{algorithm.weak_learner!r}; use "
                     "algorithm='gradient' with interaction_cst='no_interactions', an additive model too"
                 )
     if algorithm.coefficient == "corrective":

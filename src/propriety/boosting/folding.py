@@ -74,10 +74,10 @@ class FoldModel:
             columns = np.ascontiguousarray(binned.columns[:, rows])
             self._held = binned._replace(rows=binned.rows[rows], columns=columns)
 
-    def share_room(self, other: FoldModel) -> None:
+    def share_buffers(self, other: FoldModel) -> None:
         """Work in the room of another fold's model, if it has the same bins; the two take turns."""
         if self._binner is other._binner:
-            self._booster.share_room(other._booster)
+            self._booster.share_buffers(other._booster)
 
     def advance(self, number: int) -> None:
         """Fit one more round and let the held-out scores follow."""
@@ -122,7 +122,7 @@ def rounds_by_folds(lesson: Lesson, folds: NDArray[np.intp], *, stop: bool = Tru
     apart = replace(lesson, settings=replace(settings, n_jobs=n_jobs))
     models = [FoldModel(apart, np.flatnonzero(folds == k)) for k in numbers]
     for i in range(at_once, len(models)):
-        models[i].share_room(models[i % at_once])
+        models[i].share_buffers(models[i % at_once])
     scores = np.full((len(folds), lesson.n_scores), np.nan)
     losses = PooledLoss(lesson, folds)
     for model in models:
@@ -179,7 +179,7 @@ def mean_of_models(lesson: Lesson) -> Lesson:
         for k in range(count)
     ]
     for i in range(at_once, count):
-        models[i].share_room(models[i % at_once])
+        models[i].share_buffers(models[i % at_once])
     grown: list[list[list[Any]]] = [[] for _ in models]
     turns = [partial(_grow, models[i::at_once], grown[i::at_once], settings.max_iter) for i in range(at_once)]
     parallel.run(turns, at_once)

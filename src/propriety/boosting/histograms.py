@@ -30,6 +30,7 @@ from propriety.trees.jit import allocating, inner, kernel
 
 if TYPE_CHECKING:
     from propriety.boosting.settings import BoostingSettings
+    from propriety.trees.binning import Binner
 
 _ROWS = 32768
 _FEW = 4  # a quarter of the features is counted column by column, not row by row
@@ -204,9 +205,13 @@ class HistogramLearner:
     def __init__(
         self,
         binned: Binned,
+        _binner: Binner,
         weights: RowWeights,
         settings: BoostingSettings,
         communicator: Communicator = SINGLE,
+        _rows: NDArray[np.uint32] | None = None,
+        *,
+        every_row: bool = False,
     ) -> None:
         n, d = binned.rows.shape
         self.binned, self.weights, self.settings, self.communicator = binned, weights, settings, communicator
@@ -230,7 +235,7 @@ class HistogramLearner:
         allowed = np.ones(d, dtype=np.uint8) if draws is None else draws.features[k]
         drawn = np.flatnonzero(allowed)
         self._count(drawn, g, h, scale, rows)
-        l2 = settings.l2_regularization * float(units.curvature[k])
+        l2 = settings.penalty(float(units.curvature[k])).l2
         shares = self._shares(drawn, g, h, scale)
         if settings.algorithm.max_intervals is not None:
             return self._joined(drawn, l2, scale, shares)
@@ -311,7 +316,7 @@ class HistogramLearner:
         for part in parts:
             self._cells += part
 
-    def share_room(self, other: HistogramLearner) -> None:
+    def share_buffers(self, other: HistogramLearner) -> None:
         """Count in the cells of another learner over the same bins; the two must take turns."""
         self._cells, self._ints = other._cells, other._ints
 

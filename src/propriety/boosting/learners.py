@@ -7,6 +7,7 @@ keeps the cells with their values, and ``follow`` takes note of what became part
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,15 +18,15 @@ from propriety.boosting.leaves import Cells, Leaves
 from propriety.communicator import SINGLE, Communicator
 from propriety.trees.binned import Binned
 from propriety.trees.fixed_point import RowWeights
-from propriety.trees.gradient_growth import GradientGrower, SplitParameters
+from propriety.trees.gradient_growth import GradientGrower
 from propriety.trees.gradients import Quantizer
 from propriety.trees.predictor import TreeNodes, finish_tree, unseen_drift
+from propriety.trees.split_score import SplitParameters
 
 if TYPE_CHECKING:
     from propriety.boosting.settings import BoostingSettings
     from propriety.trees.binning import Binner
 
-_NO_LIMIT = 2**30
 _ROUNDING = 1e-7  # of a leaf's weight, relative; a leaf that holds just enough rows must not miss by it
 _MOST = 2.0**62  # units of weight: more than rows of a fold have together, where one row outweighs all others
 _SET_SMOOTHING = 10.0  # average rows added to each category when categories are put in order
@@ -68,8 +69,8 @@ class Learner(Protocol):
         """Take note that the model has this learner for score ``k``."""
         ...
 
-    def share_room(self, other: Any) -> None:
-        """Work in the room of another learner over the same bins; the two must take turns."""
+    def share_buffers(self, other: Any) -> None:
+        """Use the buffers of another learner over the same bins; the two must take turns."""
         ...
 
 
@@ -141,10 +142,10 @@ class TreeLearner:
         if self._any_adrift:
             self._drift[k] += np.where(self._adrift, unseen_drift(item, len(self._adrift)), 0.0)
 
-    def share_room(self, other: TreeLearner) -> None:
-        """Grow trees in the room of another learner over the same bins; the two must take turns.
+    def share_buffers(self, other: TreeLearner) -> None:
+        """Grow trees in the buffers of another learner over the same bins; the two must take turns.
 
-        The smaller room is given up: histograms of wide tables are large.
+        The smaller ones are given up: histograms of wide tables are large.
         """
         if other._max_leaves >= self._max_leaves:
             self._grower = other._grower
@@ -168,19 +169,14 @@ class TreeLearner:
         monotone, d = settings.monotone[k], self.binned.rows.shape[1]
         return SplitParameters(
             max_leaves=self._max_leaves,
-            max_depth=_NO_LIMIT if settings.max_depth is None else settings.max_depth,
             min_weight=int(min(np.ceil(settings.min_samples_leaf / weight_unit * (1 - _ROUNDING)), _MOST)),
-            min_curvature=settings.min_weight_leaf * unit,
-            min_gain=settings.min_gain * float(units.gain[k]),
-            l2=settings.l2_regularization * unit,
             set_smoothing=_SET_SMOOTHING * unit,
             monotone=monotone,
             groups=settings.groups,
             features=np.ones(d, dtype=np.uint8),
-            split_features=settings.split_features,
-            random_cuts=settings.random_cuts,
             seed=_NO_SALT,
             drift=np.zeros(d),
+            **settings.of_splits(unit, float(units.gain[k])),
         )
 
 
@@ -202,12 +198,10 @@ def learner_of(
     *,
     every_row: bool = False,
 ) -> Learner:
-    """The weak learner that the settings name; what is not used is not compiled.
+    """The weak learner that the settings name.
 
     ``rows`` are those that have a weight; None: all. With ``every_row`` the others get values too.
     """
-    if settings.algorithm.weak_learner == "histogram":
-        from propriety.boosting.histograms import HistogramLearner
-
-        return HistogramLearner(binned, weights, settings, communicator)
-    return TreeLearner(binned, binner, weights, settings, communicator, rows, every_row=every_row)
+    kind = settings.algorithm.learner
+    learner = getattr(import_module(kind.module), kind.name)
+    return learner(binned, binner, weights, settings, communicator, rows, every_row=every_row)

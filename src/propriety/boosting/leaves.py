@@ -19,6 +19,7 @@ from propriety.trees.fixed_point import RowWeights, Scale, largest, sum_cells, w
 from propriety.trees.gradient_layout import Index
 from propriety.trees.jit import kernel
 from propriety.trees.quickscorer import contains
+from propriety.trees.split_score import Penalty, leaf_value, penalized
 
 _ROWS = 65536
 _MAX_STEPS = 100
@@ -46,12 +47,11 @@ def _list_leaves(nodes, ids, starts, lower, upper):
 
 
 @kernel
-def best_values(sums, scale, l2, lower, upper, values):
-    """−G / (H + l2) per leaf, within its bounds."""
+def best_values(sums, scale, penalty, lower, upper, values):
+    """The best value per leaf, within its bounds."""
     for k in range(values.size):
-        curvature = sums[k, 1] / scale.curvature + l2
-        value = -(sums[k, 0] / scale.gradient) / curvature if curvature > 0 else 0.0
-        values[k] = min(max(value, lower[k]), upper[k])
+        gradient, curvature = sums[k, 0] / scale.gradient, sums[k, 1] / scale.curvature
+        values[k] = leaf_value(gradient, curvature, penalty, lower[k], upper[k])
 
 
 @kernel
@@ -192,12 +192,12 @@ class Cells(ABC):
         whole = self._communicator.sum(self._sums(g, h, scale))
         return whole[:, 0] / scale.gradient, whole[:, 1] / scale.curvature
 
-    def step(self, g: Floats, h: Floats, tops: tuple[float, float], l2: float) -> Floats:
-        """−G / (H + l2) per cell, within its bounds; ``tops`` are the largest |g| and h."""
+    def step(self, g: Floats, h: Floats, tops: tuple[float, float], penalty: Penalty) -> Floats:
+        """The best value per cell, within its bounds; ``tops`` are the largest |g| and h."""
         scale = wide_scale(*tops, self._weights.total)
         values = np.empty(len(self.lower))
         whole = self._communicator.sum(self._sums(g, h, scale))
-        best_values(whole, scale, l2, self.lower, self.upper, values)
+        best_values(whole, scale, penalty, self.lower, self.upper, values)
         return values
 
     def line_search(
@@ -205,17 +205,17 @@ class Cells(ABC):
         derivatives: Callable[[Floats], tuple[Floats, Floats]],
         g: Floats,
         h: Floats,
-        l2: float,
+        penalty: Penalty,
         span: float,
     ) -> Floats:
-        """The value per cell at which its gradient, l2 included, is zero; at most ``span`` in size.
+        """The value per cell, at most ``span`` in size, at which loss and penalty together are flat.
 
         ``derivatives(values)`` gives gradient and curvature of all rows after such a step. Newton's
         steps, or halving where they leave the bracket; a cell of one class ends at ±span.
         """
-        return find_zeros(lambda values: self.sums(*derivatives(values)), self.sums(g, h), l2, span).clip(
-            self.lower, self.upper
-        )
+        return find_zeros(
+            lambda values: self.sums(*derivatives(values)), self.sums(g, h), penalty, span
+        ).clip(self.lower, self.upper)
 
 
 class Leaves(Cells):
@@ -307,10 +307,10 @@ class Leaves(Cells):
 def find_zeros(
     sums: Callable[[Floats], tuple[Floats, Floats]],
     start: tuple[Floats, Floats],
-    l2: float,
+    penalty: Penalty,
     span: float,
 ) -> Floats:
-    """The values, at most ``span`` in size, at which the slopes G + l2·value are zero.
+    """The values, at most ``span`` in size, at which the slopes of loss and penalty are zero.
 
     ``sums(values)`` gives slopes and curvatures there, ``start`` those at 0; each slope depends on its own
     value alone. Newton's steps, or halving where they leave the bracket.
@@ -319,10 +319,10 @@ def find_zeros(
     low, high = np.full(len(G), -span), np.full(len(G), span)
     value = np.zeros(len(G))
     for _ in range(_MAX_STEPS):
-        slope = G + l2 * value
+        slope, bend = penalized(G, H, value, penalty)
         high = np.where(slope > 0, value, high)
         low = np.where(slope < 0, value, low)
-        proposal = value - _ratio(slope, H + l2)
+        proposal = value - _ratio(slope, bend)
         inside = (proposal > low) & (proposal < high)
         # Outside, halve: with a huge bracket the first Newton step of a pure leaf is always inside.
         following = np.where(slope == 0, value, np.where(inside, proposal, 0.5 * (low + high)))

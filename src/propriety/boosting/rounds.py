@@ -25,6 +25,7 @@ from propriety.trees.binned import Binned
 from propriety.trees.binning import Binner
 from propriety.trees.fixed_point import largest, largest_of, row_weights, weighted_sum
 from propriety.trees.gradient_growth import histogram_bytes, n_threads
+from propriety.trees.split_score import Penalty
 from propriety.weights import Weights
 
 _ROOM = 2**28  # bytes of histograms that learners side by side may have
@@ -100,7 +101,7 @@ class Booster:
         """
         settings, n_scores = self.settings, self.objective.n_scores
         size = min(n_threads(self.binned, settings.n_jobs, n_scores), n_scores)
-        plain = self._is_plain() and not self._random and settings.algorithm.weak_learner == "tree"
+        plain = self._is_plain() and not self._random and not settings.algorithm.learner.additive
         even = n_scores % size == 0 or n_scores >= 4 * size
         room = size * histogram_bytes(self.binned, settings.max_leaf_nodes)
         return size if plain and even and self._communicator.size == 1 and room <= _ROOM else 1
@@ -116,13 +117,13 @@ class Booster:
         """Whether rows of weight 0 have their scores too: where learners are looked up for all rows."""
         settings = self.settings
         adds = settings.algorithm.coefficient == "fixed" and not settings.algorithm.sequential
-        learned = self._every_row or settings.algorithm.weak_learner == "histogram"
+        learned = self._every_row or not settings.algorithm.learner.grows_trees
         return not adds or settings.subsample < 1.0 or learned
 
-    def share_room(self, other: Booster) -> None:
-        """Work in the room of another booster over the same bins; the two must take turns."""
+    def share_buffers(self, other: Booster) -> None:
+        """Use the buffers of another booster over the same bins; the two must take turns."""
         for learner, its in zip(self._learners, other._learners, strict=False):
-            learner.share_room(its)
+            learner.share_buffers(its)
 
     def resume(self, ensemble: curves.Ensemble) -> None:
         """Go on after the rounds of an ensemble; the units stay those of the start."""
@@ -216,7 +217,7 @@ class Booster:
 
     def _draws(self, number: int) -> Draws:
         settings, d = self.settings, len(self.binned.n_bins)
-        trees = settings.algorithm.weak_learner != "histogram"
+        trees = settings.algorithm.learner.grows_trees
         count = d if trees else settings.split_features
         rows = settings.subsample < 1.0
         return draws_of(settings.seed, number, self.objective.n_scores, d, count, rows, trees)
@@ -335,9 +336,9 @@ class Booster:
     def _steps(self, cells: Cells, k: int) -> Floats:
         """The way that each cell goes by the step."""
         settings, g, h = self.settings, self._G[k], self._H[k]
-        l2 = settings.l2_regularization * float(self._units.curvature[k])
+        penalty = settings.penalty(float(self._units.curvature[k]))
         if settings.algorithm.step == "exact":
-            return self._exact(cells, k, l2)
+            return self._exact(cells, k, penalty)
         tops = self._tops[k]
         if settings.algorithm.step not in (settings.algorithm.curvature, "sign"):
             # The learner was found by another curvature than the one its values are taken from.
@@ -345,10 +346,10 @@ class Booster:
             self._derive(self.scores, settings.algorithm.step, G, H)
             g, h = G[k], H[k]
             tops = largest(g, h, settings.n_jobs, self._communicator)
-        values = cells.step(g, h, tops, l2)
+        values = cells.step(g, h, tops, penalty)
         return np.sign(values) if settings.algorithm.step == "sign" else values
 
-    def _exact(self, cells: Cells, k: int, l2: float) -> Floats:
+    def _exact(self, cells: Cells, k: int, penalty: Penalty) -> Floats:
         trial, G, H = self.scores.copy(), np.empty_like(self._G), np.empty_like(self._H)
 
         def after(values: Floats) -> tuple[Any, Any]:
@@ -357,7 +358,7 @@ class Booster:
             self._derive(trial, "fisher", G, H)
             return G[k], H[k]
 
-        return cells.line_search(after, self._G[k], self._H[k], l2, self._span)
+        return cells.line_search(after, self._G[k], self._H[k], penalty, self._span)
 
     def _how_far(self) -> Reach:
         """How far a round may move a score."""

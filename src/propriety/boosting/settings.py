@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety import parallel
-from propriety.boosting.algorithm import Algorithm, algorithm_of
+from propriety.boosting.algorithm import Algorithm, WeakLearner, algorithm_of
 from propriety.boosting.compatibility import allows_folds, check_learner, is_asked
 from propriety.boosting.constraints import interaction_groups, signs_by_score
 from propriety.data.parameters import Parameters, choice, number
 from propriety.data.training import Training, n_scores_of
+
+if TYPE_CHECKING:
+    from propriety.trees.split_score import Penalty
 
 #: The number of folds, and the most rounds where held-out rows find their number.
 N_FOLDS, MOST_ROUNDS = 4, 500
@@ -43,6 +46,7 @@ _LEAST_CURVATURE = 1e-3
 _MAX_STEP = 1.5
 #: Bins; [M] gives no number for its histograms, and ten come near its tables.
 _BINS, _BINS_OF_PAPERS = 255, 10
+_NO_LIMIT = 2**30  # of depth
 #: A score must be larger by this part of the first one to be a new best one.
 TOLERANCE = 1e-7
 #: Kinds of calibration for two classes, and for any number.
@@ -86,6 +90,22 @@ class BoostingSettings:
         """Whether rows, features or cuts are drawn, so that another seed makes another model."""
         return self.random_cuts or self.subsample < 1.0 or self.split_features < n_features
 
+    def penalty(self, curvature: float) -> Penalty:
+        """What the values of leaves are penalized by, where a row has this curvature."""
+        from propriety.trees.split_score import Penalty
+
+        return Penalty(l2=self.l2_regularization * curvature)
+
+    def of_splits(self, curvature: float, gain: float) -> dict[str, float]:
+        """Those of a split, by their names in ``SplitParameters``, for rows of this curvature and gain."""
+        return self.penalty(curvature)._asdict() | {
+            "max_depth": _NO_LIMIT if self.max_depth is None else self.max_depth,
+            "min_curvature": self.min_weight_leaf * curvature,
+            "min_gain": self.min_gain * gain,
+            "split_features": self.split_features,
+            "random_cuts": self.random_cuts,
+        }
+
     @property
     def asks_folds(self) -> bool:
         """Whether something is to be learned from folds before the fit."""
@@ -95,7 +115,7 @@ class BoostingSettings:
     def may_be_additive(self) -> bool:
         """Whether the learners look at one feature, or at few."""
         return (
-            self.algorithm.weak_learner != "tree"
+            self.algorithm.learner.additive
             or self.max_leaf_nodes == 2
             or self.max_depth == 1
             or len(self.groups) > 0
@@ -106,7 +126,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     """Check the parameters of a BoostingClassifier against its training data."""
     given, d, total = Parameters(model), training.n_features, training.weights.total
     algorithm = algorithm_of(model.algorithm)
-    weak_learner, free = algorithm.weak_learner, algorithm.regularized
+    learner, free = algorithm.learner, algorithm.regularized
     by_folds, early = _who_counts_rounds(model, algorithm, total * n_scores_of(training.n_classes))
     max_step = _max_step(model, given, algorithm)
     rare = _rows_if_rare(max_step, training)
@@ -115,15 +135,15 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
     if isinstance(model.min_samples_leaf, str) and not free:
         least = 1.0
     elif by_folds and isinstance(model.min_samples_leaf, str):
-        shrunken = weak_learner != "histogram" and l2 >= _L2_BY_FOLDS
+        shrunken = learner.grows_trees and l2 >= _L2_BY_FOLDS
         least = min(least, _LEAF_IF_SHRUNKEN if shrunken else _LEAF_BY_FOLDS)
     most_leaves, rate = _size_and_rate(by_folds, total)
     rate = given.number_or_auto("learning_rate", rate if free else 1.0, 0, above=True)
     leaves = given.number_or_auto("max_leaf_nodes", most_leaves, 2, whole=True)
-    drawn = by_folds and weak_learner == "tree"
+    drawn = by_folds and not learner.additive
     subsample = given.number_or_auto("subsample", _ROWS_BY_FOLDS if drawn else 1.0, 0, 1, above=True)
     stopped = early and isinstance(model.max_iter, str) and training.n_classes > 2
-    random_cuts = _random_cuts(model, drawn or (stopped and weak_learner == "tree"))
+    random_cuts = _random_cuts(model, drawn or (stopped and not learner.additive))
     drawn_share = min(1.0, max(_FEATURES_BY_FOLDS, _FEWEST_FEATURES / d))
     some = drawn and not random_cuts
     features = given.number_or_auto("max_features", drawn_share if some else 1.0, 0, 1, above=True)
@@ -138,7 +158,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         calibrate=_calibration(model, training, by_folds),
         learning_rate=rate,
         max_step=max_step,
-        max_leaf_nodes=2 if weak_learner == "stump" else leaves,
+        max_leaf_nodes=learner.max_leaf_nodes or leaves,
         max_depth=given.number_or_none("max_depth", 1, whole=True),
         min_samples_leaf=least,
         min_weight_leaf=given.number_or_auto(
@@ -149,7 +169,7 @@ def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
         subsample=subsample,
         split_features=max(1, round(features * d)),
         random_cuts=random_cuts,
-        max_bins=_bins(bins, weak_learner, least, total),
+        max_bins=_bins(bins, learner, least, total),
         monotone=signs_by_score(model.monotonic_cst, training.schema, training.classes),
         groups=interaction_groups(model.interaction_cst, training.schema),
         early_stopping=early,
@@ -252,13 +272,13 @@ def _calibration(model: Any, training: Training, by_folds: bool) -> str | None:
 
 def _bins_of(algorithm: Algorithm) -> int:
     """Bins per feature, if they are left to us."""
-    plain_histogram = algorithm.weak_learner == "histogram" and not algorithm.regularized
-    return _BINS_OF_PAPERS if plain_histogram else _BINS
+    of_papers = not algorithm.learner.grows_trees and not algorithm.regularized
+    return _BINS_OF_PAPERS if of_papers else _BINS
 
 
-def _bins(max_bins: int, weak_learner: str, least: float, total: float) -> int:
+def _bins(max_bins: int, learner: WeakLearner, least: float, total: float) -> int:
     """Bins per feature; a histogram learner's hold at least ``min_samples_leaf`` rows each on average."""
-    if weak_learner != "histogram" or least <= 1:
+    if learner.grows_trees or least <= 1:
         return max_bins
     # Relative weights have a whole total but for a rounding error.
     return int(min(max_bins, max(2.0, total * (1 + 1e-9) // least)))

@@ -15,7 +15,7 @@ _READ, _ROUND = 40e-9, 3e-9
 #: The rounds that are neither given nor found, the most where held-out rows find their number, and leaves.
 _ROUNDS, _MOST, _LEAVES = 100, 500, 31
 _MANY = 1_000_000  # rows, where their number is not known
-_OTHER = 4  # trips of a tree that are not for its splits: the scale, the root, the leaves, and one to spare
+_OTHER = 4  # of a tree, not for its splits: the scale, the root, the leaves, and one to spare
 
 
 def rounds_of(model: Any) -> int:
@@ -65,10 +65,10 @@ def seconds_of(rows: int, columns: int, rounds: int, scores: int = 1, threads: i
     return rows * columns * (_READ + _ROUND * rounds * scores) / parallel.n_threads(threads)
 
 
-def trips(leaves: int, ahead: int) -> int:
+def exchanges(leaves: int, ahead: int) -> int:
     """How often the processes of a fit meet for a tree, about.
 
-    >>> trips(31, 1), trips(31, 8), trips(127, 8)
+    >>> exchanges(31, 1), exchanges(31, 8), exchanges(127, 8)
     (34, 10, 22)
     """
     splits, known, count = leaves - 1, 1, _OTHER
@@ -123,7 +123,7 @@ def words_of(model: Any, sizes: Sequence[float], columns: int, threads: Sequence
         each = memory.in_words(n * row / max(1, len(threads)))
         told += f", {memory.in_words(n * row)} in all and {each} a worker"
     if not of_its_own:
-        often = trips(leaves_of(model), TreeAllreduce.speculative_splits)
+        often = exchanges(leaves_of(model), TreeAllreduce.speculative_splits)
         told += f"; {machines} machines meet about {often} times a tree" if machines > 1 else ""
         lasting = seconds_of(n, columns, rounds_of(model), threads=sum(threads) or 1)
         most = "at most " if stops_early(model) else ""

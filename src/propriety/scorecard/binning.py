@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from propriety.scorecard.columns import BinnedColumn, Codes, Floats, drawn_rates
-from propriety.trees.binning import distinct_values, quantile_edges
+from propriety.trees.quantiles import distinct_values, quantile_edges
 
 _FINE = 50  # bins of equal weight that numbers are merged from
 _RARE = 0.2  # of the least share of a bin: levels with fewer rows are rare

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,8 @@ from propriety.trees.apply_bins import place
 from propriety.trees.binned import BINS, Binned
 from propriety.trees.categories import noise_share
 from propriety.trees.jit import allocating, kernel
-from propriety.trees.quantiles import TIE as _TIE
-from propriety.trees.quantiles import middles
+from propriety.trees.quantiles import Distinct, bin_ends, distinct_values, quantile_edges
 from propriety.trees.selection import EdgeFinder
-from propriety.trees.sorting import sort_numbers
 from propriety.weights import Weights
 
 #: Distinct rows that the quantiles are taken from.
@@ -179,76 +177,6 @@ def sample_rows(
     return None if kept is None else np.flatnonzero(kept)
 
 
-@kernel
-def _close_bins(weights, ends):
-    """Find the values that end a bin, for distinct values in order with their weights; returns their number.
-
-    A value with more than an equal share has a bin of its own; what is left is shared out among the others,
-    so that a frequent value does not eat their bins. Weights that lack a rounding error to a share have it.
-    """
-    max_bins, left = ends.size, 0.0
-    for i in range(weights.size):
-        left += weights[i]
-    bins, equal, left = max_bins, left / max_bins * (1.0 - _TIE), 0.0
-    for i in range(weights.size):
-        if weights[i] >= equal:
-            bins -= 1
-        else:
-            left += weights[i]
-    inside, count = 0.0, 0
-    for i in range(weights.size - 1):
-        alone = weights[i] >= equal
-        inside += 0.0 if alone else weights[i]
-        share = left / max(bins, 1)
-        full, half_full = inside >= share * (1.0 - _TIE), inside > 0.5 * share * (1.0 + _TIE)
-        if alone or full or (half_full and weights[i + 1] >= equal):
-            ends[count] = i
-            count += 1
-            left -= inside
-            bins -= 0 if alone else 1
-            inside = 0.0
-            if count == max_bins - 1:
-                break
-    return count
-
-
-def bin_ends(weights: Floats, max_bins: int) -> NDArray[np.int64]:
-    """Positions of the values that end a bin, of at most so many bins."""
-    ends = np.empty(max_bins, dtype=np.int64)
-    return ends[: _close_bins(weights, ends)]
-
-
-class Distinct(NamedTuple):
-    """Distinct values in order, with their weights."""
-
-    values: Floats
-    mass: Floats
-
-
-def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Distinct:
-    """The distinct values that are not missing and have a weight.
-
-    >>> distinct_values(np.array([4.0, 2.0, np.nan, 2.0]), None)
-    Distinct(values=array([2., 4.]), mass=array([2., 1.]))
-    """
-    if weights is None:
-        values = sort_numbers(values)
-        values = values[: np.searchsorted(values, np.nan)] if values.size and np.isnan(values[-1]) else values
-    else:
-        keep = ~np.isnan(values) & (weights > 0)
-        values, weights = values[keep], weights[keep]
-        order = np.argsort(values)  # of equal values in any order: sums of weights are exact
-        values, weights = values[order], weights[order]
-    if not values.size:
-        return Distinct(np.empty(0), np.empty(0))
-    first = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
-    if weights is None:
-        mass = np.diff(np.append(first, len(values))).astype(np.float64)
-    else:
-        mass = np.add.reduceat(weights, first)
-    return Distinct(values[first].astype(np.float64, copy=False), mass)
-
-
 def _side_by_side(
     table: ColumnSource, features: list[int], rows: NDArray[np.intp] | None, n_jobs: int
 ) -> Iterable[_Part]:
@@ -394,17 +322,6 @@ def _join(parts: list[dict[int, Any]]) -> dict[int, Any]:
         else:
             joined[f] = np.sum(several, axis=0)
     return joined
-
-
-def quantile_edges(distinct: Distinct, max_bins: int) -> Floats:
-    """Edges of at most ``max_bins`` bins of about equal weight; x belongs to the first bin with x ≤ edge.
-
-    >>> quantile_edges(distinct_values(np.array([1.0, 2.0, 2.0, 4.0]), None), 255)
-    array([1.5, 3. ])
-    """
-    values, mass = distinct
-    ends = np.arange(max(len(values) - 1, 0)) if len(values) <= max_bins else bin_ends(mass, max_bins)
-    return middles(values[ends], values[ends + 1])
 
 
 def count_categories(

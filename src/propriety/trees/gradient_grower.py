@@ -22,7 +22,6 @@ from propriety.trees import work_queue
 from propriety.trees.binned import SET_WORDS
 from propriety.trees.fixed_point import BLOCK
 from propriety.trees.gradient_layout import MAX_BLOCKS
-from propriety.trees.gradient_splitter import bound_children
 from propriety.trees.gradient_tasks import (
     BEGIN,
     COUNT,
@@ -42,6 +41,7 @@ from propriety.trees.gradient_tasks import (
 from propriety.trees.jit import inner, kernel
 from propriety.trees.random import scramble
 from propriety.trees.split_features import allow
+from propriety.trees.split_score import bound_children
 
 _I, _U = np.int64, np.uint64
 #: Cells (rows × features) that are worth a task of their own.

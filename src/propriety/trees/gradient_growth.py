@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,30 +32,12 @@ from propriety.trees.gradient_layout import (
 from propriety.trees.gradient_tasks import BEGIN
 from propriety.trees.gradients import QuantizedGradients
 from propriety.trees.jit import COMPILED, kernel
+from propriety.trees.split_score import SplitParameters
 
 _CHUNK = 4  # features, at least
 _NONE = np.empty(0, dtype=np.int64)
 _LEAD = -1
 Ints = NDArray[np.int64]
-
-
-class SplitParameters(NamedTuple):
-    """What a split must satisfy."""
-
-    max_leaves: int
-    max_depth: int
-    min_weight: int  # in units of ``QuantizedGradients.weight_unit``
-    min_curvature: float
-    min_gain: float
-    l2: float
-    set_smoothing: float  # curvature added when the categories of a node are put in order
-    monotone: NDArray[np.int8]
-    groups: NDArray[np.uint8]  # (groups, d): features that may interact; (0, d): all may
-    features: NDArray[np.uint8]  # (d,): features of this tree
-    split_features: int  # how many of them each split may look at
-    random_cuts: bool  # whether it looks at one cut of each, drawn at random
-    seed: np.uint64
-    drift: NDArray[np.float64]  # (d,): what categories that were not seen have got so far, summed over rows
 
 
 def n_threads(binned: Binned, n_jobs: int, n_trees: int = 1) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from propriety.trees.binned import BINS, CELLS, SET_WORDS
 from propriety.trees.handed import by_address
 from propriety.trees.jit import records
+from propriety.trees.split_score import SPLIT_FIELDS
 
 #: Rows whose bins are copied side by side, at most for so many features, before they are added up.
 TILE, SPAN = 512, 128
@@ -97,16 +98,7 @@ FEATURE = records(
 #: Settings of a tree.
 PARAMS = records(
     [
-        ("max_leaves", "i8"),
-        ("max_depth", "i8"),
-        ("min_weight", "i8"),  # in units of ``weight_unit``
-        ("min_curvature", "f8"),
-        ("min_gain", "f8"),
-        ("l2", "f8"),
-        ("set_smoothing", "f8"),  # curvature added when the categories of a node are put in order
-        ("split_features", "i8"),  # how many of the features each split may look at
-        ("random_cuts", "i8"),  # whether it looks at one cut of each, drawn at random
-        ("seed", "u8"),
+        *SPLIT_FIELDS,
         ("any_monotone", "i8"),
         ("any_categorical", "i8"),
         ("gradient_unit", "f8"),

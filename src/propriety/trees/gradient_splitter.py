@@ -1,9 +1,7 @@
 """The best split of a node, by gradient and curvature.
 
-With gradient sum G and curvature sum H, a leaf of value v changes the loss by G v + ½ (H + l2) v² to
-second order; its best value is v = −G / (H + l2), and the gain of a split is what two such leaves save
-beyond one. Of what a set of categories seems to gain, only the part that :mod:`~propriety.trees.categories`
-takes for real is counted.
+What a split is worth is asked of :mod:`~propriety.trees.split_score`. Of what a set of categories seems to
+gain, only the part that :mod:`~propriety.trees.categories` takes for real is counted.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from propriety.trees.gradient_layout import GROUP
 from propriety.trees.intrinsics import bits_of, occupied, trailing_zeros
 from propriety.trees.jit import inner
 from propriety.trees.random import scramble
+from propriety.trees.split_score import floor_of, leaf_value, penalty_of, score_cut, score_within
 
 #: A histogram that was made without weights holds none that mean anything, so nothing is asked of them.
 _ANY_WEIGHT = -(2**62)
@@ -25,46 +24,6 @@ _ANY_WEIGHT = -(2**62)
 _GRADIENT, _CURVATURE, _WEIGHT, _TOGETHER = range(4)
 _COUNTED, _PACKED, _WIDE = range(3)
 _I, _U = np.int64, np.uint64
-_TINY_GAIN = 1e-12  # of the children's scores: what rounding alone may show as a gain
-
-
-@inner
-def leaf_value(gradient, curvature, l2, lower, upper):
-    """−G / (H + l2), within the bounds."""
-    value = -gradient / (curvature + l2) if curvature + l2 > 0 else 0.0
-    return min(max(value, lower), upper)
-
-
-@inner
-def bound_children(params, node, sign, a, b):
-    """Hand the bounds down; across a monotone split, the middle of the two values parts the children."""
-    a.lower, a.upper, b.lower, b.upper = node.lower, node.upper, node.lower, node.upper
-    if sign == 0:
-        return
-    g, h = params.gradient_unit, params.curvature_unit
-    left = leaf_value(a.gradient * g, a.curvature * h, params.l2, node.lower, node.upper)
-    right = leaf_value(b.gradient * g, b.curvature * h, params.l2, node.lower, node.upper)
-    middle = 0.5 * (left + right)
-    if sign > 0:
-        a.upper, b.lower = middle, middle
-    else:
-        a.lower, b.upper = middle, middle
-
-
-@inner
-def _saving(gradient, curvature, l2, lower, upper):
-    """−2 (G v + ½ (H + l2) v²) at the leaf's value v."""
-    v = leaf_value(gradient, curvature, l2, lower, upper)
-    return -v * (2.0 * gradient + (curvature + l2) * v)
-
-
-@inner
-def _score(gl, hl, gr, hr, params, sign, node):
-    """What two leaves save, doubled, within bounds; −1 where a monotone constraint forbids them."""
-    l2, lower, upper = params.l2, node.lower, node.upper
-    if sign * (leaf_value(gr, hr, l2, lower, upper) - leaf_value(gl, hl, l2, lower, upper)) < 0:
-        return -1.0
-    return _saving(gl, hl, l2, lower, upper) + _saving(gr, hr, l2, lower, upper)
 
 
 @inner
@@ -141,17 +100,6 @@ def _range_of_cuts(sums, size, form, node, params):
 
 
 @inner
-def _score_cut(g, h, gradient, curvature, g_unit, h_unit, l2):
-    """G_l² / (H_l + l2) + G_r² / (H_r + l2).
-
-    Without a branch, and with a single division, so that it is compiled to vector instructions.
-    """
-    a, b = h * h_unit + l2, (curvature - h) * h_unit + l2
-    gl, gr = g * g_unit, (gradient - g) * g_unit
-    return (gl * gl * b + gr * gr * a) / (a * b)
-
-
-@inner
 def _score_cuts(scratch, first, last, form, node, params):
     """Score some cuts; returns the bits of the largest score, none of which is NaN, −1 if there is none.
 
@@ -159,7 +107,7 @@ def _score_cuts(scratch, first, last, form, node, params):
     are compiled to vector instructions.
     """
     # Everything in locals: a field of the node might alias the scores, as far as the compiler knows.
-    sums, scores, l2, top = scratch.sums, scratch.scores, params.l2, _I(-1)
+    sums, scores, penalty, top = scratch.sums, scratch.scores, penalty_of(params), _I(-1)
     G, H = float(node.gradient), float(node.curvature)
     gu, hu = params.gradient_unit, params.curvature_unit
     # Sums that share a number have less than 32 bits each, which vector instructions turn into real numbers,
@@ -168,18 +116,18 @@ def _score_cuts(scratch, first, last, form, node, params):
         for i in range(first, last):
             cell = sums[_TOGETHER, i]
             g, h = np.int32(cell >> 36), np.int32((cell >> 9) & 0x7FFFFFF)
-            scores[i] = _score_cut(float(g), float(h), G, H, gu, hu, l2)
+            scores[i] = score_cut(float(g), float(h), G, H, gu, hu, penalty)
             top = max(top, bits_of(scores[i]))
     elif form == _PACKED:
         for i in range(first, last):
             cell = sums[_TOGETHER, i]
             g, h = np.int32(cell >> 32), np.int32(cell & LOW)
-            scores[i] = _score_cut(float(g), float(h), G, H, gu, hu, l2)
+            scores[i] = score_cut(float(g), float(h), G, H, gu, hu, penalty)
             top = max(top, bits_of(scores[i]))
     else:
         for i in range(first, last):
             g, h = float(sums[_GRADIENT, i]), float(sums[_CURVATURE, i])
-            scores[i] = _score_cut(g, h, G, H, gu, hu, l2)
+            scores[i] = score_cut(g, h, G, H, gu, hu, penalty)
             top = max(top, bits_of(scores[i]))
     return top
 
@@ -273,7 +221,7 @@ def _best_monotone(scratch, first, last, form, node, params, sign):
             gl, hl = g * params.gradient_unit, h * params.curvature_unit
             gr = (node.gradient - g) * params.gradient_unit
             hr = (node.curvature - h) * params.curvature_unit
-            score = _score(gl, hl, gr, hr, params, sign, node)
+            score = score_within(gl, hl, gr, hr, params, sign, node)
             if score > best:
                 best, cut = score, _I(i)
     scratch.best = best
@@ -357,12 +305,12 @@ def _unseen_left(left, drift, node, params):
 
     That is the side that brings the sum of what they got so far, over all splits of the feature, near 0.
     """
-    l2, lower, upper = params.l2, node.lower, node.upper
+    penalty, lower, upper = penalty_of(params), node.lower, node.upper
     g, h = node.gradient * params.gradient_unit, node.curvature * params.curvature_unit
     gl, hl = left[0] * params.gradient_unit, left[1] * params.curvature_unit
-    own = leaf_value(g, h, l2, lower, upper)
-    below = leaf_value(gl, hl, l2, lower, upper) - own
-    above = leaf_value(g - gl, h - hl, l2, lower, upper) - own
+    own = leaf_value(g, h, penalty, lower, upper)
+    below = leaf_value(gl, hl, penalty, lower, upper) - own
+    above = leaf_value(g - gl, h - hl, penalty, lower, upper) - own
     return abs(drift + node.weight * below) <= abs(drift + node.weight * above)
 
 
@@ -401,15 +349,6 @@ def _split_categorical(cells, feature, held, f, own, node, params, scratch, bins
 
 
 @inner
-def _floor(node, params):
-    """The score that the node has by itself, and the score that a split must beat."""
-    gradient = node.gradient * params.gradient_unit
-    curvature = node.curvature * params.curvature_unit
-    own = _saving(gradient, curvature, params.l2, node.lower, node.upper)
-    return own, (max(own, 0.0) + 2.0 * params.min_gain) * (1.0 + _TINY_GAIN)
-
-
-@inner
 def _split_feature(cells, feature, levels, f, own, node, params, scratch, bins_left):
     if feature.categorical != 0:
         _split_categorical(cells, feature, levels[f], f, own, node, params, scratch, bins_left)
@@ -423,7 +362,7 @@ def best_split(histogram, table, allowed, params, scratch, node, bins_left, firs
 
     ``node.gain`` is half the scores' difference, or −1 when no split is worth making.
     """
-    own, scratch.best = _floor(node, params)
+    own, scratch.best = floor_of(node, params)
     node.gain, node.feature = -1.0, -1
     features, levels = table.features, table.levels
     for f in range(first, last):
@@ -511,7 +450,7 @@ def best_split_of_rows(table, gradients, index, allowed, params, scratch, node, 
     """The same for a node of few rows, without a histogram: only the bins that occur are looked at."""
     together, group, features, levels = scratch.together, scratch.features, table.features, table.levels
     rows, packed, parts = table.rows, gradients.packed, gradients.parts
-    own, scratch.best = _floor(node, params)
+    own, scratch.best = floor_of(node, params)
     node.gain, node.feature, node.has_weights = -1.0, -1, 1
     while first < last:
         # Categories, and weighted rows, need room for three numbers a bin, so they are counted one by one.

@@ -1,15 +1,18 @@
 """Edges between bins of about equal weight, from sorted numbers that count once each.
 
-The bins are those that `binning.quantile_edges` finds by a walk over all distinct values. Here each end is
+The bins are those that `quantile_edges` finds by a walk over all distinct values. Here each end is
 looked for where it must be: so many places further on, at the end of a run of equal values.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.trees.jit import inner, kernel
+from propriety.trees.sorting import sort_numbers
 
 #: Relative; weights w and c·w differ by less, and equal shares must not be told apart.
 TIE = 1e-9
@@ -125,3 +128,84 @@ def _end_bins(values, runs, ends):
         ends[count] = at - 1
         count += 1
     return count
+
+
+@kernel
+def _close_bins(weights, ends):
+    """Find the values that end a bin, for distinct values in order with their weights; returns their number.
+
+    A value with more than an equal share has a bin of its own; what is left is shared out among the others,
+    so that a frequent value does not eat their bins. Weights that lack a rounding error to a share have it.
+    """
+    max_bins, left = ends.size, 0.0
+    for i in range(weights.size):
+        left += weights[i]
+    bins, equal, left = max_bins, left / max_bins * (1.0 - TIE), 0.0
+    for i in range(weights.size):
+        if weights[i] >= equal:
+            bins -= 1
+        else:
+            left += weights[i]
+    inside, count = 0.0, 0
+    for i in range(weights.size - 1):
+        alone = weights[i] >= equal
+        inside += 0.0 if alone else weights[i]
+        share = left / max(bins, 1)
+        full, half_full = inside >= share * (1.0 - TIE), inside > 0.5 * share * (1.0 + TIE)
+        if alone or full or (half_full and weights[i + 1] >= equal):
+            ends[count] = i
+            count += 1
+            left -= inside
+            bins -= 0 if alone else 1
+            inside = 0.0
+            if count == max_bins - 1:
+                break
+    return count
+
+
+def bin_ends(weights: Floats, max_bins: int) -> NDArray[np.int64]:
+    """Positions of the values that end a bin, of at most so many bins."""
+    ends = np.empty(max_bins, dtype=np.int64)
+    return ends[: _close_bins(weights, ends)]
+
+
+class Distinct(NamedTuple):
+    """Distinct values in order, with their weights."""
+
+    values: Floats
+    mass: Floats
+
+
+def distinct_values(values: NDArray[np.floating], weights: Floats | None) -> Distinct:
+    """The distinct values that are not missing and have a weight.
+
+    >>> distinct_values(np.array([4.0, 2.0, np.nan, 2.0]), None)
+    Distinct(values=array([2., 4.]), mass=array([2., 1.]))
+    """
+    if weights is None:
+        values = sort_numbers(values)
+        values = values[: np.searchsorted(values, np.nan)] if values.size and np.isnan(values[-1]) else values
+    else:
+        keep = ~np.isnan(values) & (weights > 0)
+        values, weights = values[keep], weights[keep]
+        order = np.argsort(values)  # of equal values in any order: sums of weights are exact
+        values, weights = values[order], weights[order]
+    if not values.size:
+        return Distinct(np.empty(0), np.empty(0))
+    first = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
+    if weights is None:
+        mass = np.diff(np.append(first, len(values))).astype(np.float64)
+    else:
+        mass = np.add.reduceat(weights, first)
+    return Distinct(values[first].astype(np.float64, copy=False), mass)
+
+
+def quantile_edges(distinct: Distinct, max_bins: int) -> Floats:
+    """Edges of at most ``max_bins`` bins of about equal weight; x belongs to the first bin with x ≤ edge.
+
+    >>> quantile_edges(distinct_values(np.array([1.0, 2.0, 2.0, 4.0]), None), 255)
+    array([1.5, 3. ])
+    """
+    values, mass = distinct
+    ends = np.arange(max(len(values) - 1, 0)) if len(values) <= max_bins else bin_ends(mass, max_bins)
+    return middles(values[ends], values[ends + 1])
