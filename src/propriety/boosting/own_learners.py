@@ -42,12 +42,11 @@ _FLAT = 1e-10  # of the largest curvature: rows of less have no working response
 _SEEDS = np.iinfo(np.int32).max
 #: Log-odds at which the slope of a loss is looked at to see whether it has a bound.
 _NEAR, _FAR = 30.0, 300.0
-#: Parameters that are those of the library's own learners, or need their folds.
-_NOT_FOR_OWN = (
-    "max_leaf_nodes", "max_depth", "min_samples_leaf", "min_weight_leaf", "l2_regularization",
-    "min_split_gain", "max_features", "splitter", "max_bins", "monotonic_cst", "interaction_cst",
-    "validation_fraction", "n_iter_no_change", "warm_start", "calibrate", "early_stopping", "verbose",
-)  # fmt: skip
+#: Parameters that matter here; all others are those of the library's own learners, or need their folds.
+_FOR_OWN = {
+    "algorithm", "categorical_features", "costs", "fn_cost", "fp_cost", "learning_rate", "link", "loss", "max_iter",
+    "max_step", "multiclass", "n_jobs", "pos_label", "random_state", "subsample",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +132,7 @@ class OwnSettings:
         """The parameters of a BoostingClassifier whose weak learner is an estimator."""
         given, algorithm = Parameters(model), algorithm_of(model.algorithm)
         learner, defaults = algorithm.weak_learner, type(model)().get_params(deep=False)
-        for name in _NOT_FOR_OWN:
+        for name in [name for name in defaults if name not in _FOR_OWN]:
             value = getattr(model, name)
             same = isinstance(value, type(defaults[name])) and value == defaults[name]
             if value is not defaults[name] and not same:

@@ -96,7 +96,7 @@ class BoostingSettings:
 
         return Penalty(l2=self.l2_regularization * curvature)
 
-    def of_splits(self, curvature: float, gain: float) -> dict[str, float]:
+    def of_splits(self, curvature: float, gain: float) -> dict[str, Any]:
         """Those of a split, by their names in ``SplitParameters``, for rows of this curvature and gain."""
         return self.penalty(curvature)._asdict() | {
             "max_depth": _NO_LIMIT if self.max_depth is None else self.max_depth,
