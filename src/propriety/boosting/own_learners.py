@@ -44,8 +44,8 @@ _SEEDS = np.iinfo(np.int32).max
 _NEAR, _FAR = 30.0, 300.0
 #: Parameters that matter here; all others are those of the library's own learners, or need their folds.
 _FOR_OWN = {
-    "algorithm", "categorical_features", "costs", "fn_cost", "fp_cost", "learning_rate", "link", "loss", "max_iter",
-    "max_step", "multiclass", "n_jobs", "pos_label", "random_state", "subsample",
+    "algorithm", "categorical_features", "costs", "fn_cost", "fp_cost", "learning_rate", "link", "loss",
+    "max_iter", "max_step", "multiclass", "n_jobs", "pos_label", "random_state", "subsample",
 }  # fmt: skip
 
 

@@ -9,7 +9,8 @@ sums, for trees and forests: ``grower`` is the state machine, ``histogram`` has 
 them for a node; ``criteria`` is the loss as a table, ``layout`` the arrays that kernels share. By gradient
 and curvature, for boosting: ``gradients`` makes whole numbers of them; ``gradient_growth`` grows a tree,
 ``gradient_grower`` is the state machine and ``gradient_tasks`` what threads share of it;
-``gradient_histogram`` has the sums of bins, ``gradient_splitter`` the best split of a node, ``split_score`` what a split and its leaves are worth,
+``gradient_histogram`` has the sums of bins, ``gradient_splitter`` the best split of a node,
+``split_score`` what a split and its leaves are worth,
 ``split_features`` the features that it may use, ``gradient_layout`` the arrays. ``random`` is what both draw
 by, ``fixed_point`` the one rule for weights and scales, ``work_queue`` how threads share tasks.
 
