@@ -119,6 +119,9 @@ def test_commands_adapt_and_know_the_prevalence(tmp_path):
     assert found["p_value"] > 0.001
     labelled = as_json("adapt", plain, tmp_path / "labelled.csv", "-o", by_labels)
     assert "500 labelled rows" in labelled["text"]
+    assert labelled["warnings"] == []
+    old = as_json("adapt", plain, tmp_path / "t.csv", "-o", tmp_path / "old.propriety")
+    assert old["warnings"] == ["the model was fitted to these rows: give rows that it has not seen"]
     assert mean(by_labels) == pytest.approx(SHARE, abs=0.02)
     unlabelled = as_json(
         "adapt", plain, tmp_path / "labelled.csv", "--no-labels", "-o", tmp_path / "u.propriety"

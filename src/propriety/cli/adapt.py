@@ -6,13 +6,16 @@ from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
+import pyarrow as pa
 import typer
 
 from propriety.cli import options as o
 from propriety.cli.commands import command
-from propriety.cli.output import UsageError
+from propriety.cli.output import Output, UsageError
 from propriety.cli.paths import check_outputs
 from propriety.cli.predict import ModelArgument, load_model
+from propriety.model.seen import RowsAsked
+from propriety.tables import TableModel
 
 
 @command
@@ -73,6 +76,7 @@ def adapt_command(
             if known.any():
                 places = np.flatnonzero(known)
                 rows, labels = rows.take(places), model.classes_[codes[places]]
+                _warn_of_old(out, model, rows)
     if labels is not None and reference is not None:
         raise UsageError("--reference is for rows without labels: leave it out, or add --no-labels")
     if reference is not None:
@@ -106,3 +110,13 @@ def adapt_command(
             "p_value": found.p_value,
         }
     )
+
+
+def _warn_of_old(out: Output, model: TableModel, rows: pa.Table) -> None:
+    """Warn of rows that the model was fitted to: their labels say nothing about its probabilities."""
+    asked = RowsAsked(model.estimator)
+    asked.add(model.features(rows)[0])
+    seen = asked.answer
+    if seen is not None and seen.some:
+        share = "these rows" if seen.share == 1 else f"about {seen.share:.0%} of these rows"
+        out.warn(f"the model was fitted to {share}: give rows that it has not seen")
