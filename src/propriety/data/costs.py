@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
+from propriety.aliases import MatrixLike
 from propriety.costs import CostsOfRowsError, ResolvedCosts
 from propriety.data import uncertain
 from propriety.data.stream import Stream
@@ -326,6 +327,10 @@ _NUMBERED = (
     ": VotingClassifier, StackingClassifier and others number the labels in their sorted order before they "
     "fit their members, so give these pos_label=0 or 1, the place of the label"
 )
+
+
+#: What ``costs=`` takes: a value or, of rows, a data frame or an array of shape (n, K, K).
+CostsLike: TypeAlias = Costs | MatrixLike
 
 
 def read_costs(given: Any) -> Costs:

@@ -11,13 +11,17 @@ import difflib
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar, overload
 
 if TYPE_CHECKING:
     from propriety.losses.base import Loss
     from propriety.losses.composite import Composite
     from propriety.losses.links import Link
+    from propriety.losses.simplex import SimplexLoss
 
+#: What a loss, or a link, may be given as; text is that of the registry, such as ``"Beta(2, 3)"``.
+LossLike: TypeAlias = "Loss | Composite | SimplexLoss | str"
+LinkLike: TypeAlias = "Link | str"
 T = TypeVar("T", bound=type)
 
 #: What other libraries call a loss of ours.
