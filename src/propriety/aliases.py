@@ -18,21 +18,29 @@ class Shaped(Protocol):
     """What has rows and columns: data frames, sparse matrices and arrays of any library."""
 
     @property
-    def shape(self) -> Any: ...  # noqa: D102
+    def shape(self) -> Any:
+        """Rows and columns."""
+        ...
 
 
 class Distribution(Protocol):
     """A frozen distribution of SciPy, of a cost that is known only roughly."""
 
-    def ppf(self, q: Any, /) -> Any: ...  # noqa: D102
+    def ppf(self, q: Any, /) -> Any:
+        """The quantile at each q."""
+        ...
 
-    def support(self) -> Any: ...  # noqa: D102
+    def support(self) -> Any:
+        """The lowest and the highest value."""
+        ...
 
 
 class Splitter(Protocol):
     """What splits rows into folds, as scikit-learn's splitters do."""
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]: ...  # noqa: D102
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]:
+        """Places of training and of test rows, fold by fold."""
+        ...
 
 
 #: Rows of features: an array, a data frame, a sparse matrix, or lists of numbers.
