@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 
 from propriety.tables.errors import TableError
 
+#: A column of an Arrow table, in one piece or in several.
+Column: TypeAlias = pa.Array | pa.ChunkedArray
 #: Text that stands for a missing value, in any case of letters.
 MISSING = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none", "nil", "#n/a", "missing", "nat")
 #: Formats of dates besides ISO 8601, tried in this order; the first that fits every value is taken.
