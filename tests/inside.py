@@ -24,3 +24,28 @@ def schema_of(model):
 def read_by(model, X):
     """Rows as the model reads them: columns of numbers and codes."""
     return model._table(X)
+
+
+def numbers_of(model, X):
+    """Rows as a kernel model reads them: every column a number, on one scale."""
+    return model._numbers(read_by(model, X))
+
+
+def landmarks_of(model):
+    """The rows that a kernel model compares with."""
+    return model._landmarks
+
+
+def rate_of(model):
+    """How fast the kernel falls with the squared distance."""
+    return model._rate
+
+
+def members_of(model):
+    """The models that an automatic one is made of."""
+    return model._members
+
+
+def formula_of(model):
+    """What is exported of a model."""
+    return model._formula()

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.inside import read_by, schema_of
+from tests.inside import members_of, read_by, schema_of
 
 from propriety import AutoClassifier, losses
 from propriety.auto import learning, members
@@ -41,7 +41,7 @@ def test_the_score_is_the_weighted_sum_of_the_members_log_odds(table, fitted):
     X, _ = table
     total = fitted._stack.intercept[0]
     for name, model in fitted.members_.items():
-        numbers = fitted._members[0].numbers.of(read_by(fitted, X), schema_of(fitted))
+        numbers = members_of(fitted)[0].numbers.of(read_by(fitted, X), schema_of(fitted))
         P = model.predict_proba(numbers if name == "linear" else X)
         p = np.clip(P[:, 1], 1 / (1 + np.exp(12)), 1 / (1 + np.exp(-12)))
         total = total + fitted.weights_[name] * np.log(p / (1 - p))
@@ -141,7 +141,7 @@ def test_the_scorecard_adds_up_to_the_score(table):
 
 
 def _odds(model, X):
-    numbers = model._members[0].numbers.of(read_by(model, X), schema_of(model))
+    numbers = members_of(model)[0].numbers.of(read_by(model, X), schema_of(model))
     P = model.members_["linear"].predict_proba(numbers)
     return P[:, 1] / P[:, 0]
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.inside import schema_of
 
 from propriety import (
     BoostingClassifier,
@@ -96,7 +97,7 @@ def test_text_columns_are_categories(kind):
     y = (city == "oslo") ^ (rng.random(200) < 0.1)
     given = {"city": [None, *city[1:]], "size": rng.normal(size=200)}
     model = TreeClassifier().fit(kind(given), y)
-    assert model._schema.categories == (("bern", "oslo", "rome"), None)
+    assert schema_of(model).categories == (("bern", "oslo", "rome"), None)
     as_categories = pd.DataFrame(given).astype({"city": "category"})
     np.testing.assert_array_equal(
         model.predict_proba(kind(given)), TreeClassifier().fit(as_categories, y).predict_proba(as_categories)

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from tests.inside import formula_of
 
 from propriety import (
     AutoClassifier,
@@ -207,7 +208,7 @@ def test_categories_that_were_not_seen_go_where_predict_sends_them(model, n_clas
     np.testing.assert_allclose(said["probabilities"], model.predict_proba(others), rtol=0, atol=1e-12)
     np.testing.assert_array_equal(said["label"], model.predict(others))
     if type(model) in (TreeClassifier, RuleClassifier):
-        assert model._formula().scores.goes_both_ways
+        assert formula_of(model).scores.goes_both_ways
 
 
 def test_categories_of_two_kinds_are_refused():
@@ -275,7 +276,7 @@ def test_calibration_for_several_classes_is_in_the_model(kind):
 def test_a_calibrated_link_is_in_the_model():
     X, y = rows(2)
     model = BoostingClassifier(max_iter=5, calibrate="beta", fn_cost=2.0, pos_label="b").fit(X, y)
-    assert isinstance(model._formula().readout, Linked)
+    assert isinstance(formula_of(model).readout, Linked)
     assert_same(model, X)
 
 
@@ -333,7 +334,7 @@ def test_no_split_and_leaf_below_a_node_have_one_number():
     """Else onnxruntime up to 1.23 says something wrong."""
     X = np.random.default_rng(0).normal(size=(100, 3))
     model = TreeClassifier().fit(np.round(X), X[:, 0] > 0)
-    trees = model._formula().scores
+    trees = formula_of(model).scores
     nodes = trees.nodes
     given = _attributes(trees, np.array([True]), nodes["feature"].astype(np.int64), nodes["threshold"])
     mixed = np.not_equal(given["nodes_trueleafs"], given["nodes_falseleafs"])

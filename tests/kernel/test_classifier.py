@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.datasets import make_moons
+from tests.inside import landmarks_of, numbers_of, rate_of
 
 from propriety import KernelClassifier, LinearClassifier, losses
 from propriety.kernel import features, learning
@@ -21,9 +22,9 @@ def test_it_minimizes_the_mean_loss_and_the_norm():
     model = KernelClassifier(width=0.7, alpha=0.01, tol=1e-9).fit(X, y)
     points = model.landmarks_
     assert len(points) == 60
-    K = gaussian(points, points, model._rate)
-    Z = model._numbers(model._table(X))
-    values = gaussian(Z, points, model._rate)
+    rate = rate_of(model)
+    K = gaussian(points, points, rate)
+    values = gaussian(numbers_of(model, X), points, rate)
 
     def objective(theta):
         F = values @ theta[:-1] + theta[-1]
@@ -55,8 +56,8 @@ def test_scores_out_of_fold_are_by_fits_without_them():
     model = KernelClassifier(width=0.5, alpha=0.01, tol=1e-9).fit(X, y, folds=folds)
     weight = (folds != 2).astype(float)
     # The features are those of all rows, as are the scales of the columns.
-    landmarks = model._landmarks
-    Z, rate = model._numbers(model._table(X)), model._rate
+    landmarks = landmarks_of(model)
+    Z, rate = numbers_of(model, X), rate_of(model)
     phi, _ = features.features_of(Z, np.ones(len(y)), landmarks.points, rate)
     alone = LinearClassifier(alpha=0.01).fit(phi, y, weight)
     np.testing.assert_allclose(

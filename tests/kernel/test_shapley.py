@@ -6,6 +6,7 @@ from math import factorial
 import numpy as np
 import pandas as pd
 import pytest
+from tests.inside import landmarks_of, numbers_of, rate_of
 
 from propriety import KernelClassifier
 from propriety.kernel import shapley
@@ -23,7 +24,7 @@ def rows(n=120):
 
 def value(model, Z, columns, present):
     """The score of rows of which some columns are known, the others drawn from the landmarks, each alone."""
-    landmarks, rate = model._landmarks, model._rate
+    landmarks, rate = landmarks_of(model), rate_of(model)
     share = landmarks.weight / landmarks.weight.sum()
     total = np.ones((len(Z), len(landmarks.points)))
     for f, terms in enumerate(columns):
@@ -37,8 +38,8 @@ def value(model, Z, columns, present):
 def test_contributions_are_shapley_values():
     X, y = rows()
     model = KernelClassifier(n_landmarks=30, width=0.7, alpha=1e-3).fit(X, y, np.arange(len(y)) % 3 + 1)
-    Z, d = model._numbers(model._table(X[:8])), X.shape[1]
-    owners = np.array(model._landmarks.numbers.owners)
+    Z, d = numbers_of(model, X[:8]), X.shape[1]
+    owners = np.array(landmarks_of(model).numbers.owners)
     columns = [np.flatnonzero(owners == f) for f in range(d)]
     expected = np.zeros((len(Z), d + 1))
     expected[:, d] = value(model, Z, columns, ())

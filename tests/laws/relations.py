@@ -315,14 +315,17 @@ class Case:
 
     def fitted(self, model: Any, data: Data) -> Any:
         """The model, fitted."""
-        X = as_numbers(data.X) if model._reads == NUMBERS else data.X
-        return model.fit(X, data.y, sample_weight=data.weight, **data.given)
+        return model.fit(self._rows(model, data), data.y, sample_weight=data.weight, **data.given)
 
     def probabilities(self, model: Any, data: Data) -> Floats:
         """Of rows."""
         offset = {name: values for name, values in data.given.items() if name == "offset"}
-        X = as_numbers(data.X) if model._reads == NUMBERS else data.X
-        return np.asarray(model.predict_proba(X, **offset))
+        return np.asarray(model.predict_proba(self._rows(model, data), **offset))
+
+    @staticmethod
+    def _rows(model: Any, data: Data) -> Any:
+        """Rows as the model reads them."""
+        return as_numbers(data.X) if model._reads == NUMBERS else data.X
 
     def fit(self, data: Data, at: Data | None = None, **params: Any) -> Floats:
         """Probabilities of other rows, or of those that are fitted."""

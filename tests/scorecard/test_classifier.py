@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.inside import read_by
 
 import propriety
 from propriety import Costs, LinearClassifier, ScorecardClassifier, losses
@@ -94,7 +95,7 @@ def test_without_rounding_it_is_the_linear_model_of_the_evidence():
     composite = losses.Log().composite()
     Z = np.column_stack(
         [
-            bins.evidence(composite.link)[bins.place(model._table(X).column(bins.feature))]
+            bins.evidence(composite.link)[bins.place(read_by(model, X).column(bins.feature))]
             for bins in model._cards[0].columns
         ]
     )

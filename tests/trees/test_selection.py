@@ -47,20 +47,25 @@ def test_the_edges_of_sorted_numbers(dtype):
             np.testing.assert_array_equal(edges, sorted_edges(np.sort(values), max_bins), err_msg=name)
 
 
+def found_by_few(x):
+    """The edges as found by sorting few of the numbers; None if that does not find them."""
+    return EdgeFinder()._selected(x, 255)
+
+
 @pytest.mark.parametrize("name", ["normal", "far from zero", "even", "skewed", "missing", "infinite"])
 def test_numbers_of_which_few_are_sorted(name):
-    assert EdgeFinder()._selected(columns(np.random.default_rng(1))[name], 255) is not None
+    assert found_by_few(columns(np.random.default_rng(1))[name]) is not None
 
 
 @pytest.mark.parametrize("name", ["two digits", "often zero", "few", "one", "none", "long tails"])
 def test_numbers_that_are_all_sorted(name):
-    assert EdgeFinder()._selected(columns(np.random.default_rng(1))[name], 255) is None
+    assert found_by_few(columns(np.random.default_rng(1))[name]) is None
 
 
 def test_equal_numbers_at_the_end_of_bins():
     x = np.random.default_rng(2).normal(size=N)
     x[::400] = x[1::400][: len(x[::400])]  # pairs, some of which a bin ends with
-    edges = EdgeFinder()._selected(x, 255)
+    edges = found_by_few(x)
     np.testing.assert_array_equal(edges, sorted_edges(np.sort(x), 255))
 
 
