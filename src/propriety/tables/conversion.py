@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from propriety.tables.errors import TableError
 
 #: A column of an Arrow table, in one piece or in several.
-Column: TypeAlias = pa.Array | pa.ChunkedArray
+ArrowColumn: TypeAlias = pa.Array | pa.ChunkedArray
 #: Text that stands for a missing value, in any case of letters.
 MISSING = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none", "nil", "#n/a", "missing", "nat")
 #: Formats of dates besides ISO 8601, tried in this order; the first that fits every value is taken.
