@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 _OFTEN = 0.2  # seconds between two requests to trim
 _LARGE = 1 << 16  # bytes from which an array is worth a file
@@ -53,7 +53,7 @@ class Maps:
         self._trimmed = 0.0
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()  # a map goes with the last array on it
 
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
         """A new array in a file."""
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         with tempfile.TemporaryFile(prefix="propriety") as file:
@@ -102,7 +102,7 @@ def rest() -> None:
         maps.rest()
 
 
-def empty(shape: int | tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+def empty(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
     """As ``np.empty``, for an array with entries for each row.
 
     >>> empty(3).shape, empty((2, 3), np.uint8).dtype

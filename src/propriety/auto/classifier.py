@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.aliases import CostTerm, Label, MatrixLike, RandomState
 from propriety.auto.judgement import Judgement
 from propriety.auto.learning import learn
 from propriety.auto.members import Member
@@ -25,6 +26,10 @@ from propriety.model.contract import EFFECTS, TEXT
 from propriety.model.fitted_loss import fitted_loss
 from propriety.storage.checks import Arrays
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
+    from propriety.losses.registry import LinkLike, LossLike
 
 Floats = NDArray[np.float64]
 
@@ -95,22 +100,22 @@ class AutoClassifier(ProperClassifier):
 
     def __init__(
         self,
-        loss: Any = "auto",
+        loss: LossLike = "auto",
         *,
-        link: Any = None,
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
+        link: LinkLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
         time_budget: float | None = None,
         interpretable: bool = False,
         members: Sequence[str] = ("linear", "forest", "boosting"),
         n_estimators: int = 300,
         n_folds: int = 5,
-        categorical_features: Any = "from_dtype",
+        categorical_features: ArrayLike = "from_dtype",
         verbose: int = 0,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.loss = loss
         self.link = link
@@ -132,14 +137,14 @@ class AutoClassifier(ProperClassifier):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: ArrayLike,
         sample_weight: Any = None,
         *,
-        groups: Any = None,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
+        groups: ArrayLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
         offset: None = None,
     ) -> Self:
         """Fit the members by folds, weigh them, and judge the whole.
@@ -225,7 +230,7 @@ class AutoClassifier(ProperClassifier):
         check_is_fitted(self, "members_")
         return [f"{m.name} in the stack: {text}" for m in self._members for text in m.model.remarks]
 
-    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+    def words(self, X: MatrixLike, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that each row meets, in words, if the model is one of rules."""
         check_is_fitted(self, "members_")
         if len(self._members) == 1 and self._members[0].numbers is None:

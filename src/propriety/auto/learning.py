@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ from propriety.data.training import Training
 from propriety.evaluation.judging import JudgedRows
 from propriety.progress import part
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.losses import Composite
+    from propriety.losses.simplex import SimplexLoss
 
 Floats = NDArray[np.float64]
 #: Rows of a first trial that tells how long a member will take, and of a second one, a share of all.
@@ -41,7 +45,7 @@ class Learned:
 def learn(
     training: Training,
     settings: AutoSettings,
-    loss: Any,
+    loss: Composite | SimplexLoss,
     judging: Weights | None = None,
     shared: dict[str, Fitted] | None = None,
 ) -> Learned:

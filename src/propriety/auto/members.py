@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,10 @@ from propriety.model.fit_context import in_context
 from propriety.rules import RuleClassifier
 from propriety.scorecard import ScorecardClassifier
 from propriety.tree import TreeClassifier
+
+if TYPE_CHECKING:
+    from propriety.losses import Composite
+    from propriety.losses.simplex import SimplexLoss
 
 Floats = NDArray[np.float64]
 
@@ -63,7 +67,7 @@ class Member:
         model = self.model
         return model._probabilities(model._scores(self._read(table, schema)))
 
-    def contributions(self, table: Table, schema: Schema, loss: Any) -> Floats:
+    def contributions(self, table: Table, schema: Schema, loss: Composite | SimplexLoss) -> Floats:
         """What each feature adds to this member's scores on the scale of a loss: (n, S, d + 1).
 
         The member's own contributions are on the scale of its own loss. They are stretched by what lies

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from propriety import parallel
 from propriety.auto.members import MEMBERS
 from propriety.data.parameters import Parameters, seed_of
+
+if TYPE_CHECKING:
+    from propriety.auto.classifier import AutoClassifier
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class AutoSettings:
     n_jobs: int
 
 
-def settings_of(model: Any) -> AutoSettings:
+def settings_of(model: AutoClassifier) -> AutoSettings:
     """Check the parameters of an AutoClassifier."""
     given = Parameters(model)
     return AutoSettings(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,10 @@ from propriety import parallel
 from propriety.boosting.objective import Objective, objective_of
 from propriety.linear.objective import row_losses
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.losses import Composite
+    from propriety.losses.simplex import SimplexLoss
 
 Floats = NDArray[np.float64]
 #: A member's log-odds count no further than this: beyond it, a few rows would decide the weights.
@@ -107,7 +111,7 @@ def cross_fitted(
     scores: Floats,
     codes: NDArray[np.intp],
     weights: Weights,
-    loss: Any,
+    loss: Composite | SimplexLoss,
     folds: NDArray[np.intp],
     n_jobs: int = 1,
 ) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from propriety.model.numbers_state import read_numbers, write_numbers
 from propriety.storage.checks import Arrays, require, take
 from propriety.storage.values import decode, encode
 from propriety.weights import Estimate
+
+if TYPE_CHECKING:
+    from propriety.auto.classifier import AutoClassifier
 
 
 def write_state(
@@ -32,7 +35,7 @@ def write_state(
 
 
 def read_state(
-    model: Any, state: dict[str, Any], arrays: Arrays
+    model: AutoClassifier, state: dict[str, Any], arrays: Arrays
 ) -> tuple[tuple[Member, ...], Stack, Judgement]:
     """The same again, each part checked."""
     members = []

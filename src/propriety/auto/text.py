@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from propriety.auto.members import READABLE, Member
 from propriety.auto.stacking import Stack
 from propriety.data.table import Schema
 from propriety.formatting import loss_text
 from propriety.linear.text import scorecard
+
+if TYPE_CHECKING:
+    from propriety.losses import Composite
+    from propriety.losses.simplex import SimplexLoss
 
 
 def can_be_read(members: tuple[Member, ...]) -> bool:
@@ -21,7 +25,7 @@ def text_of(
     member: Member,
     stack: Stack,
     schema: Schema,
-    loss: Any,
+    loss: Composite | SimplexLoss,
     decimals: int,
     class_names: Sequence[str] | None = None,
 ) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
+from propriety.aliases import CostTerm, Label, MatrixLike, RandomState
 from propriety.boosting.algorithm import algorithm_of
 from propriety.boosting.remarks import of_rounds
 from propriety.boosting.settings import settings_of
@@ -30,6 +31,8 @@ if TYPE_CHECKING:  # what imports Numba is imported when it is used
     from propriety.boosting.learning import HeldOut, Lesson
     from propriety.boosting.settings import BoostingSettings
     from propriety.boosting.shapes import ShapeFunctions
+    from propriety.data.costs import CostsLike
+    from propriety.losses.registry import LinkLike, LossLike
 
 Floats = NDArray[np.float64]
 
@@ -170,38 +173,38 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
 
     def __init__(
         self,
-        loss: Any = "auto",
+        loss: LossLike = "auto",
         *,
-        link: Any = None,
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
-        algorithm: Any = "gradient",
-        max_iter: Any = "auto",
+        link: LinkLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
+        algorithm: str = "gradient",
+        max_iter: int | str = "auto",
         calibrate: str | None = "auto",
-        learning_rate: Any = "auto",
-        max_step: Any = "auto",
-        max_leaf_nodes: Any = "auto",
+        learning_rate: float | str = "auto",
+        max_step: float | str = "auto",
+        max_leaf_nodes: int | str = "auto",
         max_depth: int | None = None,
-        min_samples_leaf: Any = "auto",
-        min_weight_leaf: Any = "auto",
-        l2_regularization: Any = "auto",
+        min_samples_leaf: float | str = "auto",
+        min_weight_leaf: float | str = "auto",
+        l2_regularization: float | str = "auto",
         min_split_gain: float = 0.0,
-        subsample: Any = "auto",
-        max_features: Any = "auto",
+        subsample: float | str = "auto",
+        max_features: float | str = "auto",
         splitter: str = "auto",
-        max_bins: Any = "auto",
-        categorical_features: Any = "from_dtype",
-        monotonic_cst: Any = None,
-        interaction_cst: Any = None,
+        max_bins: int | str = "auto",
+        categorical_features: ArrayLike | None = "from_dtype",
+        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
+        interaction_cst: str | Sequence[Collection[int | str]] | None = None,
         multiclass: str = "auto",
-        early_stopping: Any = "auto",
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
-        n_iter_no_change: Any = "auto",
+        n_iter_no_change: int | str = "auto",
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.loss = loss
@@ -239,20 +242,20 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
     @with_callbacks
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-        offset_val: Any = None,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
-        offset: Any = None,
-        groups: Any = None,
-        folds: Any = None,
+        X_val: MatrixLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        offset_val: ArrayLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
+        offset: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        folds: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -440,16 +443,16 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
             readout_of(self.loss_, len(self.classes_)),
         )
 
-    def staged_decision_function(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
+    def staged_decision_function(self, X: MatrixLike, *, offset: ArrayLike | None = None) -> Iterator[Floats]:
         """Yield the score after each round, from that of the offset on."""
         return squeezed_stages(self._staged_scores(X, offset))
 
-    def staged_predict_proba(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
+    def staged_predict_proba(self, X: MatrixLike, *, offset: ArrayLike | None = None) -> Iterator[Floats]:
         """Yield the probabilities after each round."""
         for scores in self._staged_scores(X, offset):
             yield self._probabilities(scores)
 
-    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[NDArray[Any]]:
+    def staged_predict(self, X: MatrixLike, *, offset: ArrayLike | None = None) -> Iterator[NDArray[Any]]:
         """Yield the decisions after each round."""
         costs = self.costs_for(X)
         for probabilities in self.staged_predict_proba(X, offset=offset):
@@ -469,7 +472,7 @@ class BoostingClassifier(CallbackSupportMixin, OffsetClassifier):
         result[:, :, -1] = self._start_score + mean_values(self._forest)
         return result
 
-    def predict_interactions(self, X: Any) -> Floats:
+    def predict_interactions(self, X: MatrixLike) -> Floats:
         """Shapley interaction values: what pairs of features add to the score beyond what each adds alone.
 
         Of shape (n, d, d) for two classes, (n, K, d, d) for more; symmetric, and each row sums to the

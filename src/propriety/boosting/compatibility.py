@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,13 @@ from propriety.data.streamed import StreamedTable
 from propriety.data.training import Training
 from propriety.losses import simplex
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
-def check_learner(estimator: Any, algorithm: Algorithm, learning_rate: float, max_step: float | None) -> None:
+
+def check_learner(
+    estimator: BaseEstimator, algorithm: Algorithm, learning_rate: float, max_step: float | None
+) -> None:
     """Refuse what does not go together, before anything is fitted."""
     if algorithm.has_own_learner:
         raise ValueError(
@@ -71,7 +76,7 @@ def _unfit_for_folds(estimator: Any, algorithm: Algorithm) -> list[str]:
     return [name for name, given in unfit.items() if given]
 
 
-def allows_folds(estimator: Any, algorithm: Algorithm) -> bool:
+def allows_folds(estimator: BaseEstimator, algorithm: Algorithm) -> bool:
     """Whether the other parameters leave room for rounds that are found by folds, and nobody has asked."""
     return not _unfit_for_folds(estimator, algorithm)
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from propriety.aliases import MatrixLike
 from propriety.boosting import curves
 from propriety.boosting.learning import Lesson
 from propriety.boosting.progress import Progress
 from propriety.boosting.rounds import Booster
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 class BoostingFit:
@@ -31,11 +36,11 @@ class BoostingFit:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         lesson: Lesson,
         earlier: curves.Ensemble | None,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: ArrayLike,
         known: Sequence[Any] = (),
     ) -> None:
         self._known = lesson.known or known

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety import memory
+from propriety.aliases import MatrixLike
 from propriety.boosting.compatibility import check_calibration, check_coefficient, check_spread
 from propriety.boosting.objective import Objective, objective_of
 from propriety.boosting.settings import ROUNDS, BoostingSettings
@@ -22,6 +23,8 @@ from propriety.weights import Weights
 
 if TYPE_CHECKING:
     from propriety.boosting.validation import Validation
+    from propriety.losses import Composite
+    from propriety.losses.simplex import SimplexLoss
     from propriety.trees.binned import Binned
     from propriety.trees.binning import Binner
     from propriety.trees.shared_bins import SharedBins
@@ -131,7 +134,7 @@ class Lesson:
 def prepare(
     training: Training,
     settings: BoostingSettings,
-    loss: Any,
+    loss: Composite | SimplexLoss,
     *,
     held_out: HeldOut | None = None,
     continued: Continued | None = None,
@@ -194,7 +197,11 @@ def start_of(
 
 
 def read_held_out(
-    training: Training, X_val: Any, y_val: Any, sample_weight_val: Any, offset_val: Any
+    training: Training,
+    X_val: MatrixLike | None,
+    y_val: ArrayLike | None,
+    sample_weight_val: ArrayLike | None,
+    offset_val: ArrayLike | None,
 ) -> HeldOut | None:
     """Rows for early stopping that the user gives, or None."""
     if (X_val is None) != (y_val is None):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,10 @@ from propriety.communicator import SINGLE, Communicator
 from propriety.data.training import n_scores_of
 from propriety.losses.fused import SMALL, Step, derivative_pass
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.losses import Composite
+    from propriety.losses.simplex import SimplexLoss
 
 _NO_CURVATURE = 1e-10
 _BEYOND = 16.0  # times the range of a link, that scores may be apart
@@ -140,7 +144,10 @@ Objective = BinaryObjective | SimplexObjective
 
 
 def objective_of(
-    loss: Any, codes: NDArray[np.intp], n_classes: int, communicator: Communicator = SINGLE
+    loss: Composite | SimplexLoss,
+    codes: NDArray[np.intp],
+    n_classes: int,
+    communicator: Communicator = SINGLE,
 ) -> Objective:
     """A composite, or a loss on the simplex, bound to labels, which may be those of one process of many."""
     many = None

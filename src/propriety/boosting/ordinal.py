@@ -7,7 +7,7 @@ the trees. The trees are then written out for each threshold, and the model is o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -20,9 +20,16 @@ from propriety.losses.simplex import Cumulative, OrderedLoss
 from propriety.trees.binning import Binner
 from propriety.trees.predictor import Forest, TreeNodes, copy_of
 
+if TYPE_CHECKING:
+    from propriety.boosting.classifier import BoostingClassifier
+
 
 def boost_ordinal(
-    model: Any, training: Training, loss: OrderedLoss, given: dict[str, Any], validation: tuple[Any, Any, Any]
+    model: BoostingClassifier,
+    training: Training,
+    loss: OrderedLoss,
+    given: dict[str, Any],
+    validation: tuple[Any, Any, Any],
 ) -> tuple[OrderedLoss, dict[str, Any]]:
     """The loss that was fitted, and what the model keeps; `given` is for ``fit`` alone."""
     _check(model, training, given)

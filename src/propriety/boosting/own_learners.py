@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,11 @@ from propriety.data.table import Schema, Table, encoders
 from propriety.data.training import Training
 from propriety.trees.fixed_point import row_weights
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.boosting.classifier import BoostingClassifier
+    from propriety.losses import Composite
+    from propriety.losses.simplex import SimplexLoss
 
 Floats = NDArray[np.float64]
 #: Rounds, learning rate and the bound of a step where they are left to us.
@@ -128,7 +133,7 @@ class OwnSettings:
     seed: int
 
     @classmethod
-    def of(cls, model: Any, seed: int) -> OwnSettings:
+    def of(cls, model: BoostingClassifier, seed: int) -> OwnSettings:
         """The parameters of a BoostingClassifier whose weak learner is an estimator."""
         given, algorithm = Parameters(model), algorithm_of(model.algorithm)
         learner, defaults = algorithm.weak_learner, type(model)().get_params(deep=False)
@@ -362,7 +367,9 @@ def slope_bound(objective: Objective) -> float:
     return max(near, far) if far <= 2 * near else np.inf
 
 
-def boost_own(model: Any, training: Training, loss: Any, seed: int) -> dict[str, Any]:
+def boost_own(
+    model: BoostingClassifier, training: Training, loss: Composite | SimplexLoss, seed: int
+) -> dict[str, Any]:
     """What a BoostingClassifier with a learner of the user's own keeps."""
     streamed = isinstance(training.table, StreamedTable)
     unfit = {"a weak learner of your own": True}

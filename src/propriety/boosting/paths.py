@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from propriety import losses as algebra
+from propriety.aliases import Folds, MatrixLike
 from propriety.boosting.algorithm import Algorithm, algorithm_of
 from propriety.boosting.compatibility import is_asked
 from propriety.boosting.objective import objective_of
@@ -115,16 +116,16 @@ class GainPath:
 
 def gain_path(
     model: BoostingClassifier,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike,
     *,
     gains: Sequence[float] | None = None,
     losses: Sequence[Any] | None = None,
-    cv: Any = 5,
-    sample_weight: Any = None,
+    cv: Folds = 5,
+    sample_weight: ArrayLike | None = None,
     score: Any = "Log()",
-    offset: Any = None,
-    groups: Any = None,
+    offset: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     probabilities: bool = False,
 ) -> GainPath:
     """Cross-validate many gains (and losses) at once, on the same bins and folds.
@@ -178,7 +179,7 @@ def path_of(
     training: Training,
     gains: Sequence[float] | None = None,
     losses: Sequence[Any] | None = None,
-    cv: Any = 5,
+    cv: Folds = 5,
     score: Any = "Log()",
     probabilities: bool = False,
 ) -> GainPath:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
+
+from propriety.aliases import MatrixLike
 from propriety.distributed.progress import ProgressBar
 from propriety.model.base import shared_attributes
 from propriety.model.following import follower_of
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 class Progress:
     """Looks at the model after each round and says whether to stop."""
 
-    def __init__(self, estimator: Any, lesson: Any, fit: Any, X: Any, y: Any) -> None:
+    def __init__(self, estimator: BaseEstimator, lesson: Any, fit: Any, X: MatrixLike, y: ArrayLike) -> None:
         self._lesson, self._fit = lesson, fit
         self._settings = lesson.settings
         self.train_score: list[float] = []

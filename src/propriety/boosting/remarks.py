@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from propriety.boosting.settings import MOST_ROUNDS
 
+if TYPE_CHECKING:
+    from propriety.boosting.classifier import BoostingClassifier
 
-def of_rounds(model: Any) -> list[str]:
+
+def of_rounds(model: BoostingClassifier) -> list[str]:
     """Whether rounds that were chosen by held-out rows ended after one, or at their limit.
 
     A number of rounds that was given is as it was asked for.

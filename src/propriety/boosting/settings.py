@@ -16,6 +16,7 @@ from propriety.data.parameters import Parameters, choice, number
 from propriety.data.training import Training, n_scores_of
 
 if TYPE_CHECKING:
+    from propriety.boosting.classifier import BoostingClassifier
     from propriety.trees.split_score import Penalty
 
 #: The number of folds, and the most rounds where held-out rows find their number.
@@ -122,7 +123,7 @@ class BoostingSettings:
         )
 
 
-def settings_of(model: Any, training: Training, seed: int) -> BoostingSettings:
+def settings_of(model: BoostingClassifier, training: Training, seed: int) -> BoostingSettings:
     """Check the parameters of a BoostingClassifier against its training data."""
     given, d, total = Parameters(model), training.n_features, training.weights.total
     algorithm = algorithm_of(model.algorithm)

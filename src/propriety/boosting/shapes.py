@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety import parallel
 from propriety.data.table import Table
 from propriety.trees.binned import BINS, Binned
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.boosting.classifier import BoostingClassifier
 
 Floats = NDArray[np.float64]
 
@@ -87,7 +90,7 @@ class Axis:
         """Bins of values, without that of missing ones."""
         return len(self.weights) - 1
 
-    def bins(self, x: Any) -> NDArray[np.intp]:
+    def bins(self, x: ArrayLike) -> NDArray[np.intp]:
         """Bins of values; missing and unknown ones have the last."""
         if self.categories is None:
             x = np.asarray(x, dtype=np.float64)
@@ -110,7 +113,7 @@ class Curve:
     axis: Axis
     values: Floats
 
-    def __call__(self, x: Any) -> Floats:
+    def __call__(self, x: ArrayLike) -> Floats:
         """The curve at values of the feature."""
         return self.values[..., self.axis.bins(x)]
 
@@ -130,7 +133,7 @@ class Surface:
     axes: tuple[Axis, Axis]
     values: Floats
 
-    def __call__(self, x: Any, z: Any) -> Floats:
+    def __call__(self, x: ArrayLike, z: Any) -> Floats:
         """The surface at values of the two features."""
         first, second = self.axes
         return self.values[..., first.bins(x), second.bins(z)]
@@ -177,7 +180,7 @@ class ShapeFunctions:
         raise KeyError(f"there is no feature {feature!r}; the features are {[c.axis.name for c in self]}")
 
 
-def shapes_of(model: Any) -> ShapeFunctions:
+def shapes_of(model: BoostingClassifier) -> ShapeFunctions:
     """The shape functions of a fitted model; a ValueError says why there are none."""
     whole_tables, surfaces, constant = _tables(model)
     axes = _axes(model)
@@ -204,7 +207,7 @@ def shapes_of(model: Any) -> ShapeFunctions:
     )
 
 
-def contributions_of(model: Any, table: Table) -> Floats:
+def contributions_of(model: BoostingClassifier, table: Table) -> Floats:
     """Each curve at each row and the intercept last, (n, n_scores, d + 1): exact Shapley values."""
     shapes = shapes_of(model)
     values = [np.atleast_2d(curve.values) for curve in shapes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from propriety.trees.binned import BINS
 from propriety.trees.predictor import Forest
 from propriety.trees.stored import LARGEST, binner_arrays, forest_arrays, read_binner, read_forest
 
+if TYPE_CHECKING:
+    from propriety.boosting.classifier import BoostingClassifier
 
-def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+
+def write_state(model: BoostingClassifier) -> tuple[dict[str, Any], dict[str, Any]]:
     """What boosting has learned, as plain values and as arrays."""
     ensemble, marginals = model._forest, model._marginals
     trees = isinstance(ensemble, Forest)
@@ -41,7 +44,7 @@ def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return state, arrays
 
 
-def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
+def read_state(model: BoostingClassifier, state: dict[str, Any], arrays: Arrays) -> None:
     """Take that out of a file again, and check it."""
     k, d = len(model.classes_), model.n_features_in_
     n_scores = 1 if k == 2 else k

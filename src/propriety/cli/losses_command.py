@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -14,6 +14,9 @@ from propriety.cli import options as o
 from propriety.cli.commands import command
 from propriety.cli.output import Output, UsageError
 from propriety.losses import registry
+
+if TYPE_CHECKING:
+    from propriety.losses.registry import LossLike
 
 _BARS = "▁▂▃▄▅▆▇█"
 _P = np.linspace(0.025, 0.975, 20)
@@ -95,7 +98,7 @@ def _base(loss: Any) -> Any:
     return loss.loss if isinstance(loss, losses.Composite) else loss
 
 
-def sparkline(loss: Any) -> str:
+def sparkline(loss: LossLike) -> str:
     """The weight over p from 0 to 1 in small bars; a loss without a weight function has none."""
     base = _base(loss)
     if not isinstance(base, losses.SmoothLoss):

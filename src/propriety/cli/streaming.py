@@ -132,7 +132,7 @@ class Encoded(Rows):
         return pa.concat_tables(kept)
 
 
-def labels_of(table: Any, findings: Findings) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def labels_of(table: pa.Table, findings: Findings) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """The class of each row, and whether it has one that is known."""
     target = findings.target
     codes, known = target.codes(table.column(target.name), findings.columns.missing)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from propriety.tables.conversion import ArrowColumn
 
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
 _SHORT = r"^(0|-?[1-9][0-9]{0,14})$"  # exact as a float
@@ -64,7 +67,7 @@ class TextColumn:
         self._possible = list(_TYPES)
         self._empty = True
 
-    def see(self, text: Any) -> None:
+    def see(self, text: ArrowColumn) -> None:
         """Leave out the types that a piece does not have."""
         values = pc.unique(text).drop_null()
         values = values.filter(pc.not_equal(values, ""))
@@ -77,7 +80,7 @@ class TextColumn:
         """The narrowest type of all pieces."""
         return pa.string() if self._empty or not self._possible else self._possible[0][0]
 
-    def convert(self, text: Any) -> Any:
+    def convert(self, text: ArrowColumn) -> Any:
         """A piece as values of the type."""
         if self.type == pa.string():
             return text
@@ -105,7 +108,7 @@ class TypedWriter:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self._pieces: Any = None
 
-    def write_table(self, table: Any) -> None:
+    def write_table(self, table: pa.Table) -> None:
         """Keep a piece."""
         if self._pieces is None:
             self._pieces = pa.ipc.new_stream(pa.PythonFile(self._file, "w"), table.schema)

@@ -97,7 +97,7 @@ class _Lazy:
         self._name, self._make = name, make
         self._writer: Any = None
 
-    def write(self, table: Any) -> None:
+    def write(self, table: pa.Table) -> None:
         table = _without_dictionaries(table)
         with self._refusing():
             if self._writer is None:
@@ -141,14 +141,14 @@ class _Csv:
         schema = spreadsheet_safe(schema.empty_table()).schema if safe else schema
         self._writer = pacsv.CSVWriter(pa.PythonFile(file, "w"), schema, write_options=how)
 
-    def write_table(self, table: Any) -> None:
+    def write_table(self, table: pa.Table) -> None:
         self._writer.write_table(spreadsheet_safe(table) if self._safe else table)
 
     def close(self) -> None:
         self._writer.close()
 
 
-def spreadsheet_safe(table: Any) -> Any:
+def spreadsheet_safe(table: pa.Table) -> pa.Table:
     """The table with an apostrophe before text and names that a spreadsheet would take for a formula.
 
     >>> spreadsheet_safe(pa.table({"=a": ["=1+1", "-3", "b", None]})).to_pydict()
@@ -198,7 +198,7 @@ class _JsonLines:
     def __init__(self, file: Any) -> None:
         self._file = file
 
-    def write_table(self, table: Any) -> None:
+    def write_table(self, table: pa.Table) -> None:
         for i, field in enumerate(table.schema):
             if pa.types.is_floating(field.type):  # JSON has no word for what is not finite
                 values = table.column(i)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
-from propriety.aliases import MatrixLike
+from propriety.aliases import CostTerm, Label, MatrixLike
 from propriety.costs import CostsOfRowsError, ResolvedCosts
 from propriety.data import uncertain
 from propriety.data.stream import Stream
@@ -22,6 +22,9 @@ from propriety.data.table import Stacked, is_frame, named_column, refuse_query
 from propriety.errors import ArgumentError
 from propriety.losses.point import check_probability
 from propriety.losses.value import Value, show
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 #: The terms that may differ by row, and what an estimator, which has a short form of two, calls them.
 TERMS = {
@@ -135,7 +138,9 @@ class Costs(Value):
         columns: dict[str, Any] = {name: named_column(frame, name, name) for name in names}
         return cls(**columns)
 
-    def with_rows(self, costs: Any = None, fp_cost: Any = None, fn_cost: Any = None) -> Costs:
+    def with_rows(
+        self, costs: CostsLike | None = None, fp_cost: CostTerm | None = None, fn_cost: CostTerm | None = None
+    ) -> Costs:
         """The same with the terms that ``fit`` or ``predict`` was given for its rows.
 
         `costs` is a value, a data frame of `from_frame`, or an array of shape (n, K, K); `fp_cost` and
@@ -188,7 +193,7 @@ class Costs(Value):
         """
         return self.replace(pos_label=None).of_columns.threshold
 
-    def decide(self, p: Any) -> NDArray[np.intp]:
+    def decide(self, p: ArrayLike) -> NDArray[np.intp]:
         """The class of least expected cost for every row, as the index of its column; K is to abstain.
 
         `p` are probabilities of the second of two classes, or of every class. Of equally cheap classes it is
@@ -237,7 +242,7 @@ class Costs(Value):
                 )
 
     def resolve(
-        self, classes: NDArray[Any], X: Any = None, known: NDArray[Any] | None = None
+        self, classes: NDArray[Any], X: MatrixLike | None = None, known: NDArray[Any] | None = None
     ) -> ResolvedCosts:
         """The costs for these classes and, where they depend on them, for these rows; checked.
 
@@ -347,7 +352,12 @@ def read_costs(given: Any) -> Costs:
     )
 
 
-def read_terms(costs: Any = None, fp_cost: Any = 1.0, fn_cost: Any = 1.0, pos_label: Any = None) -> Costs:
+def read_terms(
+    costs: CostsLike | None = None,
+    fp_cost: CostTerm = 1.0,
+    fn_cost: CostTerm = 1.0,
+    pos_label: Label | None = None,
+) -> Costs:
     """What a function was given: `costs`, or the short form of it, in which a list is one number a row.
 
     >>> read_terms(fn_cost=[5, 20]).fn, read_terms(Costs(fn=9), pos_label="bad")
@@ -365,7 +375,7 @@ def read_terms(costs: Any = None, fp_cost: Any = 1.0, fn_cost: Any = 1.0, pos_la
     return stated.replace(pos_label=pos_label)
 
 
-def stated_costs(estimator: Any) -> Costs:
+def stated_costs(estimator: BaseEstimator) -> Costs:
     """What an estimator's parameters say: ``costs``, or the short form; those it has not have their defaults.
 
     >>> from propriety import LinearClassifier
@@ -405,7 +415,7 @@ def parameters_of(costs: Costs) -> dict[str, Any]:
     return {"costs": None, **own} if short else {"costs": costs, **SHORT}
 
 
-def abstain_label_of(estimator: Any) -> Any:
+def abstain_label_of(estimator: BaseEstimator) -> Any:
     """What an estimator, of this library or another, calls a decision to abstain."""
     costs = getattr(estimator, "costs", None)
     return costs.abstain_label if isinstance(costs, Costs) else DEFAULTS["abstain_label"]

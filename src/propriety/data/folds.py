@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
+from propriety.aliases import Folds
 from propriety.data.hashing import Hashes, mixed
 from propriety.data.parameters import number
 from propriety.data.training import Training
@@ -131,7 +132,7 @@ def read_folds(folds: Any, training: Training) -> NDArray[np.intp]:
 
 
 def splits_of(
-    cv: Any, training: Training, seed: int = 0
+    cv: Folds, training: Training, seed: int = 0
 ) -> tuple[Training, list[tuple[NDArray[np.intp], NDArray[np.intp]]]]:
     """Rows to learn from and rows held out: by a number of folds, a splitter, or pairs of the rows given.
 

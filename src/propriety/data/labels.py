@@ -6,10 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
 from propriety import memory
+from propriety.aliases import Label
 from propriety.costs import PositiveClassWarning, ResolvedCosts
 from propriety.data.table import is_number, refuse_query
 
@@ -47,7 +48,7 @@ def as_labels(y: Any) -> NDArray[Any]:
     return column_or_1d(y, warn=True)
 
 
-def are_labels(y: Any) -> bool:
+def are_labels(y: ArrayLike) -> bool:
     """Whether this is an array of labels and can be nothing else, so that nobody need look at its values.
 
     >>> are_labels(np.array([0, 1])), are_labels(np.array([0.5, 1.0])), are_labels([0, 1])
@@ -168,7 +169,7 @@ def settles(classes: NDArray[Any]) -> bool:
     return named is not None and named[0] == labels[1]
 
 
-def warn_of_side(classes: NDArray[Any], costs: ResolvedCosts, pos_label: Any, stacklevel: int = 4) -> None:
+def warn_of_side(classes: NDArray[Any], costs: ResolvedCosts, pos_label: Label, stacklevel: int = 4) -> None:
     """Warn if costs differ and nothing says which class they are for.
 
     >>> import numpy as np

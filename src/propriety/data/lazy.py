@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety.aliases import MatrixLike
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def is_dask(X: Any) -> bool:
+def is_dask(X: MatrixLike | None) -> bool:
     """Whether something is a collection of Dask's: a DataFrame, a Series, an Array.
 
     >>> is_dask([[1.0, 2.0]])
@@ -20,7 +26,7 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
-def is_ray(X: Any) -> bool:
+def is_ray(X: MatrixLike) -> bool:
     """Whether something is a dataset of Ray's.
 
     >>> is_ray([[1.0, 2.0]])
@@ -41,7 +47,9 @@ def over_partitions(method: Method) -> Method:
     return cast(Method, either)
 
 
-def predicted(model: Any, method: str, X: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
+def predicted(
+    model: BaseEstimator, method: str, X: MatrixLike, args: tuple[Any, ...], given: dict[str, Any]
+) -> Any:
     """What a method of a model returns for a collection, as a Dask array."""
     import dask
     import dask.array as da
@@ -77,7 +85,7 @@ def _call(model: Any, method: str, X: Any, given: dict[str, Any]) -> Any:
     return getattr(model, method)(X, **given) if X.shape[0] else _empty(model, method)
 
 
-def refuse_to_score(X: Any, y: Any) -> None:
+def refuse_to_score(X: MatrixLike, y: ArrayLike) -> None:
     """Refuse Dask collections, and say what judges them."""
     if is_dask(X) or is_dask(y):
         raise TypeError(

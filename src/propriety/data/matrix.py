@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
+from propriety.aliases import MatrixLike
 from propriety.data.table import Stacked, as_array, is_frame, is_sparse
 
 _SHOWN = 5  # columns that an error names
@@ -18,7 +19,7 @@ _ENCODE = (
 )
 
 
-def as_numbers(X: Any) -> Any:
+def as_numbers(X: MatrixLike) -> Any:
     """X as a float array or a CSR matrix; dates, categories, text, NaN and infinity raise, naming the column.
 
     >>> as_numbers([[1, 2], [3, 4]])

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 
+from propriety.aliases import MatrixLike
+
 
 def _is_foreign(array: Any) -> bool:
     """Whether this is another library's array, and scikit-learn was told to answer in kind."""
@@ -32,7 +34,7 @@ def as_numpy(array: Any) -> Any:
     return _convert_to_numpy(array, get_namespace(array)[0])
 
 
-def in_kind(values: NDArray[Any], X: Any) -> Any:
+def in_kind(values: NDArray[Any], X: MatrixLike) -> Any:
     """Numbers as an array of X's library, on its device, if that is how X came in; text stays NumPy's.
 
     >>> in_kind(np.array([0.5]), [[1.0]])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.data.table import Schema, Table
 from propriety.weights import Weights
@@ -42,7 +42,7 @@ class Numbers:
     terms: tuple[Term, ...]
 
     @classmethod
-    def fit(cls, X: Any, sample_weight: Any = None) -> Numbers:
+    def fit(cls, X: Any, sample_weight: ArrayLike | None = None) -> Numbers:
         """Learn from a table of any kind; a row of weight k counts as k rows.
 
         >>> import pandas as pd

@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from propriety.aliases import RandomState
 from propriety.data.table import Schema
 from propriety.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 _AUTO_LEAF, _AUTO_SHARE = 20.0, 3.0
 _SEEDS = 2**31 - 1
@@ -42,14 +46,14 @@ def number(
     return int(value) if whole else float(value)
 
 
-def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
+def choice(name: str, value: object, allowed: Sequence[str]) -> str:
     """`value`, if it is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         raise ArgumentError(name, f"must be one of {list(allowed)}, got {value!r}")
     return value
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: RandomState) -> int:
     """The seed of what a fit draws; None is 0, so that two fits of the same data give the same model.
 
     Draws belong to what the rows hold, so that another order of the rows does not change them either.
@@ -63,7 +67,7 @@ def seed_of(random_state: Any) -> int:
 class Parameters:
     """The parameters of one estimator, each read by its name."""
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: BaseEstimator) -> None:
         self._estimator = estimator
 
     def number(self, name: str, low: float, high: float = math.inf, **kind: bool) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.data.lazy import is_dask
 from propriety.data.table import as_array, is_frame, is_sparse, take_rows
@@ -13,7 +13,7 @@ from propriety.data.table import as_array, is_frame, is_sparse, take_rows
 Floats = NDArray[np.float64]
 
 
-def soft_labels(y: Any) -> Floats | None:
+def soft_labels(y: ArrayLike) -> Floats | None:
     """How much each row counts for each class, of shape (n, K); None for labels.
 
     `y` is a tuple (successes, trials), an array of K columns that are probabilities, or one of probabilities
@@ -66,7 +66,7 @@ def as_weighted_rows(
 
 
 def soft_rows(
-    y: Any, n_rows: int, sample_weight: Any = None
+    y: ArrayLike, n_rows: int, sample_weight: ArrayLike | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
     """The weighted rows of one class that soft labels stand for: which row, its class, and its weight.
 

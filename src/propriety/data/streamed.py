@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety import memory
 from propriety.communicator import SINGLE, Communicator
@@ -160,7 +160,9 @@ def _within(rows: NDArray[np.intp], held: NDArray[np.intp]) -> bool:
     return len(held) > 0 and bool(np.all(held[places] == rows))
 
 
-def first_pass(stream: Stream, categorical: Any, communicator: Communicator = SINGLE) -> FirstPass:
+def first_pass(
+    stream: Stream, categorical: ArrayLike | None, communicator: Communicator = SINGLE
+) -> FirstPass:
     """Read labels, weights, and the categories of rows that have a weight, and nothing else."""
     import pyarrow as pa
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from propriety.aliases import MatrixLike
 from propriety.cached_properties import cached_property
 from propriety.communicator import SINGLE, Communicator
 from propriety.data.lazy import is_dask, is_ray
@@ -28,7 +29,7 @@ _FEW = 1 << 18  # cells of a data frame whose columns are read once
 _FRAME_CHUNK = 65536  # rows of a data frame: each of its columns is converted once for so many
 
 
-def is_sparse(X: Any) -> bool:
+def is_sparse(X: MatrixLike) -> bool:
     """Whether X is a sparse matrix: SciPy's own test leaves a type checker with a type that cannot be used.
 
     >>> is_sparse(sparse.eye_array(2)), is_sparse(np.eye(2))
@@ -366,7 +367,7 @@ def _as_columns(X: Any) -> Any:
     return as_array(X)
 
 
-def as_array(X: Any, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
+def as_array(X: MatrixLike, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
     """A two-dimensional float array or a sparse matrix; NaN is missing, infinite values are allowed."""
     if type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in (np.float64, np.float32):
         return X  # nothing to check: for one row, the checks take longer than its prediction
@@ -388,7 +389,7 @@ def as_array(X: Any, sparse_formats: tuple[str, ...] = ("csc", "csr")) -> Any:
     return array
 
 
-def refuse_query(X: Any, name: str = "X") -> None:
+def refuse_query(X: MatrixLike, name: str = "X") -> None:
     """Refuse a query, such as a polars LazyFrame or a relation of DuckDB: its rows may come in any order."""
     if isinstance(X, np.ndarray):  # by far the most common, and the test below takes longer than a prediction
         return
@@ -493,7 +494,7 @@ def is_number(text: str) -> bool:
         return False
 
 
-def categories_of(X: Any, f: int) -> tuple[Any, ...]:
+def categories_of(X: MatrixLike, f: int) -> tuple[Any, ...]:
     """The values of a column, in their order."""
     codes, values = _factorize(X, f)
     seen = np.zeros(len(values) + 1, dtype=bool)

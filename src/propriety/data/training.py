@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names
 
 from propriety import memory
+from propriety.aliases import MatrixLike
 from propriety.communicator import SINGLE, Communicator
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import Costs
@@ -78,16 +79,16 @@ class Training:
     def read(
         cls,
         estimator: str,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
         reads: str = TABLE,
-        categorical: Any = None,
+        categorical: ArrayLike | None = None,
         costs: Costs | None = None,
         known_classes: NDArray[Any] | None = None,
-        offset: Any = None,
-        groups: Any = None,
+        offset: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         communicator: Communicator = SINGLE,
     ) -> Training:
         """Check everything that `fit` of the named estimator was given.
@@ -249,7 +250,7 @@ def n_scores_of(n_classes: int) -> int:
     return 1 if n_classes == 2 else n_classes
 
 
-def read_offset(offset: Any, n_rows: int, n_scores: int, name: str = "offset") -> NDArray[np.float64]:
+def read_offset(offset: ArrayLike, n_rows: int, n_scores: int, name: str = "offset") -> NDArray[np.float64]:
     """Offsets of rows, of shape (n_rows, n_scores); one score may be given as (n_rows,).
 
     >>> read_offset([0.5, -1], 2, 1).tolist()
@@ -271,7 +272,7 @@ def read_offset(offset: Any, n_rows: int, n_scores: int, name: str = "offset") -
     return values
 
 
-def read_groups(groups: Any, n_rows: int, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+def read_groups(groups: ArrayLike, n_rows: int, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
     """The number of the group of each row, or of some, in the sorted order of their names.
 
     >>> read_groups(["b", "a", "b"], 3)
@@ -323,7 +324,7 @@ def staked(weights: Weights, costs: ResolvedCosts, codes: NDArray[np.intp]) -> W
 
 
 def read_table(
-    X: Any, reads: str, categorical: Any, communicator: Communicator = SINGLE, weightless: bool = False
+    X: MatrixLike, reads: str, categorical: Any, communicator: Communicator = SINGLE, weightless: bool = False
 ) -> tuple[NDArray[Any] | None, Schema, Table]:
     """The names of X as scikit-learn knows them, its schema, and the table read by it."""
     first = X.parts[0] if isinstance(X, Stacked) else X.frame if isinstance(X, Rows) else X
@@ -374,7 +375,7 @@ def _places(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
     return table[labels.astype(np.intp) - span[0]]
 
 
-def encode_known(y: Any, classes: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
+def encode_known(y: ArrayLike, classes: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
     """The index of each row's class among known ones.
 
     >>> encode_known(["b", "a"], np.array(["a", "b", "c"]), 2)

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 _NODES = 32
 
 
-def is_uncertain(cost: Any) -> bool:
+def is_uncertain(cost: object) -> bool:
     """Whether a cost is a pair (low, high) or a frozen SciPy distribution, not a number or one for each row.
 
     >>> is_uncertain((5, 20)), is_uncertain(9), is_uncertain(np.ones(2))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from propriety import memory
 from propriety.data.labels import as_labels
@@ -23,6 +24,8 @@ from propriety.model.following import follower_of, has_callbacks, with_callbacks
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from propriety.model.base import ProperClassifier
 
 _ANSWER = 60.0  # seconds that a worker which is there may take to answer
 _LOOK = 1.0
@@ -286,7 +289,7 @@ def even_moves(sizes: dict[str, int], holders: dict[str, str], threads: dict[str
 # --- fitting --------------------------------------------------------------------------------------
 
 
-def fit(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Any:
+def fit(model: Any, X: Any, y: ArrayLike, given: dict[str, Any]) -> Any:
     """Fit a model to a Dask collection, on the workers that hold it; bit for bit as in one process.
 
     ``given`` is what `fit` was given besides: collections with the partitions of X, or values for all rows.
@@ -303,7 +306,7 @@ def fit(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Any:
     return run(model, pool, plain | held_out, words, follower)
 
 
-def fit_scan(model: Any, scan: Scan, client: Client) -> Any:
+def fit_scan(model: ProperClassifier, scan: Scan, client: Client) -> Any:
     """Fit a model to the rows of a scan, on workers that can open its files: each reads some of the rows."""
     import dask
 

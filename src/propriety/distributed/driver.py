@@ -10,7 +10,7 @@ import pickle
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sklearn.base import clone
 
@@ -22,6 +22,9 @@ from propriety.distributed.tree_allreduce import parent
 from propriety.distributed.worker import PartOfRows, Placement, Status
 from propriety.model.fit_context import in_context
 from propriety.model.following import Follower
+
+if TYPE_CHECKING:
+    from propriety.model.base import ProperClassifier
 
 #: Seconds that a look at a worker takes if there is nothing new.
 _LOOK = 0.25
@@ -153,7 +156,7 @@ def _rounds(learned: dict[str, Any]) -> list[Any]:
 
 def drive(
     pool: WorkerPool,
-    model: Any,
+    model: ProperClassifier,
     extra: Callable[[int, int], dict[str, Any]],
     known: Callable[[dict[str, Any]], Sequence[Any]],
     report: Callable[[Status], None],

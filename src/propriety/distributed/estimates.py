@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from propriety import memory, parallel
 from propriety.distributed.tree_allreduce import TreeAllreduce
+
+if TYPE_CHECKING:
+    from propriety.model.base import ProperClassifier
 
 #: Processor seconds a value: to read it three times from Parquet and bin it; and in a round, for each score.
 _READ, _ROUND = 40e-9, 3e-9
@@ -18,7 +21,7 @@ _MANY = 1_000_000  # rows, where their number is not known
 _OTHER = 4  # of a tree, not for its splits: the scale, the root, the leaves, and one to spare
 
 
-def rounds_of(model: Any) -> int:
+def rounds_of(model: ProperClassifier) -> int:
     """How many rounds a fit of a model will take at most; 1 for a model without rounds.
 
     >>> from propriety import BoostingClassifier
@@ -33,7 +36,7 @@ def rounds_of(model: Any) -> int:
     return _MOST if stops_early(model) else _ROUNDS
 
 
-def stops_early(model: Any) -> bool:
+def stops_early(model: ProperClassifier) -> bool:
     """Whether a fit of boosting to many rows will hold some of them out.
 
     >>> from propriety import BoostingClassifier
@@ -45,7 +48,7 @@ def stops_early(model: Any) -> bool:
     return isinstance(model.max_iter, str) and not model.warm_start and model.regularizes
 
 
-def leaves_of(model: Any) -> int:
+def leaves_of(model: ProperClassifier) -> int:
     """How many leaves a tree of boosting will have at most.
 
     >>> from propriety import BoostingClassifier
@@ -89,7 +92,9 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
 
 
-def words_of(model: Any, sizes: Sequence[float], columns: int, threads: Sequence[int], machines: int) -> str:
+def words_of(
+    model: ProperClassifier, sizes: Sequence[float], columns: int, threads: Sequence[int], machines: int
+) -> str:
     """What a fit over workers will be about.
 
     Parameters

@@ -13,9 +13,10 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
@@ -33,6 +34,9 @@ from propriety.model.fit_context import ATTRIBUTE as FIT_CONTEXT
 from propriety.model.fit_context import end_context, in_context
 from propriety.trees.binned import CELLS
 from propriety.trees.binning import SAMPLE
+
+if TYPE_CHECKING:
+    from propriety.model.base import ProperClassifier
 
 #: Rows that are read into memory, and fitted as ever; those of workers, if it takes all rows in one place.
 FEW = 50_000
@@ -165,7 +169,7 @@ def row_bytes(
 # --- fitting ----------------------------------------------------------------------------------------
 
 
-def fit(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> Any:
+def fit(model: ProperClassifier, scan: Scan, y: ArrayLike, given: dict[str, Any]) -> Any:
     """Fit a model to a scan; bit for bit as to the same rows in memory."""
     given = {name: value for name, value in given.items() if value is not None}
     check(model, scan, y, given)
@@ -283,7 +287,7 @@ def in_memory(scan: Scan) -> tuple[Any, Any, Any]:
 # --- what cannot be -----------------------------------------------------------------------------------
 
 
-def check(model: Any, scan: Scan, y: Any, given: dict[str, Any]) -> None:
+def check(model: ProperClassifier, scan: Scan, y: ArrayLike, given: dict[str, Any]) -> None:
     """Refuse by name what a fit to a scan cannot do, before anything is read."""
     if scan.target is None:
         raise ValueError("the scan has no target: give propriety.scan(…, target=name) the column of labels")
@@ -340,7 +344,7 @@ def _refuse_whole(model: Any, n_rows: int) -> None:
             )
 
 
-def asked_of(model: Any) -> dict[str, Any]:
+def asked_of(model: ProperClassifier) -> dict[str, Any]:
     """What decides how much memory and time a fit takes: parameters of boosting, or the model itself."""
     if hasattr(model, "_row_bytes"):
         return {"row_of": model._row_bytes, "in_parts": model.capabilities.in_turns}

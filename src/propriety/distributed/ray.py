@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import ray
+from numpy.typing import ArrayLike
 from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -21,10 +22,13 @@ from propriety.distributed.tree_allreduce import FAN_IN, Send
 from propriety.distributed.worker import PartOfRows, Worker
 from propriety.model.following import follower_of, has_callbacks, with_callbacks
 
+if TYPE_CHECKING:
+    from propriety.model.base import ProperClassifier
+
 _AT_ONCE = FAN_IN + 4  # methods of a worker that run at once: parts of those below it, and the driver's looks
 
 
-def fit(model: Any, X: ray.data.Dataset, y: Any, given: dict[str, Any]) -> Any:
+def fit(model: ProperClassifier, X: ray.data.Dataset, y: ArrayLike, given: dict[str, Any]) -> Any:
     """Fit a model to a dataset, on actors; bit for bit as in one process.
 
     ``y``, and ``sample_weight`` in ``given``, name columns of the dataset; all others are features.

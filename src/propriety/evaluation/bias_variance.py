@@ -12,7 +12,7 @@ splits the mean loss into the loss of η_m, which is bias and noise together, an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,11 +23,17 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from propriety import losses
+from propriety.aliases import MatrixLike, RandomState
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import as_loss, class_index
 from propriety.losses.value import number
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from propriety.losses.registry import LossLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +76,7 @@ class BiasVariance:
 def decompose_fits(
     probabilities: ArrayLike,
     target: ArrayLike,
-    loss: Any = "Log()",
+    loss: LossLike = "Log()",
     *,
     known: bool = False,
     sample_weight: ArrayLike | None = None,
@@ -111,13 +117,13 @@ def decompose_fits(
 
 
 def bias_variance(
-    estimator: Any,
-    X: Any,
+    estimator: BaseEstimator,
+    X: MatrixLike,
     y: ArrayLike,
-    loss: Any = "Log()",
+    loss: LossLike = "Log()",
     *,
-    eta: Any = None,
-    X_test: Any = None,
+    eta: ArrayLike | None = None,
+    X_test: MatrixLike | None = None,
     y_test: ArrayLike | None = None,
     n_repeats: int = 20,
     train_size: float = 1.0,
@@ -125,7 +131,7 @@ def bias_variance(
     test_size: float = 0.3,
     clip: float = 0.0,
     sample_weight: ArrayLike | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> BiasVariance:
     """Fit again and again, and split the mean loss on test rows into bias (with noise) and variance. [B §21]

@@ -12,7 +12,7 @@ and both survive taking means, because a square and ψ_c are convex.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,11 +25,14 @@ from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import as_loss
 from propriety.losses.value import number
 
+if TYPE_CHECKING:
+    from propriety.losses.registry import LossLike
+
 _GRID = 4001
 
 
 def excess_cost_bound(
-    loss: Any, excess: float, c: float, *, low: float = 0.0, high: float = 1.0, tight: bool = True
+    loss: LossLike, excess: float, c: float, *, low: float = 0.0, high: float = 1.0, tight: bool = True
 ) -> float:
     """Largest excess cost-weighted risk at c that a mean excess of a proper loss leaves possible. [B §22]
 
@@ -99,7 +102,7 @@ class CostBound:
 def cost_bound(
     y: ArrayLike,
     p: ArrayLike,
-    loss: Any = "Log()",
+    loss: LossLike = "Log()",
     c: float = 0.5,
     *,
     eta: ArrayLike | None = None,

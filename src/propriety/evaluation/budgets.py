@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,9 @@ from propriety.data.costs import read_terms
 from propriety.data.labels import warn_of_side
 from propriety.evaluation import inputs
 from propriety.evaluation.inputs import Array
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ def budget_curve(
     y: ArrayLike,
     p: ArrayLike,
     *,
-    costs: Any = None,
+    costs: CostsLike | None = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
     pos_label: Label | None = None,

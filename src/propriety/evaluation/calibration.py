@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 from scipy.optimize import minimize
 
-from propriety.aliases import Label
+from propriety.aliases import Label, RandomState
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import condensed, refuse_collections
 from propriety.evaluation.decomposition import Recalibration, pool, recalibrate_rows
@@ -20,6 +20,9 @@ from propriety.losses.point import check_probability
 from propriety.losses.simplex import SimplexLoss
 from propriety.losses.value import number
 from propriety.weights import Z95, Estimate
+
+if TYPE_CHECKING:
+    from propriety.losses.registry import LossLike
 
 _STEPS = 100  # of Newton's method at most
 _LITTLE, _ROUNDING = 1e-18, 1e-12  # a mean loss that is not worth another step, and one that rounding may add
@@ -69,7 +72,7 @@ def reliability(
     pos_label: Label | None = None,
     level: float = 0.9,
     n_resamples: int = 500,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> Reliability:
     """The isotonic reliability curve and the band in which it would lie if the probabilities were right.
 
@@ -336,7 +339,7 @@ def calibration_cross_entropy(
 
 
 def mean_regret(
-    eta: ArrayLike, p: ArrayLike, loss: Any = "Squared()", *, sample_weight: ArrayLike | None = None
+    eta: ArrayLike, p: ArrayLike, loss: LossLike = "Squared()", *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Mean of B(η | p), what p loses against a known truth η.
 

@@ -149,7 +149,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(scores: Any, names: Any = None, *, greater_is_better: bool = False) -> Comparison:
+def compare(scores: ArrayLike, names: Any = None, *, greater_is_better: bool = False) -> Comparison:
     """Compare models by their scores on several data sets.
 
     Parameters

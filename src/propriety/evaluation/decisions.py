@@ -7,13 +7,13 @@ cost, as numbers or as one number for each row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
 
-from propriety.aliases import Label
+from propriety.aliases import CostTerm, Label
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import OF_ROWS, Costs, abstain_label_of, read_terms
 from propriety.data.labels import warn_of_side
@@ -23,12 +23,15 @@ from propriety.evaluation.routing import Scorer
 from propriety.evaluation.scores import class_index
 from propriety.losses.point import check_probability
 
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
+
 
 def mean_cost(
     y: ArrayLike,
     decision: ArrayLike,
     *,
-    costs: Any = None,
+    costs: CostsLike | None = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
     sample_weight: ArrayLike | None = None,
@@ -76,7 +79,7 @@ def expected_cost(
     p: ArrayLike,
     decision: ArrayLike | None = None,
     *,
-    costs: Any = None,
+    costs: CostsLike | None = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
     sample_weight: ArrayLike | None = None,
@@ -104,10 +107,10 @@ def expected_cost(
 
 
 def cost_scorer(
-    costs: Any = None,
+    costs: CostsLike | None = None,
     *,
-    fp_cost: Any = 1.0,
-    fn_cost: Any = 1.0,
+    fp_cost: CostTerm = 1.0,
+    fn_cost: CostTerm = 1.0,
     pos_label: Label | None = None,
     by: str = "proba",
 ) -> CostScorer:
@@ -185,7 +188,9 @@ class Judged(NamedTuple):
     decided: NDArray[np.intp]
 
 
-def read_decisions(y: ArrayLike, decision: ArrayLike, stated: Costs, *, labels: Any = None) -> Judged:
+def read_decisions(
+    y: ArrayLike, decision: ArrayLike, stated: Costs, *, labels: ArrayLike | None = None
+) -> Judged:
     """Labels, decisions and costs as a user gives them."""
     refuse_collections(y=y, decision=decision, **stated.terms)
     true, decided = np.asarray(y), np.asarray(decision)

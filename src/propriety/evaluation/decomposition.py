@@ -12,7 +12,7 @@ with ȳ the share of class 1. None of the three is ever negative.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,9 @@ from propriety.evaluation.inputs import Array, Rows
 from propriety.evaluation.scores import as_loss
 from propriety.losses import simplex
 from propriety.losses.point import product
+
+if TYPE_CHECKING:
+    from propriety.losses.registry import LossLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +138,7 @@ class Decomposition:
 def decomposition(
     y: ArrayLike,
     p: ArrayLike,
-    loss: Any = "Log()",
+    loss: LossLike = "Log()",
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from propriety.aliases import Label
+from propriety.aliases import Label, RandomState
 from propriety.evaluation.murphy import murphy_difference
 from propriety.losses.value import number
 
@@ -74,7 +73,7 @@ def dominance(
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     n_resamples: int = 1000,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> Dominance:
     """Whether the model with probabilities p is at least as good as `other` for every cost in [low, high].
 

@@ -7,7 +7,7 @@ too: round t adds α_t h_t with α_t the largest change of a score and |h_t| ≤
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,12 +15,18 @@ from scipy.optimize import brentq
 from sklearn.utils.validation import check_is_fitted
 
 from propriety import losses
+from propriety.aliases import MatrixLike
 from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import class_index
 from propriety.losses.bent_links import Interpolated, Recalibrated
 from propriety.losses.value import number
 from propriety.model.base import ProperClassifier
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from propriety.losses.registry import LossLike
 
 _SCIKIT_LEARN = {"log_loss": "Log", "exponential": "Exponential"}
 _LEAVES = 31  # the most that "auto" stands for
@@ -61,7 +67,13 @@ class WeakLearning:
         return f"{self.rounds} rounds, {edges}; {self.bound:.3g} rounds suffice by weak learning{caveat}"
 
 
-def weak_learning(model: Any, X: Any = None, y: ArrayLike | None = None, *, loss: Any = None) -> WeakLearning:
+def weak_learning(
+    model: BaseEstimator,
+    X: MatrixLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    loss: LossLike | None = None,
+) -> WeakLearning:
     """The weak learning bound of a fitted booster, and its edges. [N8 Thm 2, N9 Thm 2]
 
     Parameters
@@ -174,16 +186,16 @@ class MarginBound:
 
 
 def margin_bound(
-    model: Any,
-    X: Any,
+    model: BaseEstimator,
+    X: MatrixLike,
     y: ArrayLike,
     *,
-    X_test: Any = None,
+    X_test: MatrixLike | None = None,
     y_test: ArrayLike | None = None,
     n_leaves: int | None = None,
     vc_dimension: float | None = None,
     delta: float = 0.05,
-    loss: Any = None,
+    loss: LossLike | None = None,
 ) -> MarginBound:
     """The margin bound of a fitted booster beside its errors, and its generalization factor. [M §3.2]
 

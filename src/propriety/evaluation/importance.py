@@ -13,18 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.aliases import MatrixLike
 from propriety.data.table import Rows, is_frame, is_sparse
 from propriety.data.training import read_groups
 from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.evaluation.scores import as_loss, class_index, losses_of
 from propriety.weights import Estimate, Weights, check
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from propriety.losses.registry import LossLike
 
 #: Probabilities are kept this far from 0 and 1, so that no row decides alone.
 CLIP = 1e-6
@@ -68,13 +74,13 @@ class Importance:
 
 
 def importance(
-    model: Any,
-    X: Any,
+    model: BaseEstimator,
+    X: MatrixLike,
     y: ArrayLike,
     *,
-    loss: Any = "Log()",
+    loss: LossLike = "Log()",
     sample_weight: ArrayLike | None = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     columns: Mapping[str, Sequence[int]] | None = None,
     most: int = _MOST,
     random_state: int = 0,

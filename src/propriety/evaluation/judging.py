@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 from sklearn.metrics import roc_auc_score
 
@@ -106,11 +106,11 @@ class JudgedRows:
         """What may be decided: the classes, and to abstain if that has a cost."""
         return (*self.labels, ABSTAIN) if self.costs.abstains else tuple(self.labels)
 
-    def decide(self, p: Any) -> NDArray[np.intp]:
+    def decide(self, p: ArrayLike) -> NDArray[np.intp]:
         """Decisions of least expected cost, within the budget."""
         return self.costs.decide(p) if self.budget is None else self.costs.decide_within(p, self.budget)
 
-    def rule(self, name: str, p: Any, kind: str = MODEL, seconds: float = 0.0) -> DecisionRule:
+    def rule(self, name: str, p: ArrayLike, kind: str = MODEL, seconds: float = 0.0) -> DecisionRule:
         """Decisions by probabilities: of the positive one of two classes, or of every class."""
         p = np.asarray(p, dtype=np.float64)
         p = p[:, self.costs.positive] if p.ndim == 2 and p.shape[1] == 2 else p

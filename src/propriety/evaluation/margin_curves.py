@@ -15,7 +15,7 @@ from propriety.losses.point import as_float, check_probability
 
 
 def normalized_margins(
-    y: ArrayLike, p: ArrayLike, *, pos_label: Label | None = None, classes: Any = None
+    y: ArrayLike, p: ArrayLike, *, pos_label: Label | None = None, classes: ArrayLike | None = None
 ) -> Array:
     """μ = y*(2p − 1) ∈ [−1, 1]: 1 is right and sure, 0 undecided, −1 wrong and sure. [N9 (27)]
 

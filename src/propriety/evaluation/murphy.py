@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from propriety import losses
-from propriety.aliases import Label
+from propriety.aliases import Label, RandomState
 from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
 from propriety.evaluation import inputs
@@ -101,7 +101,7 @@ class MurphyCurve:
         *,
         simultaneous: bool = False,
         n_resamples: int = 1000,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> tuple[Array, Array]:
         """Lower and upper confidence limits of M at the thresholds c.
 
@@ -132,7 +132,7 @@ class MurphyCurve:
         *,
         simultaneous: bool = False,
         n_resamples: int = 1000,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> float:
         """Half the width of the band, in standard errors: the same at every threshold."""
         level = number("level", level, 0, 1)
@@ -141,7 +141,7 @@ class MurphyCurve:
         return float(stats.norm.ppf((1 + level) / 2))
 
     def deviations(
-        self, n_resamples: int = 1000, random_state: Any = 0, low: float = 0.0, high: float = 1.0
+        self, n_resamples: int = 1000, random_state: RandomState = 0, low: float = 0.0, high: float = 1.0
     ) -> Array:
         """Largest |deviation|/standard error over [low, high] in samples of the multiplier bootstrap."""
         rng = np.random.default_rng(random_state)

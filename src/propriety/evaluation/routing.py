@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
+
+from propriety.aliases import MatrixLike
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 class Scorer(ABC):
@@ -19,7 +24,12 @@ class Scorer(ABC):
         self._requests: dict[str, Any] = dict.fromkeys(self.takes)
 
     def __call__(
-        self, estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None = None, **of_rows: Any
+        self,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **of_rows: Any,
     ) -> float:
         """Score of a fitted estimator on the rows given."""
         self._check(of_rows)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.aliases import Label
+from propriety.aliases import Label, Shares
 from propriety.data.costs import read_terms
 from propriety.evaluation import inputs
 from propriety.evaluation.condensing import as_copies, condensed
@@ -16,6 +16,9 @@ from propriety.evaluation.decisions import read_decisions, with_terms
 from propriety.evaluation.judging import JudgedRows, share_saved
 from propriety.model.adapt import read_shares
 from propriety.weights import Estimate, Weights
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
 
 
 @dataclass(frozen=True)
@@ -87,13 +90,13 @@ def cost_summary(
     y: ArrayLike,
     decision: ArrayLike,
     *,
-    costs: Any = None,
+    costs: CostsLike | None = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     pos_label: Label | None = None,
-    prevalence: Any = None,
+    prevalence: Shares | None = None,
 ) -> CostSummary:
     """Mean and total cost of decisions, and savings, with 95% intervals; arguments as in `mean_cost`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +17,11 @@ from propriety.evaluation.routing import Scorer
 from propriety.losses import simplex
 from propriety.losses.value import number
 
+if TYPE_CHECKING:
+    from propriety.losses.registry import LossLike
 
-def as_loss(loss: Any) -> losses.Loss | simplex.SimplexLoss:
+
+def as_loss(loss: LossLike) -> losses.Loss | simplex.SimplexLoss:
     """The loss meant by a loss, a composite, a loss for several classes, or a string."""
     if isinstance(loss, str):
         loss = losses.parse(loss)
@@ -28,7 +31,7 @@ def as_loss(loss: Any) -> losses.Loss | simplex.SimplexLoss:
 
 
 def losses_of(
-    y: ArrayLike, p: ArrayLike, loss: Any = "Log()", *, clip: float = 0.0, pos_label: Label | None = None
+    y: ArrayLike, p: ArrayLike, loss: LossLike = "Log()", *, clip: float = 0.0, pos_label: Label | None = None
 ) -> np.ndarray:
     """The loss of every row; see `mean_loss` for the arguments.
 
@@ -52,7 +55,7 @@ def losses_of(
 def mean_loss(
     y: ArrayLike,
     p: ArrayLike,
-    loss: Any = "Log()",
+    loss: LossLike = "Log()",
     *,
     sample_weight: ArrayLike | None = None,
     clip: float = 0.0,
@@ -100,7 +103,7 @@ def mean_loss(
     return inputs.mean(values[kept], weight[kept])
 
 
-def scorer(loss: Any = "Log()", *, clip: float = 0.0) -> LossScorer:
+def scorer(loss: LossLike = "Log()", *, clip: float = 0.0) -> LossScorer:
     """A scorer for scikit-learn's ``scoring=``: minus the mean loss of ``predict_proba``.
 
     It works for any classifier with ``predict_proba``, with weights, and for more than two classes.
@@ -119,7 +122,7 @@ def scorer(loss: Any = "Log()", *, clip: float = 0.0) -> LossScorer:
 class LossScorer(Scorer):
     """What `scorer` returns: minus the mean loss of an estimator's probabilities."""
 
-    def __init__(self, loss: Any, clip: float = 0.0):
+    def __init__(self, loss: LossLike, clip: float = 0.0):
         super().__init__()
         self.loss = loss
         self.clip = clip
@@ -141,7 +144,7 @@ class LossScorer(Scorer):
         return f"scorer({self.loss!r}{clip})"
 
 
-def class_index(y: ArrayLike, classes: Any) -> np.ndarray:
+def class_index(y: ArrayLike, classes: ArrayLike) -> np.ndarray:
     """Position of every label among the classes of a fitted model; lazily, of a Dask collection."""
     if is_dask(y):
         labels: Any = y

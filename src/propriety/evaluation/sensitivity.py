@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.aliases import CostTerm
 from propriety.costs import ResolvedCosts
 from propriety.data import uncertain
 from propriety.data.costs import Costs, read_terms
 from propriety.evaluation import inputs
 from propriety.weights import Estimate, Weights
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
 
 
 @dataclass(frozen=True)
@@ -53,10 +57,10 @@ class CostSensitivity:
 
 def cost_sensitivity(
     p: ArrayLike,
-    fp_cost: Any = 1.0,
-    fn_cost: Any = 1.0,
+    fp_cost: CostTerm = 1.0,
+    fn_cost: CostTerm = 1.0,
     *,
-    costs: Any = None,
+    costs: CostsLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> CostSensitivity:
     """How much decisions hang on costs that are known only within a range.

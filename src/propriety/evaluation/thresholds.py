@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ from propriety.evaluation.inputs import Array
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve
 from propriety.losses.point import as_float, check_probability
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def best_threshold(
     y: ArrayLike,
     p: ArrayLike,
     *,
-    costs: Any = None,
+    costs: CostsLike | None = None,
     fp_cost: ArrayLike = 1.0,
     fn_cost: ArrayLike = 1.0,
     sample_weight: ArrayLike | None = None,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.aliases import RandomState
 from propriety.evaluation.condensing import refuse_collections
 from propriety.evaluation.inputs import Array
 from propriety.losses.point import as_float
@@ -49,7 +49,9 @@ class Trace:
         return (gap < low) | (gap > high)
 
 
-def qq_trace(x: ArrayLike, y: ArrayLike, *, n_permutations: int = 100, random_state: Any = 0) -> Trace:
+def qq_trace(
+    x: ArrayLike, y: ArrayLike, *, n_permutations: int = 100, random_state: RandomState = 0
+) -> Trace:
     """Compare two samples of costs, such as those of two learners on random test sets, by their quantiles.
 
     If both came from one distribution, values could be exchanged between the samples at random; the traces of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from propriety.data.numbers import Numbers
 from propriety.data.table import Schema
@@ -69,7 +69,7 @@ class Columns:
         return Columns(graph, x - centre, {}, (None,) * len(terms))
 
 
-def read_columns(graph: Graph, schema: Schema, dtype: Any, by_column: bool) -> Columns:
+def read_columns(graph: Graph, schema: Schema, dtype: DTypeLike, by_column: bool) -> Columns:
     """Inputs for the columns of a schema; `by_column` asks for one each even where none holds text."""
     kinds = [kind_of(label, known) for label, known in zip(schema.labels, schema.categories, strict=True)]
     if by_column or "text" in kinds:
@@ -91,7 +91,7 @@ def read_columns(graph: Graph, schema: Schema, dtype: Any, by_column: bool) -> C
     return read_matrix(matrix, schema, dtype)
 
 
-def read_matrix(matrix: Value, schema: Schema, dtype: Any) -> Columns:
+def read_matrix(matrix: Value, schema: Schema, dtype: DTypeLike) -> Columns:
     """The columns of a matrix that is there already; it cannot hold text."""
     for label, known in zip(schema.labels, schema.categories, strict=True):
         if kind_of(label, known) == "text":

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 #: The oldest versions of the operators that are used; TreeEnsemble in double precision is new in 5.
 OPSET, ML_OPSET = 18, 5
@@ -40,37 +41,37 @@ class Value:
     #: An array to the left of an operator leaves the arithmetic to this class.
     __array_ufunc__ = None
 
-    def __add__(self, other: Any) -> Value:
+    def __add__(self, other: Value | ArrayLike) -> Value:
         return self.graph.apply("Add", self, other)
 
-    def __radd__(self, other: Any) -> Value:
+    def __radd__(self, other: Value | ArrayLike) -> Value:
         return self.graph.apply("Add", other, self)
 
-    def __sub__(self, other: Any) -> Value:
+    def __sub__(self, other: Value | ArrayLike) -> Value:
         return self.graph.apply("Sub", self, other)
 
-    def __rsub__(self, other: Any) -> Value:
+    def __rsub__(self, other: Value | ArrayLike) -> Value:
         return self.graph.apply("Sub", other, self)
 
-    def __mul__(self, other: Any) -> Value:
+    def __mul__(self, other: Value | ArrayLike) -> Value:
         return self.graph.apply("Mul", self, other)
 
-    def __rmul__(self, other: Any) -> Value:
+    def __rmul__(self, other: Value | ArrayLike) -> Value:
         return self.graph.apply("Mul", other, self)
 
-    def __truediv__(self, other: Any) -> Value:
+    def __truediv__(self, other: Value | ArrayLike) -> Value:
         return self.graph.apply("Div", self, other)
 
-    def __rtruediv__(self, other: Any) -> Value:
+    def __rtruediv__(self, other: Value | ArrayLike) -> Value:
         return self.graph.apply("Div", other, self)
 
     def __neg__(self) -> Value:
         return self.graph.apply("Neg", self)
 
-    def __ge__(self, other: Any) -> Value:
+    def __ge__(self, other: Value | ArrayLike) -> Value:
         return self.graph.apply("GreaterOrEqual", self, other)
 
-    def __gt__(self, other: Any) -> Value:
+    def __gt__(self, other: Value | ArrayLike) -> Value:
         return self.graph.apply("Greater", self, other)
 
     def exp(self) -> Value:
@@ -89,11 +90,11 @@ class Value:
         """The nearest number from low to high."""
         return self.graph.apply("Min", self.graph.apply("Max", self, low), high)
 
-    def where(self, yes: Any, no: Any) -> Value:
+    def where(self, yes: Value | ArrayLike, no: Value | ArrayLike) -> Value:
         """`yes` where this truth value holds, else `no`."""
         return self.graph.apply("Where", self, yes, no)
 
-    def cast(self, dtype: Any) -> Value:
+    def cast(self, dtype: DTypeLike) -> Value:
         """The same as another type."""
         onnx = onnx_package()
         return self.graph.apply("Cast", self, to=onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
@@ -136,7 +137,7 @@ class Graph:
         self.constants.append(onnx_package().numpy_helper.from_array(array, name))
         return Value(self, name)
 
-    def input(self, name: str, dtype: Any, width: int) -> Value:
+    def input(self, name: str, dtype: DTypeLike, width: int) -> Value:
         """An input of shape (n, width)."""
         helper = onnx_package().helper
         text = np.dtype(dtype).kind in "UO"

@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from propriety.costs import ResolvedCosts
 from propriety.data.numbers import Numbers
@@ -62,7 +62,7 @@ class Export:
     facts: dict[str, str] = field(default_factory=dict)
     numbers: Numbers | None = None
 
-    def write(self, columns: Columns, dtype: Any, names: tuple[str, ...]) -> None:
+    def write(self, columns: Columns, dtype: DTypeLike, names: tuple[str, ...]) -> None:
         """Add the operators, from the columns to outputs of these names, probabilities last."""
         graph = columns.graph
         P = write_probabilities(*_read(columns, self.formula, self.numbers))

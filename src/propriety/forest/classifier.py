@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.aliases import CostTerm, Label, MatrixLike, RandomState
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import in_kind
 from propriety.data.table import Table, take_rows
@@ -16,6 +17,10 @@ from propriety.export.formula import Formula
 from propriety.forest.settings import settings_of
 from propriety.model.base import Capabilities, ProperClassifier, shares
 from propriety.storage.checks import Arrays
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
+    from propriety.losses.registry import LinkLike, LossLike
 
 Floats = NDArray[np.float64]
 
@@ -95,27 +100,27 @@ class ForestClassifier(ProperClassifier):
 
     def __init__(
         self,
-        loss: Any = "auto",
+        loss: LossLike = "auto",
         *,
-        link: Any = None,
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
+        link: LinkLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
         n_estimators: int = 100,
         splitter: str = "best",
         bootstrap: bool = True,
-        max_features: Any = "sqrt",
+        max_features: float | str = "sqrt",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: float = 1,
         smoothing: float = 0.5,
         max_bins: int = 255,
         oob_score: bool = False,
-        categorical_features: Any = "from_dtype",
+        categorical_features: ArrayLike | None = "from_dtype",
         multiclass: str = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.loss = loss
         self.link = link
@@ -143,13 +148,13 @@ class ForestClassifier(ProperClassifier):
     @distributed_fit
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
     ) -> Self:
         """Grow the trees.
 
@@ -208,7 +213,7 @@ class ForestClassifier(ProperClassifier):
     # --- using the model --------------------------------------------------------------------------
 
     @over_partitions
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: MatrixLike) -> Floats:
         """Probabilities of the classes, of shape (n, K): the smoothed mean of the trees."""
         table = self._table(X)
         return in_kind(self._adapted(self._grown.probabilities(table, self._threads)), X)
@@ -239,7 +244,7 @@ class ForestClassifier(ProperClassifier):
         P = grown.probabilities(table, jobs)
         return score_parts(self._measure, grown.start, P, grown.parts(table, jobs))
 
-    def predict_interactions(self, X: Any) -> Floats:
+    def predict_interactions(self, X: MatrixLike) -> Floats:
         """Shapley interaction values: what pairs of features add to the probability beyond each alone.
 
         Of shape (n, d, d) for two classes, those of ``classes_[1]``, and (n, K, d, d) for more; symmetric.

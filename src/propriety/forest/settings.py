@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from propriety import parallel
 from propriety.data.parameters import Parameters, number, seed_of
 from propriety.data.training import Training
 from propriety.model.measure import Measure, measure_of
+
+if TYPE_CHECKING:
+    from propriety.forest.classifier import ForestClassifier
 
 MOST_FEATURES = 2**22  # a step down a tree is one word
 _CLASSES = 256  # labels are bytes
@@ -52,7 +55,7 @@ class ForestSettings:
         return max(1, min(d, share if isinstance(share, int) else round(share * d)))
 
 
-def settings_of(model: Any, training: Training) -> ForestSettings:
+def settings_of(model: ForestClassifier, training: Training) -> ForestSettings:
     """Check the parameters of a ForestClassifier against its training data."""
     given = Parameters(model)
     if training.n_classes > _CLASSES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from propriety.storage.checks import Arrays, require, take
 from propriety.storage.values import check_links
 from propriety.trees.stored import binner_arrays, forest_arrays, read_binner, read_forest
 
+if TYPE_CHECKING:
+    from propriety.forest.classifier import ForestClassifier
 
-def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+
+def write_state(model: ForestClassifier) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a forest has learned, as plain values and as arrays."""
     grown = model._grown
     arrays = {
@@ -29,7 +32,7 @@ def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"smoothing": float(grown.smoothing), "oob_score": getattr(model, "oob_score_", None)}, arrays
 
 
-def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
+def read_state(model: ForestClassifier, state: dict[str, Any], arrays: Arrays) -> None:
     """Take that out of a file again, and check it."""
     k = len(model.classes_)
     model._measure = measure_of(model.loss, model.link, k, model.multiclass)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.aliases import CostTerm, Label, MatrixLike
 from propriety.data.costs import stated_costs
 from propriety.interop import trainers
 from propriety.model.pages import Documented
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
+    from propriety.losses import Composite, Loss
+    from propriety.losses.registry import LinkLike
 
 Floats = NDArray[np.float64]
 
@@ -31,14 +38,14 @@ class TrainerClassifier(Documented, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        loss: Any = "Log",
+        loss: Loss | Composite | str = "Log",
         *,
-        link: Any = None,
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
-        estimator: Any = None,
+        link: LinkLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
+        estimator: BaseEstimator | None = None,
     ) -> None:
         self.loss = loss
         self.link = link
@@ -61,7 +68,13 @@ class TrainerClassifier(Documented, ClassifierMixin, BaseEstimator):
         """Raw scores of the library's classifier."""
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None, **fit_params: Any
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Fit the library's classifier to the loss.
 
@@ -102,18 +115,18 @@ class TrainerClassifier(Documented, ClassifierMixin, BaseEstimator):
     def _made(self) -> Any:
         return self._default_estimator() if self.estimator is None else clone(self.estimator)
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: MatrixLike) -> Floats:
         """The score F of ``classes_[1]``."""
         check_is_fitted(self)
         return self.trainer_.scores(self._raw(X))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: MatrixLike) -> Floats:
         """Probabilities of the two classes, through the link of the loss."""
         check_is_fitted(self)
         p = self.trainer_.probabilities(self._raw(X))
         return np.column_stack((1 - p, p))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Decide by the stated costs, as every classifier of this library does."""
         probabilities = self.predict_proba(X)
         return self.classes_[stated_costs(self).resolve(self.classes_, X).decide(probabilities)]

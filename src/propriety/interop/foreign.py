@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import ArrayLike
 
 from propriety.cached_properties import cached_property
 from propriety.losses import Composite
@@ -120,17 +121,17 @@ class ForeignLoss:
         y = self._kind(y)
         return (at.mixed(VALUE, y) + at.mixed(GRADIENT, y) * beyond).array
 
-    def gradient(self, y: Any, F: Any) -> Any:
+    def gradient(self, y: ArrayLike, F: Any) -> Any:
         """∂ℓ/∂F."""
         if self.closed_form:
             return self._formula(self.loss.gradient, y, F)
         return self._place(self._values, F)[0].mixed(GRADIENT, self._kind(y)).array
 
-    def value_and_gradient(self, y: Any, F: Any) -> tuple[Any, Any]:
+    def value_and_gradient(self, y: ArrayLike, F: Any) -> tuple[Any, Any]:
         """Both."""
         return self.value(y, F), self.gradient(y, F)
 
-    def hessian(self, y: Any, F: Any) -> Any:
+    def hessian(self, y: ArrayLike, F: Any) -> Any:
         """∂²ℓ/∂F²; of a table, the slope of its gradient."""
         if self.closed_form:
             return self._formula(self.loss.hessian, y, F)

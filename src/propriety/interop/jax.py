@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,10 @@ import jax.scipy.special as jsp
 
 from propriety import losses
 from propriety.interop.foreign import ForeignArray, ForeignLoss, within
+
+if TYPE_CHECKING:
+    from propriety.losses import Composite, Loss
+    from propriety.losses.registry import LinkLike
 
 
 class JaxArray(ForeignArray):
@@ -40,7 +44,7 @@ JaxArray.functions = {
 }
 
 
-def loss(loss: Any, *, link: Any = None) -> Callable[[Any, Any], Any]:
+def loss(loss: Loss | Composite | str, *, link: LinkLike | None = None) -> Callable[[Any, Any], Any]:
     """A function (F, y) → ℓ(y, p(F)), row by row, for ``jit``, ``grad``, ``vmap`` and the like.
 
     Parameters

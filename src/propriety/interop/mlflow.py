@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import wraps
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mlflow
 import mlflow.sklearn
@@ -26,6 +26,9 @@ from propriety.data.costs import OF_ROWS, Costs, abstain_label_of
 from propriety.model import catalogue
 from propriety.model.trusted import TRUSTED
 
+if TYPE_CHECKING:
+    from propriety.model.base import ProperClassifier
+
 #: Whether a fit is being logged in this thread: those inside it, of members or folds, are part of it.
 _logging = threading.local()
 #: Longest value of a parameter that MLflow takes.
@@ -33,12 +36,12 @@ _LONGEST = 6000
 _BATCH = 1000  # metrics at once
 
 
-def save_model(model: Any, path: Any, **options: Any) -> None:
+def save_model(model: ProperClassifier, path: Any, **options: Any) -> None:
     """``mlflow.sklearn.save_model``, of a model or a pipeline that holds one."""
     mlflow.sklearn.save_model(model, path, **({"skops_trusted_types": TRUSTED} | options))
 
 
-def log_model(model: Any, name: str = "model", **options: Any) -> Any:
+def log_model(model: ProperClassifier, name: str = "model", **options: Any) -> Any:
     """``mlflow.sklearn.log_model``, of a model or a pipeline that holds one."""
     return mlflow.sklearn.log_model(model, name=name, **({"skops_trusted_types": TRUSTED} | options))
 

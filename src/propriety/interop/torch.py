@@ -6,15 +6,20 @@ for example, through the formulas or tables of `propriety.interop.foreign`, on t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch.autograd.function import once_differentiable
 
 from propriety import losses
 from propriety.cached_properties import cached_property
 from propriety.interop.foreign import ForeignArray, ForeignLoss, within
+
+if TYPE_CHECKING:
+    from propriety.losses import Composite, Loss
+    from propriety.losses.registry import LinkLike
 
 
 class TorchArray(ForeignArray):
@@ -73,14 +78,14 @@ class _Compiled:
     def __init__(self, loss: losses.Composite) -> None:
         self.loss = loss
 
-    def gradient(self, y: Any, F: Any) -> Any:
+    def gradient(self, y: ArrayLike, F: Any) -> Any:
         return self.value_and_gradient(y, F)[1]
 
-    def value_and_gradient(self, y: Any, F: Any) -> tuple[Any, Any]:
+    def value_and_gradient(self, y: ArrayLike, F: Any) -> tuple[Any, Any]:
         n_jobs = torch.get_num_threads()
         return _like(F, self.loss.values_and_gradients(_rows(y), _rows(F), n_jobs=n_jobs, table=True))
 
-    def hessian(self, y: Any, F: Any) -> Any:
+    def hessian(self, y: ArrayLike, F: Any) -> Any:
         n_jobs = torch.get_num_threads()
         return _like(
             F, self.loss.derivatives(_rows(y), _rows(F), curvature="newton", n_jobs=n_jobs, table=True)
@@ -100,7 +105,7 @@ class _Value(torch.autograd.Function):
     """ℓ(y, p(F)), with the gradient found in the same pass."""
 
     @staticmethod
-    def forward(ctx: Any, F: Any, y: Any, by: Any) -> Any:
+    def forward(ctx: Any, F: Any, y: ArrayLike, by: Any) -> Any:
         value, gradient = by.value_and_gradient(y, F)
         ctx.by = by
         ctx.save_for_backward(F, y, gradient)
@@ -122,7 +127,7 @@ class _Slope(torch.autograd.Function):
     """∂ℓ/∂F, which is known already, and its own derivative."""
 
     @staticmethod
-    def forward(ctx: Any, F: Any, y: Any, gradient: Any, by: Any) -> Any:
+    def forward(ctx: Any, F: Any, y: ArrayLike, gradient: Any, by: Any) -> Any:
         ctx.by = by
         ctx.save_for_backward(F, y)
         return gradient.clone()
@@ -164,7 +169,9 @@ class ProperLoss(torch.nn.Module):
     tensor([0.5000, 0.5000])
     """
 
-    def __init__(self, loss: Any = "Log", *, link: Any = None, reduction: str = "mean") -> None:
+    def __init__(
+        self, loss: Loss | Composite | str = "Log", *, link: LinkLike | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__()
         if reduction not in ("mean", "sum", "none"):
             raise ValueError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")

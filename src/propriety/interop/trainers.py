@@ -17,7 +17,7 @@ What goes wrong with a custom objective there is settled here, once, for all of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,10 @@ from propriety import losses
 from propriety.cached_properties import cached_property
 from propriety.losses.value import number
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from propriety.losses import Composite, Loss
+    from propriety.losses.registry import LinkLike
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +62,9 @@ class TrainerLoss:
         """The curvature of a row at the start, which gradient and curvature are divided by."""
         return float(self.loss.fisher(self.start))
 
-    def derivatives(self, y: ArrayLike, raw: ArrayLike, sample_weight: Any = None) -> tuple[Floats, Floats]:
+    def derivatives(
+        self, y: ArrayLike, raw: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[Floats, Floats]:
         """Gradient and Fisher curvature at raw scores, in units of the curvature of a row at the start.
 
         >>> lightgbm("Exponential", base_rate=0.5).derivatives([0.0, 1.0], [0.0, 0.0])
@@ -68,7 +74,7 @@ class TrainerLoss:
         weight = 1.0 if sample_weight is None else _floats(sample_weight)
         return gradient * (weight / self.scale), curvature * (weight / self.scale)
 
-    def mean(self, y: ArrayLike, raw: ArrayLike, sample_weight: Any = None) -> float:
+    def mean(self, y: ArrayLike, raw: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The mean loss of raw scores, relative to that of the base rate: XGBoost keeps six decimals of it.
 
         >>> lightgbm("Exponential", base_rate=0.5).mean([0.0, 1.0], [0.0, 0.0])
@@ -87,7 +93,9 @@ class TrainerLoss:
 
 
 class _PairLoss(TrainerLoss):
-    def objective(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
+    def objective(
+        self, first: ArrayLike, second: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[Floats, Floats]:
         """Gradient and curvature, called as the library's ``train`` or its classifier calls an objective."""
         return self.derivatives(*_rows(first, second, sample_weight))
 
@@ -95,7 +103,9 @@ class _PairLoss(TrainerLoss):
 class LightGBMLoss(_PairLoss):
     """A loss for LightGBM; made by `lightgbm`."""
 
-    def metric(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[str, float, bool]:
+    def metric(
+        self, first: ArrayLike, second: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[str, float, bool]:
         """Name and relative mean loss, and that less is better: for ``feval=`` and ``eval_metric=``."""
         return repr(self.loss.loss), self.mean(*_rows(first, second, sample_weight)), False
 
@@ -103,7 +113,7 @@ class LightGBMLoss(_PairLoss):
 class XGBoostLoss(_PairLoss):
     """A loss for XGBoost; made by `xgboost`."""
 
-    def metric(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
+    def metric(self, first: ArrayLike, second: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
         """The relative mean loss: for ``custom_metric=``, which takes its name too, and ``eval_metric=``."""
         mean = self.mean(*_rows(first, second, sample_weight))
         return (repr(self.loss.loss), mean) if hasattr(second, "get_label") else mean
@@ -122,12 +132,12 @@ class CatBoostLoss(TrainerLoss):
         """Itself: CatBoost asks an object for its mean."""
         return self
 
-    def calc_ders_range(self, approxes: Any, targets: Any, weights: Any) -> Any:
+    def calc_ders_range(self, approxes: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> Any:
         """First and second derivatives of what CatBoost makes large: the negative loss."""
         gradient, curvature = self.derivatives(targets, approxes, weights)
         return np.column_stack((-gradient, -curvature))
 
-    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+    def evaluate(self, approxes: Any, target: Any, weight: ArrayLike) -> tuple[float, float]:
         """The sums of the losses, relative as in `mean`, and of the weights."""
         weights = np.ones(len(target)) if weight is None else _floats(weight)
         return self.mean(target, approxes[0], weights) * float(weights.sum()), float(weights.sum())
@@ -141,7 +151,7 @@ class CatBoostLoss(TrainerLoss):
         return False
 
 
-def lightgbm(loss: Any, base_rate: float, *, link: Any = None) -> LightGBMLoss:
+def lightgbm(loss: Loss | Composite | str, base_rate: float, *, link: LinkLike | None = None) -> LightGBMLoss:
     """A proper loss as an objective and a metric of LightGBM.
 
     Parameters
@@ -168,7 +178,7 @@ def lightgbm(loss: Any, base_rate: float, *, link: Any = None) -> LightGBMLoss:
     return LightGBMLoss(losses.as_composite(loss, link), base_rate)
 
 
-def xgboost(loss: Any, base_rate: float, *, link: Any = None) -> XGBoostLoss:
+def xgboost(loss: Loss | Composite | str, base_rate: float, *, link: LinkLike | None = None) -> XGBoostLoss:
     """A proper loss as an objective and a metric of XGBoost; the parameters are those of `lightgbm`.
 
     Its raw scores are those of ``output_margin=True``. Any ``base_score`` is harmless.
@@ -180,7 +190,7 @@ def xgboost(loss: Any, base_rate: float, *, link: Any = None) -> XGBoostLoss:
     return XGBoostLoss(losses.as_composite(loss, link), base_rate)
 
 
-def catboost(loss: Any, base_rate: float, *, link: Any = None) -> CatBoostLoss:
+def catboost(loss: Loss | Composite | str, base_rate: float, *, link: LinkLike | None = None) -> CatBoostLoss:
     """A proper loss as an objective and a metric of CatBoost; the parameters are those of `lightgbm`.
 
     Its raw scores are those of ``prediction_type="RawFormulaVal"``.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.aliases import CostTerm, Label, MatrixLike, RandomState
 from propriety.data.folds import read_folds, with_folds
 from propriety.data.table import Table
 from propriety.data.training import Training
@@ -25,6 +26,10 @@ from propriety.model.base import Capabilities, names_of_classes, shares, squeeze
 from propriety.model.fitted_loss import fitted_loss
 from propriety.model.offsets import OffsetClassifier
 from propriety.storage.checks import Arrays
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
+    from propriety.losses.registry import LinkLike, LossLike
 
 Floats = NDArray[np.float64]
 
@@ -107,21 +112,21 @@ class KernelClassifier(OffsetClassifier):
 
     def __init__(
         self,
-        loss: Any = "auto",
+        loss: LossLike = "auto",
         *,
-        link: Any = None,
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
+        link: LinkLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
         n_landmarks: int = 300,
-        width: Any = "cv",
-        alpha: Any = "cv",
-        categorical_features: Any = "from_dtype",
+        width: float | str = "cv",
+        alpha: float | str = "cv",
+        categorical_features: ArrayLike | None = "from_dtype",
         multiclass: str = "auto",
         tol: float = 1e-6,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.loss = loss
         self.link = link
@@ -142,16 +147,16 @@ class KernelClassifier(OffsetClassifier):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
-        offset: Any = None,
-        groups: Any = None,
-        folds: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
+        offset: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        folds: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 

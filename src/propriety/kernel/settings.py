@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.data.parameters import Parameters, seed_of
+
+if TYPE_CHECKING:
+    from propriety.kernel.classifier import KernelClassifier
 
 Floats = NDArray[np.float64]
 #: Widths and strengths that folds choose from. A strength is that of the kernel's norm beside the mean loss.
@@ -39,7 +42,7 @@ class KernelSettings:
         return replace(self, widths=widths, alphas=alphas)
 
 
-def settings_of(model: Any) -> KernelSettings:
+def settings_of(model: KernelClassifier) -> KernelSettings:
     """Check the parameters of a KernelClassifier."""
     given = Parameters(model)
     given.choice("multiclass", ("auto", "ovr"))

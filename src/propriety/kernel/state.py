@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from propriety.losses.simplex import SimplexLoss
 from propriety.model.numbers_state import read_numbers, write_numbers
 from propriety.storage.checks import Arrays, require, take
 
+if TYPE_CHECKING:
+    from propriety.kernel.classifier import KernelClassifier
 
-def state_of(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+
+def state_of(model: KernelClassifier) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a fitted model has learned, as values and as arrays."""
     landmarks = model._landmarks
     state = {
@@ -33,7 +36,7 @@ def state_of(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return state, arrays
 
 
-def restore(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
+def restore(model: KernelClassifier, state: dict[str, Any], arrays: Arrays) -> None:
     """Set it again, each part checked."""
     n_classes = len(model.classes_)
     n_scores = 1 if n_classes == 2 else n_classes

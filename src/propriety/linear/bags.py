@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from propriety.aliases import MatrixLike
 from propriety.costs import ResolvedCosts
 from propriety.linear.objective import BinaryLoss
 from propriety.losses import Composite
@@ -50,7 +50,7 @@ class BagBooster:
     features : as those of `uls.step`
     """
 
-    def __init__(self, X: Any, codes: Codes, weight: Floats, bag: Bag, features: str | int) -> None:
+    def __init__(self, X: MatrixLike, codes: Codes, weight: Floats, bag: Bag, features: str | int) -> None:
         self.bag, self.features, self.y = bag, features, codes
         self.share = weight / weight.sum()
         self.signs = np.where(codes > 0, 1.0, -1.0)

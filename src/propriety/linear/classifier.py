@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.aliases import CostTerm, Label, MatrixLike
 from propriety.data.folds import read_folds, with_folds
 from propriety.data.parameters import number
 from propriety.data.table import Table, is_sparse
@@ -32,6 +34,10 @@ from propriety.model.offsets import OffsetClassifier
 from propriety.separators.linalg import Floats
 from propriety.separators.separation import SeparationWarning
 from propriety.storage.checks import Arrays
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
+    from propriety.losses.registry import LinkLike, LossLike
 
 
 class LinearClassifier(OffsetClassifier):
@@ -145,17 +151,17 @@ class LinearClassifier(OffsetClassifier):
 
     def __init__(
         self,
-        loss: Any = "auto",
+        loss: LossLike = "auto",
         *,
-        link: Any = None,
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
-        alpha: Any = 0.0,
+        link: LinkLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
+        alpha: float | str = 0.0,
         l1_ratio: float = 0.0,
         fit_intercept: bool = True,
-        solver: Any = "fisher",
+        solver: str = "fisher",
         multiclass: str = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
@@ -192,16 +198,16 @@ class LinearClassifier(OffsetClassifier):
     @distributed_fit
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
-        offset: Any = None,
-        groups: Any = None,
-        folds: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
+        offset: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        folds: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -334,12 +340,12 @@ class LinearClassifier(OffsetClassifier):
 
     def summary(
         self,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        offset: Any = None,
-        eta: Any = None,
+        offset: ArrayLike | None = None,
+        eta: ArrayLike | None = None,
         level: float = 0.95,
     ) -> summary.Summary:
         """Coefficients with standard errors, z, p values and intervals; the loss beside the null model's.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from propriety import losses
+from propriety.aliases import MatrixLike
 from propriety.communicator import refuse_if_spread
 from propriety.data.table import is_sparse
 from propriety.linear import solvers
@@ -311,7 +312,7 @@ def _by_margins(
     )
 
 
-def linear_scores(X: Any, coef: Floats, intercept: Floats, n_jobs: int | None) -> Floats:
+def linear_scores(X: MatrixLike, coef: Floats, intercept: Floats, n_jobs: int | None) -> Floats:
     """Scores of shape (n, K) of coefficients (K, d) and intercepts (K,); rows whose score is no float raise.
 
     >>> linear_scores(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]), np.array([0.5]), None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.aliases import Folds, MatrixLike
 from propriety.data.costs import stated_costs
 from propriety.data.folds import splits_of
 from propriety.data.parameters import choice
@@ -20,16 +21,19 @@ from propriety.linear.settings import LinearSettings, loss_to_fit
 from propriety.linear.strength import Path, follow, judged
 from propriety.separators.linalg import Floats
 
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
 
 def path(
     model: LinearClassifier,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
+    X: MatrixLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
     *,
     alphas: Any = 100,
     eps: float = 1e-3,
-    offset: Any = None,
+    offset: ArrayLike | None = None,
 ) -> Path:
     """Fit `model` for a falling sequence of alphas, each fit starting from the one before.
 
@@ -112,9 +116,9 @@ class LinearPath(ClassifierMixin, BaseEstimator):
         self,
         estimator: LinearClassifier | None = None,
         *,
-        alphas: Any = 100,
+        alphas: ArrayLike | int = 100,
         eps: float = 1e-3,
-        cv: Any = 5,
+        cv: Folds = 5,
         rule: str = "best",
     ) -> None:
         self.estimator = estimator
@@ -123,13 +127,19 @@ class LinearPath(ClassifierMixin, BaseEstimator):
         self.cv = cv
         self.rule = rule
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, groups: Any = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Choose alpha on held-out rows, then fit all rows with it; `groups` go to the splitter `cv`."""
         choice("rule", self.rule, ("best", "one_se"))
@@ -176,15 +186,15 @@ class LinearPath(ClassifierMixin, BaseEstimator):
         """Intercepts at `alpha_`."""
         return self._fitted().intercept_
 
-    def decision_function(self, X: Any, *, offset: Any = None) -> Floats:
+    def decision_function(self, X: MatrixLike, *, offset: ArrayLike | None = None) -> Floats:
         """The score F."""
         return self._fitted().decision_function(X, offset=offset)
 
-    def predict_proba(self, X: Any, *, offset: Any = None) -> Floats:
+    def predict_proba(self, X: MatrixLike, *, offset: ArrayLike | None = None) -> Floats:
         """Probabilities of the classes."""
         return self._fitted().predict_proba(X, offset=offset)
 
-    def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:
+    def predict(self, X: MatrixLike, *, offset: ArrayLike | None = None) -> NDArray[Any]:
         """Decisions by the estimator's costs."""
         return self._fitted().predict(X, offset=offset)
 

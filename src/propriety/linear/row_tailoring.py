@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -25,6 +25,11 @@ from propriety.linear.objective import mean_of, shifted
 from propriety.losses.links import Logit
 from propriety.losses.value import number
 from propriety.separators.linalg import Floats
+
+if TYPE_CHECKING:
+    from propriety.losses import Composite
+    from propriety.losses.registry import LinkLike
+    from propriety.losses.simplex import SimplexLoss
 
 _NAME = re.compile(r"tailored(?:\((.+)\))?")
 
@@ -46,7 +51,7 @@ class RowTailored:
         return losses.Tailored(self.cost, self.focus).with_link(Logit())
 
 
-def focus_of(loss: Any) -> float | None:
+def focus_of(loss: Composite | SimplexLoss) -> float | None:
     """The focus of ``loss="tailored"`` or ``"tailored(5)"``; None if the loss is another.
 
     >>> focus_of("tailored"), focus_of("tailored(5)"), focus_of("Tailored(0.1)")
@@ -63,7 +68,7 @@ def focus_of(loss: Any) -> float | None:
         raise ValueError(f"loss={loss!r} must have a focus above 0, for example 'tailored(5)'") from None
 
 
-def tailored_to(costs: ResolvedCosts, focus: float, link: Any) -> losses.Composite | RowTailored:
+def tailored_to(costs: ResolvedCosts, focus: float, link: LinkLike) -> losses.Composite | RowTailored:
     """The tailored loss of costs that all rows share, or of each row's own."""
     if costs.n_classes > 2:
         raise ValueError(f"loss='tailored' is for two classes, got {costs.n_classes} classes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from propriety.costs import ResolvedCosts
 from propriety.data.parameters import Parameters
@@ -15,6 +15,11 @@ from propriety.linear.solvers import Solver
 from propriety.linear.updates import Uls, update_of
 from propriety.model.fitted_loss import fitted_loss
 from propriety.separators.bags import read_bag
+
+if TYPE_CHECKING:
+    from propriety.linear.classifier import LinearClassifier
+    from propriety.losses import Composite
+    from propriety.losses.simplex import SimplexLoss
 
 _ROUNDS = 100  # of a bag of losses, as in the longer runs of the paper
 
@@ -39,7 +44,7 @@ class LinearSettings:
     found: dict[Any, Any] | None = None  # where the ways of other losses on the same rows led, kept
 
     @classmethod
-    def read(cls, model: Any, costs: ResolvedCosts | None = None) -> LinearSettings:
+    def read(cls, model: LinearClassifier, costs: ResolvedCosts | None = None) -> LinearSettings:
         """The parameters of a LinearClassifier; `costs` the mean ones of its training rows."""
         given = Parameters(model)
         solver, update = solvers.named(model.solver), update_of(model.solver)
@@ -86,12 +91,12 @@ def _bag(model: Any, solver: Solver, costs: ResolvedCosts | None) -> Bag | None:
     return Bag(composites, choose, costs)
 
 
-def is_bag(loss: Any) -> bool:
+def is_bag(loss: Composite | SimplexLoss) -> bool:
     """Whether a loss is to be chosen from several."""
     return isinstance(loss, str) and loss == "bag"
 
 
-def loss_to_fit(model: Any, costs: ResolvedCosts) -> FittedLoss:
+def loss_to_fit(model: LinearClassifier, costs: ResolvedCosts) -> FittedLoss:
     """The composite that a LinearClassifier fits, or for more than two classes the loss on the simplex.
 
     "auto" is the log loss, whatever the costs; "tailored" is tailored to them, and to those of each row where

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,8 +10,11 @@ from propriety.losses import Composite
 from propriety.losses.simplex import SimplexLoss
 from propriety.storage.checks import Arrays, require, take
 
+if TYPE_CHECKING:
+    from propriety.linear.classifier import LinearClassifier
 
-def state_of(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+
+def state_of(model: LinearClassifier) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a fitted model has learned, as values and as arrays."""
     state = {
         "n_iter": int(model.n_iter_),
@@ -31,7 +34,7 @@ def state_of(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return state, arrays
 
 
-def restore(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
+def restore(model: LinearClassifier, state: dict[str, Any], arrays: Arrays) -> None:
     """Set it again, each part checked."""
     d, n_classes = model.n_features_in_, len(model.classes_)
     n_scores = 1 if n_classes == 2 else n_classes

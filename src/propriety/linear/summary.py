@@ -19,7 +19,7 @@ Reference: Buja, Stuetzle & Shen (2005), section 15, equations (40)–(43).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from propriety.linear.penalties import Penalty
 from propriety.linear.rows import FittedLoss, LinearRows
 from propriety.linear.settings import LinearSettings
 from propriety.separators.linalg import Floats, inverse_of, negligible
+
+if TYPE_CHECKING:
+    from propriety.linear.classifier import LinearClassifier
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def _show(value: Any) -> str:
 
 
 def summarize(
-    model: Any,
+    model: LinearClassifier,
     rows: LinearRows,
     loss_fitted: FittedLoss,
     names: list[str],

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from propriety.data.numbers import Numbers, Term
 from propriety.data.table import Schema
 from propriety.losses.simplex import OrderedLoss
 
+if TYPE_CHECKING:
+    from propriety.linear.classifier import LinearClassifier
+
 
 def scorecard(
-    model: Any,
+    model: LinearClassifier,
     schema: Schema,
     numbers: Numbers | None = None,
     *,

@@ -128,7 +128,7 @@ def values(c: Composite, y: ArrayLike, F: ArrayLike, n_jobs: int | None, table: 
         return c._value(labels, c._parts(F))
 
 
-def are_many(loss: SmoothLoss, y: Any, F: Any) -> bool:
+def are_many(loss: SmoothLoss, y: ArrayLike, F: Any) -> bool:
     """Whether values of so many rows are better looked up than computed by the formulas of the loss."""
     if not loss._slow or isinstance(y, Foreign) or isinstance(F, Foreign):
         return False

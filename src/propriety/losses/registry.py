@@ -11,7 +11,7 @@ import difflib
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 if TYPE_CHECKING:
     from propriety.losses.base import Loss

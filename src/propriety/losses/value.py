@@ -65,14 +65,14 @@ class Value:
         return f"{type(self).__name__}({', '.join(positional + named)})"
 
 
-def has_function(value: Any) -> bool:
+def has_function(value: object) -> bool:
     """Whether a function is among the parameters of a value, or of those that it is made of."""
     if isinstance(value, Value):
         return any(has_function(getattr(value, field.name)) for field in dataclasses.fields(value))  # type: ignore[arg-type]
     return any(map(has_function, value)) if isinstance(value, tuple) else callable(value)
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """Shortest text that reads back as the same value: 6 for 6.0."""
     if isinstance(value, float) and math.isfinite(value) and value == int(value) and abs(value) < 1e15:
         return str(int(value))
@@ -98,6 +98,6 @@ def number(name: str, value: Any, low: float, high: float, closed: str = "neithe
     return number
 
 
-def positive(name: str, value: Any) -> float:
+def positive(name: str, value: object) -> float:
     """`value` as a positive float, or an error that names it."""
     return number(name, value, 0, math.inf)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from propriety import parallel
+from propriety.aliases import Shares
 from propriety.data.costs import stated_costs
 from propriety.data.namespaces import as_numpy
 from propriety.data.training import encode_known
@@ -146,7 +147,7 @@ def _share_texts(found: Adaptation, names: Sequence[Any]) -> str:
     return ", ".join(f"{100 * share:.3g}% of {name}{end}" for share, name, end in each)
 
 
-def read_shares(prevalence: Any, classes: NDArray[Any], positive: int) -> Floats:
+def read_shares(prevalence: Shares, classes: NDArray[Any], positive: int) -> Floats:
     """Shares of the classes: of the positive one of two, by label, or in the order of the classes.
 
     >>> read_shares(0.1, np.array(["bad", "good"]), 0), read_shares({"b": 3, "a": 1}, np.array(["a", "b"]), 1)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from propriety import losses, parallel
+from propriety.aliases import CostTerm, MatrixLike, Shares
 from propriety.costs import MissingCostsWarning, ResolvedCosts
 from propriety.data.costs import SHORT, stated_costs
 from propriety.data.identifiers import warn_of_identifiers
@@ -42,6 +43,11 @@ from propriety.model.pages import Documented
 from propriety.model.worth import worth
 
 if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from propriety.data.costs import CostsLike
+    from propriety.losses.registry import LossLike
+
     pass
 
 Floats = NDArray[np.float64]
@@ -90,7 +96,7 @@ class ProperClassifier(KeptModel, Documented, ClassifierMixin, BaseEstimator):
     n_features_in_: int
     _schema: Schema
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self._reads == TABLE
@@ -220,7 +226,12 @@ class ProperClassifier(KeptModel, Documented, ClassifierMixin, BaseEstimator):
         return stated_costs(self).by_row
 
     def costs_for(
-        self, X: Any, *, costs: Any = None, fp_cost: Any = None, fn_cost: Any = None
+        self,
+        X: MatrixLike,
+        *,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
     ) -> ResolvedCosts:
         """What the decisions about these rows follow; costs of rows as in :meth:`predict`.
 
@@ -291,27 +302,27 @@ class ProperClassifier(KeptModel, Documented, ClassifierMixin, BaseEstimator):
         return np.column_stack([1 - p, p])
 
     @over_partitions
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: MatrixLike) -> Floats:
         """The score F: that of ``classes_[1]``, of shape (n,), for two classes, (n, K) for more."""
         return in_kind(squeezed(self._scores(self._table(X))), X)
 
-    def __call__(self, X: Any) -> Floats:
+    def __call__(self, X: MatrixLike) -> Floats:
         """The same as `decision_function`, for those who take a function, as ``shap.Explainer(model, X)``."""
         return self.decision_function(X)
 
     @over_partitions
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: MatrixLike) -> Floats:
         """Probabilities of the classes, of shape (n, K), through the link of the loss."""
         return in_kind(self._probabilities(self._scores(self._table(X))), X)
 
     @over_partitions
     def predict(
         self,
-        X: Any,
+        X: MatrixLike,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
         budget: float | None = None,
     ) -> NDArray[Any]:
         """Decide by the stated costs: the class of least expected cost.
@@ -369,13 +380,13 @@ class ProperClassifier(KeptModel, Documented, ClassifierMixin, BaseEstimator):
 
     def score(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
     ) -> float:
         """1 less the share of the possible cost that the decisions incur: 1 is right throughout, 0 all wrong.
 
@@ -399,12 +410,12 @@ class ProperClassifier(KeptModel, Documented, ClassifierMixin, BaseEstimator):
 
     def adapt(
         self,
-        X: Any = None,
-        y: Any = None,
+        X: MatrixLike | None = None,
+        y: ArrayLike | None = None,
         *,
-        prevalence: Any = None,
-        reference: Any = None,
-        sample_weight: Any = None,
+        prevalence: Shares | None = None,
+        reference: MatrixLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """A copy of the model with probabilities for another population; this model stays as it is.
 
@@ -467,7 +478,7 @@ class ProperClassifier(KeptModel, Documented, ClassifierMixin, BaseEstimator):
     def importances(self) -> Floats:
         """How much each feature counts; the sum is 1, or 0 if none does."""
 
-    def contributions(self, X: Any) -> Floats:
+    def contributions(self, X: MatrixLike) -> Floats:
         """What each feature adds to the score of each row, the score of no feature last.
 
         Of shape (n, d + 1) for two classes and (n, K, d + 1) for more; they add up to the score. Of two
@@ -477,11 +488,11 @@ class ProperClassifier(KeptModel, Documented, ClassifierMixin, BaseEstimator):
         parts = self._contributions(self._table(X))
         return parts[:, 0] if parts.shape[1] == 1 else parts
 
-    def predict_contributions(self, X: Any) -> Floats:
+    def predict_contributions(self, X: MatrixLike) -> Floats:
         """The same as `contributions`."""
         return self.contributions(X)
 
-    def reasons(self, X: Any, n: int = 4, *, reference: Any = None) -> Any:
+    def reasons(self, X: Any, n: int = 4, *, reference: MatrixLike | None = None) -> Any:
         """The columns that speak most for the decision on each row, as a data frame: reason codes.
 
         A line is one reason: the ``row`` by position, its ``rank``, the ``decision``, the ``column``, its
@@ -525,7 +536,7 @@ class ProperClassifier(KeptModel, Documented, ClassifierMixin, BaseEstimator):
         """How the fit ended, in sentences, where that is worth a warning; else nothing."""
         return []
 
-    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+    def words(self, X: MatrixLike, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that each row meets, in words; a model that is not made of rules has none.
 
         `class_names` are what they call the classes; by default the labels themselves.
@@ -533,7 +544,7 @@ class ProperClassifier(KeptModel, Documented, ClassifierMixin, BaseEstimator):
         return [[] for _ in range(self._table(X).n_rows)]
 
 
-def shared_attributes(training: Training, loss: Any) -> dict[str, Any]:
+def shared_attributes(training: Training, loss: LossLike) -> dict[str, Any]:
     """What every fitted model keeps of its training."""
     names = training.feature_names
     return {

@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.aliases import MatrixLike
 from propriety.costs import ResolvedCosts
 
 Floats = NDArray[np.float64]
@@ -46,19 +47,19 @@ class FittedModel(Protocol):
     @property
     def view(self) -> str: ...  # noqa: D102
 
-    def costs_for(self, X: Any) -> ResolvedCosts:
+    def costs_for(self, X: MatrixLike) -> ResolvedCosts:
         """What the decisions about these rows follow."""
         ...
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: MatrixLike) -> Floats:
         """The score F: of shape (n,) for two classes, (n, K) for more."""
         ...
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: MatrixLike) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
         ...
 
-    def contributions(self, X: Any) -> Floats:
+    def contributions(self, X: MatrixLike) -> Floats:
         """What each feature adds to the score of each row, the score of no feature last; they add up to it.
 
         Of shape (n, d + 1) for two classes, (n, K, d + 1) for more. An offset is no part of them.
@@ -69,7 +70,7 @@ class FittedModel(Protocol):
         """How much each feature counts; the sum is 1, or 0 if none does."""
         ...
 
-    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+    def words(self, X: MatrixLike, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that each row meets, in words; empty for a model that is not made of rules.
 
         `class_names` are what they call the classes; by default the labels themselves.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from propriety.data.costs import SHORT, TERMS, Costs, as_dict
 from propriety.data.uncertain import is_uncertain, mean
@@ -12,6 +12,9 @@ from propriety.storage import container
 from propriety.storage.checks import Arrays, ModelFileError, require
 from propriety.storage.values import encode
 from propriety.version import __version__
+
+if TYPE_CHECKING:
+    from propriety.model.base import ProperClassifier
 
 Path = str | os.PathLike[str]
 
@@ -69,7 +72,7 @@ def describe(path: Path) -> dict[str, Any]:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
-def to_bytes(model: Any) -> bytes:
+def to_bytes(model: ProperClassifier) -> bytes:
     """The model as the bytes of its file; the same model gives the same bytes."""
     document, arrays = pack(model)
     return container.pack({"written_by": f"propriety {__version__}", **document}, arrays)
@@ -91,7 +94,7 @@ def from_bytes(data: bytes) -> Any:
     return model
 
 
-def pack(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def pack(model: ProperClassifier) -> tuple[dict[str, Any], dict[str, Any]]:
     """The document of a fitted model, and its arrays."""
     row = _row_of(model)
     state, arrays = model.state()

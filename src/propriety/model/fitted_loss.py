@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from propriety import losses
 from propriety.losses import simplex
 
+if TYPE_CHECKING:
+    from propriety.losses.registry import LinkLike, LossLike
+
 
 def fitted_loss(
-    loss: Any, link: Any, n_classes: int, *, multiclass: str = "auto"
+    loss: LossLike, link: LinkLike | None, n_classes: int, *, multiclass: str = "auto"
 ) -> losses.Composite | simplex.SimplexLoss:
     """The composite of two classes, or the loss on the simplex of more.
 

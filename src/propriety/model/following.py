@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from numpy.typing import ArrayLike
+
+from propriety.aliases import MatrixLike
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -42,7 +49,7 @@ class Callbacks:
     Rounds that come again, since a fit that was broken off has begun anew, are not told twice.
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+    def __init__(self, estimator: BaseEstimator, X: MatrixLike, y: ArrayLike) -> None:
         self._estimator, self._data = estimator, {"X": X, "y": y}
         self._context: Any = None
         self._told = -1
@@ -73,12 +80,12 @@ class Callbacks:
             )
 
 
-def has_callbacks(estimator: Any) -> bool:
+def has_callbacks(estimator: BaseEstimator) -> bool:
     """Whether an estimator has callbacks of its own, or is part of one that has."""
     return bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(estimator, "_parent_callback_ctx")
 
 
-def follower_of(estimator: Any, X: Any, y: Any) -> Follower | None:
+def follower_of(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike) -> Follower | None:
     """Who follows the fit of an estimator: who was set to, its callbacks, or nobody."""
     set_to: Follower | None = estimator._fit_context.follower
     if set_to is None and has_callbacks(estimator):

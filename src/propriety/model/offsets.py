@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from propriety.aliases import CostTerm, MatrixLike
 from propriety.data.lazy import over_partitions, refuse_to_score
 from propriety.data.namespaces import as_numpy, in_kind
 from propriety.data.training import read_offset
 from propriety.model.base import ProperClassifier, squeezed
 from propriety.model.worth import worth
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +45,7 @@ class OffsetClassifier(ProperClassifier):
         return scores
 
     @over_partitions
-    def decision_function(self, X: Any, *, offset: Any = None) -> Floats:
+    def decision_function(self, X: MatrixLike, *, offset: ArrayLike | None = None) -> Floats:
         """The score F: that of ``classes_[1]``, of shape (n,), for two classes, (n, K) for more.
 
         Parameters
@@ -53,7 +57,7 @@ class OffsetClassifier(ProperClassifier):
         return in_kind(squeezed(self._shifted(self._scores(self._table(X)), offset)), X)
 
     @over_partitions
-    def predict_proba(self, X: Any, *, offset: Any = None) -> Floats:
+    def predict_proba(self, X: MatrixLike, *, offset: ArrayLike | None = None) -> Floats:
         """Probabilities of the classes, of shape (n, K), through the link of the loss.
 
         Parameters
@@ -67,13 +71,13 @@ class OffsetClassifier(ProperClassifier):
     @over_partitions
     def predict(
         self,
-        X: Any,
+        X: MatrixLike,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
         budget: float | None = None,
-        offset: Any = None,
+        offset: ArrayLike | None = None,
     ) -> NDArray[Any]:
         """Decide by the stated costs: the class of least expected cost.
 
@@ -102,14 +106,14 @@ class OffsetClassifier(ProperClassifier):
 
     def score(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
-        offset: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
+        offset: ArrayLike | None = None,
     ) -> float:
         """1 less the share of the possible cost that the decisions incur: 1 is right throughout, 0 all wrong.
 

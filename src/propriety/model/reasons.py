@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.aliases import MatrixLike
 from propriety.data.namespaces import as_numpy
 from propriety.data.table import as_array, is_frame, is_sparse
 
@@ -39,7 +40,9 @@ def reasons(model: Any, X: Any, n: int, reference: Any, names: Sequence[str]) ->
     return nw.from_dict(given, backend=frame_kind(X)).to_native()
 
 
-def points_of(model: Any, X: Any, reference: Any = None) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+def points_of(
+    model: Any, X: MatrixLike, reference: MatrixLike | None = None
+) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
     """What each column adds to the score of the decision on each row, the decisions, and rows compared with.
 
     With a reference it is against the mean of its rows that are decided otherwise, of all if none is; how

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.aliases import MatrixLike
 from propriety.data.hashing import row_hashes
 from propriety.data.seen import RowsSeen
 from propriety.model.base import ProperClassifier
@@ -14,7 +13,7 @@ from propriety.model.base import ProperClassifier
 _ASKED = 1 << 20  # rows of a table that is read in pieces which are asked about
 
 
-def rows_seen(model: Any, X: Any) -> RowsSeen | None:
+def rows_seen(model: ProperClassifier, X: MatrixLike) -> RowsSeen | None:
     """What is known of whether a model was fitted to the rows of X; None if nothing is.
 
     A model of this library keeps hashes of some of its training rows; files of older versions hold none.
@@ -33,13 +32,13 @@ def rows_seen(model: Any, X: Any) -> RowsSeen | None:
 class RowsAsked:
     """The same of a table that is read in pieces, of which the first million rows are asked about."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: ProperClassifier) -> None:
         self._model = model if isinstance(model, ProperClassifier) else None
         self._sketch = None if self._model is None else self._model._training_rows
         self._hashes: list[NDArray[np.uint64]] = []
         self._n_rows = 0
 
-    def add(self, X: Any) -> None:
+    def add(self, X: MatrixLike) -> None:
         """Ask about the rows of a piece as well."""
         if self._model is not None and self._sketch is not None and self._n_rows < _ASKED:
             self._hashes.append(row_hashes(self._model._table(X)))

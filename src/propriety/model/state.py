@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from propriety.model.adapt import Adaptation
 from propriety.storage.checks import Arrays, ModelFileError, names, require, take
 from propriety.storage.upgrade import upgraded
 from propriety.storage.values import decode, encode
+
+if TYPE_CHECKING:
+    from propriety.model.base import ProperClassifier
 
 __all__ = ["Arrays", "make", "read_loss", "read_schema", "read_shared", "shared_state"]
 _MOST_THREADS = 1024
@@ -55,7 +58,7 @@ def shared_state(model: Any) -> dict[str, Any]:
     return state
 
 
-def read_shared(model: Any, state: dict[str, Any]) -> None:
+def read_shared(model: ProperClassifier, state: dict[str, Any]) -> None:
     """Set classes, columns and, where the file has it, the loss."""
     classes = decode(state.pop("classes", None))
     require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2, "it has no classes")
@@ -143,7 +146,7 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, str | bool | int | float)
 
 
-def read_loss(given: Any, n_classes: int) -> Any:
+def read_loss(given: object, n_classes: int) -> Any:
     """A composite or a loss for two classes, a loss on the simplex or a loss for more."""
     loss = decode(given)
     kind = losses.Composite if n_classes == 2 else simplex.SimplexLoss

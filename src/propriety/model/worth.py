@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.costs import ResolvedCosts
 from propriety.data.soft import soft_labels, soft_rows
@@ -17,8 +17,8 @@ def worth(
     classes: NDArray[Any],
     probabilities: NDArray[np.float64],
     costs: ResolvedCosts,
-    y: Any,
-    sample_weight: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
 ) -> float:
     """1 − (cost − least possible)/(most possible − least possible) of decisions by given probabilities.
 

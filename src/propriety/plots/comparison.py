@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from propriety.aliases import RandomState
 from propriety.evaluation.comparison import Comparison, compare
 from propriety.evaluation.traces import Trace, qq_trace
 from propriety.plots.display import GREY, canvas, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class CriticalDifferenceDisplay:
@@ -41,17 +46,17 @@ class CriticalDifferenceDisplay:
     @classmethod
     def from_scores(
         cls,
-        scores: Any,
+        scores: ArrayLike,
         names: Any = None,
         *,
         greater_is_better: bool = False,
         alpha: float = 0.05,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> CriticalDifferenceDisplay:
         """Compare and draw; arguments as in `evaluation.compare`."""
         return cls(compare(scores, names, greater_is_better=greater_is_better), alpha=alpha).plot(ax)
 
-    def plot(self, ax: Any = None, *, color: Any = "#0072B2") -> CriticalDifferenceDisplay:
+    def plot(self, ax: Axes | None = None, *, color: Any = "#0072B2") -> CriticalDifferenceDisplay:
         """Draw it. Returns self."""
         c = self.comparison
         order = np.argsort(c.average_ranks, kind="stable")
@@ -129,20 +134,20 @@ class QQDisplay:
     @classmethod
     def from_samples(
         cls,
-        x: Any,
-        y: Any,
+        x: ArrayLike,
+        y: ArrayLike,
         *,
         names: tuple[str, str] = ("first sample", "second sample"),
         n_permutations: int = 100,
-        random_state: Any = 0,
-        ax: Any = None,
+        random_state: RandomState = 0,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> QQDisplay:
         """Compute and draw; arguments as in `propriety.evaluation.theory.qq_trace`."""
         trace = qq_trace(x, y, n_permutations=n_permutations, random_state=random_state)
         return cls(trace, names=names).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, title: str | None = None, **kwargs: Any) -> QQDisplay:
+    def plot(self, ax: Axes | None = None, *, title: str | None = None, **kwargs: Any) -> QQDisplay:
         """Draw it; keywords go to the trace. Returns self."""
         from matplotlib.collections import LineCollection
         from matplotlib.ticker import MaxNLocator

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from propriety.losses import Composite
 from propriety.plots.faces import _STYLE, Array, _colours, _import_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MANY = 100  # iterations from which their axis is logarithmic
 _FEW = 30  # iterations up to which each is marked
@@ -20,8 +23,8 @@ def convergence(
     labels: Sequence[str] | None = None,
     colors: Sequence[Any] | None = None,
     minimum: float | None = None,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the objective of fitted models above its final value, iteration by iteration.
 
     The vertical axis is logarithmic: a straight line is a linear rate, a line that bends down a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike
 from propriety.aliases import Label
 from propriety.evaluation.thresholds import CostCurve, DecisionCurve, cost_curve, decision_curve
 from propriety.plots.display import GREY, PredictionsDisplay, canvas, is_first, legend, look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class CostCurveDisplay(PredictionsDisplay):
@@ -42,15 +45,15 @@ class CostCurveDisplay(PredictionsDisplay):
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        p: Any,
+        y: ArrayLike,
+        p: ArrayLike,
         *,
         fp_cost: Any = 1.0,
         fn_cost: Any = 1.0,
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the curve of probabilities."""
@@ -59,7 +62,7 @@ class CostCurveDisplay(PredictionsDisplay):
         return cls(curve, name=name).plot(ax, **kwargs)
 
     def plot(
-        self, ax: Any = None, *, name: str | None = None, unit: str | None = None, **kwargs: Any
+        self, ax: Axes | None = None, *, name: str | None = None, unit: str | None = None, **kwargs: Any
     ) -> Self:
         """Draw it; `unit` is that of the costs, such as "€"; other keywords go to the line. Returns self."""
         curve, name = self.curve, self.name if name is None else name
@@ -114,13 +117,13 @@ class DecisionCurveDisplay(PredictionsDisplay):
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        p: Any,
+        y: ArrayLike,
+        p: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the curve of probabilities."""
@@ -129,7 +132,7 @@ class DecisionCurveDisplay(PredictionsDisplay):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         low: float = 0.0,

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.aliases import Label
+from propriety.aliases import Label, MatrixLike
 from propriety.evaluation.decomposition import Decomposition, decomposition
 from propriety.plots.display import GREY, canvas, legend, respond
 from propriety.plots.faces import _COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
+
+    from propriety.losses.registry import LossLike
 
 _MARKERS = "osD^vP*X"
 
@@ -51,14 +57,14 @@ class DecompositionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: ArrayLike,
         *,
-        loss: Any = "Log()",
+        loss: LossLike = "Log()",
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> DecompositionDisplay:
         """Draw a fitted classifier, or a dict of names to fitted classifiers, on the rows given."""
@@ -75,14 +81,14 @@ class DecompositionDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
+        y: ArrayLike,
         p: Any,
         *,
-        loss: Any = "Log()",
+        loss: LossLike = "Log()",
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> DecompositionDisplay:
         """Draw probabilities, or a dict of names to probabilities."""
@@ -93,7 +99,7 @@ class DecompositionDisplay:
         }
         return cls(parts).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> DecompositionDisplay:
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> DecompositionDisplay:
         """Draw it; keywords go to the points. Returns self."""
         first = next(iter(self.parts.values()))
         with canvas(ax) as axes:

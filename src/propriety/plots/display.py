@@ -11,14 +11,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from propriety.aliases import Label
+from propriety.aliases import Label, MatrixLike
 from propriety.evaluation.scores import class_index
 from propriety.plots.faces import _COLOURS, _STYLE, _import_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 GREY = "0.45"
 DASHES = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1.5, 1.2)))
@@ -38,7 +43,7 @@ def canvas(ax: Any, size: tuple[float, float] = _SIZE) -> Iterator[Any]:
         yield ax
 
 
-def look(ax: Any, given: dict[str, Any] | None = None) -> dict[str, Any]:
+def look(ax: Axes, given: dict[str, Any] | None = None) -> dict[str, Any]:
     """Colour and dashes of the next model on these axes, under what the caller gives."""
     drawn = sum(line.get_gid() == _MARK for line in ax.lines)
     style = {
@@ -50,7 +55,7 @@ def look(ax: Any, given: dict[str, Any] | None = None) -> dict[str, Any]:
     return style | (given or {})
 
 
-def is_first(ax: Any) -> bool:
+def is_first(ax: Axes) -> bool:
     """Whether no model has been drawn on these axes yet."""
     return not any(line.get_gid() == _MARK for line in ax.lines)
 
@@ -63,7 +68,9 @@ def legend(ax: Any, **where: Any) -> None:
         ax.legend(handles, labels, **(style | where))
 
 
-def respond(estimator: Any, X: Any, y: Any, pos_label: Label | None = None) -> tuple[np.ndarray, np.ndarray]:
+def respond(
+    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike, pos_label: Label | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Outcomes 0 and 1 and probabilities of class 1 of a fitted classifier of two classes."""
     check_is_fitted(estimator)
     name = type(estimator).__name__
@@ -86,15 +93,15 @@ class PredictionsDisplay(ABC):
 
     @classmethod
     @abstractmethod
-    def from_predictions(cls, y: Any, p: Any, **kwargs: Any) -> Self:
+    def from_predictions(cls, y: ArrayLike, p: ArrayLike, **kwargs: Any) -> Self:
         """Draw it for labels and probabilities of class 1."""
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: ArrayLike,
         *,
         pos_label: Label | None = None,
         name: str | None = None,
@@ -105,6 +112,6 @@ class PredictionsDisplay(ABC):
         return cls.from_predictions(outcomes, p, pos_label=1, name=name_of(estimator, name), **kwargs)
 
 
-def name_of(estimator: Any, name: str | None) -> str:
+def name_of(estimator: BaseEstimator, name: str | None) -> str:
     """The given name, or the estimator's."""
     return type(estimator).__name__ if name is None else name

@@ -14,6 +14,7 @@ from propriety.plots.panels import PANELS, Array, Panel, Subject, probabilities,
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Okabe and Ito's colours, told apart with any colour vision; yellow is left out, being too light for a line.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -38,8 +39,8 @@ def loss_faces(
     colors: Sequence[Any] | None = None,
     normalize: bool = False,
     margin: float = 4.0,
-    fig: Any = None,
-) -> Any:
+    fig: Figure | None = None,
+) -> Figure:
     """Draw every face of one loss or more in one figure.
 
     The panels are the weight, the entropy, the partial losses, the link, the margin loss over the 0/1 step,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.aliases import Label
+from propriety.aliases import Label, MatrixLike
 from propriety.evaluation.margin_curves import MarginDistribution, margin_distribution, normalized_margins
 from propriety.plots.display import GREY, canvas, is_first, legend, look, name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 
 class MarginDisplay:
@@ -47,13 +51,13 @@ class MarginDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> MarginDisplay:
         """Draw the margins of a fitted classifier of two classes or more."""
@@ -64,20 +68,20 @@ class MarginDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        p: Any,
+        y: ArrayLike,
+        p: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> MarginDisplay:
         """Draw the margins of probabilities: those of class 1, or of every class."""
         margins = normalized_margins(y, p, pos_label=pos_label)
         return cls(margin_distribution(margins, sample_weight), name=name).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> MarginDisplay:
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> MarginDisplay:
         """Draw it.
 
         Parameters

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.aliases import Label
+from propriety.aliases import Label, MatrixLike
 from propriety.evaluation import inputs
 from propriety.evaluation.decomposition import recalibrate
 from propriety.evaluation.murphy import MurphyCurve, murphy_curve, murphy_difference
 from propriety.plots.display import GREY, PredictionsDisplay, canvas, is_first, legend, look, respond
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 _SIMULTANEOUS = ("pointwise", "simultaneous", None)
 
@@ -59,11 +63,11 @@ class MurphyDisplay(PredictionsDisplay):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: ArrayLike,
         *,
-        other: Any = None,
+        other: ArrayLike | None = None,
         pos_label: Label | None = None,
         name: str | None = None,
         **kwargs: Any,
@@ -80,17 +84,17 @@ class MurphyDisplay(PredictionsDisplay):
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        p: Any,
+        y: ArrayLike,
+        p: ArrayLike,
         *,
-        other: Any = None,
+        other: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         name: str | None = None,
         band: str | None = "pointwise",
         level: float = 0.95,
         recalibrated: bool = False,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the diagram of probabilities, or of their difference from the probabilities `other`."""
@@ -102,7 +106,7 @@ class MurphyDisplay(PredictionsDisplay):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         low: float = 0.0,

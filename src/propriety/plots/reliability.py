@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.aliases import Label
+from propriety.aliases import Label, RandomState
 from propriety.evaluation.calibration import Reliability, reliability
 from propriety.evaluation.decomposition import Decomposition, decomposition
 from propriety.plots.display import GREY, PredictionsDisplay, canvas, is_first, legend, look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from propriety.losses.registry import LossLike
 
 
 class ReliabilityDisplay(PredictionsDisplay):
@@ -47,17 +52,17 @@ class ReliabilityDisplay(PredictionsDisplay):
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        p: Any,
+        y: ArrayLike,
+        p: ArrayLike,
         *,
-        loss: Any = "Log()",
+        loss: LossLike = "Log()",
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         level: float = 0.9,
         n_resamples: int = 500,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the diagram of probabilities; the parts told are those of `loss`."""
@@ -75,7 +80,7 @@ class ReliabilityDisplay(PredictionsDisplay):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         histogram: bool = True,

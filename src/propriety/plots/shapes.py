@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.plots.faces import _STYLE, _colours, _import_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -21,8 +24,8 @@ def shape_functions(
     *,
     features: Sequence[Any] | None = None,
     surfaces: int = 3,
-    fig: Any = None,
-) -> Any:
+    fig: Figure | None = None,
+) -> Figure:
     """Draw what each feature adds to the score of an additive model, over the density of the training rows.
 
     A curve's mean over the training rows is 0, and the score is the intercept and the sum of the curves. A

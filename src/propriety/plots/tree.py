@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from propriety.model.base import names_of_classes
 from propriety.plots.faces import _STYLE, _import_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 _LETTER = 0.062  # inches of a letter of 7 points, about
@@ -26,7 +29,7 @@ def tree(
     decimals: int = 2,
     class_names: Any = None,
     legend: bool = True,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """Draw a fitted `TreeClassifier`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,11 @@ from propriety.evaluation.judging import CLIP
 from propriety.evaluation.ranking import RankingCurve
 from propriety.plots.display import GREY, canvas, legend
 from propriety.report.svg import blank, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from propriety.losses.registry import LossLike
 
 Floats = NDArray[np.float64]
 _WIDE, _SMALL = (5.0, 3.1), (4.4, 4.2)
@@ -28,7 +33,7 @@ def _axes(size: tuple[float, float]) -> Any:
     return blank(size).subplots()
 
 
-def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: float | None) -> Any:
+def murphy(y: Floats, models: dict[str, Floats], weight: Floats, threshold: float | None) -> Figure:
     """Mean cost-weighted loss of each model at every threshold, the one asked for marked."""
     with drawing():
         ax = _axes(_WIDE)
@@ -49,7 +54,7 @@ def _mark(ax: Any, threshold: float | None, label: str) -> None:
         ax.axvline(threshold, color=GREY, linewidth=0.9, linestyle=":", label=name)
 
 
-def reliability(y: Floats, p: Floats, weight: Floats, label: str | None = None) -> Any:
+def reliability(y: Floats, p: Floats, weight: Floats, label: str | None = None) -> Figure:
     """The reliability diagram, perhaps of one of several classes."""
     with drawing():
         ax = _axes(_SMALL)
@@ -66,7 +71,7 @@ def reliability(y: Floats, p: Floats, weight: Floats, label: str | None = None) 
     return ax.figure
 
 
-def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, ...], threshold: float | None) -> Any:
+def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, ...], threshold: float | None) -> Figure:
     """Histograms of the probabilities of either class."""
     with drawing(), canvas(_axes(_SMALL)) as ax:
         edges = np.linspace(0, 1, 26)
@@ -89,7 +94,7 @@ def scores(y: Floats, p: Floats, weight: Floats, labels: tuple[str, ...], thresh
     return ax.figure
 
 
-def weights(loss: Any, threshold: float | None) -> Any | None:
+def weights(loss: LossLike, threshold: float | None) -> Any | None:
     """Where the loss fitted looks, beside the log loss; None for that itself and for one without a weight."""
     fitted = loss.loss if isinstance(loss, losses.Composite) else loss
     if not isinstance(fitted, losses.SmoothLoss) or fitted == losses.Log():
@@ -114,7 +119,7 @@ def weights(loss: Any, threshold: float | None) -> Any | None:
     return ax.figure
 
 
-def budget(curve: BudgetCurve, right: float, marked: int, given: bool) -> Any:
+def budget(curve: BudgetCurve, right: float, marked: int, given: bool) -> Figure:
     """Total cost against the number of rows acted on; `right` is what right decisions cost."""
     k = _thinned(len(curve.costs))
     with drawing(), canvas(_axes(_SMALL)) as ax:
@@ -128,7 +133,7 @@ def budget(curve: BudgetCurve, right: float, marked: int, given: bool) -> Any:
     return ax.figure
 
 
-def lift(curve: BudgetCurve) -> Any:
+def lift(curve: BudgetCurve) -> Figure:
     """Lift against the number of rows acted on."""
     k = _thinned(len(curve.costs))[1:]
     with drawing(), canvas(_axes(_SMALL)) as ax:
@@ -140,7 +145,7 @@ def lift(curve: BudgetCurve) -> Any:
     return ax.figure
 
 
-def gains(curve: RankingCurve, positive: str) -> Any:
+def gains(curve: RankingCurve, positive: str) -> Figure:
     """The share of positives found against the share of rows checked."""
     at = _thinned(len(curve.checked))
     with drawing(), canvas(_axes(_SMALL)) as ax:
@@ -155,7 +160,7 @@ def gains(curve: RankingCurve, positive: str) -> Any:
     return ax.figure
 
 
-def precision_recall(curve: RankingCurve) -> Any:
+def precision_recall(curve: RankingCurve) -> Figure:
     """Precision against recall."""
     at = _thinned(len(curve.checked))[1:]
     with drawing(), canvas(_axes(_SMALL)) as ax:
@@ -168,7 +173,7 @@ def precision_recall(curve: RankingCurve) -> Any:
     return ax.figure
 
 
-def parts(names: list[str], values: list[Any], label: str, middle: float | None = None) -> Any:
+def parts(names: list[str], values: list[Any], label: str, middle: float | None = None) -> Figure:
     """A number of parts of the rows, one below the other, with whiskers; `middle` is where it should be."""
     places = np.arange(len(names))[::-1]
     with drawing(), canvas(_axes((_SMALL[0], 0.9 + 0.32 * len(names)))) as ax:
@@ -190,7 +195,7 @@ def _thinned(n: int) -> Any:
     return np.unique(np.linspace(0, n - 1, min(n, _POINTS)).astype(np.intp))
 
 
-def effects(features: dict[str, Any], rows: Any, parts: Floats, chosen: list[str]) -> Any:
+def effects(features: dict[str, Any], rows: Any, parts: Floats, chosen: list[str]) -> Figure:
     """What columns add to the score, over their values: mean, and the middle 80% of the rows."""
     names = list(features)
     columns = min(len(chosen), _COLUMNS)
@@ -258,7 +263,7 @@ def tree(model: Any, labels: tuple[str, ...]) -> Any:
     return drawn
 
 
-def shapes(curves: Any) -> Any:
+def shapes(curves: Any) -> Figure:
     """The curves of an additive model."""
     from matplotlib import pyplot
 

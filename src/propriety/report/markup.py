@@ -17,7 +17,7 @@ class Markup(str):
     __slots__ = ()
 
 
-def clean(text: Any) -> str:
+def clean(text: object) -> str:
     r"""Text without characters that no document may hold.
 
     >>> clean("a\x00b")
@@ -26,7 +26,7 @@ def clean(text: Any) -> str:
     return _CONTROL.sub("\ufffd", str(text))
 
 
-def escape(value: Any) -> Markup:
+def escape(value: object) -> Markup:
     """Text as HTML; markup as it is."""
     return value if isinstance(value, Markup) else Markup(html.escape(clean(value)))
 

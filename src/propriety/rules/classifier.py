@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from propriety import losses
+from propriety.aliases import CostTerm, Label, MatrixLike
 from propriety.data.table import Table
 from propriety.evaluation.margin_curves import normalized_margins
 from propriety.export.formula import Formula, Linked
@@ -20,6 +21,8 @@ from propriety.rules.settings import RuleSettings
 from propriety.storage.checks import Arrays, require, take
 
 if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
+    from propriety.losses.registry import LinkLike, LossLike
     from propriety.rules.monomials import WeightedRule
     from propriety.rules.rule_lists import RuleList
     from propriety.trees.binning import Binner
@@ -123,13 +126,13 @@ class RuleClassifier(ProperClassifier):
 
     def __init__(
         self,
-        loss: Any = "auto",
+        loss: LossLike = "auto",
         *,
-        link: Any = None,
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
+        link: LinkLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
         n_rules: int = 10,
         max_literals: int = 2,
         criterion: str = "entropy",
@@ -139,7 +142,7 @@ class RuleClassifier(ProperClassifier):
         fit_intercept: bool = True,
         min_samples_rule: float = 1,
         max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
+        categorical_features: ArrayLike | None = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
         self.loss = loss
@@ -164,13 +167,13 @@ class RuleClassifier(ProperClassifier):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -235,7 +238,7 @@ class RuleClassifier(ProperClassifier):
         links = tuple(rule_list.composite.link for rule_list in self._lists)
         return Formula(as_trees(self._lists, self._binner), Linked(links))
 
-    def margins(self, X: Any, y: ArrayLike) -> Floats:
+    def margins(self, X: MatrixLike, y: ArrayLike) -> Floats:
         """Normalized margins of labelled rows, in [−1, 1]: positive where the class is right. [N9 (27)]"""
         return normalized_margins(column_or_1d(y), self.predict_proba(X), classes=self.classes_)
 
@@ -256,7 +259,7 @@ class RuleClassifier(ProperClassifier):
         spreads = [rule_list.spreads(self.n_features_in_) for rule_list in self._lists]
         return shares(np.sum(spreads, axis=0))
 
-    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+    def words(self, X: MatrixLike, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that hold for each row; with more than two classes, those of every class.
 
         `class_names` are what they call the classes; by default the labels themselves.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from propriety import losses
 from propriety.costs import ResolvedCosts
 from propriety.data.parameters import Parameters
 from propriety.separators.bags import read_bag
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class RuleSettings:
     corrective: bool
 
     @classmethod
-    def of(cls, estimator: Any, costs: ResolvedCosts) -> RuleSettings:
+    def of(cls, estimator: BaseEstimator, costs: ResolvedCosts) -> RuleSettings:
         """Check the parameters of a RuleClassifier whose decisions follow these costs."""
         parameters = Parameters(estimator)
         choose = parameters.choice("choose", ("risk", "edge", "once"))

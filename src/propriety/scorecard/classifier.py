@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.aliases import CostTerm, Label, MatrixLike
 from propriety.data.parameters import Parameters
 from propriety.data.table import Table
 from propriety.data.training import TABLE
@@ -25,6 +27,10 @@ from propriety.scorecard.cards import Card, PointScale, cards_state, read_cards
 from propriety.scorecard.columns import Floats
 from propriety.scorecard.text import table_columns, text_of
 from propriety.storage.checks import Arrays, require, take
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
+    from propriety.losses.registry import LinkLike, LossLike
 
 
 class ScorecardClassifier(ProperClassifier):
@@ -105,23 +111,23 @@ class ScorecardClassifier(ProperClassifier):
 
     def __init__(
         self,
-        loss: Any = "auto",
+        loss: LossLike = "auto",
         *,
-        link: Any = None,
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
+        link: LinkLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
         max_columns: int = 15,
         max_bins: int = 5,
         min_bin_share: float = 0.05,
-        monotonic_cst: Any = None,
+        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
         alpha: float | str = "auto",
         pdo: float = 20.0,
         base_odds: float = 50.0,
         base_points: float = 600.0,
         round_points: bool = True,
-        categorical_features: Any = "from_dtype",
+        categorical_features: ArrayLike | None = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
         self.loss = loss
@@ -146,14 +152,14 @@ class ScorecardClassifier(ProperClassifier):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
-        groups: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -209,7 +215,7 @@ class ScorecardClassifier(ProperClassifier):
         """What bins add to the score, less its mean over the training rows."""
         return np.stack([card.contributions(table, self.n_features_in_) for card in self._cards], axis=1)
 
-    def points(self, X: Any) -> Floats:
+    def points(self, X: MatrixLike) -> Floats:
         """The points of each row, of shape (n,); of several classes those against each, (n, K)."""
         table = self._table(X)
         points = np.column_stack([card.scale.points(card.scores(table)) for card in self._cards])
@@ -277,7 +283,9 @@ class ScorecardClassifier(ProperClassifier):
         ]
         return self._as_adapted("\n\n".join(texts), class_names)
 
-    def summary(self, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> Summary:
+    def summary(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, level: float = 0.95
+    ) -> Summary:
         """Coefficients of the columns' weights of evidence at these rows, with errors and p values.
 
         On the rows of the fit the errors are too small: they know nothing of how bins and columns were

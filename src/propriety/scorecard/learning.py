@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from propriety.linear.settings import LinearSettings
 from propriety.losses import Composite
 from propriety.scorecard.binning import BinRules
 from propriety.scorecard.columns import BinnedColumn, Codes, Floats, columns_of
+
+if TYPE_CHECKING:
+    from propriety.scorecard.classifier import ScorecardClassifier
 
 N_FOLDS = 5
 _SHRINKAGE = 15.0  # of the coefficients: the evidence of a bin is that of the rows that it was cut by
@@ -35,7 +38,7 @@ class ScorecardSettings:
     n_jobs: int | None
 
     @classmethod
-    def of(cls, model: Any, training: Training, composite: Composite) -> ScorecardSettings:
+    def of(cls, model: ScorecardClassifier, training: Training, composite: Composite) -> ScorecardSettings:
         """The parameters of a ScorecardClassifier, checked."""
         given = Parameters(model)
         return cls(

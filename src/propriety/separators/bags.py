@@ -5,11 +5,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from propriety import losses
+
+if TYPE_CHECKING:
+    from propriety.losses.registry import LinkLike
 
 #: The bags of [N8 §6]: φ_μ, φ_M, φ_Q and φ_B, or φ_υ instead of φ_B; and all five.
 _SHARED = (losses.Mu(1 / 3), losses.Matsushita(), losses.Log())
@@ -39,7 +42,7 @@ def first_of_least(values: Sequence[float], bag: Sequence[Any]) -> int:
     return (logs or equal)[0]
 
 
-def read_bag(loss: Any, link: Any, bag: Any, choose: str) -> tuple[losses.Composite, ...]:
+def read_bag(loss: Any, link: LinkLike | None, bag: Any, choose: str) -> tuple[losses.Composite, ...]:
     """The losses to boost that the parameters of an estimator denote: one, or those of a bag.
 
     >>> [composite.loss for composite in read_bag("bag", None, 2, "risk")]

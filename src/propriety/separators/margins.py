@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from propriety import losses
+from propriety.aliases import MatrixLike
 from propriety.data.table import is_sparse
 from propriety.losses import simplex
 from propriety.separators.linalg import Codes, Floats, times_rows
@@ -129,7 +130,7 @@ class Margins:
         return abs(self.M) if is_sparse(self.M) else np.abs(self.M)
 
 
-def binary(X: Any, y: Codes, composite: losses.Composite, weight: Floats) -> Margins:
+def binary(X: MatrixLike, y: Codes, composite: losses.Composite, weight: Floats) -> Margins:
     """M_ij = y*_i x_ij."""
     signs = np.where(y > 0, 1.0, -1.0)
     return Margins(times_rows(signs, X), MarginLoss(composite), weight)

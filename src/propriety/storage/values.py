@@ -55,7 +55,7 @@ def by_value(type_: type[_V]) -> type[_V]:
     return type_
 
 
-def encode(value: Any, where: str) -> Any:  # noqa: C901, PLR0911
+def encode(value: object, where: str) -> Any:  # noqa: C901, PLR0911
     """`value` as JSON; `where` names it in the error if it cannot be written by value.
 
     >>> encode((1, losses.Beta(6, 14)), "x")
@@ -184,7 +184,7 @@ def _loss(text: str) -> Any:
     return value
 
 
-def check_links(value: Any) -> None:
+def check_links(value: object) -> None:
     """Refuse links that take seconds a row, wherever they are in a loss."""
     if isinstance(value, FromDistribution) and value.dist not in DISTRIBUTIONS:
         raise ModelFileError(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.frozen import FrozenEstimator
 
 from propriety.data.score_scales import POINTS, ScoreScale
@@ -17,6 +17,9 @@ from propriety.errors import ArgumentError
 from propriety.evaluation.judging import MODEL
 from propriety.study.models import SPECS, FitRequest, Fitted, ModelSpec, given_spec, named, within
 from propriety.study.question import Question
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +37,7 @@ class Candidate:
 
 
 def candidate_of(
-    model: Any, question: Question, request: FitRequest, name: str | None, kind: str = MODEL
+    model: BaseEstimator, question: Question, request: FitRequest, name: str | None, kind: str = MODEL
 ) -> Candidate:
     """A model by name or as a classifier; a frozen one is not fitted."""
     if isinstance(model, str):
@@ -73,7 +76,7 @@ def rivals_of(given: Any) -> list[tuple[str | None, Any]]:
     return [(None, name) for name in names]
 
 
-def scores_of(argument: str, given: Any, question: Question, scale: str, name: str = "") -> Floats:
+def scores_of(argument: str, given: object, question: Question, scale: str, name: str = "") -> Floats:
     """Probabilities, of the positive one of two classes or of every class."""
     values, whose = np.asarray(given, dtype=np.float64), f"of {name!r} " if name else ""
     k = len(question.classes)
@@ -104,7 +107,7 @@ def scores_of(argument: str, given: Any, question: Question, scale: str, name: s
     return values
 
 
-def stacked_of(X: Any, y: Any, weight: Any, test: Any) -> tuple[Any, Any, Any, int]:
+def stacked_of(X: Any, y: ArrayLike, weight: Any, test: Any) -> tuple[Any, Any, Any, int]:
     """Training and test rows in one table, and the number of the training rows."""
     if not isinstance(test, tuple) or not 2 <= len(test) <= 3:
         raise ArgumentError("test", "must be (X, y) or (X, y, sample_weight)")

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from propriety.aliases import MatrixLike
 from propriety.data.table import Rows, is_frame, is_sparse
 
 
@@ -174,7 +175,7 @@ def without_last(X: Any) -> tuple[Any, NDArray[Any]]:
     return frame.drop(name).to_native(), frame[name].to_numpy().astype(np.float64)
 
 
-def facts_of_columns(X: Any, columns: Mapping[str, Any]) -> list[ColumnFacts]:
+def facts_of_columns(X: MatrixLike, columns: Mapping[str, Any]) -> list[ColumnFacts]:
     """What the columns themselves say; `columns` are those of `columns_of`."""
     found = []
     for name, values in columns.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import MetaEstimatorMixin
 from sklearn.calibration import CalibratedClassifierCV
@@ -11,8 +11,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 
+from propriety.aliases import Label, MatrixLike
 from propriety.data.costs import Costs, stated_costs
 from propriety.model.base import ProperClassifier
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Inside:
     decided_by: str = ""
 
 
-def inside(estimator: Any, X: Any) -> Inside:
+def inside(estimator: BaseEstimator, X: Any) -> Inside:
     """What a search has chosen, what a pipeline ends with, what a calibration or a threshold is put upon."""
     found = Inside(estimator, X)
     while True:
@@ -56,7 +60,7 @@ def _kind(estimator: Any) -> str:
     return type(estimator).__name__
 
 
-def costs_within(estimator: Any, X: Any, positive: Any) -> tuple[Costs, Costs]:
+def costs_within(estimator: BaseEstimator, X: MatrixLike, positive: Label) -> tuple[Costs, Costs]:
     """What the decisions of the model within a fitted classifier cost: as stated, and as numbers for rows.
 
     Seen from the other class than the model's own, a miss is a false alarm. Other classifiers state nothing.
@@ -93,7 +97,7 @@ def _of_rows(stated: Costs, costs: Any) -> Costs:
     return stated.replace(**made)
 
 
-def turned(stated: Costs, positive: Any) -> Costs:
+def turned(stated: Costs, positive: Label) -> Costs:
     """The same costs of two classes with the other one called positive.
 
     >>> turned(Costs(1, 9, pos_label="bad"), "good")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety import progress
+from propriety.aliases import MatrixLike
 from propriety.cached_properties import cached_property
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import TERMS, Costs
@@ -50,6 +51,9 @@ from propriety.study.question import Question
 from propriety.study.splitting import FOLDS, Role, Split, split_rows
 from propriety.study.streamed import Streamed
 from propriety.weights import Weights
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 Floats = NDArray[np.float64]
 #: What the offset without a model is called.
@@ -512,12 +516,12 @@ def offset_alone(loss: Any, offset: Any, places: Sequence[int] = (0, 1)) -> Any:
     return p if places[1] == 1 else 1 - p
 
 
-def taken(X: Any) -> Any:
+def taken(X: MatrixLike) -> Any:
     """The rows of a data frame that stays where it is, alone."""
     return X.taken() if isinstance(X, Rows) else X
 
 
-def seen_rows(estimator: Any, X: Any) -> Any:
+def seen_rows(estimator: BaseEstimator, X: MatrixLike) -> Any:
     """What is known of whether a fitted classifier was fitted to these rows."""
     found = inside(estimator, taken(X))
     return rows_seen(found.model, found.X)

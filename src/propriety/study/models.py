@@ -10,7 +10,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from propriety import parallel
+from propriety.aliases import MatrixLike
 from propriety.data.costs import TERMS, Costs, parameters_of
 from propriety.data.numbers import Numbers, summed
 from propriety.data.table import Rows, Schema
@@ -29,6 +30,10 @@ from propriety.model.offsets import OffsetClassifier
 from propriety.study.columns import with_categories
 from propriety.study.inside import inside
 from propriety.tuning import LossSearchCV
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+    from sklearn.base import BaseEstimator
 
 Floats = NDArray[np.float64]
 #: What a model takes: columns and categories; filled and scaled numbers with indicators; categories as
@@ -72,7 +77,7 @@ class ModelSpec:
             return "offset" in parameters_of_fit(self.make(request, {}, 1))
         return not self.reads and isinstance(self.make(request, {}, 1), OffsetClassifier)
 
-    def reads_of(self, estimator: Any) -> str:
+    def reads_of(self, estimator: BaseEstimator) -> str:
         """What the estimator takes."""
         return self.reads or (NUMBERS if estimator.reads_numbers else FRAME)
 
@@ -85,7 +90,7 @@ class Reader:
     schema: Schema
 
     @classmethod
-    def fit(cls, reads: str, frame: Any, weight: Floats | None) -> Reader | None:
+    def fit(cls, reads: str, frame: IntoDataFrame, weight: Floats | None) -> Reader | None:
         """Learned from the rows of the fit; None for models that read tables."""
         if reads in (FRAME, GIVEN):
             return None
@@ -115,15 +120,15 @@ class Reader:
 class Prepared:
     """A fitted classifier behind its `Reader`: what a study hands out of a model that reads numbers only."""
 
-    def __init__(self, estimator: Any, reader: Reader) -> None:
+    def __init__(self, estimator: BaseEstimator, reader: Reader) -> None:
         self.estimator, self.reader = estimator, reader
         self.classes_ = estimator.classes_
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: MatrixLike) -> Floats:
         """Probabilities of the classes."""
         return np.asarray(self.estimator.predict_proba(self.reader(X)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Decisions of the classifier."""
         return np.asarray(self.estimator.predict(self.reader(X)))
 
@@ -195,7 +200,7 @@ class Fitted:
             P = P / P.sum(axis=1, keepdims=True)
         return P[:, 1] if P.shape[1] == 2 else P
 
-    def decisions(self, frame: Any) -> NDArray[np.intp]:
+    def decisions(self, frame: IntoDataFrame) -> NDArray[np.intp]:
         """Of ``predict``, as places in the classes: of a classifier without probabilities."""
         frame = frame.taken() if isinstance(frame, Rows) else frame
         labels, known = np.asarray(self.estimator.predict(self._read(frame))).tolist(), self.classes.tolist()
@@ -269,7 +274,7 @@ class Arguments:
 def fit(
     spec: ModelSpec,
     request: FitRequest,
-    frame: Any,
+    frame: IntoDataFrame,
     y: NDArray[Any],
     given: Arguments | None = None,
     classes: NDArray[Any] | None = None,
@@ -323,12 +328,12 @@ def _fit(
     return fitted
 
 
-def parameters_of_fit(estimator: Any) -> Mapping[str, inspect.Parameter]:
+def parameters_of_fit(estimator: BaseEstimator) -> Mapping[str, inspect.Parameter]:
     """The names that ``fit`` takes."""
     return inspect.signature(estimator.fit).parameters
 
 
-def name_of_weights(estimator: Any, path: str = "") -> str:
+def name_of_weights(estimator: BaseEstimator, path: str = "") -> str:
     """What the fit of a classifier, of a pipeline or of a search calls the weights of rows.
 
     >>> from sklearn.linear_model import LogisticRegression
@@ -419,7 +424,7 @@ OTHERS = (
 SPECS = {spec.name: spec for spec in (*OURS, *OTHERS)}
 
 
-def given_spec(estimator: Any, title: str) -> ModelSpec:
+def given_spec(estimator: BaseEstimator, title: str) -> ModelSpec:
     """Of a classifier that is given: cloned, and our model within it is told the costs."""
 
     def make(request: FitRequest, parameters: dict[str, Any], n: int) -> Any:
@@ -432,7 +437,7 @@ def given_spec(estimator: Any, title: str) -> ModelSpec:
     return ModelSpec(title, title, make, GIVEN)
 
 
-def within(estimator: Any) -> Any:
+def within(estimator: BaseEstimator) -> Any:
     """The model that a pipeline ends with, or that a search, a calibration or a threshold is put upon.
 
     >>> from sklearn.calibration import CalibratedClassifierCV

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from propriety.aliases import MatrixLike
 from propriety.evaluation.judging import Judgement
 from propriety.study.columns import number_columns
 from propriety.study.numbers import between, number
@@ -17,7 +18,7 @@ _SHARE = 20  # a twentieth of the rows is looked at first
 _SORTED = 0.995  # of the steps from row to row go one way
 
 
-def sorted_by(X: Any) -> Role | None:
+def sorted_by(X: MatrixLike) -> Role | None:
     """The first column by which the rows are sorted, up or down, if there is one."""
     for name, column in number_columns(X):
         if _is_mixed(column):

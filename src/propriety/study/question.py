@@ -8,8 +8,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from propriety.aliases import ClassNames, CostTerm, Label, MatrixLike, Shares
 from propriety.costs import ResolvedCosts
 from propriety.data.costs import DISTANCE, TERMS, Costs, matrix_for, parameters_of, read_terms
 from propriety.data.labels import warn_of_side
@@ -55,7 +56,7 @@ class StudyCosts:
 
     @classmethod
     def read(
-        cls, stated: Costs, classes: NDArray[Any], X: Any, n: int, words: Costs | None = None
+        cls, stated: Costs, classes: NDArray[Any], X: MatrixLike | None, n: int, words: Costs | None = None
     ) -> StudyCosts:
         """From what was stated, and as `words` say it; `classes` are in the order of the study."""
         resolved = stated.resolve(classes, None if X is None else X, known=np.sort(classes))
@@ -183,20 +184,20 @@ class Question:
     @classmethod
     def read(
         cls,
-        X: Any,
-        y: Any,
+        X: MatrixLike | None,
+        y: ArrayLike,
         *,
         costs: Costs,
         stated: Costs | None = None,
-        class_names: Any = None,
-        classes: Any = None,
-        sample_weight: Any = None,
-        offset: Any = None,
-        groups: Any = None,
-        time: Any = None,
+        class_names: ClassNames | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
         by: Any = (),
         budget: float | None = None,
-        prevalence: Any = None,
+        prevalence: Shares | None = None,
         keep_columns: bool = False,
     ) -> Question:
         """From arguments; columns that are named as weights, groups and so on are no features."""
@@ -246,7 +247,7 @@ class _Reader:
         self.frame = nw.from_native(X, eager_only=True) if X is not None and is_frame(X) else None
         self.used: list[str] = []
 
-    def __call__(self, argument: str, given: Any) -> Any:
+    def __call__(self, argument: str, given: object) -> Any:
         if not isinstance(given, str):
             return given
         if self.frame is None:
@@ -257,7 +258,7 @@ class _Reader:
         self.used.append(given)
         return self.frame[given].to_numpy()
 
-    def rest(self, X: Any) -> Any:
+    def rest(self, X: MatrixLike | None) -> Any:
         """X without the columns that were asked for by name."""
         if self.frame is None or not self.used:
             return X
@@ -287,7 +288,7 @@ def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     return np.array([places[label] for label in labels.tolist()], dtype=np.intp)
 
 
-def oriented(classes: NDArray[Any], positive: Any) -> NDArray[Any]:
+def oriented(classes: NDArray[Any], positive: Label) -> NDArray[Any]:
     """The classes in sorted order, but the positive one of two last.
 
     >>> oriented(np.array(["bad", "good"]), "bad")
@@ -307,7 +308,7 @@ def oriented(classes: NDArray[Any], positive: Any) -> NDArray[Any]:
     return classes if labels[1] == positive else classes[::-1]
 
 
-def names_of(classes: NDArray[Any], given: Any) -> tuple[str, ...]:
+def names_of(classes: NDArray[Any], given: object) -> tuple[str, ...]:
     """What the classes are called: by a mapping of labels, or in the sorted order of the labels."""
     labels = classes.tolist()
     if given is None:
@@ -346,13 +347,13 @@ def _time(given: Any, values: Any, n: int) -> Role | None:
     return Role(given if isinstance(given, str) else "time", when)
 
 
-def read_question_costs(costs: Any, fp_cost: Any, fn_cost: Any, pos_label: Any) -> Costs | None:
+def read_question_costs(costs: Any, fp_cost: CostTerm, fn_cost: CostTerm, pos_label: Any) -> Costs | None:
     """The costs that were given, or None if none were."""
     stated = read_terms(costs, fp_cost, fn_cost, pos_label)
     return None if stated == Costs(pos_label=pos_label) and costs is None else stated
 
 
-def shares_of(prevalence: Any, classes: NDArray[Any]) -> Floats:
+def shares_of(prevalence: Shares, classes: NDArray[Any]) -> Floats:
     """Shares in a population of the classes of a study; an array has them in sorted order.
 
     >>> shares_of(0.1, np.array(["good", "bad"])), shares_of([0.1, 0.9], np.array(["good", "bad"]))
@@ -366,6 +367,6 @@ def shares_of(prevalence: Any, classes: NDArray[Any]) -> Floats:
         raise ArgumentError("prevalence", str(error).removeprefix("prevalence ")) from None
 
 
-def is_array(X: Any) -> bool:
+def is_array(X: MatrixLike) -> bool:
     """Whether X is an array, whose columns have no names."""
     return not is_frame(X) and not is_sparse(X)

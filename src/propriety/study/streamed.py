@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from propriety.aliases import MatrixLike
 from propriety.data.hashing import mixed, row_hashes
 from propriety.data.lazy import is_dask, partitions
 from propriety.data.stream import Stream
@@ -89,7 +90,14 @@ class Streamed:
     train: Callable[[Any], Any]
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any, holdout: float | None, seed: int) -> Streamed:
+    def of(
+        cls,
+        X: MatrixLike | None,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        holdout: float | None,
+        seed: int,
+    ) -> Streamed:
         """Take the rows apart."""
         if isinstance(X, Scan):
             return cls._of_scan(X, y, sample_weight, holdout, seed)
@@ -148,7 +156,7 @@ class Streamed:
         return fitted
 
 
-def is_streamed(X: Any) -> bool:
+def is_streamed(X: MatrixLike | None) -> bool:
     """Whether rows are read in parts: a `propriety.scan`, or a collection of Dask's."""
     return isinstance(X, Stream) or is_dask(X)
 

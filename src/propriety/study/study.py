@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 
+from propriety.aliases import ClassNames, CostTerm, Folds, Label, MatrixLike, Shares
 from propriety.cached_properties import cached_property
 from propriety.data.costs import Costs, stated_costs
 from propriety.data.table import refuse_query
@@ -40,6 +42,11 @@ from propriety.study.splitting import Split, split_rows
 from propriety.study.streamed import Streamed, is_streamed
 from propriety.study.summary import document, judgements_frame, predictions_frame, text
 from propriety.study.verdict import headline, of_models
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from propriety.data.costs import CostsLike
 
 
 class Study(StudyPieces):
@@ -124,27 +131,27 @@ class Study(StudyPieces):
 
     def __init__(
         self,
-        model: Any = AUTO,
+        model: BaseEstimator = AUTO,
         X: Any = None,
         y: Any = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
         budget: float | None = None,
-        prevalence: Any = None,
+        prevalence: Shares | None = None,
         sample_weight: Any = None,
-        offset: Any = None,
-        groups: Any = None,
-        time: Any = None,
+        offset: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
         gap: float = 0.0,
-        cv: Any = None,
+        cv: Folds | None = None,
         holdout: float | None = None,
         test: Any = None,
         rivals: Any = None,
         name: str | None = None,
-        class_names: Any = None,
+        class_names: ClassNames | None = None,
         unit: str = "",
         cases: tuple[str, float] | None = None,
         capacity: float | None = None,
@@ -221,7 +228,7 @@ class Study(StudyPieces):
         self._set(question, candidates, split, *told, refit=refit)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, **given: Any) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, X: MatrixLike, y: ArrayLike, **given: Any) -> Self:
         """The study of a fitted classifier, judged on rows that it should not have seen.
 
         The same as ``Study(FrozenEstimator(estimator), X, y, ...)``. Costs are those of the model, also
@@ -243,15 +250,15 @@ class Study(StudyPieces):
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        p: Any,
-        X: Any = None,
+        y: ArrayLike,
+        p: ArrayLike,
+        X: MatrixLike | None = None,
         *,
         scale: str = "probability",
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
         rivals: Mapping[str, Any] | None = None,
         name: str = "the model",
         unit: str = "",

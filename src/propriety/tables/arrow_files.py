@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,11 @@ from propriety.tables.errors import TableError
 from propriety.tables.limits import Counted
 from propriety.tables.reading import Read, Reading, check_unique, in_memory
 
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
-def read_parquet(stream: Any, how: Reading) -> Read:
+
+def read_parquet(stream: BinaryIO, how: Reading) -> Read:
     """Parquet, a group of rows after the other."""
     import pyarrow.parquet as pq
 

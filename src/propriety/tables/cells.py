@@ -33,7 +33,7 @@ def _text_table(names: list[str], rows: list[list[Any]], strings: set[str]) -> A
     return pa.table(arrays, names=names)
 
 
-def cell_text(value: Any) -> str | None:
+def cell_text(value: object) -> str | None:
     """A value as text: whole numbers without a point, truth values as in JSON, dates as ISO 8601.
 
     >>> [cell_text(v) for v in (None, "a", True, 10**400 % 7, 2.0, 0.1, 1e300, [1, "b"])]

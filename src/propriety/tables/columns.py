@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from propriety.tables.conversion import as_category, as_number, check_usable, dates_and_others, first_bad
 from propriety.tables.errors import TableError, no_such_column
+
+if TYPE_CHECKING:
+    from propriety.tables.conversion import ArrowColumn
 
 KINDS = ("number", "category", "date")
 PARTS = ("days", "month", "weekday", "hour")
@@ -136,7 +139,7 @@ class Columns:
         return {f"{column.name}.{part}": date_part(when, part) for part in column.parts}, others
 
 
-def date_part(when: Any, part: str) -> Any:
+def date_part(when: ArrowColumn, part: str) -> ArrowColumn:
     """A part of timestamps as float64.
 
     >>> import datetime

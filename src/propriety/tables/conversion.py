@@ -25,7 +25,7 @@ TIMES = ("", " %H:%M", " %H:%M:%S")
 ISO, ISO_ZONE = "iso", "iso with zone"
 
 
-def as_text(array: Any) -> Any:
+def as_text(array: ArrowColumn) -> ArrowColumn:
     """The values as trimmed text: whole floats as whole numbers, truth values as true and false."""
     array = _plain(array)
     kind = array.type
@@ -41,13 +41,13 @@ def as_text(array: Any) -> Any:
     return pc.utf8_trim_whitespace(array)
 
 
-def with_missing(text: Any, markers: Sequence[str]) -> Any:
+def with_missing(text: ArrowColumn, markers: Sequence[str]) -> ArrowColumn:
     """The text with markers of missing values as nulls."""
     is_marker = pc.is_in(pc.utf8_lower(text), value_set=pa.array([m.lower() for m in markers], pa.string()))
     return pc.if_else(is_marker, pa.scalar(None, pa.string()), text)
 
 
-def text_or_missing(array: Any, markers: Sequence[str]) -> Any:
+def text_or_missing(array: ArrowColumn, markers: Sequence[str]) -> ArrowColumn:
     """The values as trimmed text in a dictionary, null where missing; each different value is looked at once.
 
     >>> text = text_or_missing(pa.chunked_array([["a ", "b", "NA"], ["a"]]), ["na"])
@@ -59,7 +59,7 @@ def text_or_missing(array: Any, markers: Sequence[str]) -> Any:
     return pa.DictionaryArray.from_arrays(text.indices.take(encoded.indices), text.dictionary)
 
 
-def different(text: Any) -> Any:
+def different(text: ArrowColumn) -> ArrowColumn:
     """The different values of a dictionary array that occur, without null."""
     return text.dictionary.take(pc.unique(text.indices.drop_null()))
 
@@ -75,7 +75,7 @@ def _encoded(array: Any) -> Any:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
+def as_number(array: ArrowColumn, markers: Sequence[str], decimal: str = ".") -> ArrowColumn:
     """The values as float64, or pyarrow's error if one is not a number."""
     if not (pa.types.is_dictionary(array.type) and is_text(array.type)):
         array = _plain(array)
@@ -94,12 +94,12 @@ def as_number(array: Any, markers: Sequence[str], decimal: str = ".") -> Any:
     return pa.chunked_array([pc.cast(written, pa.float64()).take(text.indices)])
 
 
-def as_date(array: Any, markers: Sequence[str], form: str) -> Any:
+def as_date(array: ArrowColumn, markers: Sequence[str], form: str) -> ArrowColumn:
     """The values as timestamps; null where the text is no date of this form."""
     return dates_and_others(array, markers, form)[0]
 
 
-def dates_and_others(array: Any, markers: Sequence[str], form: str) -> tuple[Any, int]:
+def dates_and_others(array: ArrowColumn, markers: Sequence[str], form: str) -> tuple[Any, int]:
     """The same, and how many values are text that is no date of this form.
 
     >>> when, others = dates_and_others(pa.array(["2024-02-29", "hello", "2023-02-29", "NA"]), ["na"], ISO)
@@ -133,7 +133,7 @@ def _cast_or_null(text: Any, kind: Any) -> Any:
         return pa.array(out, kind)
 
 
-def as_category(array: Any, markers: Sequence[str], categories: Sequence[str]) -> tuple[Any, int]:
+def as_category(array: ArrowColumn, markers: Sequence[str], categories: Sequence[str]) -> tuple[Any, int]:
     """The values as a dictionary array over `categories`, and how many are of no known one (null)."""
     text = text_or_missing(array, markers)
     known = pa.array(list(categories), pa.string())
@@ -142,7 +142,7 @@ def as_category(array: Any, markers: Sequence[str], categories: Sequence[str]) -
     return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, known)]), unknown
 
 
-def is_numeric(kind: Any) -> bool:
+def is_numeric(kind: pa.DataType) -> bool:
     """Whether a column of this type is numbers: integers, floats, decimals, truth values."""
     return (
         pa.types.is_integer(kind)
@@ -152,12 +152,12 @@ def is_numeric(kind: Any) -> bool:
     )
 
 
-def is_text(kind: Any) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type is text, perhaps in a dictionary."""
     return bool(pa.types.is_string(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
 
-def is_usable(kind: Any) -> bool:
+def is_usable(kind: pa.DataType) -> bool:
     """Whether a column of this type can be text, numbers or dates: not nested, not binary."""
     if pa.types.is_dictionary(kind):
         return is_usable(kind.value_type)
@@ -166,7 +166,7 @@ def is_usable(kind: Any) -> bool:
     return text or time or is_numeric(kind) or str(kind) == "string_view"
 
 
-def first_bad(array: Any, markers: Sequence[str], decimal: str) -> tuple[int, str] | None:
+def first_bad(array: ArrowColumn, markers: Sequence[str], decimal: str) -> tuple[int, str] | None:
     """Position and text of the first value that is not a number."""
     text = text_or_missing(array, markers)
     for i, value in enumerate(text.to_pylist()):
@@ -179,7 +179,7 @@ def first_bad(array: Any, markers: Sequence[str], decimal: str) -> tuple[int, st
     return None
 
 
-def check_usable(name: str, kind: Any) -> None:
+def check_usable(name: str, kind: pa.DataType) -> None:
     """Refuse nested and binary columns."""
     if not is_usable(kind):
         raise TableError(f"column {name!r} holds values of type {kind}", "flatten it, or drop the column")

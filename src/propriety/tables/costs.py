@@ -200,7 +200,7 @@ class TableCosts:
         return Costs.of_terms(terms, rows=self.by_row).resolve(np.arange(len(classes)))
 
     def costs(
-        self, classes: Sequence[str], table: Any = None, columns: Columns | None = None
+        self, classes: Sequence[str], table: pa.Table | None = None, columns: Columns | None = None
     ) -> ResolvedCosts:
         """The same, with the terms for the rows of a table."""
         return self.of_terms(self.of_rows(table, columns), classes)

@@ -8,12 +8,15 @@ import warnings
 import zipfile
 from collections.abc import Iterator
 from itertools import chain, islice, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import iterparse
 
 from propriety.tables.cells import cell_text, text_chunks
 from propriety.tables.errors import TableError
 from propriety.tables.reading import Read, Reading, in_memory, names_of
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 _MOST_ROWS = 1 << 20  # of a sheet, by the format itself
 _AT_ONCE = 100  # rows taken of openpyxl
@@ -21,7 +24,7 @@ _PIECE = 1 << 20  # bytes of a sheet looked at
 _FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
 
 
-def read_excel(stream: Any, how: Reading) -> Read:
+def read_excel(stream: BinaryIO, how: Reading) -> Read:
     """One sheet, every column as text."""
     stream = in_memory(stream)
     book = _open(stream, how)

@@ -132,7 +132,7 @@ class _Parsing:
             with self._options(len(piece) + 1, self._texts) as options:
                 return self._converted(pacsv.read_csv(pa.BufferReader(piece), *options))
 
-    def stream(self, text: Any, size: int) -> Iterator[Any]:
+    def stream(self, text: object, size: int) -> Iterator[Any]:
         """Tables of the rows of a stream, read by so many bytes at a time."""
         try:
             with self._options(size, self._texts) as options:

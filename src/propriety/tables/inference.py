@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from propriety.tables.columns import PARTS, Column, Columns, date_part
 from propriety.tables.errors import TableError, no_such_column
 from propriety.tables.leaks import look_for_leaks
 from propriety.tables.targets import Target, find_target, in_order
+
+if TYPE_CHECKING:
+    from propriety.tables.conversion import ArrowColumn
 
 _MANY = 1000  # categories from which text is free text
 _UNIQUE = 0.9  # share of different values from which text tells rows apart
@@ -172,7 +175,7 @@ def _forced(name: str, overrides: Overrides) -> str | None:
     return None
 
 
-def try_number(array: Any, missing: Sequence[str], decimal: str) -> Any | None:
+def try_number(array: ArrowColumn, missing: Sequence[str], decimal: str) -> Any | None:
     """The values as numbers, null where missing; None if one is not a number."""
     if pa.types.is_temporal(array.type):
         return None
@@ -238,7 +241,7 @@ def _useless_text(name: str, text: Any, distinct: int) -> str:
 
 
 def try_date(
-    name: str, array: Any, missing: Sequence[str], form: str | None, result: Findings
+    name: str, array: ArrowColumn, missing: Sequence[str], form: str | None, result: Findings
 ) -> Column | None:
     """The column as dates, with the form that fits every value; None if none does."""
     if pa.types.is_temporal(array.type):

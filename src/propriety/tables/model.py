@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from propriety.aliases import MatrixLike, Shares
 from propriety.costs import CostsOfRowsError, ResolvedCosts
 from propriety.data.numbers import Numbers, summed
 from propriety.data.table import Schema
@@ -28,6 +29,8 @@ from propriety.tables.state import read_offset, read_row_costs, read_state, writ
 from propriety.tables.targets import Target
 
 if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
     from propriety.export.writing import Export
 
 Floats = NDArray[np.float64]
@@ -145,25 +148,30 @@ class TableModel:
         offset = self.offset_for(table, first_row)
         return {} if offset is None else {"offset": offset}
 
-    def decision_function(self, table: Any) -> Floats:
+    def decision_function(self, table: IntoDataFrame) -> Floats:
         """The score F of each row."""
         return self.estimator.decision_function(self.features(table)[0], **self._starting(table))
 
-    def predict_proba(self, table: Any) -> Floats:
+    def predict_proba(self, table: IntoDataFrame) -> Floats:
         """Probabilities of the labels, for an Arrow table or any data frame."""
         return self.estimate(table)[0]
 
-    def estimate(self, table: Any, first_row: int = 1) -> tuple[Floats, dict[str, int]]:
+    def estimate(self, table: IntoDataFrame, first_row: int = 1) -> tuple[Floats, dict[str, int]]:
         """Probabilities of the labels, and counts of unknown categories."""
         X, unknown = self.features(table, first_row)
         return self.estimate_of(X, table, first_row), unknown
 
-    def estimate_of(self, X: Any, table: Any, first_row: int = 1) -> Floats:
+    def estimate_of(self, X: MatrixLike, table: IntoDataFrame, first_row: int = 1) -> Floats:
         """Probabilities of the labels for the `features` of a table."""
         return self.estimator.predict_proba(X, **self._starting(table, first_row))
 
     def adapt(
-        self, table: Any = None, y: Any = None, *, prevalence: Any = None, reference: Any = None
+        self,
+        table: IntoDataFrame | None = None,
+        y: Any = None,
+        *,
+        prevalence: Shares | None = None,
+        reference: MatrixLike | None = None,
     ) -> TableModel:
         """The model with probabilities for another population, as `ProperClassifier.adapt` has it.
 
@@ -176,7 +184,7 @@ class TableModel:
         adapted = adapt.adapted(self.estimator, X, codes, prevalence, old, None, self.classes_.tolist())
         return replace(self, estimator=adapted)
 
-    def predict(self, table: Any, *, budget: float | None = None) -> NDArray[np.str_]:
+    def predict(self, table: IntoDataFrame, *, budget: float | None = None) -> NDArray[np.str_]:
         """Labels decided by the costs; with a budget, the positive one for so many rows or such a share."""
         costs, P = self.costs_for(table), self.predict_proba(table)
         decided = costs.decide(P) if budget is None else costs.decide_within(P, budget)
@@ -184,7 +192,7 @@ class TableModel:
 
     # --- reading it -------------------------------------------------------------------------------
 
-    def contributions(self, table: Any) -> Floats:
+    def contributions(self, table: IntoDataFrame) -> Floats:
         """What each column adds to the score of each row, the score of no column last; they add up to it.
 
         An offset is no part of them. Of shape (n, columns + 1) for two classes, (n, K, columns + 1) for more.
@@ -192,7 +200,7 @@ class TableModel:
         parts = self.feature_contributions(self.columns.encode(as_arrow(table))[0])
         return summed(parts, self.columns.owners, len(self.columns.columns))
 
-    def reasons(self, table: Any, n: int = 4, *, reference: Any = None) -> Any:
+    def reasons(self, table: IntoDataFrame, n: int = 4, *, reference: MatrixLike | None = None) -> Any:
         """The columns that speak most for the decision on each row, as `TreeClassifier.reasons` has it."""
         from propriety.model.reasons import reasons
 
@@ -211,7 +219,7 @@ class TableModel:
         total = np.bincount(owners, weights=each, minlength=len(self.columns.columns))
         return shares(total.astype(np.float64))
 
-    def words(self, table: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+    def words(self, table: IntoDataFrame, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rules that each row meets, of a model that is made of rules; else nothing.
 
         They speak of the labels of the table, or of `class_names`.
@@ -292,7 +300,7 @@ class TableModel:
         return cls(estimator, columns, target, numbers, summary, row_costs, offset)
 
 
-def as_arrow(table: Any) -> Any:
+def as_arrow(table: IntoDataFrame) -> pa.Table:
     """An Arrow table of a data frame."""
     if isinstance(table, pa.Table):
         return table

@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from propriety.tables.errors import TableError
 from propriety.tables.limits import Limit
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def check_unique(names: list[str], name: str) -> None:
         )
 
 
-def in_memory(stream: Any) -> Any:
+def in_memory(stream: BinaryIO) -> Any:
     """A plain file as it is, everything else in memory: what is unpacked only pretends to be seekable."""
     plain = isinstance(getattr(stream, "raw", None), io.FileIO) and stream.seekable()
     return stream if plain else io.BytesIO(stream.read())

@@ -17,7 +17,7 @@ from propriety.tables.inference import Findings, Overrides, try_date, try_number
 Floats = NDArray[np.float64]
 
 
-def weights_of(table: Any, name: str, rows: NDArray[np.intp]) -> Floats:
+def weights_of(table: pa.Table, name: str, rows: NDArray[np.intp]) -> Floats:
     """The column of weights; `rows` are the places of the table's rows in the file, for errors."""
     array = _column(table, name)
     try:
@@ -34,7 +34,7 @@ def weights_of(table: Any, name: str, rows: NDArray[np.intp]) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def groups_of(table: Any, name: str, rows: NDArray[np.intp], missing: Sequence[str]) -> NDArray[np.intp]:
+def groups_of(table: pa.Table, name: str, rows: NDArray[np.intp], missing: Sequence[str]) -> NDArray[np.intp]:
     """The group of each row, as a number."""
     array = _column(table, name)
     conversion.check_usable(name, array.type)
@@ -52,7 +52,7 @@ def groups_of(table: Any, name: str, rows: NDArray[np.intp], missing: Sequence[s
 
 
 def times_of(
-    table: Any, name: str, rows: NDArray[np.intp], overrides: Overrides, findings: Findings
+    table: pa.Table, name: str, rows: NDArray[np.intp], overrides: Overrides, findings: Findings
 ) -> Floats:
     """When each row was, as a number that grows with time; the column has numbers or dates."""
     array = _column(table, name)

@@ -64,7 +64,7 @@ class Source:
     def __exit__(self, *_: Any) -> None:
         self.files.close()
 
-    def read(self) -> Any:
+    def read(self) -> pa.Table:
         """All rows as one Arrow table, and the end of it."""
         with self:
             tables = list(self.chunks if self.strings is None else _joined(self.chunks))

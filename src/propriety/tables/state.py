@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from propriety.tables.costs import DEFAULTS, TableCosts
 from propriety.tables.expressions import Expression, ExpressionError
 from propriety.tables.offsets import TableOffset
 from propriety.tables.targets import Target
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 def write_state(
@@ -42,7 +45,7 @@ def write_state(
 
 
 def read_state(
-    state: dict[str, Any], estimator: Any
+    state: dict[str, Any], estimator: BaseEstimator
 ) -> tuple[Columns, Target, Numbers | None, dict[str, Any]]:
     """The same again, checked against the estimator inside."""
     require(isinstance(estimator, ProperClassifier), "the model inside is no estimator")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
@@ -14,6 +14,9 @@ from propriety.data.labels import named_positive
 from propriety.data.table import is_number
 from propriety.tables import conversion
 from propriety.tables.errors import TableError
+
+if TYPE_CHECKING:
+    from propriety.tables.conversion import ArrowColumn
 
 _MOST = 20  # labels from which a target looks like a quantity
 
@@ -48,7 +51,7 @@ class Target:
         """What may be decided: the labels in order or, of two classes, the negative and the positive."""
         return self.several or (self.negative, self.positive)
 
-    def codes(self, array: Any, missing: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    def codes(self, array: ArrowColumn, missing: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """The place of each row's class in `classes`, 0 where its label is not known, and whether it is."""
         text = conversion.text_or_missing(array, _markers(missing))
         labels = text.dictionary.to_pylist()
@@ -62,7 +65,7 @@ class Target:
 
 
 def find_target(
-    array: Any, name: str, missing: Sequence[str], positive: str | None, *, several: bool = False
+    array: ArrowColumn, name: str, missing: Sequence[str], positive: str | None, *, several: bool = False
 ) -> Target:
     """The labels of the target, and which is positive: as told, by its name, or the rarer one.
 

@@ -7,12 +7,15 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.tables.errors import LongRow, TableError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BLOCK = 1 << 20
@@ -210,7 +213,7 @@ def take_hint(text: str) -> tuple[str | None, int]:
     return (hint[1], hint.end()) if hint else (None, 0)
 
 
-def read_first_row(stream: Any, delimiter: str, name: str) -> tuple[list[str], bytes, int, int]:
+def read_first_row(stream: BinaryIO, delimiter: str, name: str) -> tuple[list[str], bytes, int, int]:
     """The first row that is not blank, all bytes read so far, and the bytes and lines up to the row's end."""
     head, more = stream.read(_HEAD), True
     while True:

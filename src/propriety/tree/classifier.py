@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from propriety.aliases import CostTerm, Folds, Label, MatrixLike, RandomState
 from propriety.data.lazy import over_partitions
 from propriety.data.namespaces import in_kind
 from propriety.data.parameters import number
@@ -27,6 +28,10 @@ from propriety.tree.linearize import LinearizedTree
 from propriety.tree.pruning import PruningPath, pruning_path
 from propriety.tree.settings import settings_of
 from propriety.tree.unseen import Reached, reach, unseen_left
+
+if TYPE_CHECKING:
+    from propriety.data.costs import CostsLike
+    from propriety.losses.registry import LinkLike, LossLike
 
 Floats = NDArray[np.float64]
 
@@ -120,29 +125,29 @@ class TreeClassifier(ProperClassifier):
 
     def __init__(
         self,
-        loss: Any = "auto",
+        loss: LossLike = "auto",
         *,
-        link: Any = None,
-        costs: Any = None,
-        fp_cost: Any = 1.0,
-        fn_cost: Any = 1.0,
-        pos_label: Any = None,
+        link: LinkLike | None = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm = 1.0,
+        fn_cost: CostTerm = 1.0,
+        pos_label: Label | None = None,
         criterion: str = "entropy",
         splits: str = "auto",
         growth: str = "best",
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
-        min_samples_leaf: Any = "auto",
+        min_samples_leaf: float | str = "auto",
         min_split_gain: float = 0.0,
-        ccp_alpha: Any = 0.0,
-        cv: Any = 10,
-        smoothing: Any = 1.0,
+        ccp_alpha: float | str = 0.0,
+        cv: Folds = 10,
+        smoothing: float | str | None = 1.0,
         max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        monotonic_cst: Any = None,
+        categorical_features: ArrayLike | None = "from_dtype",
+        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
         multiclass: str = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.loss = loss
         self.link = link
@@ -177,14 +182,14 @@ class TreeClassifier(ProperClassifier):
     @distributed_fit
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
-        groups: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Grow the tree, and prune it.
 
@@ -234,7 +239,9 @@ class TreeClassifier(ProperClassifier):
         # Bins; weights, and these in units, rows in the order of nodes and to change it, classes.
         return 2 * d + 8 + 8 + 8 + 8 + 2
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
+    def cost_complexity_pruning_path(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> PruningPath:
         """The subtrees of the fully grown tree, from price 0 up, without fitting anything."""
         training = self._read(X, y, sample_weight)
         return pruning_path(grow(training, settings_of(self, training)).tree)
@@ -258,7 +265,7 @@ class TreeClassifier(ProperClassifier):
         return self._measure.score(self.node_probabilities_)
 
     @over_partitions
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: MatrixLike) -> Floats:
         """Probabilities of the classes, of shape (n, K)."""
         P = self._reached(self._table(X)).probabilities(self.node_probabilities_)
         return in_kind(self._adapted(P), X)
@@ -271,7 +278,7 @@ class TreeClassifier(ProperClassifier):
         trees = Trees(tree.nodes, roots, tree.sets, P, none, np.zeros(k), self._category_bins, both)
         return Formula(trees, Votes.plain(k))
 
-    def apply(self, X: Any) -> NDArray[np.intp]:
+    def apply(self, X: MatrixLike) -> NDArray[np.intp]:
         """The leaf of each row, as a number of a node.
 
         A row whose category was not in training is in several leaves, and its probabilities are their mean;
@@ -283,7 +290,7 @@ class TreeClassifier(ProperClassifier):
         chunks = table.chunks(encoders(self._category_bins))
         return reach(self.tree_, chunks, table.n_rows, self.n_jobs)
 
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: MatrixLike) -> Any:
         """Nodes that each row passes: a sparse matrix of 0 and 1, of shape (n, nodes)."""
         leaf = self.apply(X)
         paths = [self.tree_.path(node) for node in range(len(self.tree_.nodes))]
@@ -323,7 +330,7 @@ class TreeClassifier(ProperClassifier):
         )
         return parts
 
-    def words(self, X: Any, class_names: Sequence[str] | None = None) -> list[list[str]]:
+    def words(self, X: MatrixLike, class_names: Sequence[str] | None = None) -> list[list[str]]:
         """The rule of each row's leaf, which names no class; of all its leaves, if its category is new."""
         rules = {rule.node: str(rule) for rule in self.rules()}
         return [[rules[leaf] for leaf in leaves] for leaves in self._reached(self._table(X)).leaves()]
@@ -410,7 +417,7 @@ class TreeClassifier(ProperClassifier):
             self.tree_, self._schema.labels, self._schema.categories, self._category_bins, self._missing_seen
         )
 
-    def predict_interactions(self, X: Any) -> Floats:
+    def predict_interactions(self, X: MatrixLike) -> Floats:
         """Shapley interaction values: what pairs of features add to the probability beyond each alone.
 
         Of shape (n, d, d) for two classes, those of ``classes_[1]``, and (n, K, d, d) for more; symmetric.

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from propriety.model.base import names_of_classes
 from propriety.tree.conditions import Words
 
+if TYPE_CHECKING:
+    from propriety.tree.classifier import TreeClassifier
+
 
 def as_text(
-    model: Any,
+    model: TreeClassifier,
     words: Words,
     decimals: int = 3,
     max_depth: int | None = None,
@@ -39,7 +42,9 @@ def as_text(
     return "\n".join(f"{head:<{width}}  {tail}" for head, tail in width_of)
 
 
-def node_text(model: Any, node: int, names: Sequence[str], decimals: int, between: str = "  ") -> str:
+def node_text(
+    model: TreeClassifier, node: int, names: Sequence[str], decimals: int, between: str = "  "
+) -> str:
     """Weight and probabilities of a node, and the decision at a leaf."""
     tree, P = model.tree_, model.node_probabilities_[node]
     parts = [f"n = {tree.weight[node]:.6g}"]
@@ -53,7 +58,9 @@ def node_text(model: Any, node: int, names: Sequence[str], decimals: int, betwee
     return between.join(parts)
 
 
-def as_dot(model: Any, words: Words, decimals: int = 3, class_names: Sequence[str] | None = None) -> str:
+def as_dot(
+    model: TreeClassifier, words: Words, decimals: int = 3, class_names: Sequence[str] | None = None
+) -> str:
     """The tree in the dot language: boxes coloured by probability, tests on the edges."""
     tree, names = model.tree_, names_of_classes(model.classes_, class_names)
     lines = [

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety import memory
+from propriety.aliases import RandomState
 from propriety.communicator import refuse_if_spread
 from propriety.data.folds import splits_of
 from propriety.data.parameters import seed_of
@@ -43,7 +44,7 @@ class GrownTree:
 
 
 def learn(
-    training: Training, settings: TreeSettings, random_state: Any
+    training: Training, settings: TreeSettings, random_state: RandomState
 ) -> tuple[GrownTree, PruningPath, float]:
     """Grow a tree and prune it; returns it with its path and the price of a leaf."""
     parts = isinstance(training.table, StreamedTable)

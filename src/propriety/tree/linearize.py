@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.aliases import MatrixLike
 from propriety.data.table import Schema
 from propriety.losses.links import Link
 from propriety.tree.conditions import Rule
@@ -48,7 +48,7 @@ class LinearizedTree:
     schema: Schema
     link: Link | None = None
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: MatrixLike) -> Floats:
         """Rules as columns of 0 and 1, computed from their conditions alone."""
         table = self.schema.read(X)
         columns: dict[int, Floats] = {}
@@ -60,7 +60,7 @@ class LinearizedTree:
 
         return np.column_stack([rule.covers(column, table.n_rows) for rule in self.rules]).astype(np.float64)
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: MatrixLike) -> Floats:
         """The score: the sum of the coefficients of the rules that hold."""
         # A rule that does not hold adds nothing, even where its coefficient is infinite.
         held = self.transform(X)[:, :, None] > 0

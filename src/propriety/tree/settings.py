@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from propriety import parallel
 from propriety.data.parameters import Parameters, choice, monotone_signs, number
 from propriety.data.training import Training
 from propriety.model.measure import Measure, measure_of
+
+if TYPE_CHECKING:
+    from propriety.tree.classifier import TreeClassifier
 
 #: Total weight, in rows, up to which splits are exact by default.
 _EXACT = 20_000
@@ -54,7 +57,7 @@ class TreeSettings:
     n_jobs: int
 
 
-def settings_of(model: Any, training: Training) -> TreeSettings:
+def settings_of(model: TreeClassifier, training: Training) -> TreeSettings:
     """Check the parameters of a TreeClassifier against its training data."""
     given, total = Parameters(model), training.weights.total
     if training.n_classes > _CLASSES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,13 @@ from propriety.tree.pruning import PruningPath
 from propriety.trees.predictor import Forest
 from propriety.trees.stored import category_arrays, forest_arrays, read_categories, read_forest
 
+if TYPE_CHECKING:
+    from propriety.tree.classifier import TreeClassifier
+
 _PATH = {"alphas": "f8", "n_leaves": "i8", "losses": "f8", "cv_losses": "f8", "cv_errors": "f8"}
 
 
-def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def write_state(model: TreeClassifier) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a tree has learned, as plain values and as arrays."""
     tree, path = model.tree_, model.pruning_path_
     roots = np.array([0, len(tree.nodes)], dtype=np.int64)
@@ -37,7 +40,7 @@ def write_state(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"ccp_alpha": float(model.ccp_alpha_)}, arrays
 
 
-def read_state(model: Any, state: dict[str, Any], arrays: Arrays) -> None:
+def read_state(model: TreeClassifier, state: dict[str, Any], arrays: Arrays) -> None:
     """Take that out of a file again, and check it."""
     k, d = len(model.classes_), model.n_features_in_
     # The measure follows from the parameters, as when the tree was grown.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -16,6 +16,9 @@ from propriety.losses import simplex
 from propriety.model.base import ProperClassifier
 from propriety.model.fit_context import in_context
 from propriety.separators.bags import BAGS
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 #: Families by name, each in the order in which they leave the log loss; it is tried first in any case.
 FAMILIES: dict[str, Callable[[float], list[Any]]] = {
@@ -52,7 +55,7 @@ class Place:
     prefix: str
 
     @classmethod
-    def find(cls, estimator: Any) -> Place:
+    def find(cls, estimator: BaseEstimator) -> Place:
         """The one classifier with a proper loss in `estimator`, which may be a pipeline.
 
         >>> from propriety import LinearClassifier
@@ -71,11 +74,13 @@ class Place:
             )
         return cls(names[0] + "__")
 
-    def owner(self, estimator: Any) -> Any:
+    def owner(self, estimator: BaseEstimator) -> Any:
         """The classifier that has the loss."""
         return estimator.get_params()[self.prefix.removesuffix("__")] if self.prefix else estimator
 
-    def make(self, estimator: Any, candidate: Candidate, costs: Costs, classes: NDArray[Any]) -> Any:
+    def make(
+        self, estimator: BaseEstimator, candidate: Candidate, costs: Costs, classes: NDArray[Any]
+    ) -> Any:
         """An unfitted copy of the estimator with the candidate's loss and the costs."""
         model = clone(estimator)
         model.set_params(**self.parameters(model, candidate))
@@ -84,7 +89,7 @@ class Place:
         in_context(self.owner(model), known_classes=classes)  # of which folds may lack some
         return model
 
-    def parameters(self, estimator: Any, candidate: Candidate) -> dict[str, Any]:
+    def parameters(self, estimator: BaseEstimator, candidate: Candidate) -> dict[str, Any]:
         """The parameters that make the estimator one with the candidate's loss."""
         params = {self.prefix + "loss": candidate.loss}
         has_link = "link" in self.owner(estimator).get_params(deep=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.data.training import read_groups
 from propriety.weights import Weights
@@ -48,7 +48,9 @@ class Observations:
     groups: NDArray[np.intp] | None = None
 
     @classmethod
-    def read(cls, n: int, sample_weight: Any = None, groups: Any = None) -> Observations:
+    def read(
+        cls, n: int, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Observations:
         """From weights and groups of n rows as a user gives them."""
         codes = None if groups is None else read_groups(groups, n)
         return cls(Weights.read(sample_weight, n), codes)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicHermiteSpline
 
 from propriety import losses
@@ -91,11 +91,11 @@ class Criterion:
         costs = self.costs
         return losses_of(y, P, self.loss, clip=CLIP) if costs is None else costs.of_rows(y, costs.decide(P))
 
-    def of(self, rows: Any) -> Criterion:
+    def of(self, rows: ArrayLike) -> Criterion:
         """The same for some of the rows, whose costs may be their own."""
         return self if self.costs is None else replace(self, costs=self.costs.take(rows))
 
-    def mean(self, y: NDArray[np.intp], P: Floats, sample_weight: Any = None) -> float:
+    def mean(self, y: NDArray[np.intp], P: Floats, sample_weight: ArrayLike | None = None) -> float:
         """The weighted mean over rows."""
         return float(Weights.read(sample_weight, len(y)).mean(self.values(y, P)))
 

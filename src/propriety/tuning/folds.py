@@ -10,16 +10,17 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.exceptions import FitFailedWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from propriety import losses
+from propriety.aliases import MatrixLike
 from propriety.auto import AutoClassifier
 from propriety.boosting import BoostingClassifier
 from propriety.data.costs import Costs
@@ -30,6 +31,9 @@ from propriety.progress import part
 from propriety.tuning.candidates import Candidate, Place
 from propriety.tuning.choosing import Fold, Observations
 from propriety.tuning.criteria import Criterion
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 Floats = NDArray[np.float64]
 #: Probabilities that differ by less are the same model.
@@ -60,7 +64,7 @@ class Task:
     empirical: bool
     verbose: int
 
-    def within(self, rows: NDArray[np.intp], groups: Any) -> Task:
+    def within(self, rows: NDArray[np.intp], groups: ArrayLike) -> Task:
         """The same search of some rows alone."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(
@@ -78,7 +82,7 @@ class Task:
         """The estimator with the loss of a candidate, not fitted."""
         return self.place.make(self.estimator, self.candidates[index], self.costs, self.classes)
 
-    def fit(self, model: Any, X: Any, rows: Any) -> Any:
+    def fit(self, model: BaseEstimator, X: Any, rows: Any) -> Any:
         """Fit a model to rows, with their weights and costs."""
         given = self.of_rows if self.weight is None else {**self.of_rows, "sample_weight": self.weight}
         if self.observations.groups is not None and self._hands_on_groups(model):
@@ -97,7 +101,7 @@ class Task:
             return bool(owner.capabilities.groups)
         return owner.get_metadata_routing().fit.requests.get("groups") is True
 
-    def probabilities(self, model: Any, X: Any) -> Floats:
+    def probabilities(self, model: BaseEstimator, X: MatrixLike) -> Floats:
         """Probabilities of all classes; one that the model has not seen has probability 0."""
         P = np.asarray(model.predict_proba(X))
         if len(model.classes_) == len(self.classes):
@@ -159,7 +163,7 @@ class Sharing:
         if isinstance(task.estimator, BoostingClassifier):
             self._shared = _shared_bins()
 
-    def prepared(self, model: Any, candidate: Candidate) -> Any:
+    def prepared(self, model: BaseEstimator, candidate: Candidate) -> Any:
         """The model, told what earlier ones have found."""
         if self._shared is not None:
             in_context(model, shared=self._shared)
@@ -169,7 +173,7 @@ class Sharing:
             model.set_params(warm_start=True)
         return model
 
-    def learn(self, model: Any, candidate: Candidate) -> None:
+    def learn(self, model: BaseEstimator, candidate: Candidate) -> None:
         """Keep what a fitted model found, for the next ones."""
         if self._linear and _convex(model, candidate):
             self._start = (model.coef_, model.intercept_)

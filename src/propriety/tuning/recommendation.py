@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from propriety import losses
+from propriety.aliases import CostTerm
 from propriety.data import uncertain
 from propriety.losses.value import number
 from propriety.tuning.criteria import show_distribution
@@ -71,7 +72,7 @@ class Recommendation:
         return self.explain()
 
 
-def recommend(fp_cost: Any, fn_cost: Any, *, uncertainty: float | None = None) -> Recommendation:
+def recommend(fp_cost: CostTerm, fn_cost: CostTerm, *, uncertainty: float | None = None) -> Recommendation:
     """The loss for costs that are known only within a range, explained.
 
     With costs fp and fn a decision at c = fp/(fp + fn) has the mean cost (fp + fn) ℓ_c. Over uncertain costs

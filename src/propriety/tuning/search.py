@@ -5,10 +5,10 @@ from __future__ import annotations
 import numbers
 import time
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import check_cv
@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from propriety.aliases import CostTerm, Folds, Label, MatrixLike
 from propriety.boosting import BoostingClassifier
 from propriety.data.costs import OF_ROWS, Costs, read_costs, stated_costs
 from propriety.data.labels import as_labels, warn_of_side
@@ -33,6 +34,11 @@ from propriety.separators.bags import first_of_least
 from propriety.tuning import candidates, choosing, criteria, folds
 from propriety.tuning.verdict import Verdict
 from propriety.weights import check
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from propriety.data.costs import CostsLike
 
 Floats = NDArray[np.float64]
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -141,20 +147,20 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         losses: Any = "tailored",
         *,
         criterion: Any = "cost",
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
-        pos_label: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
+        pos_label: Label | None = None,
         rule: str = "supported",
-        cv: Any = 5,
+        cv: Folds = 5,
         verdict: str = "cross",
         refit: bool = True,
         n_jobs: int | None = None,
-        error_score: Any = np.nan,
+        error_score: float | str = np.nan,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -172,7 +178,7 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         self.error_score = error_score
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.input_tags = inner.input_tags
@@ -183,14 +189,14 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
     ) -> Self:
         """Search, and fit the chosen loss to all rows.
 
@@ -432,11 +438,11 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
     @_delegates("predict")
     def predict(
         self,
-        X: Any,
+        X: MatrixLike,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
         budget: float | None = None,
     ) -> NDArray[Any]:
         """Decisions of the best estimator, by the costs; those of rows may be given, and a budget."""
@@ -445,24 +451,24 @@ class LossSearchCV(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimato
         return self._best().predict(X, **of_rows)
 
     @_delegates("predict_proba")
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: MatrixLike) -> Floats:
         """Probabilities of the best estimator."""
         return self._best().predict_proba(X)
 
     @_delegates("decision_function")
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: MatrixLike) -> Floats:
         """Scores of the best estimator."""
         return self._best().decision_function(X)
 
     def score(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        costs: Any = None,
-        fp_cost: Any = None,
-        fn_cost: Any = None,
+        costs: CostsLike | None = None,
+        fp_cost: CostTerm | None = None,
+        fn_cost: CostTerm | None = None,
     ) -> float:
         """Minus the criterion on other rows: larger is better."""
         model, criterion = self._best(), self.criterion_
