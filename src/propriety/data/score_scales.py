@@ -23,8 +23,8 @@ class ScoreScale:
     --------
     >>> ScoreScale.read("points").probability(np.array([600.0, 620.0])).round(4)
     array([0.0196, 0.0099])
-    >>> ScoreScale.read("points:500,1,-40").log_odds(np.array([500.0, 540.0])).round(3)
-    array([-0.   ,  0.693])
+    >>> ScoreScale.read("points:500,1,-40").log_odds(np.array([520.0, 540.0])).round(3)
+    array([0.347, 0.693])
     """
 
     name: str = PROBABILITY

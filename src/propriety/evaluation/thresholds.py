@@ -252,7 +252,7 @@ def decision_curve(
     >>> curve = decision_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9])
     >>> curve(0.2), curve.all(0.2)
     (0.4375, 0.375)
-    >>> decision_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], prevalence=0.02).rate
+    >>> round(decision_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], prevalence=0.02).rate, 9)
     0.02
     """
     refuse_collections(y=y, p=p)
