@@ -33,6 +33,13 @@ ESTIMATORS = {
 }
 
 
+class LocalWorker(Worker):
+    """A worker of this process."""
+
+    def way_to(self, where):
+        return where._relay.receive
+
+
 class Near:
     """A worker of this process, as its driver sees it."""
 
@@ -54,12 +61,11 @@ class Together:
         self.partitions, self.n, self.apart = partitions, n, apart
 
     def workers(self):
-        workers = [Worker() for _ in range(self.n)]
+        workers = [LocalWorker() for _ in range(self.n)]
         counts = [s.take(self.partitions[k :: self.n]) for k, s in enumerate(workers)]
         for number, worker in enumerate(workers):
             if self.apart:
                 worker.machine = lambda number=number: (str(number),)
-                worker.way_to = lambda other: other._relay.receive
         return [Near(s) for s, count in zip(workers, counts, strict=True) if count]
 
     def dismiss(self, workers):

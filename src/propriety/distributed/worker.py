@@ -7,6 +7,7 @@ import os
 import pickle
 import socket
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ class Status:
 PartOfRows = tuple[Any, Any, dict[str, Any]]
 
 
-class Worker:
+class Worker(ABC):
     """Holds the rows of one process and fits a model to them, together with the others."""
 
     def __init__(self, worker: Any = None) -> None:
@@ -129,9 +130,9 @@ class Worker:
         self._thread = Thread(target=self._run, args=(model, place, extra), daemon=True)
         self._thread.start()
 
+    @abstractmethod
     def way_to(self, where: Any) -> Send:
         """How parts get to `take_in` of another worker."""
-        raise NotImplementedError
 
     async def take_in(self, rank: int, kind: str, part: Any) -> Any:
         """Take the part of a machine below; returns the total when it is there."""
